@@ -1,0 +1,22 @@
+/*
+ * Bump allocator: one per compile, freed in one call. Not thread safe; every compiling thread has its own.
+ * pw_arena_alloc returns zeroed memory aligned to 16 bytes, or NULL when the system has none.
+ */
+#ifndef PW_BASE_ARENA_H
+#define PW_BASE_ARENA_H
+
+#include <stddef.h>
+
+typedef struct pw_arena pw_arena;
+
+pw_arena *pw_arena_create(void);        /* NULL: out of memory */
+void pw_arena_destroy(pw_arena *arena); /* NULL is allowed */
+
+void *pw_arena_alloc(pw_arena *arena, size_t bytes);
+/* As above for n items of `bytes` each; NULL also when the product overflows. */
+void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes);
+void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes);
+/* Bytes handed out so far, for tests of metadata size. */
+size_t pw_arena_used(const pw_arena *arena);
+
+#endif

@@ -1,0 +1,259 @@
+#include "base/env.h"
+
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+extern char **environ;
+
+#define BOOL PW_ENV_TYPE_BOOL, NULL
+#define INT PW_ENV_TYPE_INT, NULL
+#define SIZE PW_ENV_TYPE_SIZE, NULL
+#define STRING PW_ENV_TYPE_STRING, NULL
+#define PATH PW_ENV_TYPE_PATH, NULL
+#define CHOICE(words) PW_ENV_TYPE_CHOICE, words
+
+static const pw_env_info table[PW_ENV_COUNT] = {
+#define X(symbol, name, type, def, help) {name, type, def, help},
+    PW_ENV_TABLE(X)
+#undef X
+};
+
+typedef struct env_value {
+    bool set;
+    int64_t number;
+    char *text;
+} env_value;
+
+/* The singleton: every value, parsed once. */
+static struct {
+    pthread_once_t once;
+    env_value values[PW_ENV_COUNT];
+} env = {.once = PTHREAD_ONCE_INIT};
+
+static bool parse_bool(const char *text, int64_t *out)
+{
+    static const char *const yes[] = {"1", "yes", "on", "true", "y"};
+    static const char *const no[] = {"0", "no", "off", "false", "n", ""};
+
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (!strcasecmp(text, yes[i]))
+            return *out = 1, true;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (!strcasecmp(text, no[i]))
+            return *out = 0, true;
+    return false;
+}
+
+static bool parse_number(const char *text, bool suffix, int64_t *out)
+{
+    char *end;
+    long long v = strtoll(text, &end, 10);
+    int shift = 0;
+
+    if (end == text)
+        return false;
+    if (suffix && *end) {
+        const char *unit = strchr("KkMmGg", *end);
+
+        if (!unit || v < 0)
+            return false;
+        shift = 10 * (1 + (int)(unit - "KkMmGg") / 2);
+        end++;
+    }
+    if (*end || __builtin_mul_overflow(v, (int64_t)1 << shift, out))
+        return false;
+    return true;
+}
+
+static bool parse_choice(const char *words, const char *text, int64_t *out)
+{
+    size_t len = strlen(text);
+
+    for (int64_t i = 0;; i++) {
+        size_t n = strcspn(words, "|");
+
+        if (n == len && !strncasecmp(words, text, n))
+            return *out = i, true;
+        if (!words[n])
+            return false;
+        words += n + 1;
+    }
+}
+
+static bool parse_value(const pw_env_info *info, const char *text, int64_t *out)
+{
+    switch (info->type) {
+    case PW_ENV_TYPE_BOOL: return parse_bool(text, out);
+    case PW_ENV_TYPE_INT: return parse_number(text, false, out);
+    case PW_ENV_TYPE_SIZE: return parse_number(text, true, out);
+    case PW_ENV_TYPE_CHOICE: return parse_choice(info->choices, text, out);
+    case PW_ENV_TYPE_STRING:
+    case PW_ENV_TYPE_PATH: return true;
+    }
+    return false;
+}
+
+static void load_value(pw_env_id id, bool *malformed)
+{
+    const char *text = getenv(table[id].name);
+    env_value *v = &env.values[id];
+
+    v->set = text != NULL;
+    *malformed = text && !parse_value(&table[id], text, &v->number);
+    if (!text || *malformed) {
+        text = table[id].def;
+        parse_value(&table[id], text, &v->number);
+    }
+    free(v->text);
+    v->text = strdup(text);
+}
+
+static bool malformed_values[PW_ENV_COUNT];
+
+static void load_all(void)
+{
+    for (int id = 0; id < PW_ENV_COUNT; id++)
+        load_value((pw_env_id)id, &malformed_values[id]);
+}
+
+/* Logging reads PACKWRIGHT_LOG itself, so the report comes after the table is complete. */
+static const env_value *value(pw_env_id id)
+{
+    pthread_once(&env.once, load_all);
+    return &env.values[id];
+}
+
+const pw_env_info *pw_env_describe(pw_env_id id)
+{
+    return &table[id];
+}
+
+bool pw_env_bool(pw_env_id id)
+{
+    return value(id)->number != 0;
+}
+
+int64_t pw_env_int(pw_env_id id)
+{
+    return value(id)->number;
+}
+
+int pw_env_choice(pw_env_id id)
+{
+    return (int)value(id)->number;
+}
+
+const char *pw_env_string(pw_env_id id)
+{
+    const char *text = value(id)->text;
+
+    return text ? text : "";
+}
+
+bool pw_env_is_set(pw_env_id id)
+{
+    return value(id)->set;
+}
+
+const char *pw_env_foreign(const char *name)
+{
+    return getenv(name);
+}
+
+static int min3(int a, int b, int c)
+{
+    int m = a < b ? a : b;
+
+    return m < c ? m : c;
+}
+
+/* Levenshtein distance, for names below 64 characters. */
+static int distance(const char *a, const char *b)
+{
+    int row[65];
+    int na = (int)strlen(a), nb = (int)strlen(b);
+
+    if (na > 64 || nb > 64)
+        return 64;
+    for (int j = 0; j <= nb; j++)
+        row[j] = j;
+    for (int i = 1; i <= na; i++) {
+        int diag = row[0];
+
+        row[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int up = row[j];
+
+            row[j] = min3(row[j] + 1, row[j - 1] + 1, diag + (a[i - 1] != b[j - 1]));
+            diag = up;
+        }
+    }
+    return row[nb];
+}
+
+static const char *closest_name(const char *name)
+{
+    const char *best = NULL;
+    int best_distance = 6;
+
+    for (int id = 0; id < PW_ENV_COUNT; id++) {
+        int d = distance(name, table[id].name);
+
+        if (d < best_distance) {
+            best_distance = d;
+            best = table[id].name;
+        }
+    }
+    return best;
+}
+
+static bool is_known(const char *name)
+{
+    for (int id = 0; id < PW_ENV_COUNT; id++)
+        if (!strcmp(name, table[id].name))
+            return true;
+    return false;
+}
+
+static int report_unknown(const char *entry)
+{
+    char name[65];
+    size_t len = strcspn(entry, "=");
+    const char *best;
+
+    if (strncmp(entry, "PACKWRIGHT_", 11) || len >= sizeof name)
+        return 0;
+    memcpy(name, entry, len);
+    name[len] = '\0';
+    if (is_known(name))
+        return 0;
+    best = closest_name(name);
+    if (best)
+        pw_log(PW_LOG_WARN, "unknown environment variable %s (did you mean %s?)", name, best);
+    else
+        pw_log(PW_LOG_WARN, "unknown environment variable %s (see 'packwright env')", name);
+    return 1;
+}
+
+int pw_env_check_unknown(void)
+{
+    int unknown = 0;
+
+    pthread_once(&env.once, load_all);
+    for (int id = 0; id < PW_ENV_COUNT; id++)
+        if (malformed_values[id])
+            pw_log(PW_LOG_WARN, "%s: malformed value, taking the default '%s'", table[id].name, table[id].def);
+    for (char **entry = environ; entry && *entry; entry++)
+        unknown += report_unknown(*entry);
+    return unknown;
+}
+
+void pw_env_reload(void)
+{
+    pthread_once(&env.once, load_all);
+    load_all();
+}

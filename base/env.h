@@ -1,0 +1,59 @@
+/*
+ * Typed access to the environment, through the one table of env_table.h.
+ *
+ * Values are read from the process environment when first asked for and kept; a malformed value is
+ * reported once and the default taken. Thread safe. Returned strings live as long as the process.
+ */
+#ifndef PW_BASE_ENV_H
+#define PW_BASE_ENV_H
+
+#include "base/env_table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum pw_env_id {
+#define X(symbol, name, type, def, help) PW_ENV_##symbol,
+    PW_ENV_TABLE(X)
+#undef X
+        PW_ENV_COUNT
+} pw_env_id;
+
+typedef enum pw_env_type {
+    PW_ENV_TYPE_BOOL,
+    PW_ENV_TYPE_INT,
+    PW_ENV_TYPE_SIZE,
+    PW_ENV_TYPE_STRING,
+    PW_ENV_TYPE_PATH,
+    PW_ENV_TYPE_CHOICE
+} pw_env_type;
+
+typedef struct pw_env_info {
+    const char *name;
+    pw_env_type type;
+    const char *choices; /* "a|b|c" for PW_ENV_TYPE_CHOICE, else NULL */
+    const char *def;
+    const char *help;
+} pw_env_info;
+
+const pw_env_info *pw_env_describe(pw_env_id id);
+
+bool pw_env_bool(pw_env_id id);
+int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */
+int pw_env_choice(pw_env_id id);         /* index of the word in the table's list */
+const char *pw_env_string(pw_env_id id); /* "" when unset and no default */
+
+/* True when the variable is present in the environment (whatever its value). */
+bool pw_env_is_set(pw_env_id id);
+
+/* Plain lookups of variables that are not ours (HOME, XDG_CACHE_HOME, …): NULL when unset. */
+const char *pw_env_foreign(const char *name);
+
+/* Warns about unknown PACKWRIGHT_* names, each with the closest known one. Returns how many there were. */
+int pw_env_check_unknown(void);
+
+/* Forgets cached values, for tests that change the environment. */
+void pw_env_reload(void);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * The one table of environment variables. X(symbol, name, type, default text, help).
+ * Types: BOOL (0/1/yes/no/on/off), INT, SIZE (bytes, with K/M/G suffix), STRING, PATH, and
+ * CHOICE(a|b|c), whose value is the index of the word. `packwright env` and the README print this table.
+ */
+#define PW_ENV_TABLE(X)                                                                                            \
+    X(DISABLE, "PACKWRIGHT_DISABLE", BOOL, "0", "1 makes the interposer inert: every call goes to the MPI below")  \
+    X(JIT, "PACKWRIGHT_JIT", CHOICE("sync|async|off"), "async",                                                    \
+      "when kernels are compiled: at commit (sync), by a worker thread once a type is hot (async), never (off)")   \
+    X(STATS, "PACKWRIGHT_STATS", BOOL, "0", "1 prints at MPI_Finalize what happened to each type, and why")        \
+    X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                \
+    X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                      \
+    X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                 \
+      "directory of the disk cache (default: $XDG_CACHE_HOME/packwright, else ~/.cache/packwright)")               \
+    X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go") \
+    X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                \
+      "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                      \
+    X(STRATEGY, "PACKWRIGHT_STRATEGY", STRING, "", "forces a transfer strategy by name (native, packed, ...)")     \
+    X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                             \
+      "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                        \
+    X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")

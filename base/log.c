@@ -1,0 +1,44 @@
+#include "base/log.h"
+
+#include "base/env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static _Atomic int log_rank = -1;
+
+void pw_log_set_rank(int rank)
+{
+    atomic_store_explicit(&log_rank, rank, memory_order_relaxed);
+}
+
+bool pw_log_enabled(pw_log_level level)
+{
+    return (int)level <= pw_env_choice(PW_ENV_LOG);
+}
+
+void pw_log(pw_log_level level, const char *fmt, ...)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    char line[1024];
+    int rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
+    int len;
+    va_list ap;
+
+    if (!pw_log_enabled(level))
+        return;
+    if (rank >= 0)
+        len = snprintf(line, sizeof line, "packwright[%d]: %s: ", rank, names[level]);
+    else
+        len = snprintf(line, sizeof line, "packwright: %s: ", names[level]);
+    va_start(ap, fmt);
+    len += vsnprintf(line + len, sizeof line - (size_t)len - 1, fmt, ap);
+    va_end(ap);
+    if (len > (int)sizeof line - 2)
+        len = (int)sizeof line - 2;
+    line[len++] = '\n';
+    /* Nothing useful can be done when stderr itself is gone. */
+    if (write(STDERR_FILENO, line, (size_t)len) < 0)
+        return;
+}

@@ -1,0 +1,1 @@
+# What `cmake --install` puts where. The parts add their own targets.

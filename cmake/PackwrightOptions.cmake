@@ -1,0 +1,23 @@
+# What a builder may choose.
+option(PW_WERROR "Treat warnings as errors" OFF)
+set(PW_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address,undefined or thread")
+set(PW_MPICH AUTO CACHE STRING "Build the MPICH interposer: AUTO, ON or OFF")
+set(PW_LLVM AUTO CACHE STRING "Build the LLVM code generator: AUTO, ON or OFF")
+set(PW_FORTRAN AUTO CACHE STRING "Build the Fortran samples and tests: AUTO, ON or OFF")
+set(PW_TEST_TYPES 20000 CACHE STRING "Random types that the differential tests face")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g")
+
+add_compile_options(-Wall -Wextra -Wshadow -Wvla -Wpointer-arith
+                    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+if(PW_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(PW_SANITIZE)
+  add_compile_options(-fsanitize=${PW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PW_SANITIZE})
+endif()

@@ -1,0 +1,69 @@
+/*
+ * The one interface of code generators.
+ *
+ * A kernel moves `count` objects. Pack: dst is the packed buffer, src the address of the first object in
+ * memory. Unpack: dst is the address of the first object, src the packed buffer. dst and src do not
+ * overlap. Kernels never write outside the bytes of the layout (pack: outside [0, count * size)), read
+ * nothing that could fault, need no alignment beyond 1, and may run in any number of threads at once.
+ */
+#ifndef PW_CODEGEN_BACKEND_H
+#define PW_CODEGEN_BACKEND_H
+
+#include "codegen/shape.h"
+#include "codegen/target.h"
+
+typedef void pw_kernel_fn(void *dst, const void *src, int64_t count, const pw_kernel_args *args);
+
+/* What a backend is asked to produce. */
+typedef enum pw_emit {
+    PW_EMIT_SHARED, /* an ELF shared object, ready for dlopen */
+    PW_EMIT_OBJECT, /* a relocatable object, position independent */
+    PW_EMIT_ASM,    /* assembly text */
+    PW_EMIT_IR_RAW, /* the backend's IR text as generated */
+    PW_EMIT_IR      /* ... and after its optimiser */
+} pw_emit;
+
+/* Bytes on the heap; free with pw_blob_free. Text results are NUL-terminated (not counted in size). */
+typedef struct pw_blob {
+    void *data;
+    size_t size;
+} pw_blob;
+
+void pw_blob_free(pw_blob *blob);
+
+typedef struct pw_compile_job {
+    const pw_shape *shape;
+    const pw_target *target;
+    pw_emit emit;
+    const char *pack_name, *unpack_name; /* symbols to define */
+    /* Ahead-of-time form: when set, params and tables (sizes from `nest`) are embedded as constants and
+     * the functions take (dst, src, count) only. */
+    const pw_kernel_args *embed;
+    const pw_nest *nest; /* the tables' lengths; needed with embed only */
+} pw_compile_job;
+
+typedef struct pw_backend {
+    const char *name;    /* "llvm" */
+    const char *version; /* of the generator and what is below it; part of every cache key */
+    pw_status (*compile)(const pw_compile_job *job, pw_blob *out, pw_diag *diag);
+} pw_backend;
+
+/*
+ * A backend lives in a module of its own (libpackwright-<name>.so), loaded with dlopen on first need from
+ * the directory of this library, or from PACKWRIGHT_LLVM_MODULE. NULL with the cause in `diag` when it cannot
+ * be loaded; the result, either way, is remembered. Thread safe.
+ */
+const pw_backend *pw_backend_load(const char *name, pw_diag *diag);
+
+/* The version string a module of this build would report, known without loading it: cache keys need it. */
+const char *pw_backend_version(const char *name);
+
+/* The entry point every module exports. */
+#define PW_BACKEND_ENTRY "pw_backend_entry"
+typedef const pw_backend *pw_backend_entry_fn(void);
+
+/* "pw_pack_<hash>" and "pw_unpack_<hash>": the symbols of a cached kernel with this key. */
+enum { PW_SYMBOL_TEXT = 48 };
+void pw_kernel_symbols(pw_hash key, char pack[PW_SYMBOL_TEXT], char unpack[PW_SYMBOL_TEXT]);
+
+#endif

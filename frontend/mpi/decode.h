@@ -1,0 +1,17 @@
+/*
+ * MPI datatype handles -> IR, through MPI_Type_get_envelope and MPI_Type_get_contents (MPI 4.0 section
+ * 5.1.13); the large-count decoders where the MPI has them. Calls only PMPI_ functions, so it is safe to use
+ * from inside an interposer, and frees the derived handles that get_contents returns.
+ */
+#ifndef PW_FRONTEND_MPI_DECODE_H
+#define PW_FRONTEND_MPI_DECODE_H
+
+#include "ir/ir.h"
+
+#include <mpi.h>
+
+/* Decodes a committed or uncommitted type. lb and extent are what MPI says. PW_ERR_UNSUPPORTED for a
+ * combiner this build does not know; PW_ERR_MPI when MPI itself fails. */
+pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_diag *diag);
+
+#endif

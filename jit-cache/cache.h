@@ -1,0 +1,91 @@
+/*
+ * The kernel cache: key -> kernel, in memory and on disk, shared between threads and processes.
+ *
+ * The key is a hash of the shape, the target, and the backend's name and version. Entries on disk are
+ * ordinary shared objects with a checksummed footer; they load without a compiler. docs/cache.md has
+ * the file format and the rules by which an entry is refused.
+ *
+ * Kernels stay valid until pw_cache_destroy; a pw_kernel* may be kept. All functions are thread safe.
+ */
+#ifndef PW_JIT_CACHE_CACHE_H
+#define PW_JIT_CACHE_CACHE_H
+
+#include "codegen/backend.h"
+
+#include <stdatomic.h>
+
+typedef enum pw_kernel_state {
+    PW_KERNEL_NEW,    /* known, nothing asked for */
+    PW_KERNEL_QUEUED, /* the worker has it */
+    PW_KERNEL_READY,  /* pack and unpack are set */
+    PW_KERNEL_ABSENT, /* not on disk; compile not asked for */
+    PW_KERNEL_FAILED  /* cannot be had; tier 0 for good */
+} pw_kernel_state;
+
+typedef enum pw_kernel_origin { PW_ORIGIN_NONE, PW_ORIGIN_DISK, PW_ORIGIN_COMPILED } pw_kernel_origin;
+
+/* Read `pack`/`unpack` with acquire; NULL until the kernel is ready. */
+typedef struct pw_kernel {
+    _Atomic(pw_kernel_fn *) pack, unpack;
+    _Atomic pw_kernel_state state;
+    _Atomic pw_kernel_origin origin;
+    _Atomic int64_t ready_ns; /* time it took to load or compile and link */
+    pw_hash key;
+} pw_kernel;
+
+typedef struct pw_cache pw_cache;
+
+typedef struct pw_cache_config {
+    const char *dir;     /* NULL: no disk cache */
+    int64_t max_bytes;   /* of the disk cache */
+    const char *backend; /* "llvm" */
+    const pw_target *target;
+    /* For tests: NULL takes pw_backend_load. */
+    const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
+} pw_cache_config;
+
+/* Never fails for reasons of the disk: an unusable directory is one warning and no disk cache. */
+pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out);
+/* Waits for the worker, unloads all kernels. NULL is allowed. */
+void pw_cache_destroy(pw_cache *cache);
+
+/* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory. */
+pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape);
+
+typedef enum pw_cache_want {
+    PW_WANT_LOAD,   /* from disk only */
+    PW_WANT_COMPILE /* from disk, else compile and store */
+} pw_cache_want;
+
+/* Get it ready now, in this thread. */
+void pw_cache_get(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
+/* Let the worker thread do so (started on first use). Cheap; asking again is harmless. */
+void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
+/* Blocks until the worker's queue is empty. */
+void pw_cache_drain(pw_cache *cache);
+
+/* ---- the directory, for `packwright cache` and for seeding a cluster (jit-cache/disk.c) ------------- */
+
+/* $PACKWRIGHT_CACHE_DIR, else $XDG_CACHE_HOME/packwright, else ~/.cache/packwright. False: none is set. */
+bool pw_cache_default_dir(char *out, size_t size);
+
+/* The key under which a kernel is stored. */
+pw_hash pw_cache_key(const pw_shape *shape, const pw_target *target, const char *backend);
+
+typedef struct pw_cache_entry {
+    pw_hash key;
+    char path[4096];
+    int64_t bytes, used_at; /* seconds since the epoch */
+    pw_status status;       /* PW_OK, or why it would be refused */
+} pw_cache_entry;
+
+typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);
+
+/* Calls fn for each entry, fully verified; stops when fn returns false. */
+pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
+/* Removes all entries (and our temporary and lock files); *removed counts entries. */
+pw_status pw_cache_clear(const char *dir, int64_t *removed, pw_diag *diag);
+/* Stores a shared object under `key`, atomically. */
+pw_status pw_cache_store(const char *dir, pw_hash key, const pw_blob *object, pw_diag *diag);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * A layout: a datatype as the runtime uses it - canonical type, nest, shape, arguments and kernel - and
+ * the choice of tier at every call. Knows nothing of MPI; the bench and the tools use it too.
+ *
+ * Layouts are memoised: equal types (also when built by different constructors) get the same layout, with
+ * a reference count. A layout may be used by any number of threads.
+ */
+#ifndef PW_RUNTIME_LAYOUT_H
+#define PW_RUNTIME_LAYOUT_H
+
+#include "codegen/interp/interp.h"
+#include "ir/ir.h"
+#include "jit-cache/cache.h"
+
+typedef enum pw_jit_mode { PW_JIT_SYNC, PW_JIT_ASYNC, PW_JIT_OFF } pw_jit_mode; /* order of PACKWRIGHT_JIT */
+
+typedef struct pw_layout_stats {
+    _Atomic int64_t packs, unpacks;     /* calls */
+    _Atomic int64_t bytes, nanoseconds; /* nanoseconds only when statistics are on */
+    _Atomic int64_t tier1_calls;
+} pw_layout_stats;
+
+typedef struct pw_layout {
+    pw_type type; /* canonical */
+    const pw_nest *nest;
+    pw_shape *shape;
+    pw_kernel_args args;
+    pw_kernel *kernel; /* NULL: tier 0 for good */
+    bool contiguous;   /* any count is one memcpy */
+    int64_t size, extent;
+    pw_layout_stats stats;
+    struct pw_layout_engine *engine;
+    _Atomic int64_t refs;
+    _Atomic int64_t hot_left; /* bytes until a compile is asked for (async) */
+    pw_hash raw_hash, hash;   /* of the type as given, and canonical */
+    pw_arena *arena;
+} pw_layout;
+
+/* The table of layouts with the kernel cache behind it. One per process in the interposer; tests make more. */
+typedef struct pw_layout_engine pw_layout_engine;
+
+typedef struct pw_layout_config {
+    pw_jit_mode mode;
+    int64_t hot_bytes; /* 0: the measured break-even */
+    bool timed;        /* keep nanoseconds in the statistics */
+    pw_cache_config cache;
+} pw_layout_config;
+
+/* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU. */
+void pw_layout_config_from_env(pw_layout_config *config);
+pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);
+/* All layouts must have been released. NULL is allowed. */
+void pw_layout_engine_destroy(pw_layout_engine *engine);
+pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
+
+/* The layout of a type as a frontend made it; takes a reference. `raw` may be freed afterwards. */
+pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
+pw_layout *pw_layout_ref(pw_layout *layout);
+void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
+
+/* `count` objects at `mem` to or from `packed` (count * size bytes). Kernel if ready, else tier 0. */
+void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed);
+void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed);
+
+/* The first `bytes` packed bytes only (a message shorter than what was posted): whole objects by kernel,
+ * the rest at tier 0. */
+void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const void *packed);
+
+/* Calls fn for every layout alive, in order of creation. */
+void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);
+
+#endif
