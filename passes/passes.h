@@ -24,7 +24,8 @@ typedef pw_status pw_nest_pass_fn(pw_pass_ctx *ctx, pw_nest *nest);
 
 typedef struct pw_pass {
     const char *name;
-    const char *contract;     /* one paragraph: what it does, needs and keeps */
+    const char *contract;     /* what it does and keeps */
+    bool once;                /* after the fixed point of the rows before it, not part of it */
     pw_tree_pass_fn *on_tree; /* exactly one of the two is set */
     pw_nest_pass_fn *on_nest;
 } pw_pass;

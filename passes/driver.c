@@ -1,0 +1,163 @@
+/*
+ * Runs the table: tree passes to a fixed point, lowering, nest passes. Verifies and dumps after each pass,
+ * so that no pass does so itself.
+ */
+#include "passes/internal.h"
+#include "passes/nest_passes.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every pass shrinks or normalises; real types settle in 2 to 4 rounds. A cycle would be a bug that
+ * costs a canonical form, never a wrong result, so it is logged and not followed further. */
+enum { MAX_ROUNDS = 12 };
+
+#ifdef NDEBUG
+enum { ALWAYS_VERIFY = 0 };
+#else
+enum { ALWAYS_VERIFY = 1 };
+#endif
+
+static bool wants_dump(const pw_pass_options *options, const char *name)
+{
+    return options && options->dump && options->print_after &&
+           (!strcmp(options->print_after, "all") || !strcmp(options->print_after, name));
+}
+
+static void dump(pw_pass_options *options, const char *name, int64_t fired, char *text)
+{
+    fprintf(options->dump, "# after %s (%lld rewrite%s)\n%s", name, (long long)fired, fired == 1 ? "" : "s",
+            text ? text : "# out of memory\n");
+    free(text);
+}
+
+static pw_status after_tree_pass(const pw_pass *pass, const pw_pass_ctx *ctx, const pw_node *root, const pw_type *in,
+                                 pw_pass_options *options, pw_diag *diag)
+{
+    pw_type now = {.root = root, .lb = in->lb, .extent = in->extent};
+    pw_diag why;
+
+    if (ctx->fired > 0 && wants_dump(options, pass->name))
+        dump(options, pass->name, ctx->fired, pw_print(&now, 0));
+    if ((ALWAYS_VERIFY || (options && options->verify)) && pw_verify(&now, &why) != PW_OK)
+        return pw_diag_set(diag, why.status, "after pass %s: %s", pass->name, why.text);
+    return PW_OK;
+}
+
+static pw_status run_tree_pass(int row, pw_pass_ctx *ctx, const pw_node **root, const pw_type *in,
+                               pw_pass_options *options, pw_diag *diag)
+{
+    int n;
+    const pw_pass *pass = &pw_pass_table(&n)[row];
+
+    ctx->fired = 0;
+    *root = pass->on_tree(ctx, *root);
+    if (!*root)
+        return pw_diag_set(diag, ctx->builder->status, "pass %s: %s", pass->name, pw_status_text(ctx->builder->status));
+    if (options)
+        options->fired[row] += ctx->fired;
+    return after_tree_pass(pass, ctx, *root, in, options, diag);
+}
+
+/* One round over the rows of the fixed point; *changed tells whether any rewrote something. */
+static pw_status run_round(pw_pass_ctx *ctx, const pw_node **root, const pw_type *in, pw_pass_options *options,
+                           bool *changed, pw_diag *diag)
+{
+    int n;
+    const pw_pass *table = pw_pass_table(&n);
+
+    *changed = false;
+    for (int row = 0; row < n; row++) {
+        pw_status status;
+
+        if (!table[row].on_tree || table[row].once)
+            continue;
+        status = run_tree_pass(row, ctx, root, in, options, diag);
+        if (status != PW_OK)
+            return status;
+        *changed |= ctx->fired > 0;
+    }
+    return PW_OK;
+}
+
+pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_pass_options *options, pw_diag *diag)
+{
+    pw_builder builder = {.arena = arena};
+    pw_pass_ctx ctx = {.builder = &builder, .extent = in->extent};
+    const pw_node *root = pw_build_copy(&builder, in->root);
+    bool changed = true;
+    int n;
+    const pw_pass *table = pw_pass_table(&n);
+
+    if (!root)
+        return pw_diag_set(diag, builder.status, "%s", pw_status_text(builder.status));
+    for (int round = 0; changed; round++) {
+        pw_status status = run_round(&ctx, &root, in, options, &changed, diag);
+
+        if (status != PW_OK)
+            return status;
+        if (round == MAX_ROUNDS) {
+            pw_log(PW_LOG_DEBUG, "canonicalisation did not settle in %d rounds", MAX_ROUNDS);
+            break;
+        }
+    }
+    for (int row = 0; row < n; row++) {
+        if (table[row].on_tree && table[row].once) {
+            pw_status status = run_tree_pass(row, &ctx, &root, in, options, diag);
+
+            if (status != PW_OK)
+                return status;
+        }
+    }
+    *out = (pw_type){.root = root, .lb = in->lb, .extent = in->extent};
+    return PW_OK;
+}
+
+static pw_status run_nest_pass(int row, pw_pass_ctx *ctx, pw_nest *nest, pw_pass_options *options, pw_diag *diag)
+{
+    int n;
+    const pw_pass *pass = &pw_pass_table(&n)[row];
+    pw_status status;
+    pw_diag why;
+
+    ctx->fired = 0;
+    status = pass->on_nest(ctx, nest);
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "pass %s: %s", pass->name, pw_status_text(status));
+    if (options)
+        options->fired[row] += ctx->fired;
+    if (ctx->fired > 0 && wants_dump(options, pass->name))
+        dump(options, pass->name, ctx->fired, pw_nest_print(nest, 0));
+    if ((ALWAYS_VERIFY || (options && options->verify)) && pw_nest_verify(nest, &why) != PW_OK)
+        return pw_diag_set(diag, why.status, "after pass %s: %s", pass->name, why.text);
+    return PW_OK;
+}
+
+pw_status pw_lower(const pw_type *canonical, pw_nest **out, pw_pass_options *options, pw_diag *diag)
+{
+    pw_nest *nest;
+    pw_status status = pw_lower_tree(canonical, &nest, diag);
+    int n;
+    const pw_pass *table = pw_pass_table(&n);
+
+    if (status != PW_OK)
+        return status;
+    if (wants_dump(options, "lower"))
+        dump(options, "lower", 1, pw_nest_print(nest, 0));
+    for (int row = 0; row < n; row++) {
+        pw_builder builder = {.arena = nest->arena};
+        pw_pass_ctx ctx = {.builder = &builder, .extent = nest->extent};
+
+        if (!table[row].on_nest)
+            continue;
+        status = run_nest_pass(row, &ctx, nest, options, diag);
+        if (status != PW_OK) {
+            pw_nest_destroy(nest);
+            return status;
+        }
+    }
+    *out = nest;
+    return PW_OK;
+}

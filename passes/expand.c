@@ -1,0 +1,75 @@
+/*
+ * expand: writes a small type out as its list of merged blocks and finds its structure anew.
+ *
+ * This is what makes equal layouts equal however they were built: the result depends on the block list
+ * alone. Bounded by what the type's own lists take already (MAX_GROWTH times their length), with a floor so that
+ * small types are always covered; beyond the bound the tree keeps the structure that the local passes gave it.
+ */
+#include "passes/internal.h"
+
+enum { MAX_GROWTH = 4, MIN_BLOCKS = 1024 };
+
+/* Entries of all lists in the tree, each node once: what the metadata costs already. */
+static int64_t list_entries(const pw_node *node)
+{
+    int64_t n = 0;
+
+    switch (node->kind) {
+    case PW_BYTES: return 0;
+    case PW_STREAM: return list_entries(node->stream.child);
+    case PW_INDEX: return node->index.n + list_entries(node->index.child);
+    case PW_BLOCKS: return node->blocks_list.n;
+    case PW_SEQ:
+        for (int64_t i = 0; i < node->seq.n; i++)
+            if (i == 0 || node->seq.children[i] != node->seq.children[i - 1])
+                n += list_entries(node->seq.children[i]);
+        return n + node->seq.n;
+    }
+    return n;
+}
+
+typedef struct block_sink {
+    int64_t n, cap;
+    int64_t *offs, *lens;
+} block_sink;
+
+static bool sink_block(void *arg, int64_t off, int64_t n)
+{
+    block_sink *s = arg;
+
+    if (s->n > 0 && s->offs[s->n - 1] + s->lens[s->n - 1] == off) {
+        s->lens[s->n - 1] += n;
+        return true;
+    }
+    if (s->n == s->cap)
+        return false;
+    s->offs[s->n] = off;
+    s->lens[s->n++] = n;
+    return true;
+}
+
+const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
+{
+    pw_builder *b = ctx->builder;
+    int64_t entries = list_entries(root), bound = MIN_BLOCKS;
+    block_sink sink = {.cap = root->blocks};
+    const pw_node *found;
+
+    if (entries > bound / MAX_GROWTH)
+        bound = entries * MAX_GROWTH;
+    if (root->size == 0 || root->kind == PW_BYTES || root->blocks > bound)
+        return root;
+    sink.offs = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.offs);
+    sink.lens = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.lens);
+    if (!sink.offs || !sink.lens) {
+        b->status = PW_ERR_NOMEM;
+        return NULL;
+    }
+    if (!pw_walk(root, 0, sink_block, &sink))
+        return root;
+    found = pw_pattern_blocks(b, sink.n, sink.offs, sink.lens);
+    if (!found || pw_node_equal(found, root))
+        return found ? root : NULL;
+    ctx->fired++;
+    return found;
+}

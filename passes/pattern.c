@@ -1,0 +1,314 @@
+/*
+ * Finding structure in lists: the search behind `recover-streams` and `expand`.
+ *
+ * The result is a function of the list alone, so equal lists become equal trees. It contains nothing that
+ * another tree pass would rewrite (streams are flattened and folded as they are made, sequences are flat),
+ * which is what lets the passes reach a fixed point.
+ */
+#include "passes/internal.h"
+
+/* A seq is preferred to a list when it is this many times shorter. */
+enum { RUN_GAIN = 8 };
+
+typedef struct member_list {
+    int64_t n, cap;
+    int64_t *offs;
+    const pw_node **nodes;
+} member_list;
+
+static bool members_init(pw_builder *b, member_list *m, int64_t cap)
+{
+    *m = (member_list){.cap = cap};
+    m->offs = pw_arena_array(b->arena, (size_t)cap, sizeof *m->offs);
+    m->nodes = pw_arena_array(b->arena, (size_t)cap, sizeof *m->nodes);
+    if (!m->offs || !m->nodes)
+        b->status = PW_ERR_NOMEM;
+    return b->status == PW_OK;
+}
+
+/* Adds a node at an offset, taking sequences apart. The caller has room for all of it. */
+static void members_add(member_list *m, int64_t off, const pw_node *node)
+{
+    if (node->kind != PW_SEQ) {
+        m->offs[m->n] = off;
+        m->nodes[m->n++] = node;
+        return;
+    }
+    for (int64_t i = 0; i < node->seq.n; i++)
+        members_add(m, off + node->seq.offs[i], node->seq.children[i]);
+}
+
+/* seq { @first (members, rebased) }: first member at 0, constant part lifted. */
+static const pw_node *members_seq(pw_builder *b, member_list *m)
+{
+    int64_t first = m->offs[0];
+
+    for (int64_t i = 0; i < m->n; i++)
+        m->offs[i] -= first;
+    return pw_build_shift(b, first, pw_build_seq(b, m->n, m->offs, m->nodes));
+}
+
+/* A stream, folded or flattened where its child continues it. */
+static const pw_node *make_stream(pw_builder *b, int64_t count, int64_t stride, const pw_node *child)
+{
+    if (child->kind == PW_BYTES && stride == child->bytes.n)
+        return pw_build_bytes(b, count * child->bytes.n, 1);
+    if (child->kind == PW_STREAM && stride == child->stream.count * child->stream.stride)
+        return pw_build_stream(b, count * child->stream.count, child->stream.stride, child->stream.child);
+    return pw_build_stream(b, count, stride, child);
+}
+
+/* ---- lists of equal children --------------------------------------------------------------------- */
+
+/* Length of the arithmetic progression that begins at offs[0]. */
+static int64_t progression(int64_t n, const int64_t *offs)
+{
+    int64_t k = 2;
+
+    if (n < 2)
+        return n;
+    while (k < n && offs[k] - offs[k - 1] == offs[1] - offs[0])
+        k++;
+    return k;
+}
+
+static bool repeats(int64_t n, const int64_t *offs, int64_t period)
+{
+    for (int64_t start = period; start < n; start += period)
+        for (int64_t j = 1; j < period; j++)
+            if (offs[start + j] - offs[start] != offs[j] - offs[0])
+                return false;
+    return true;
+}
+
+/* The smallest period below n that divides it, or n. */
+static int64_t smallest_period(int64_t n, const int64_t *offs)
+{
+    for (int64_t p = 2; p <= n / 2; p++)
+        if (n % p == 0 && repeats(n, offs, p))
+            return p;
+    return n;
+}
+
+static int64_t *starts_of(pw_builder *b, int64_t n, const int64_t *offs, int64_t period)
+{
+    int64_t *starts = pw_arena_array(b->arena, (size_t)(n / period), sizeof *starts);
+
+    if (!starts) {
+        b->status = PW_ERR_NOMEM;
+        return NULL;
+    }
+    for (int64_t i = 0; i < n / period; i++)
+        starts[i] = offs[i * period];
+    return starts;
+}
+
+static int64_t *rebase(pw_builder *b, int64_t n, const int64_t *offs)
+{
+    int64_t *out = pw_arena_array(b->arena, (size_t)n, sizeof *out);
+
+    if (!out) {
+        b->status = PW_ERR_NOMEM;
+        return NULL;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = offs[i] - offs[0];
+    return out;
+}
+
+/* Runs of the list: maximal progressions from the left, of two members only when they end the list. */
+static int64_t count_runs(int64_t n, const int64_t *offs)
+{
+    int64_t runs = 0;
+
+    for (int64_t i = 0; i < n; runs++)
+        i += progression(n - i, offs + i);
+    return runs;
+}
+
+static const pw_node *seq_of_runs(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child, int64_t runs)
+{
+    member_list m;
+
+    if (!members_init(b, &m, runs))
+        return NULL;
+    for (int64_t i = 0, k; i < n; i += k) {
+        const pw_node *run = child;
+
+        k = progression(n - i, offs + i);
+        if (k > 1)
+            run = make_stream(b, k, offs[i + 1] - offs[i], child);
+        if (!run)
+            return NULL;
+        members_add(&m, offs[i], run);
+    }
+    return members_seq(b, &m);
+}
+
+static const pw_node *plain_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
+{
+    int64_t *rebased = rebase(b, n, offs);
+
+    return rebased ? pw_build_shift(b, offs[0], pw_build_index(b, n, rebased, child)) : NULL;
+}
+
+const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
+{
+    int64_t period, runs, *starts, *rebased;
+
+    if (!child)
+        return NULL;
+    if (n == 1)
+        return pw_build_shift(b, offs[0], child);
+    if (progression(n, offs) == n)
+        return pw_build_shift(b, offs[0], make_stream(b, n, offs[1] - offs[0], child));
+    period = smallest_period(n, offs);
+    if (period < n) {
+        starts = starts_of(b, n, offs, period);
+        rebased = rebase(b, period, offs);
+        if (!starts || !rebased)
+            return NULL;
+        return pw_pattern_uniform(b, n / period, starts, pw_pattern_uniform(b, period, rebased, child));
+    }
+    runs = count_runs(n, offs);
+    /* Members that are sequences would multiply; they stay under an index. */
+    if (runs * RUN_GAIN <= n && child->kind != PW_SEQ)
+        return seq_of_runs(b, n, offs, child, runs);
+    return plain_index(b, n, offs, child);
+}
+
+/* ---- lists of blocks ----------------------------------------------------------------------------- */
+
+static bool blocks_repeat(int64_t n, const int64_t *offs, const int64_t *lens, int64_t period)
+{
+    for (int64_t i = period; i < n; i++) {
+        int64_t j = i % period;
+
+        if (lens[i] != lens[j] || offs[i] - offs[i - j] != offs[j] - offs[0])
+            return false;
+    }
+    return true;
+}
+
+static const pw_node *repeated_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    for (int64_t p = 2; p <= n / 2; p++) {
+        int64_t *starts, *rebased;
+
+        if (n % p || !blocks_repeat(n, offs, lens, p))
+            continue;
+        starts = starts_of(b, n, offs, p);
+        rebased = rebase(b, p, offs);
+        if (!starts || !rebased)
+            return NULL;
+        return pw_pattern_uniform(b, n / p, starts, pw_pattern_blocks(b, p, rebased, lens));
+    }
+    return NULL;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t t = a % b;
+
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+bool pw_pattern_is_plain(const pw_node *node)
+{
+    switch (node->kind) {
+    case PW_BYTES: return true;
+    case PW_STREAM: return pw_pattern_is_plain(node->stream.child);
+    case PW_SEQ: return pw_is_shift(node) && pw_pattern_is_plain(node->seq.children[0]);
+    case PW_INDEX:
+    case PW_BLOCKS: break;
+    }
+    return false;
+}
+
+/*
+ * Streams whose neighbouring blocks touch across an outer iteration look irregular once merged. Cut into
+ * pieces of the common divisor they show their progressions again. NULL when they are no plain streams.
+ */
+static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    int64_t unit = 0, total = 0, k = 0, *cut;
+    const pw_node *node;
+
+    for (int64_t i = 0; i < n; i++) {
+        unit = gcd(lens[i], unit);
+        if (__builtin_add_overflow(total, lens[i], &total))
+            return NULL;
+    }
+    total /= unit;
+    if (total > 4 * n)
+        return NULL;
+    cut = pw_arena_array(b->arena, (size_t)total, sizeof *cut);
+    if (!cut) {
+        b->status = PW_ERR_NOMEM;
+        return NULL;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t done = 0; done < lens[i]; done += unit)
+            cut[k++] = offs[i] + done;
+    node = pw_pattern_uniform(b, total, cut, pw_build_bytes(b, unit, 1));
+    return node && pw_pattern_is_plain(node) ? node : NULL;
+}
+
+static int64_t equal_lengths(int64_t n, const int64_t *lens)
+{
+    int64_t k = 1;
+
+    while (k < n && lens[k] == lens[0])
+        k++;
+    return k;
+}
+
+static int64_t count_lengths(int64_t n, const int64_t *lens)
+{
+    int64_t groups = 0;
+
+    for (int64_t i = 0; i < n; groups++)
+        i += equal_lengths(n - i, lens + i);
+    return groups;
+}
+
+/* One member for each group of equal lengths; a group may itself be a few runs. */
+static const pw_node *seq_of_groups(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    member_list m;
+
+    if (!members_init(b, &m, n))
+        return NULL;
+    for (int64_t i = 0, k; i < n; i += k) {
+        const pw_node *group;
+
+        k = equal_lengths(n - i, lens + i);
+        group = pw_pattern_uniform(b, k, offs + i, pw_build_bytes(b, lens[i], 1));
+        if (!group)
+            return NULL;
+        members_add(&m, 0, group);
+    }
+    return members_seq(b, &m);
+}
+
+const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    const pw_node *node;
+    int64_t groups = count_lengths(n, lens), *rebased;
+
+    if (groups == 1)
+        return pw_pattern_uniform(b, n, offs, pw_build_bytes(b, lens[0], 1));
+    node = repeated_blocks(b, n, offs, lens);
+    if (!node && b->status == PW_OK)
+        node = cut_blocks(b, n, offs, lens);
+    if (node || b->status != PW_OK)
+        return node;
+    if (groups * RUN_GAIN <= n || (groups <= 3 && n > 3))
+        return seq_of_groups(b, n, offs, lens);
+    rebased = rebase(b, n, offs);
+    return rebased ? pw_build_shift(b, offs[0], pw_build_blocks(b, n, rebased, lens)) : NULL;
+}
