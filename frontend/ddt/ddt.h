@@ -1,0 +1,54 @@
+/*
+ * The datatype language: .ddt text -> IR, and IR -> .ddt text. docs/ddt.md is its reference.
+ *
+ * A file is parsed once into a unit (syntax only; names are resolved). Each of its entries then builds one
+ * type, or several where it contains ranges. A unit is immutable after parsing and may be used by threads.
+ */
+#ifndef PW_FRONTEND_DDT_DDT_H
+#define PW_FRONTEND_DDT_DDT_H
+
+#include "frontend/combiner.h"
+
+#include <stddef.h>
+
+typedef struct pw_ddt_unit pw_ddt_unit;
+
+/* Receives one error: position in diag->line and diag->col (1-based; columns count bytes). */
+typedef void pw_ddt_report_fn(void *arg, const pw_diag *diag);
+
+/* Bounds on input, so that absurd text is refused quickly and in bounded memory. */
+enum {
+    PW_DDT_MAX_TEXT = 256 << 20,  /* bytes of one file */
+    PW_DDT_MAX_DEPTH = 300,       /* nesting of types and of parentheses */
+    PW_DDT_MAX_ERRORS = 20,       /* reported before parsing gives up */
+    PW_DDT_MAX_RANGES = 16,       /* ranges in one entry */
+    PW_DDT_MAX_VARIANTS = 100000, /* types one entry stands for */
+    PW_DDT_MAX_LIST = 1 << 26     /* entries of one list, generated ones included */
+};
+
+/*
+ * Parses `size` bytes of text (no terminator needed). All errors found, up to PW_DDT_MAX_ERRORS, go to
+ * `report`; any error makes the result PW_ERR_INVALID (or PW_ERR_NOMEM) and leaves *out untouched.
+ */
+pw_status pw_ddt_parse(const char *text, size_t size, pw_ddt_report_fn *report, void *arg, pw_ddt_unit **out);
+void pw_ddt_destroy(pw_ddt_unit *unit); /* NULL is allowed */
+
+/* Entries are the types of the file in order: the named ones and those that just stand there. */
+typedef struct pw_ddt_entry {
+    const char *name; /* "" for a type without a name */
+    int line, col;
+    int64_t variants; /* >= 1: how many types its ranges make */
+} pw_ddt_entry;
+
+int64_t pw_ddt_count(const pw_ddt_unit *unit);
+pw_ddt_entry pw_ddt_get(const pw_ddt_unit *unit, int64_t i);
+
+/* Builds variant `variant` of entry i in the builder's arena. The first range written runs slowest. Errors
+ * (overflow, illegal arguments) have the position of what caused them in `diag`. */
+pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag);
+
+/* Text of any type, on one line; parses back to an equal type (equal after canonicalisation, with the same
+ * lb and extent). malloc'ed, the caller frees; NULL when out of memory. */
+char *pw_ddt_print(const pw_type *type);
+
+#endif

@@ -1,0 +1,356 @@
+/* Syntax tree -> type, through the combiner algebra. Errors name the place in the text. */
+#include "frontend/ddt/ast.h"
+#include "frontend/ddt/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct eval {
+    const pw_ddt_unit *unit;
+    const int64_t *digits; /* the position in each range of the unit */
+    pw_builder *b;
+    pw_dt *named; /* per entry, once built */
+    bool *built;
+    pw_diag *diag;
+    int depth;
+} eval;
+
+static pw_dt eval_type(eval *e, const pw_ast *ast);
+
+static pw_dt fail(eval *e, pw_pos pos, pw_status status, const char *text)
+{
+    if (e->b->status == PW_OK || e->diag->status == PW_OK) {
+        if (e->b->status == PW_OK)
+            e->b->status = status;
+        pw_diag_set(e->diag, e->b->status, "%s", text);
+        e->diag->line = pos.line;
+        e->diag->col = pos.col;
+    }
+    return (pw_dt){0};
+}
+
+static bool ok(const eval *e)
+{
+    return e->b->status == PW_OK;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+static int64_t eval_expr(eval *e, const pw_expr *x)
+{
+    int64_t a, b, r = 0;
+    bool fits = true;
+
+    if (x->kind == PW_EXPR_NUMBER)
+        return x->value;
+    if (x->kind == PW_EXPR_RANGE)
+        return x->from + x->by * e->digits[x->range];
+    a = eval_expr(e, x->a);
+    b = eval_expr(e, x->b);
+    switch (x->kind) {
+    case PW_EXPR_ADD: fits = !__builtin_add_overflow(a, b, &r); break;
+    case PW_EXPR_SUBTRACT: fits = !__builtin_sub_overflow(a, b, &r); break;
+    case PW_EXPR_MULTIPLY: fits = !__builtin_mul_overflow(a, b, &r); break;
+    case PW_EXPR_DIVIDE:
+    case PW_EXPR_REMAINDER:
+        fits = b != -1 || a != INT64_MIN;
+        if (fits)
+            r = x->kind == PW_EXPR_DIVIDE ? a / b : a % b;
+        break;
+    default: break;
+    }
+    if (!fits)
+        fail(e, x->pos, PW_ERR_OVERFLOW, "the result does not fit 64 bits");
+    return r;
+}
+
+/* A number that must not be negative. */
+static int64_t eval_count(eval *e, const pw_expr *x, const char *what)
+{
+    int64_t n = eval_expr(e, x);
+    char text[96];
+
+    if (ok(e) && n < 0) {
+        snprintf(text, sizeof text, "%s must not be negative, got %lld", what, (long long)n);
+        fail(e, x->pos, PW_ERR_INVALID, text);
+        return 0;
+    }
+    return n;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------- */
+
+static int64_t item_count(eval *e, const pw_item *item)
+{
+    switch (item->kind) {
+    case PW_ITEM_EXPR: return 1;
+    case PW_ITEM_RANGE: return eval_count(e, item->args[2], "a count");
+    case PW_ITEM_SAMPLE:
+    case PW_ITEM_SHUFFLE: return eval_count(e, item->args[0], "a count");
+    }
+    return 0;
+}
+
+static void fill_item(eval *e, const pw_item *item, int64_t n, int64_t *out)
+{
+    int64_t scale = item->scale ? eval_expr(e, item->scale) : 1, of, first;
+    pw_status status = PW_OK;
+
+    switch (item->kind) {
+    case PW_ITEM_EXPR: out[0] = eval_expr(e, item->args[0]); break;
+    case PW_ITEM_RANGE:
+        first = eval_expr(e, item->args[0]);
+        status = pw_generate_range(first, eval_expr(e, item->args[1]), n, out);
+        break;
+    case PW_ITEM_SAMPLE:
+        of = eval_count(e, item->args[1], "the size to draw from");
+        status = ok(e) ? pw_generate_sample(n, of, (uint64_t)eval_expr(e, item->args[2]), out) : PW_OK;
+        break;
+    case PW_ITEM_SHUFFLE: pw_generate_shuffle(n, (uint64_t)eval_expr(e, item->args[1]), out); break;
+    }
+    for (int64_t i = 0; status == PW_OK && scale != 1 && i < n; i++)
+        if (__builtin_mul_overflow(out[i], scale, &out[i]))
+            status = PW_ERR_OVERFLOW;
+    if (status == PW_ERR_INVALID)
+        fail(e, item->pos, status, "cannot draw that many different numbers");
+    else if (status != PW_OK)
+        fail(e, item->pos, status, pw_status_text(status));
+}
+
+static int64_t list_length(eval *e, const pw_item_list *list)
+{
+    int64_t total = 0;
+
+    for (int64_t i = 0; i < list->n && ok(e); i++) {
+        int64_t n = item_count(e, &list->items[i]);
+
+        if (n > PW_DDT_MAX_LIST - total)
+            fail(e, list->items[i].pos, PW_ERR_INVALID, "the list becomes too long");
+        else
+            total += n;
+    }
+    return ok(e) ? total : 0;
+}
+
+/* Displacements and, when `lens` is not NULL, block lengths; malloc'ed. False on error. */
+static bool eval_list(eval *e, const pw_item_list *list, int64_t *n, int64_t **displs, int64_t **lens)
+{
+    int64_t at = 0;
+
+    *n = list_length(e, list);
+    *displs = malloc((size_t)(*n + 1) * sizeof **displs);
+    if (lens)
+        *lens = malloc((size_t)(*n + 1) * sizeof **lens);
+    if (!*displs || (lens && !*lens))
+        fail(e, (pw_pos){0, 0}, PW_ERR_NOMEM, "out of memory");
+    for (int64_t i = 0; i < list->n && ok(e); i++) {
+        const pw_item *item = &list->items[i];
+        int64_t count = item_count(e, item), len = lens ? eval_count(e, item->len, "a block length") : 0;
+
+        fill_item(e, item, count, *displs + at);
+        for (int64_t j = 0; lens && j < count; j++)
+            (*lens)[at + j] = len;
+        at += count;
+    }
+    return ok(e);
+}
+
+static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
+{
+    bool uniform = ast->kind == PW_AST_IDXB || ast->kind == PW_AST_HIDXB;
+    int64_t n, *displs = NULL, *lens = NULL, len;
+    pw_dt t = {0};
+
+    if (eval_list(e, &ast->of.list, &n, &displs, uniform ? NULL : &lens)) {
+        len = uniform ? eval_count(e, ast->of.args[0], "a block length") : 0;
+        if (!ok(e))
+            t = (pw_dt){0};
+        else if (ast->kind == PW_AST_IDX)
+            t = pw_dt_indexed(e->b, n, lens, displs, old);
+        else if (ast->kind == PW_AST_HIDX)
+            t = pw_dt_hindexed(e->b, n, lens, displs, old);
+        else if (ast->kind == PW_AST_IDXB)
+            t = pw_dt_indexed_block(e->b, n, len, displs, old);
+        else
+            t = pw_dt_hindexed_block(e->b, n, len, displs, old);
+    }
+    free(displs);
+    free(lens);
+    return t;
+}
+
+/* ---- combiners --------------------------------------------------------------------------------- */
+
+static pw_dt eval_counts(eval *e, const pw_ast *ast, pw_dt old)
+{
+    const pw_expr *const *args = ast->of.args;
+    int64_t count, len, stride;
+
+    if (ast->kind == PW_AST_RESIZED) {
+        count = eval_expr(e, args[0]);
+        len = eval_expr(e, args[1]);
+        return ok(e) ? pw_dt_resized(e->b, count, len, old) : (pw_dt){0};
+    }
+    count = eval_count(e, args[0], "a count");
+    if (ast->kind == PW_AST_CTG)
+        return ok(e) ? pw_dt_contiguous(e->b, count, old) : (pw_dt){0};
+    len = eval_count(e, args[1], "a block length");
+    stride = eval_expr(e, args[2]);
+    if (!ok(e))
+        return (pw_dt){0};
+    return ast->kind == PW_AST_VEC ? pw_dt_vector(e->b, count, len, stride, old)
+                                   : pw_dt_hvector(e->b, count, len, stride, old);
+}
+
+static pw_dt eval_struct(eval *e, const pw_ast *ast)
+{
+    int64_t n = ast->record.n;
+    int64_t *displs = calloc((size_t)n + 1, sizeof *displs), *lens = calloc((size_t)n + 1, sizeof *lens);
+    pw_dt *olds = calloc((size_t)n + 1, sizeof *olds), t = {0};
+
+    if (!displs || !lens || !olds)
+        fail(e, ast->pos, PW_ERR_NOMEM, "out of memory");
+    for (int64_t i = 0; i < n && ok(e); i++) {
+        const pw_member *m = &ast->record.members[i];
+
+        displs[i] = eval_expr(e, m->disp);
+        lens[i] = m->count ? eval_count(e, m->count, "a count") : 1;
+        olds[i] = eval_type(e, m->type);
+    }
+    if (ok(e))
+        t = pw_dt_struct(e->b, n, lens, displs, olds);
+    free(displs);
+    free(lens);
+    free(olds);
+    return t;
+}
+
+static void eval_part(eval *e, const pw_ast *ast, int part, int64_t *out)
+{
+    for (int64_t i = 0; i < ast->array.ndims; i++)
+        out[i] = eval_expr(e, ast->array.parts[part][i]);
+}
+
+static pw_dt eval_array(eval *e, const pw_ast *ast, pw_dt old)
+{
+    int64_t n = ast->array.ndims, size, rank;
+    int64_t *parts = calloc(3 * (size_t)n, sizeof *parts);
+    pw_dt t = {0};
+
+    if (!parts)
+        return fail(e, ast->pos, PW_ERR_NOMEM, "out of memory");
+    for (int i = 0; i < 3; i++)
+        eval_part(e, ast, i, parts + i * n);
+    if (ok(e) && ast->kind == PW_AST_SUB)
+        t = pw_dt_subarray(e->b, n, parts, parts + n, parts + 2 * n, ast->array.order, old);
+    if (ok(e) && ast->kind == PW_AST_DARRAY) {
+        size = eval_expr(e, ast->array.size);
+        rank = eval_expr(e, ast->array.rank);
+        if (ok(e))
+            t = pw_dt_darray(e->b, size, rank, n, parts, ast->array.distribs, parts + n, parts + 2 * n,
+                             ast->array.order, old);
+    }
+    free(parts);
+    return t;
+}
+
+static pw_dt eval_named(eval *e, const pw_ast *ast)
+{
+    if (!e->built[ast->entry]) {
+        e->named[ast->entry] = eval_type(e, e->unit->defs[ast->entry].type);
+        e->built[ast->entry] = true;
+    }
+    return e->named[ast->entry];
+}
+
+static pw_dt eval_kind(eval *e, const pw_ast *ast)
+{
+    pw_dt old;
+
+    switch (ast->kind) {
+    case PW_AST_BASIC: return pw_basic_build(e->b, ast->basic);
+    case PW_AST_NAMED: return eval_named(e, ast);
+    case PW_AST_STRUCT: return eval_struct(e, ast);
+    case PW_AST_DUP: return eval_type(e, ast->of.old);
+    case PW_AST_CTG:
+    case PW_AST_VEC:
+    case PW_AST_HVEC:
+    case PW_AST_RESIZED: old = eval_type(e, ast->of.old); return ok(e) ? eval_counts(e, ast, old) : (pw_dt){0};
+    case PW_AST_IDX:
+    case PW_AST_HIDX:
+    case PW_AST_IDXB:
+    case PW_AST_HIDXB: old = eval_type(e, ast->of.old); return ok(e) ? eval_indexed(e, ast, old) : (pw_dt){0};
+    case PW_AST_SUB:
+    case PW_AST_DARRAY: old = eval_type(e, ast->array.old); return ok(e) ? eval_array(e, ast, old) : (pw_dt){0};
+    }
+    return (pw_dt){0};
+}
+
+/* What went wrong in a combiner, in words of the language. */
+static const char *reason(pw_status status, const pw_ast *ast)
+{
+    if (status == PW_ERR_OVERFLOW)
+        return "sizes or displacements of this type do not fit 64 bits";
+    if (status == PW_ERR_UNSUPPORTED)
+        return "this type is nested too deeply";
+    if (status == PW_ERR_INVALID && ast->kind == PW_AST_SUB)
+        return "illegal subarray: sizes and subsizes must be at least 1, and each start + subsize at most the size";
+    if (status == PW_ERR_INVALID && ast->kind == PW_AST_DARRAY)
+        return "illegal darray: the process grid must multiply to the number of processes, and the rank be below it";
+    if (status == PW_ERR_INVALID)
+        return "illegal arguments";
+    return pw_status_text(status);
+}
+
+/* Chains of names nest deeper than any one entry's text does. */
+enum { MAX_EVAL_DEPTH = 2000 };
+
+static pw_dt eval_type(eval *e, const pw_ast *ast)
+{
+    pw_dt t;
+
+    if (++e->depth > MAX_EVAL_DEPTH)
+        return fail(e, ast->pos, PW_ERR_UNSUPPORTED, "this type is nested too deeply");
+    t = eval_kind(e, ast);
+    e->depth--;
+    if (!ok(e))
+        return fail(e, ast->pos, e->b->status, reason(e->b->status, ast));
+    return t;
+}
+
+/* ---- entry point ------------------------------------------------------------------------------- */
+
+/* The variant's position in each of the entry's ranges; the first range runs slowest. */
+static void split_variant(const pw_ddt_unit *u, const pw_ddt_def *def, int64_t variant, int64_t *digits)
+{
+    for (int i = def->nranges - 1; i >= 0; i--) {
+        int64_t count = u->ranges[def->ranges[i]].count;
+
+        digits[def->ranges[i]] = variant % count;
+        variant /= count;
+    }
+}
+
+pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag)
+{
+    pw_diag ignored;
+    int64_t *digits = calloc((size_t)unit->nranges + 1, sizeof *digits);
+    eval e = {.unit = unit, .digits = digits, .b = b, .diag = diag ? diag : &ignored};
+    pw_dt t;
+
+    *e.diag = (pw_diag){0};
+    e.named = calloc((size_t)i + 1, sizeof *e.named);
+    e.built = calloc((size_t)i + 1, sizeof *e.built);
+    if (!digits || !e.named || !e.built) {
+        b->status = pw_diag_set(e.diag, PW_ERR_NOMEM, "out of memory");
+    } else {
+        split_variant(unit, &unit->defs[i], variant, digits);
+        t = eval_type(&e, unit->defs[i].type);
+        if (b->status == PW_OK)
+            *out = t;
+    }
+    free(digits);
+    free(e.named);
+    free(e.built);
+    return b->status;
+}

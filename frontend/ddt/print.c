@@ -1,0 +1,64 @@
+/* IR -> .ddt text. Byte displacements throughout, so that no inner extent matters. */
+#include "frontend/ddt/ddt.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_node(FILE *out, const pw_node *node)
+{
+    switch (node->kind) {
+    case PW_BYTES:
+        if (node->bytes.n == 1)
+            fputs("byte", out);
+        else
+            fprintf(out, "ctg(%" PRId64 ")[byte]", node->bytes.n);
+        return;
+    case PW_STREAM:
+        fprintf(out, "hvec(%" PRId64 " 1 %" PRId64 ")[", node->stream.count, node->stream.stride);
+        print_node(out, node->stream.child);
+        fputc(']', out);
+        return;
+    case PW_INDEX:
+        fputs("hidxb(1:", out);
+        for (int64_t i = 0; i < node->index.n; i++)
+            fprintf(out, "%s%" PRId64, i ? "," : " ", node->index.offs[i]);
+        fputs(")[", out);
+        print_node(out, node->index.child);
+        fputc(']', out);
+        return;
+    case PW_BLOCKS:
+        fputs("hidx(", out);
+        for (int64_t i = 0; i < node->blocks_list.n; i++)
+            fprintf(out, "%s%" PRId64 ",%" PRId64, i ? " " : "", node->blocks_list.offs[i], node->blocks_list.lens[i]);
+        fputs(")[byte]", out);
+        return;
+    case PW_SEQ:
+        fputs("struct(", out);
+        for (int64_t i = 0; i < node->seq.n; i++) {
+            fprintf(out, "%s%" PRId64 ": ", i ? ", " : "", node->seq.offs[i]);
+            print_node(out, node->seq.children[i]);
+        }
+        fputc(')', out);
+        return;
+    }
+}
+
+char *pw_ddt_print(const pw_type *type)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "resized(%" PRId64 " %" PRId64 ")[", type->lb, type->extent);
+    print_node(out, type->root);
+    fputc(']', out);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
