@@ -111,12 +111,14 @@ pw_status pw_verify(const pw_type *type, pw_diag *diag);
 
 /* ---- text (ir/print.c, ir/parse.c) ------------------------------------------------------------- */
 
-/* Prints to a malloc'ed string that the caller frees; NULL when out of memory. Parses back to an equal
- * type. `elide` > 0 shortens lists beyond that many entries with "…" (which does not parse back). */
+/* Prints to a malloc'ed string that the caller frees, one node a line, with a line end at the end; NULL when out
+ * of memory. Parses back to an equal type. `elide` > 0 shortens lists beyond that many entries with "…" (which does not
+ * parse back). */
 char *pw_print(const pw_type *type, int64_t elide);
 
 /* Parses one `type` from NUL-terminated text into the arena, and verifies it. On failure `diag` has line
- * and column. `end`, when not NULL, gets the first character after the type (else trailing text is an error). */
+ * and column. `end`, when not NULL, gets the first character that is neither part of the type nor blank or comment
+ * behind it (else such a character is an error). */
 pw_status pw_parse(const char *text, pw_arena *arena, pw_type *out, const char **end, pw_diag *diag);
 
 /* ---- reference semantics (ir/walk.c) ------------------------------------------------------------ */

@@ -1,0 +1,183 @@
+#include "ir/measure.h"
+#include "ir/memo.h"
+
+static const pw_node *fail(pw_builder *b, pw_status status)
+{
+    if (b->status == PW_OK)
+        b->status = status;
+    return NULL;
+}
+
+/* The node in the arena, with its facts; `draft` has kind and fields, its arrays already in the arena. */
+static const pw_node *finish(pw_builder *b, pw_node draft)
+{
+    pw_measure m;
+    pw_status status = pw_measure_node(&draft, &m);
+    pw_node *node;
+
+    if (status != PW_OK)
+        return fail(b, status);
+    draft.size = m.size;
+    draft.lo = m.lo;
+    draft.hi = m.hi;
+    draft.blocks = m.blocks;
+    draft.depth = m.depth;
+    node = pw_arena_alloc(b->arena, sizeof *node);
+    if (!node)
+        return fail(b, PW_ERR_NOMEM);
+    *node = draft;
+    return node;
+}
+
+/* A copy of n items of `bytes` each in the arena; never NULL unless the builder failed. */
+static const void *copy_array(pw_builder *b, const void *data, int64_t n, size_t bytes)
+{
+    size_t total;
+    void *copy;
+
+    if (__builtin_mul_overflow((size_t)n, bytes, &total) || !(copy = pw_arena_copy(b->arena, data, total))) {
+        fail(b, PW_ERR_NOMEM);
+        return NULL;
+    }
+    return copy;
+}
+
+const pw_node *pw_build_bytes(pw_builder *b, int64_t n, int64_t align)
+{
+    if (b->status != PW_OK)
+        return NULL;
+    if (n < 0 || !pw_align_is_legal(align))
+        return fail(b, PW_ERR_INVALID);
+    return finish(b, (pw_node){.kind = PW_BYTES, .bytes = {n, align}});
+}
+
+const pw_node *pw_build_stream(pw_builder *b, int64_t count, int64_t stride, const pw_node *child)
+{
+    if (b->status != PW_OK)
+        return NULL;
+    if (count < 0 || !child)
+        return fail(b, PW_ERR_INVALID);
+    return finish(b, (pw_node){.kind = PW_STREAM, .stream = {count, stride, child}});
+}
+
+const pw_node *pw_build_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
+{
+    if (b->status != PW_OK)
+        return NULL;
+    if (n < 0 || !child || (n > 0 && !offs))
+        return fail(b, PW_ERR_INVALID);
+    offs = copy_array(b, offs, n, sizeof *offs);
+    if (!offs)
+        return NULL;
+    return finish(b, (pw_node){.kind = PW_INDEX, .index = {n, offs, child}});
+}
+
+const pw_node *pw_build_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    if (b->status != PW_OK)
+        return NULL;
+    if (n < 0 || (n > 0 && (!offs || !lens)))
+        return fail(b, PW_ERR_INVALID);
+    offs = copy_array(b, offs, n, sizeof *offs);
+    lens = offs ? copy_array(b, lens, n, sizeof *lens) : NULL;
+    if (!lens)
+        return NULL;
+    return finish(b, (pw_node){.kind = PW_BLOCKS, .blocks_list = {n, offs, lens}});
+}
+
+const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children)
+{
+    if (b->status != PW_OK)
+        return NULL;
+    if (n < 0 || (n > 0 && (!offs || !children)))
+        return fail(b, PW_ERR_INVALID);
+    for (int64_t i = 0; i < n; i++)
+        if (!children[i])
+            return fail(b, PW_ERR_INVALID);
+    offs = copy_array(b, offs, n, sizeof *offs);
+    children = offs ? copy_array(b, children, n, sizeof *children) : NULL;
+    if (!children)
+        return NULL;
+    return finish(b, (pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
+}
+
+const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *child)
+{
+    if (b->status != PW_OK || (child && offset == 0))
+        return b->status == PW_OK ? child : NULL;
+    return pw_build_seq(b, 1, &offset, &child);
+}
+
+/* ---- copy ------------------------------------------------------------------------------------- */
+
+static const pw_node *copy_node(pw_builder *b, pw_memo *memo, const pw_node *node);
+
+/* Neighbours that are the same node stay the same node, whatever the memo remembers. */
+static const pw_node *copy_seq(pw_builder *b, pw_memo *memo, const pw_node *node)
+{
+    int64_t n = node->seq.n;
+    const int64_t *offs = copy_array(b, node->seq.offs, n, sizeof *offs);
+    const pw_node **children = pw_arena_array(b->arena, (size_t)n, sizeof *children);
+
+    if (!offs || !children)
+        return fail(b, PW_ERR_NOMEM);
+    for (int64_t i = 0; i < n && b->status == PW_OK; i++) {
+        if (i > 0 && node->seq.children[i] == node->seq.children[i - 1])
+            children[i] = children[i - 1];
+        else
+            children[i] = copy_node(b, memo, node->seq.children[i]);
+    }
+    if (b->status != PW_OK)
+        return NULL;
+    return finish(b, (pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
+}
+
+static const pw_node *copy_inner(pw_builder *b, pw_memo *memo, const pw_node *node)
+{
+    const pw_node *child;
+
+    switch (node->kind) {
+    case PW_STREAM:
+        child = copy_node(b, memo, node->stream.child);
+        return pw_build_stream(b, node->stream.count, node->stream.stride, child);
+    case PW_INDEX:
+        child = copy_node(b, memo, node->index.child);
+        return pw_build_index(b, node->index.n, node->index.offs, child);
+    case PW_BLOCKS: return pw_build_blocks(b, node->blocks_list.n, node->blocks_list.offs, node->blocks_list.lens);
+    case PW_SEQ: return copy_seq(b, memo, node);
+    case PW_BYTES: break;
+    }
+    return fail(b, PW_ERR_INVALID);
+}
+
+static const pw_node *copy_node(pw_builder *b, pw_memo *memo, const pw_node *node)
+{
+    const pw_memo_entry *known;
+    const pw_node *copy;
+
+    if (b->status != PW_OK)
+        return NULL;
+    if (node->kind == PW_BYTES)
+        return pw_build_bytes(b, node->bytes.n, node->bytes.align);
+    known = pw_memo_find(memo, node);
+    if (known)
+        return known->pointer;
+    copy = copy_inner(b, memo, node);
+    if (copy)
+        pw_memo_add(memo, (pw_memo_entry){.node = node, .pointer = copy});
+    return copy;
+}
+
+const pw_node *pw_build_copy(pw_builder *b, const pw_node *node)
+{
+    pw_memo memo = {0};
+    const pw_node *copy;
+
+    if (b->status != PW_OK)
+        return NULL;
+    if (!node)
+        return fail(b, PW_ERR_INVALID);
+    copy = copy_node(b, &memo, node);
+    pw_memo_free(&memo);
+    return copy;
+}

@@ -1,0 +1,108 @@
+#include "ir/measure.h"
+
+/* Adds `n` packed bytes in `blocks` blocks touching [off + lo, off + hi). */
+static bool add_part(pw_measure *m, int64_t off, const pw_measure *part)
+{
+    int64_t lo, hi;
+
+    if (part->size == 0)
+        return true;
+    if (__builtin_add_overflow(off, part->lo, &lo) || __builtin_add_overflow(off, part->hi, &hi))
+        return false;
+    if (m->size == 0) {
+        m->lo = lo;
+        m->hi = hi;
+    } else {
+        m->lo = lo < m->lo ? lo : m->lo;
+        m->hi = hi > m->hi ? hi : m->hi;
+    }
+    if (__builtin_add_overflow(m->blocks, part->blocks, &m->blocks))
+        m->blocks = INT64_MAX;
+    return !__builtin_add_overflow(m->size, part->size, &m->size);
+}
+
+static pw_measure facts(const pw_node *node)
+{
+    return (pw_measure){node->size, node->lo, node->hi, node->blocks, node->depth};
+}
+
+/* Only the first and the last instance bound a stream. */
+static bool measure_stream(const pw_node *node, pw_measure *m)
+{
+    pw_measure child = facts(node->stream.child);
+    int64_t last, count = node->stream.count;
+
+    m->depth = child.depth + 1;
+    if (count == 0 || child.size == 0)
+        return true;
+    if (__builtin_mul_overflow(count - 1, node->stream.stride, &last) || !add_part(m, 0, &child))
+        return false;
+    if (count > 1 && !add_part(m, last, &child))
+        return false;
+    if (__builtin_mul_overflow(count, child.blocks, &m->blocks))
+        m->blocks = INT64_MAX;
+    return !__builtin_mul_overflow(count, child.size, &m->size);
+}
+
+static bool measure_index(const pw_node *node, pw_measure *m)
+{
+    pw_measure child = facts(node->index.child);
+
+    m->depth = child.depth + 1;
+    if (child.size == 0)
+        return true;
+    for (int64_t i = 0; i < node->index.n; i++)
+        if (!add_part(m, node->index.offs[i], &child))
+            return false;
+    return true;
+}
+
+static pw_status measure_blocks(const pw_node *node, pw_measure *m)
+{
+    m->depth = 1;
+    for (int64_t i = 0; i < node->blocks_list.n; i++) {
+        int64_t len = node->blocks_list.lens[i];
+        pw_measure block = {.size = len, .hi = len, .blocks = 1};
+
+        if (len < 0)
+            return PW_ERR_INVALID;
+        if (!add_part(m, node->blocks_list.offs[i], &block))
+            return PW_ERR_OVERFLOW;
+    }
+    return PW_OK;
+}
+
+static bool measure_seq(const pw_node *node, pw_measure *m)
+{
+    m->depth = 1;
+    for (int64_t i = 0; i < node->seq.n; i++) {
+        pw_measure child = facts(node->seq.children[i]);
+
+        if (m->depth < child.depth + 1)
+            m->depth = child.depth + 1;
+        if (!add_part(m, node->seq.offs[i], &child))
+            return false;
+    }
+    return true;
+}
+
+pw_status pw_measure_node(const pw_node *node, pw_measure *out)
+{
+    pw_measure m = {0};
+    pw_status status = PW_OK;
+
+    switch (node->kind) {
+    case PW_BYTES:
+        m = (pw_measure){.size = node->bytes.n, .hi = node->bytes.n, .blocks = node->bytes.n > 0, .depth = 1};
+        break;
+    case PW_STREAM: status = measure_stream(node, &m) ? PW_OK : PW_ERR_OVERFLOW; break;
+    case PW_INDEX: status = measure_index(node, &m) ? PW_OK : PW_ERR_OVERFLOW; break;
+    case PW_BLOCKS: status = measure_blocks(node, &m); break;
+    case PW_SEQ: status = measure_seq(node, &m) ? PW_OK : PW_ERR_OVERFLOW; break;
+    }
+    if (status == PW_OK && m.depth > PW_MAX_DEPTH)
+        status = PW_ERR_UNSUPPORTED;
+    if (status == PW_OK)
+        *out = m;
+    return status;
+}

@@ -1,0 +1,43 @@
+/* What lowering and the nest passes need besides ir/nest.h: making tables and looking at regions. */
+#ifndef PW_IR_NEST_BUILD_H
+#define PW_IR_NEST_BUILD_H
+
+#include "ir/nest.h"
+
+/* A table of n 64-bit offsets that borrows `values`. */
+pw_table pw_table_borrow(int64_t n, const int64_t *values);
+
+/* The table with its entries copied into `arena`, as narrow as they can be. PW_ERR_NOMEM only. */
+pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out);
+
+/* Smallest and largest value; 0 and 0 when there are none. */
+void pw_table_bounds(const pw_table *t, int64_t *min, int64_t *max);
+
+/* Offsets relative to an origin may wrap on the way (see ir/walk.c); these add and multiply without overflow. */
+static inline int64_t pw_wrap_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t pw_wrap_mul(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* Memory offset of iteration i of a loop. */
+static inline int64_t pw_dim_offset(const pw_dim *d, int64_t i)
+{
+    return d->table ? pw_table_get(d->table, i) : pw_wrap_mul(i, d->mem_stride);
+}
+
+static inline void pw_region_remove_dim(pw_region *r, int i)
+{
+    r->ndims--;
+    for (; i < r->ndims; i++)
+        r->dims[i] = r->dims[i + 1];
+}
+
+/* Indices of the region's loops in descending order of packed stride (stable); `order` has r->ndims entries. */
+void pw_region_packed_order(const pw_region *r, int *order);
+
+#endif
