@@ -1,7 +1,9 @@
 #include "base/env.h"
 
 #include "base/log.h"
+#include "base/suggest.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +53,17 @@ static bool parse_bool(const char *text, int64_t *out)
 static bool parse_number(const char *text, bool suffix, int64_t *out)
 {
     char *end;
-    long long v = strtoll(text, &end, 10);
+    long long v;
     int shift = 0;
 
-    if (end == text)
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (end == text || errno || (suffix && v < 0))
         return false;
     if (suffix && *end) {
         const char *unit = strchr("KkMmGg", *end);
 
-        if (!unit || v < 0)
+        if (!unit)
             return false;
         shift = 10 * (1 + (int)(unit - "KkMmGg") / 2);
         end++;
@@ -164,51 +168,13 @@ const char *pw_env_foreign(const char *name)
     return getenv(name);
 }
 
-static int min3(int a, int b, int c)
-{
-    int m = a < b ? a : b;
-
-    return m < c ? m : c;
-}
-
-/* Levenshtein distance, for names below 64 characters. */
-static int distance(const char *a, const char *b)
-{
-    int row[65];
-    int na = (int)strlen(a), nb = (int)strlen(b);
-
-    if (na > 64 || nb > 64)
-        return 64;
-    for (int j = 0; j <= nb; j++)
-        row[j] = j;
-    for (int i = 1; i <= na; i++) {
-        int diag = row[0];
-
-        row[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int up = row[j];
-
-            row[j] = min3(row[j] + 1, row[j - 1] + 1, diag + (a[i - 1] != b[j - 1]));
-            diag = up;
-        }
-    }
-    return row[nb];
-}
-
 static const char *closest_name(const char *name)
 {
-    const char *best = NULL;
-    int best_distance = 6;
+    const char *names[PW_ENV_COUNT + 1] = {0};
 
-    for (int id = 0; id < PW_ENV_COUNT; id++) {
-        int d = distance(name, table[id].name);
-
-        if (d < best_distance) {
-            best_distance = d;
-            best = table[id].name;
-        }
-    }
-    return best;
+    for (int id = 0; id < PW_ENV_COUNT; id++)
+        names[id] = table[id].name;
+    return pw_suggest(name, names);
 }
 
 static bool is_known(const char *name)

@@ -16,6 +16,8 @@
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                \
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                      \
     X(STRATEGY, "PACKWRIGHT_STRATEGY", STRING, "", "forces a transfer strategy by name (native, packed, ...)")     \
+    X(STAGING, "PACKWRIGHT_STAGING", SIZE, "256M",                                                                 \
+      "largest message that is staged in a packed copy; larger go native")                                         \
     X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                             \
       "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                        \
     X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")

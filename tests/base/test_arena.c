@@ -1,0 +1,114 @@
+#include "base/arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+    *state = pw_arena_create();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    pw_arena_destroy(*state);
+    return 0;
+}
+
+static int is_filled(const unsigned char *p, size_t n, unsigned char value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != value)
+            return 0;
+    return 1;
+}
+
+/* Sizes around every boundary: of alignment, of the first chunk, of the largest. */
+static void zeroed_aligned_and_apart(void **state)
+{
+    static const size_t sizes[] = {1, 15, 16, 17, 100, 4095, 4096, 4097, 70000, 1 << 20, (1 << 20) + 1, 5 << 20, 1, 16};
+    enum { N = sizeof sizes / sizeof *sizes };
+    unsigned char *p[N];
+
+    for (int i = 0; i < N; i++) {
+        p[i] = pw_arena_alloc(*state, sizes[i]);
+        assert_non_null(p[i]);
+        assert_int_equal((uintptr_t)p[i] % 16, 0);
+        assert_true(is_filled(p[i], sizes[i], 0));
+        memset(p[i], i + 1, sizes[i]);
+    }
+    for (int i = 0; i < N; i++)
+        assert_true(is_filled(p[i], sizes[i], (unsigned char)(i + 1)));
+}
+
+static void many_small_ones(void **state)
+{
+    enum { N = 100000 };
+    int **p = malloc(N * sizeof *p);
+
+    assert_non_null(p);
+    for (int i = 0; i < N; i++) {
+        p[i] = pw_arena_alloc(*state, sizeof **p);
+        assert_non_null(p[i]);
+        *p[i] = i;
+    }
+    for (int i = 0; i < N; i++)
+        assert_int_equal(*p[i], i);
+    assert_int_equal(pw_arena_used(*state), 16 * N);
+    free(p);
+}
+
+static void nothing_is_something(void **state)
+{
+    assert_non_null(pw_arena_alloc(*state, 0));
+    assert_non_null(pw_arena_array(*state, 0, 8));
+    assert_non_null(pw_arena_array(*state, 8, 0));
+    assert_non_null(pw_arena_copy(*state, NULL, 0));
+    assert_int_equal(pw_arena_used(*state), 0);
+}
+
+static void copies(void **state)
+{
+    const char text[] = "what is copied";
+    char *copy = pw_arena_copy(*state, text, sizeof text);
+
+    assert_ptr_not_equal(copy, text);
+    assert_string_equal(copy, text);
+}
+
+/* Too much is NULL, and the arena stays usable. */
+static void impossible_sizes(void **state)
+{
+    assert_null(pw_arena_alloc(*state, SIZE_MAX));
+    assert_null(pw_arena_alloc(*state, SIZE_MAX - 14));
+    assert_null(pw_arena_alloc(*state, SIZE_MAX / 2 + 1));
+    assert_null(pw_arena_array(*state, SIZE_MAX / 8 + 1, 8));
+    assert_null(pw_arena_array(*state, (size_t)1 << 32, (size_t)1 << 32));
+    assert_int_equal(pw_arena_used(*state), 0);
+    assert_non_null(pw_arena_alloc(*state, 100));
+}
+
+static void destroy_takes_null(void **state)
+{
+    (void)state;
+    pw_arena_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(zeroed_aligned_and_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_small_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_something, setup, teardown),
+        cmocka_unit_test_setup_teardown(copies, setup, teardown),
+        cmocka_unit_test_setup_teardown(impossible_sizes, setup, teardown),
+        cmocka_unit_test(destroy_takes_null),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
