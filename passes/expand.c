@@ -7,24 +7,39 @@
  */
 #include "passes/internal.h"
 
+#include "ir/memo.h"
+
 enum { MAX_GROWTH = 4, MIN_BLOCKS = 1024 };
 
-/* Entries of all lists in the tree, each node once: what the metadata costs already. */
-static int64_t list_entries(const pw_node *node)
+static int64_t list_entries(pw_memo *seen, const pw_node *node);
+
+static int64_t own_entries(pw_memo *seen, const pw_node *node)
 {
     int64_t n = 0;
 
     switch (node->kind) {
     case PW_BYTES: return 0;
-    case PW_STREAM: return list_entries(node->stream.child);
-    case PW_INDEX: return node->index.n + list_entries(node->index.child);
+    case PW_STREAM: return list_entries(seen, node->stream.child);
+    case PW_INDEX: return node->index.n + list_entries(seen, node->index.child);
     case PW_BLOCKS: return node->blocks_list.n;
     case PW_SEQ:
         for (int64_t i = 0; i < node->seq.n; i++)
             if (i == 0 || node->seq.children[i] != node->seq.children[i - 1])
-                n += list_entries(node->seq.children[i]);
+                n += list_entries(seen, node->seq.children[i]);
         return n + node->seq.n;
     }
+    return n;
+}
+
+/* Entries of all lists in the tree, shared nodes once: what the metadata costs already. */
+static int64_t list_entries(pw_memo *seen, const pw_node *node)
+{
+    int64_t n;
+
+    if (pw_memo_find(seen, node))
+        return 0;
+    n = own_entries(seen, node);
+    pw_memo_add(seen, (pw_memo_entry){.node = node, .number = n});
     return n;
 }
 
@@ -51,10 +66,12 @@ static bool sink_block(void *arg, int64_t off, int64_t n)
 const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
 {
     pw_builder *b = ctx->builder;
-    int64_t entries = list_entries(root), bound = MIN_BLOCKS;
+    pw_memo seen = {0};
+    int64_t entries = list_entries(&seen, root), bound = MIN_BLOCKS;
     block_sink sink = {.cap = root->blocks};
     const pw_node *found;
 
+    pw_memo_free(&seen);
     if (entries > bound / MAX_GROWTH)
         bound = entries * MAX_GROWTH;
     if (root->size == 0 || root->kind == PW_BYTES || root->blocks > bound)

@@ -1,7 +1,19 @@
 #include "passes/internal.h"
 
-static const pw_node *rewrite_seq(pw_pass_ctx *ctx, const pw_node *node, pw_rewrite_fn *fn)
+#include "ir/memo.h"
+
+/* One rewrite of a tree; the memo keeps it linear where nodes are shared. */
+typedef struct rewrite {
+    pw_pass_ctx *ctx;
+    pw_rewrite_fn *fn;
+    pw_memo done;
+} rewrite;
+
+static const pw_node *rewrite_node(rewrite *r, const pw_node *node);
+
+static const pw_node *rewrite_seq(rewrite *r, const pw_node *node)
 {
+    pw_pass_ctx *ctx = r->ctx;
     int64_t n = node->seq.n;
     const pw_node **children = pw_arena_array(ctx->builder->arena, (size_t)n, sizeof *children);
     bool changed = false;
@@ -14,7 +26,7 @@ static const pw_node *rewrite_seq(pw_pass_ctx *ctx, const pw_node *node, pw_rewr
         if (i > 0 && node->seq.children[i] == node->seq.children[i - 1])
             children[i] = children[i - 1];
         else
-            children[i] = pw_rewrite(ctx, node->seq.children[i], fn);
+            children[i] = rewrite_node(r, node->seq.children[i]);
         if (!children[i])
             return NULL;
         changed |= children[i] != node->seq.children[i];
@@ -22,7 +34,7 @@ static const pw_node *rewrite_seq(pw_pass_ctx *ctx, const pw_node *node, pw_rewr
     return changed ? pw_build_seq(ctx->builder, n, node->seq.offs, children) : node;
 }
 
-static const pw_node *rewrite_children(pw_pass_ctx *ctx, const pw_node *node, pw_rewrite_fn *fn)
+static const pw_node *rewrite_children(rewrite *r, const pw_node *node)
 {
     const pw_node *child;
 
@@ -30,31 +42,46 @@ static const pw_node *rewrite_children(pw_pass_ctx *ctx, const pw_node *node, pw
     case PW_BYTES:
     case PW_BLOCKS: return node;
     case PW_STREAM:
-        child = pw_rewrite(ctx, node->stream.child, fn);
+        child = rewrite_node(r, node->stream.child);
         if (child == node->stream.child)
             return node;
-        return pw_build_stream(ctx->builder, node->stream.count, node->stream.stride, child);
+        return pw_build_stream(r->ctx->builder, node->stream.count, node->stream.stride, child);
     case PW_INDEX:
-        child = pw_rewrite(ctx, node->index.child, fn);
+        child = rewrite_node(r, node->index.child);
         if (child == node->index.child)
             return node;
-        return pw_build_index(ctx->builder, node->index.n, node->index.offs, child);
-    case PW_SEQ: return rewrite_seq(ctx, node, fn);
+        return pw_build_index(r->ctx->builder, node->index.n, node->index.offs, child);
+    case PW_SEQ: return rewrite_seq(r, node);
     }
     return node;
 }
 
+static const pw_node *rewrite_node(rewrite *r, const pw_node *node)
+{
+    const pw_memo_entry *known = pw_memo_find(&r->done, node);
+    const pw_node *rebuilt, *result;
+
+    if (known)
+        return known->pointer;
+    rebuilt = rewrite_children(r, node);
+    if (!rebuilt)
+        return NULL;
+    result = r->fn(r->ctx, rebuilt);
+    if (result != rebuilt)
+        r->ctx->fired++;
+    if (result)
+        pw_memo_add(&r->done, (pw_memo_entry){.node = node, .pointer = result});
+    return result;
+}
+
 const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, pw_rewrite_fn *fn)
 {
-    const pw_node *node, *result;
+    rewrite r = {.ctx = ctx, .fn = fn};
+    const pw_node *result;
 
     if (!root)
         return NULL;
-    node = rewrite_children(ctx, root, fn);
-    if (!node)
-        return NULL;
-    result = fn(ctx, node);
-    if (result != node)
-        ctx->fired++;
+    result = rewrite_node(&r, root);
+    pw_memo_free(&r.done);
     return result;
 }

@@ -171,6 +171,28 @@ static void test_long_list_becomes_streams(void **state)
     pw_arena_destroy(arena);
 }
 
+/* Members shared across levels: 2^60 paths over 60 distinct nodes. */
+static void test_shared_nodes_stay_linear(void **state)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    const pw_node *shared = pw_build_stream(&b, 3, 8, pw_build_bytes(&b, 1, 1)), *one = pw_build_bytes(&b, 1, 1);
+    const pw_node *leaf = pw_build_bytes(&b, 5, 1);
+    pw_type in = {.extent = 64};
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        const pw_node *members[] = {shared, i % 2 ? one : leaf, shared};
+        const int64_t offs[] = {0, (int64_t)1 << (i + 8), (int64_t)3 << (i + 9)};
+
+        shared = pw_build_seq(&b, 3, offs, members);
+    }
+    assert_int_equal(b.status, PW_OK);
+    in.root = shared;
+    assert_int_equal(canonical(0, &in, arena).root->size, shared->size);
+    pw_arena_destroy(arena);
+}
+
 /* The extent is part of a type: it places the objects of a count. */
 static void test_extent_distinguishes(void **state)
 {
@@ -205,9 +227,13 @@ static void test_table_is_complete(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_trees),         cmocka_unit_test(test_random_structured),
-        cmocka_unit_test(test_streams_stay_small),   cmocka_unit_test(test_long_list_becomes_streams),
-        cmocka_unit_test(test_extent_distinguishes), cmocka_unit_test(test_table_is_complete),
+        cmocka_unit_test(test_random_trees),
+        cmocka_unit_test(test_random_structured),
+        cmocka_unit_test(test_streams_stay_small),
+        cmocka_unit_test(test_long_list_becomes_streams),
+        cmocka_unit_test(test_shared_nodes_stay_linear),
+        cmocka_unit_test(test_extent_distinguishes),
+        cmocka_unit_test(test_table_is_complete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+#include "ir/nest_build.h"
+#include "passes/nest_passes.h"
+
+/* Largest power of two, at most 16, that divides every number that was or-ed into `bits`. */
+static int64_t power_of(int64_t bits)
+{
+    bits |= 16;
+    return bits & -bits;
+}
+
+static int64_t table_bits(const pw_table *t)
+{
+    int64_t bits = 0;
+
+    for (int64_t i = 0; i < t->n; i++)
+        bits |= pw_table_get(t, i);
+    return bits;
+}
+
+static int64_t length_bits(const pw_block_list *b)
+{
+    int64_t bits = 0;
+
+    for (int64_t i = 0; i < b->n; i++)
+        bits |= pw_table_get(&b->starts, i + 1) - pw_table_get(&b->starts, i);
+    return bits;
+}
+
+static bool align_region(const pw_nest *nest, pw_region *r)
+{
+    int64_t mem = r->mem_off | nest->extent, packed = r->packed_off | nest->size, lengths = 0;
+    pw_region old = *r;
+
+    for (int i = 0; i < r->ndims; i++) {
+        mem |= r->dims[i].table ? table_bits(r->dims[i].table) : r->dims[i].mem_stride;
+        packed |= r->dims[i].packed_stride;
+    }
+    for (int i = 0; i < r->npieces; i++) {
+        mem |= r->pieces[i].mem_off;
+        packed |= r->pieces[i].packed_off;
+        lengths |= r->pieces[i].bytes;
+    }
+    if (r->blocks) {
+        mem |= table_bits(&r->blocks->offs);
+        packed |= table_bits(&r->blocks->starts);
+        lengths |= length_bits(r->blocks);
+    }
+    r->align = power_of(mem);
+    r->packed_align = power_of(packed);
+    r->word = (int)power_of(lengths);
+    return r->align != old.align || r->packed_align != old.packed_align || r->word != old.word;
+}
+
+pw_status pw_nest_align_leaf(pw_pass_ctx *ctx, pw_nest *nest)
+{
+    for (int i = 0; i < nest->nregions; i++)
+        ctx->fired += align_region(nest, &nest->regions[i]);
+    return PW_OK;
+}

@@ -1,0 +1,16 @@
+/* What the nest passes know of caches: the estimates that order and tile loops. */
+#ifndef PW_PASSES_NEST_LOCALITY_H
+#define PW_PASSES_NEST_LOCALITY_H
+
+#include "ir/nest.h"
+
+enum { PW_CACHE_LINE = 64, PW_PAGE = 4096 };
+
+/* Typical distance in memory between successive iterations, never negative: the stride, or a mean over a
+ * sample of a table. */
+int64_t pw_dim_mem_step(const pw_dim *d);
+
+/* Cost of moving `step` bytes on: the parts of a cache line and of a page that are new, in 1/4096 of a line. */
+int64_t pw_step_cost(int64_t step);
+
+#endif

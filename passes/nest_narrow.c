@@ -1,0 +1,99 @@
+#include "ir/nest_build.h"
+#include "passes/nest_passes.h"
+
+/* Neighbouring regions share the tables of the loops that a sequence was distributed over: each old table
+ * of the previous region with its copy. */
+typedef struct copies {
+    int n;
+    const pw_table *from[PW_NEST_MAX_DIMS];
+    const pw_table *to[PW_NEST_MAX_DIMS];
+    int64_t base[PW_NEST_MAX_DIMS]; /* what the copy left out */
+} copies;
+
+/* Narrow tables share their entries with the copy. */
+static pw_status copy_table(const pw_table *from, pw_arena *arena, const pw_table **to, int64_t *base)
+{
+    pw_table *t = pw_arena_copy(arena, from, sizeof *t);
+    pw_status status;
+
+    if (!t)
+        return PW_ERR_NOMEM;
+    status = from->width < 8 ? PW_OK : pw_table_narrow(from, arena, t);
+    if (status != PW_OK)
+        return status;
+    *base = t->base;
+    t->base = 0;
+    *to = t;
+    return PW_OK;
+}
+
+static int find_copy(const copies *c, const pw_table *from)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->from[i] == from)
+            return i;
+    return -1;
+}
+
+static pw_status narrow_dims(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r, copies *before)
+{
+    copies now = {0};
+
+    for (int i = 0; i < r->ndims; i++) {
+        pw_dim *d = &r->dims[i];
+        int at;
+
+        if (!d->table || (d->table->width < 8 && d->table->base == 0))
+            continue;
+        at = find_copy(before, d->table);
+        now.from[now.n] = d->table;
+        if (at >= 0) {
+            now.to[now.n] = before->to[at];
+            now.base[now.n] = before->base[at];
+        } else {
+            pw_status status = copy_table(d->table, nest->arena, &now.to[now.n], &now.base[now.n]);
+
+            if (status != PW_OK)
+                return status;
+            ctx->fired++;
+        }
+        d->table = now.to[now.n];
+        r->mem_off = pw_wrap_add(r->mem_off, now.base[now.n]);
+        now.n++;
+    }
+    *before = now;
+    return PW_OK;
+}
+
+static pw_status narrow_blocks(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r)
+{
+    pw_block_list *b;
+    pw_status status;
+
+    if (!r->blocks || r->blocks->offs.width < 8)
+        return PW_OK;
+    b = pw_arena_copy(nest->arena, r->blocks, sizeof *b);
+    if (!b)
+        return PW_ERR_NOMEM;
+    status = pw_table_narrow(&r->blocks->offs, nest->arena, &b->offs);
+    if (status != PW_OK)
+        return status;
+    r->mem_off = pw_wrap_add(r->mem_off, b->offs.base);
+    b->offs.base = 0;
+    r->blocks = b;
+    ctx->fired++;
+    return PW_OK;
+}
+
+pw_status pw_nest_narrow_tables(pw_pass_ctx *ctx, pw_nest *nest)
+{
+    copies before = {0};
+    pw_status status = PW_OK;
+
+    for (int i = 0; i < nest->nregions && status == PW_OK; i++) {
+        status = narrow_dims(ctx, nest, &nest->regions[i], &before);
+        if (status == PW_OK)
+            status = narrow_blocks(ctx, nest, &nest->regions[i]);
+    }
+    return status;
+}

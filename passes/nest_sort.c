@@ -1,0 +1,74 @@
+#include "ir/nest_build.h"
+#include "passes/nest_locality.h"
+#include "passes/nest_passes.h"
+
+enum { SAMPLE = 256 };
+
+static int64_t magnitude(int64_t v)
+{
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+int64_t pw_dim_mem_step(const pw_dim *d)
+{
+    int64_t skip, sum = 0, n = 0;
+
+    if (!d->table)
+        return magnitude(d->mem_stride);
+    skip = d->count / SAMPLE + 1;
+    for (int64_t i = 1; i < d->count; i += skip, n++) {
+        int64_t gap = magnitude(pw_wrap_add(pw_table_get(d->table, i), -pw_table_get(d->table, i - 1)));
+
+        sum += gap < (int64_t)1 << 40 ? gap : (int64_t)1 << 40;
+    }
+    return n ? sum / n : 0;
+}
+
+int64_t pw_step_cost(int64_t step)
+{
+    int64_t line = step < PW_CACHE_LINE ? step : PW_CACHE_LINE;
+    int64_t page = step < PW_PAGE ? step : PW_PAGE;
+
+    return line * (PW_PAGE / PW_CACHE_LINE) + page;
+}
+
+static int64_t loop_cost(const pw_dim *d)
+{
+    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(magnitude(d->packed_stride));
+}
+
+static bool sort_region(pw_region *r)
+{
+    int order[PW_NEST_MAX_DIMS];
+    pw_dim sorted[PW_NEST_MAX_DIMS];
+    int64_t cost[PW_NEST_MAX_DIMS];
+    bool moved = false;
+
+    pw_region_packed_order(r, order);
+    for (int i = 0; i < r->ndims; i++) {
+        pw_dim d = r->dims[order[i]];
+        int64_t c = loop_cost(&d);
+        int at = i;
+
+        for (; at > 0 && cost[at - 1] < c; at--) {
+            cost[at] = cost[at - 1];
+            sorted[at] = sorted[at - 1];
+        }
+        cost[at] = c;
+        sorted[at] = d;
+    }
+    for (int i = 0; i < r->ndims; i++) {
+        moved |= sorted[i].packed_stride != r->dims[i].packed_stride || sorted[i].is_object != r->dims[i].is_object;
+        r->dims[i] = sorted[i];
+    }
+    if (moved)
+        r->tile_outer = r->tile_inner = 0;
+    return moved;
+}
+
+pw_status pw_nest_sort_loops(pw_pass_ctx *ctx, pw_nest *nest)
+{
+    for (int i = 0; i < nest->nregions; i++)
+        ctx->fired += sort_region(&nest->regions[i]);
+    return PW_OK;
+}

@@ -1,0 +1,73 @@
+#include "ir/nest_build.h"
+#include "passes/nest_locality.h"
+#include "passes/nest_passes.h"
+
+/*
+ * A tile of A x B leaves touches A or B rows on each side, each a few lines long. Rows are often a power of
+ * two apart and then compete for the same few ways of the L1 cache, so tiles are kept about a line wide and as
+ * many rows high: every line is used up before the ways run out.
+ */
+enum {
+    TILE_BYTES = 128, /* of a row of the tile */
+    FEW_ROWS = 8      /* so many lines stay in the L1 cache untiled, even when they share a set */
+};
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* Steps that stay within a line. */
+static bool is_close(int64_t step)
+{
+    return step > 0 && step < PW_CACHE_LINE;
+}
+
+/* Is `d` closer where `inner` is far, and farther where it is close? */
+static bool is_counterpart(const pw_dim *d, const pw_dim *inner)
+{
+    int64_t mem = magnitude(d->mem_stride), inner_mem = magnitude(inner->mem_stride);
+
+    if (d->table || inner->table)
+        return false;
+    if (is_close(mem) && is_close(inner->packed_stride))
+        return inner_mem > mem && d->packed_stride > inner->packed_stride;
+    return is_close(inner_mem) && is_close(d->packed_stride) && mem > inner_mem &&
+           d->packed_stride < inner->packed_stride;
+}
+
+/* Iterations that walk TILE_BYTES of the side on which the loop is close. */
+static int64_t tile_count(const pw_dim *d)
+{
+    int64_t mem = magnitude(d->mem_stride), step = mem < d->packed_stride ? mem : d->packed_stride;
+    int64_t n = TILE_BYTES / step;
+
+    return !d->is_object && d->count < n ? d->count : n;
+}
+
+static bool tile_region(pw_region *r)
+{
+    pw_dim *inner = &r->dims[r->ndims - 1], outer;
+    int at = r->ndims - 2;
+
+    if (r->tile_outer || r->ndims < 2 || r->npieces != 1 || (!inner->is_object && inner->count <= FEW_ROWS))
+        return false;
+    while (at >= 0 && !is_counterpart(&r->dims[at], inner))
+        at--;
+    if (at < 0)
+        return false;
+    outer = r->dims[at];
+    for (; at < r->ndims - 2; at++)
+        r->dims[at] = r->dims[at + 1];
+    r->dims[at] = outer;
+    r->tile_outer = tile_count(&outer);
+    r->tile_inner = tile_count(inner);
+    return true;
+}
+
+pw_status pw_nest_tile_transpose(pw_pass_ctx *ctx, pw_nest *nest)
+{
+    for (int i = 0; i < nest->nregions; i++)
+        ctx->fired += tile_region(&nest->regions[i]);
+    return PW_OK;
+}
