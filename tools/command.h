@@ -1,0 +1,28 @@
+/*
+ * The subcommands of `packwright`: a new one is a file that defines a pw_command, a declaration here and a row
+ * in the table of main.c.
+ */
+#ifndef PW_TOOLS_COMMAND_H
+#define PW_TOOLS_COMMAND_H
+
+/* Exit status: 1 when the input or the system failed the command, 2 when the command line is wrong. */
+enum { PW_EXIT_OK = 0, PW_EXIT_FAILURE = 1, PW_EXIT_USAGE = 2 };
+
+typedef struct pw_command {
+    const char *name;
+    const char *summary; /* one line, lower case, no full stop */
+    const char *help;    /* what `packwright help NAME` prints: usage, text and options; ends with a newline */
+    /* argv[0] is the command's name. main answers --help and -h when they stand before the first operand,
+     * and flushes stdout. Returns an exit status. */
+    int (*run)(int argc, char **argv);
+} pw_command;
+
+extern const pw_command pw_command_env;
+extern const pw_command pw_command_inspect;
+extern const pw_command pw_command_run;
+extern const pw_command pw_command_version;
+
+/* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help; PW_EXIT_USAGE. */
+int pw_usage_error(const pw_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,122 @@
+/* The packwright command: finds the subcommand and runs it. */
+#include "tools/command.h"
+
+#include "base/suggest.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order of the overview. */
+static const pw_command *const commands[] = {
+    &pw_command_run,
+    &pw_command_inspect,
+    &pw_command_env,
+    &pw_command_version,
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int pw_usage_error(const pw_command *command, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "packwright %s: ", command->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nTry 'packwright help %s'.\n", command->name);
+    return PW_EXIT_USAGE;
+}
+
+static void print_overview(void)
+{
+    puts("usage: packwright COMMAND [ARGUMENTS]\n\nA compiler for MPI datatypes.\n\nCommands:");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-10s %s\n", "help", "explain a command");
+}
+
+static const pw_command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (!strcmp(name, commands[i]->name))
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMANDS + 2] = {NULL};
+    const char *best;
+
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    names[COMMANDS] = "help";
+    best = pw_suggest(name, names);
+    fprintf(stderr, "packwright: unknown command '%s'", name);
+    if (best)
+        fprintf(stderr, " (did you mean '%s'?)", best);
+    fputs("\nTry 'packwright help'.\n", stderr);
+    return PW_EXIT_USAGE;
+}
+
+static int run_help(int argc, char **argv)
+{
+    const pw_command *command;
+
+    if (argc < 2) {
+        print_overview();
+        return PW_EXIT_OK;
+    }
+    command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    fputs(command->help, stdout);
+    return PW_EXIT_OK;
+}
+
+static bool is_help_option(const char *arg)
+{
+    return !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
+/* Only before the first operand: in `packwright run mpiexec --help` the option is not for us. */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--"); i++)
+        if (is_help_option(argv[i]))
+            return true;
+    return false;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+    const pw_command *command;
+
+    if (is_help_option(name) || !strcmp(name, "help"))
+        return run_help(argc - 1, argv + 1);
+    command = find_command(strcmp(name, "--version") ? name : "version");
+    if (!command)
+        return unknown_command(name);
+    if (asks_for_help(argc - 1, argv + 1)) {
+        fputs(command->help, stdout);
+        return PW_EXIT_OK;
+    }
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+
+    /* A full disk or a closed pipe must not look like success. */
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "packwright: cannot write to standard output: %s\n", strerror(errno));
+        return status == PW_EXIT_OK ? PW_EXIT_FAILURE : status;
+    }
+    return status;
+}
