@@ -37,7 +37,7 @@ typedef struct pw_cache pw_cache;
 
 typedef struct pw_cache_config {
     const char *dir;     /* NULL: no disk cache */
-    int64_t max_bytes;   /* of the disk cache */
+    int64_t max_bytes;   /* of the disk cache; 0: no bound */
     const char *backend; /* "llvm" */
     const pw_target *target;
     /* For tests: NULL takes pw_backend_load. */
@@ -46,10 +46,11 @@ typedef struct pw_cache_config {
 
 /* Never fails for reasons of the disk: an unusable directory is one warning and no disk cache. */
 pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out);
-/* Waits for the worker, unloads all kernels. NULL is allowed. */
+/* Lets the worker finish its queue, unloads all kernels. NULL is allowed. */
 void pw_cache_destroy(pw_cache *cache);
 
-/* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory. */
+/* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory, or called in a
+ * child of fork(), where a cache of the parent does nothing. */
 pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape);
 
 typedef enum pw_cache_want {
@@ -64,7 +65,10 @@ void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
 /* Blocks until the worker's queue is empty. */
 void pw_cache_drain(pw_cache *cache);
 
-/* ---- the directory, for `packwright cache` and for seeding a cluster (jit-cache/disk.c) ------------- */
+/* Mean time of a compile in this cache so far, 0 before the first. */
+int64_t pw_cache_compile_ns(const pw_cache *cache);
+
+/* ---- the directory, for `packwright cache` and for seeding a cluster (jit-cache/list.c) ------------- */
 
 /* $PACKWRIGHT_CACHE_DIR, else $XDG_CACHE_HOME/packwright, else ~/.cache/packwright. False: none is set. */
 bool pw_cache_default_dir(char *out, size_t size);
@@ -83,7 +87,8 @@ typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);
 
 /* Calls fn for each entry, fully verified; stops when fn returns false. */
 pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
-/* Removes all entries (and our temporary and lock files); *removed counts entries. */
+/* Removes all entries (and our temporary and lock files); *removed, which may be NULL, counts
+ * entries. */
 pw_status pw_cache_clear(const char *dir, int64_t *removed, pw_diag *diag);
 /* Stores a shared object under `key`, atomically. */
 pw_status pw_cache_store(const char *dir, pw_hash key, const pw_blob *object, pw_diag *diag);

@@ -3,7 +3,8 @@
  * the choice of tier at every call. Knows nothing of MPI; the bench and the tools use it too.
  *
  * Layouts are memoised: equal types (also when built by different constructors) get the same layout, with
- * a reference count. A layout may be used by any number of threads.
+ * a reference count. Those without references are kept for a while, since programs free a type and make
+ * it again. A layout may be used by any number of threads.
  */
 #ifndef PW_RUNTIME_LAYOUT_H
 #define PW_RUNTIME_LAYOUT_H
@@ -44,6 +45,10 @@ typedef struct pw_layout_config {
     int64_t hot_bytes; /* 0: the measured break-even */
     bool timed;        /* keep nanoseconds in the statistics */
     pw_cache_config cache;
+    /* Where pw_layout_config_from_env puts what cache.dir and cache.target point to; a copy of the struct still
+     * points into the original. */
+    char dir[4096];
+    pw_target target;
 } pw_layout_config;
 
 /* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU. */
@@ -53,7 +58,11 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
 
-/* The layout of a type as a frontend made it; takes a reference. `raw` may be freed afterwards. */
+/*
+ * The layout of a type as a frontend made it; takes a reference. `raw` may be freed afterwards. Types are told
+ * apart by their 128-bit hash alone. On PW_ERR_UNSUPPORTED leave the type to MPI. In sync mode the kernel is ready,
+ * or cannot be had, on return.
+ */
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
@@ -66,7 +75,8 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
  * the rest at tier 0. */
 void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const void *packed);
 
-/* Calls fn for every layout alive, in order of creation. */
+/* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
+ * back into the engine. */
 void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);
 
 #endif

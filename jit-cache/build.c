@@ -1,0 +1,188 @@
+/*
+ * How a kernel is had: from disk; else compiled, by one of the processes that share the directory.
+ *
+ *     load --> take the lock --> load again --> compile --> store --> load what was stored
+ *                  |                                          (no disk: load from memory)
+ *                  +-- held: ask again later
+ */
+#include "jit-cache/internal.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+static void publish(pw_slot *slot, const pw_image *image, pw_kernel_fn *pack, pw_kernel_fn *unpack,
+                    pw_kernel_origin origin, int64_t started)
+{
+    pw_kernel *k = &slot->kernel;
+
+    slot->image = *image;
+    atomic_store_explicit(&k->origin, origin, memory_order_relaxed);
+    atomic_store_explicit(&k->ready_ns, pw_cache_now() - started, memory_order_relaxed);
+    atomic_store_explicit(&k->unpack, unpack, memory_order_release);
+    atomic_store_explicit(&k->pack, pack, memory_order_release);
+    atomic_store_explicit(&k->state, PW_KERNEL_READY, memory_order_release);
+}
+
+static pw_build_result settle(pw_slot *slot, pw_kernel_state state)
+{
+    atomic_store_explicit(&slot->kernel.state, state, memory_order_release);
+    return PW_BUILD_DONE;
+}
+
+static bool load_key(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t started)
+{
+    pw_image image;
+    pw_kernel_fn *pack, *unpack;
+
+    if (pw_disk_load(&cache->disk, key, &image, &pack, &unpack))
+        return false;
+    publish(slot, &image, pack, unpack, PW_ORIGIN_DISK, started);
+    return true;
+}
+
+static bool load_own(pw_cache *cache, pw_slot *slot, int64_t started)
+{
+    return load_key(cache, slot, slot->kernel.key, started);
+}
+
+static bool same_target(const pw_target *a, const pw_target *b)
+{
+    return !strcmp(a->arch, b->arch) && !strcmp(a->cpu, b->cpu);
+}
+
+/* What was seeded for a lower level of the instruction set will do, unless a CPU was chosen by name. */
+static bool load_lower(pw_cache *cache, pw_slot *slot, int64_t started)
+{
+    pw_target target;
+
+    if (!same_target(&cache->target, pw_target_host()))
+        return false;
+    for (int i = 0; pw_target_compatible(i, &target); i++)
+        if (!same_target(&target, &cache->target) &&
+            load_key(cache, slot, pw_cache_key(slot->shape, &target, cache->backend_name), started))
+            return true;
+    return false;
+}
+
+/* NULL, said once, when there is no compiler. */
+static const pw_backend *find_backend(pw_cache *cache)
+{
+    pw_diag diag = {0};
+    const pw_backend *backend;
+
+    if (atomic_load(&cache->no_backend))
+        return NULL;
+    backend = cache->load_backend(cache->backend_name, &diag);
+    if (!backend && !atomic_exchange(&cache->no_backend, true))
+        pw_log(PW_LOG_WARN, "no %s compiler: %s; types without a cached kernel are packed by the interpreter",
+               cache->backend_name, diag.text);
+    return backend;
+}
+
+static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend *backend, pw_blob *out, pw_diag *diag)
+{
+    char names[2][PW_SYMBOL_TEXT];
+    pw_compile_job job = {.shape = slot->shape,
+                          .target = &cache->target,
+                          .emit = PW_EMIT_SHARED,
+                          .pack_name = names[0],
+                          .unpack_name = names[1]};
+    int64_t started = pw_cache_now();
+    pw_status status;
+
+    pw_kernel_symbols(slot->kernel.key, names[0], names[1]);
+    status = backend->compile(&job, out, diag);
+    if (!status) {
+        atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&cache->compile_ns, pw_cache_now() - started, memory_order_relaxed);
+    }
+    return status;
+}
+
+/* From the file just stored, so that debuggers find it and a bad write is noticed; else from memory. */
+static pw_status open_compiled(pw_cache *cache, pw_slot *slot, const pw_blob *blob, int64_t started, pw_diag *diag)
+{
+    pw_hash key = slot->kernel.key;
+    pw_image image;
+    pw_kernel_fn *pack, *unpack;
+    pw_status status;
+
+    if (!pw_disk_keep(&cache->disk, key, blob) || pw_disk_load(&cache->disk, key, &image, &pack, &unpack)) {
+        status = pw_image_open_bytes(blob->data, blob->size, &image, diag);
+        if (status)
+            return status;
+        status = pw_image_symbols(&image, key, &pack, &unpack, diag);
+        if (status) {
+            pw_image_close(&image);
+            return status;
+        }
+    }
+    publish(slot, &image, pack, unpack, PW_ORIGIN_COMPILED, started);
+    return PW_OK;
+}
+
+static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t started)
+{
+    const pw_backend *backend = find_backend(cache);
+    pw_blob blob = {0};
+    pw_diag diag = {0};
+    pw_status status;
+
+    if (!backend)
+        return settle(slot, PW_KERNEL_FAILED);
+    status = compile(cache, slot, backend, &blob, &diag);
+    if (!status) {
+        status = open_compiled(cache, slot, &blob, started, &diag);
+        pw_blob_free(&blob);
+    }
+    if (!status)
+        return PW_BUILD_DONE;
+    pw_log(atomic_exchange(&cache->compile_failed, true) ? PW_LOG_INFO : PW_LOG_WARN,
+           "no kernel: %s; the type is packed by the interpreter", diag.text);
+    return settle(slot, PW_KERNEL_FAILED);
+}
+
+/*
+ * A lock that is gone with no entry in its place, after we waited for it, means that the entry could not be
+ * stored; then nobody holds a lock while compiling, or all ranks would compile one after another.
+ */
+static pw_build_result compile_alone(pw_cache *cache, pw_slot *slot, bool patient, bool waited, int64_t started)
+{
+    pw_disk_lock lock;
+    pw_build_result result = PW_BUILD_DONE;
+    pw_lock_result taken = pw_disk_lock_take(&cache->disk, slot->kernel.key, &lock);
+
+    if (taken == PW_LOCK_HELD && patient)
+        return PW_BUILD_LOCKED;
+    if (taken != PW_LOCK_TAKEN)
+        return compile_and_open(cache, slot, started);
+    if (load_own(cache, slot, started)) {
+        pw_disk_lock_release(&cache->disk, slot->kernel.key, &lock);
+    } else if (waited && !lock.stolen) {
+        pw_disk_lock_release(&cache->disk, slot->kernel.key, &lock);
+        result = compile_and_open(cache, slot, started);
+    } else {
+        result = compile_and_open(cache, slot, started);
+        pw_disk_lock_release(&cache->disk, slot->kernel.key, &lock);
+    }
+    return result;
+}
+
+pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, bool patient, bool waited)
+{
+    int64_t started = pw_cache_now();
+
+    if (!pw_target_runs_here(&cache->target)) {
+        pw_warn_once("code for %s does not run on this machine; types are packed by the interpreter",
+                     cache->target.cpu);
+        return settle(slot, PW_KERNEL_FAILED);
+    }
+    if (load_own(cache, slot, started) || (!waited && load_lower(cache, slot, started)))
+        return PW_BUILD_DONE;
+    if (want == PW_WANT_LOAD)
+        return settle(slot, PW_KERNEL_ABSENT);
+    if (!find_backend(cache))
+        return settle(slot, PW_KERNEL_FAILED);
+    return compile_alone(cache, slot, patient, waited, started);
+}

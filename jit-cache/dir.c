@@ -1,0 +1,224 @@
+#include "jit-cache/disk.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "jit-cache/entry.h"
+#include "jit-cache/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+pw_status pw_disk_init(pw_disk *disk, const char *dir, int64_t max_bytes)
+{
+    *disk = (pw_disk){.max_bytes = max_bytes, .fd = -1, .total_bytes = -1};
+    if (dir && *dir) {
+        disk->dir = strdup(dir);
+        if (!disk->dir)
+            return PW_ERR_NOMEM;
+    }
+    pthread_mutex_init(&disk->lock, NULL);
+    return PW_OK;
+}
+
+void pw_disk_fini(pw_disk *disk)
+{
+    if (disk->fd >= 0)
+        close(disk->fd);
+    pw_hash_map_clear(&disk->reported);
+    pthread_mutex_destroy(&disk->lock);
+    free(disk->dir);
+    *disk = (pw_disk){.fd = -1};
+}
+
+static bool failed(const char *path, const char *what, pw_diag *diag)
+{
+    pw_diag_set(diag, PW_ERR_IO, "cannot %s %s: %s", what, path, strerror(errno));
+    return false;
+}
+
+/* mkdir -p, private to this user. */
+static bool make_dirs(const char *dir, pw_diag *diag)
+{
+    char path[PATH_MAX];
+    int error;
+
+    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return failed(dir, "create", diag);
+    }
+    for (char *at = path + 1;; at++) {
+        char c = *at;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *at = '\0';
+        /* What exists may answer otherwise than EEXIST: read-only and automounted file systems. */
+        error = mkdir(path, 0700) ? errno : 0;
+        if (error && access(path, F_OK)) {
+            errno = error;
+            return failed(path, "create", diag);
+        }
+        *at = c;
+        if (c == '\0')
+            return true;
+    }
+}
+
+static bool check_private(int fd, const char *path, pw_diag *diag)
+{
+    struct stat st;
+
+    if (fstat(fd, &st))
+        return failed(path, "examine", diag);
+    if (st.st_uid != geteuid()) {
+        pw_diag_set(diag, PW_ERR_DENIED, "%s is owned by user %u", path, (unsigned)st.st_uid);
+        return false;
+    }
+    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+        pw_diag_set(diag, PW_ERR_DENIED, "others may write to %s (chmod go-w it)", path);
+        return false;
+    }
+    return true;
+}
+
+/*
+ * Nobody but root and this user can rename a component of the path. dlopen takes a path, so only then is
+ * what it maps what was verified; elsewhere (say, below a group's project directory) the verified bytes
+ * are loaded from memory instead.
+ */
+static bool path_is_trusted(const char *real)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s", real);
+    for (;;) {
+        char *slash = strrchr(path, '/');
+        struct stat st;
+
+        if (stat(*path ? path : "/", &st) || (st.st_uid != 0 && st.st_uid != geteuid()))
+            return false;
+        if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
+            return false;
+        if (!*path)
+            return true;
+        *slash = '\0';
+    }
+}
+
+static int open_dir_at(int at, const char *name, int extra_flags)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | extra_flags);
+}
+
+/* The version's subdirectory of the open cache directory `top`. */
+static int open_version(int top, const char *path, bool create, pw_diag *diag)
+{
+    const char *name = strrchr(path, '/') + 1;
+    int fd = open_dir_at(top, name, O_NOFOLLOW);
+
+    if (fd < 0 && errno == ENOENT && create) {
+        if (mkdirat(top, name, 0700) && errno != EEXIST) {
+            failed(path, "create", diag);
+            return -1;
+        }
+        fd = open_dir_at(top, name, O_NOFOLLOW);
+    }
+    if (fd < 0) {
+        if (errno == ENOENT)
+            pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s does not exist", path);
+        else
+            failed(path, "open", diag);
+    } else if (!check_private(fd, path, diag)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Fills path, fd and trusted; true when the directory is fit. */
+static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
+{
+    char real[PATH_MAX];
+    int top;
+
+    if (create && !make_dirs(disk->dir, diag))
+        return false;
+    if (!realpath(disk->dir, real)) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s does not exist", disk->dir);
+        else
+            failed(disk->dir, "open", diag);
+        return false;
+    }
+    if (snprintf(disk->path, sizeof disk->path, "%s/v%d", strcmp(real, "/") ? real : "", PW_ENTRY_VERSION) >=
+        (int)sizeof disk->path - PW_NAME_TEXT) {
+        errno = ENAMETOOLONG;
+        return failed(disk->dir, "open", diag);
+    }
+    top = open_dir_at(AT_FDCWD, real, 0);
+    if (top < 0)
+        return failed(real, "open", diag);
+    disk->fd = check_private(top, real, diag) ? open_version(top, disk->path, create, diag) : -1;
+    close(top);
+    disk->trusted = disk->fd >= 0 && path_is_trusted(disk->path);
+    return disk->fd >= 0;
+}
+
+pw_status pw_disk_open(pw_disk *disk, bool create, pw_diag *diag)
+{
+    pw_diag cause = {.status = PW_ERR_NOT_FOUND};
+    pw_status status = PW_OK;
+
+    if (!disk->dir)
+        return PW_ERR_NOT_FOUND;
+    pthread_mutex_lock(&disk->lock);
+    if (disk->refused) {
+        cause.status = PW_ERR_DENIED;
+        snprintf(cause.text, sizeof cause.text, "%s was refused before", disk->dir);
+    }
+    if (disk->fd < 0 && (disk->refused || !open_both(disk, create, &cause)))
+        status = cause.status;
+    pthread_mutex_unlock(&disk->lock);
+    if (status && diag)
+        *diag = cause;
+    return status;
+}
+
+bool pw_disk_ready(pw_disk *disk, bool create)
+{
+    pw_diag diag;
+    pw_status status = pw_disk_open(disk, create, &diag);
+    bool first;
+
+    if (!status)
+        return true;
+    if (!disk->dir || status == PW_ERR_NOT_FOUND)
+        return false;
+    pthread_mutex_lock(&disk->lock);
+    first = !disk->refused;
+    disk->refused = true;
+    pthread_mutex_unlock(&disk->lock);
+    if (first)
+        pw_log(PW_LOG_WARN, "no disk cache: %s; kernels are compiled again in every run", diag.text);
+    return false;
+}
+
+bool pw_cache_default_dir(char *out, size_t size)
+{
+    const char *own = pw_env_string(PW_ENV_CACHE_DIR);
+    const char *xdg = pw_env_foreign("XDG_CACHE_HOME"), *home = pw_env_foreign("HOME");
+    int n = -1;
+
+    /* The XDG specification has relative paths ignored. */
+    if (*own)
+        n = snprintf(out, size, "%s", own);
+    else if (xdg && *xdg == '/')
+        n = snprintf(out, size, "%s/packwright", xdg);
+    else if (home && *home)
+        n = snprintf(out, size, "%s/.cache/packwright", home);
+    return n >= 0 && (size_t)n < size;
+}

@@ -1,0 +1,113 @@
+/* The public functions on a directory, for tools and for seeding. */
+#include "jit-cache/disk.h"
+
+#include "jit-cache/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A directory that does not exist holds nothing: PW_OK with *dir NULL. */
+static pw_status open_listing(pw_disk *disk, const char *path, DIR **dir, pw_diag *diag)
+{
+    pw_status status = pw_disk_init(disk, path, 0);
+    int fd;
+
+    *dir = NULL;
+    if (status)
+        return pw_diag_set(diag, status, "out of memory");
+    status = pw_disk_open(disk, false, diag);
+    if (status == PW_ERR_NOT_FOUND)
+        return PW_OK;
+    if (status)
+        return status;
+    fd = openat(disk->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (*dir)
+        return PW_OK;
+    status = pw_diag_set(diag, PW_ERR_IO, "cannot list %s: %s", disk->path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static void describe(const pw_disk *disk, const char *name, pw_hash key, pw_cache_entry *out)
+{
+    pw_entry_file file;
+    size_t room = sizeof out->path;
+
+    *out = (pw_cache_entry){.key = key};
+    if ((size_t)snprintf(out->path, room, "%s/%s", disk->path, name) >= room)
+        out->path[0] = '\0';
+    out->status = pw_disk_read(disk->fd, key, &file, NULL);
+    out->bytes = file.st.st_size;
+    out->used_at = file.st.st_mtime;
+    free(file.data);
+}
+
+pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag)
+{
+    pw_disk disk;
+    DIR *listing;
+    pw_cache_entry *entry = malloc(sizeof *entry);
+    pw_status status = open_listing(&disk, dir, &listing, diag);
+    bool more = entry != NULL;
+
+    for (struct dirent *e; listing && more && (e = readdir(listing));) {
+        pw_hash key;
+
+        if (pw_name_parse(e->d_name, &key) != PW_NAME_ENTRY)
+            continue;
+        describe(&disk, e->d_name, key, entry);
+        more = fn(arg, entry);
+    }
+    if (listing)
+        closedir(listing);
+    pw_disk_fini(&disk);
+    if (!status && !entry)
+        status = pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    free(entry);
+    return status;
+}
+
+pw_status pw_cache_clear(const char *dir, int64_t *removed, pw_diag *diag)
+{
+    pw_disk disk;
+    DIR *listing;
+    pw_status status = open_listing(&disk, dir, &listing, diag);
+    int64_t n = 0;
+
+    for (struct dirent *e; listing && (e = readdir(listing));) {
+        pw_hash key;
+        pw_name_kind kind = pw_name_parse(e->d_name, &key);
+
+        if (kind == PW_NAME_OTHER)
+            continue;
+        if (!unlinkat(disk.fd, e->d_name, 0))
+            n += kind == PW_NAME_ENTRY;
+        else if (errno != ENOENT)
+            status = pw_diag_set(diag, PW_ERR_IO, "cannot remove %s/%s: %s", disk.path, e->d_name, strerror(errno));
+    }
+    if (listing)
+        closedir(listing);
+    pw_disk_fini(&disk);
+    if (!status && removed)
+        *removed = n;
+    return status;
+}
+
+pw_status pw_cache_store(const char *dir, pw_hash key, const pw_blob *object, pw_diag *diag)
+{
+    pw_disk disk;
+    pw_status status = pw_disk_init(&disk, dir, 0);
+
+    if (status)
+        return pw_diag_set(diag, status, "out of memory");
+    status = pw_disk_store(&disk, key, object, diag);
+    pw_disk_fini(&disk);
+    return status;
+}

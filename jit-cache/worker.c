@@ -1,0 +1,198 @@
+/*
+ * The worker: one thread a cache, started at the first request, with all signals blocked so that the
+ * application's handlers never run on it. A kernel that another process is compiling goes to the end of the
+ * queue, so that ranks that share a directory share the work instead of waiting for each other.
+ */
+#include "jit-cache/internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    STACK_BYTES = 8 << 20, /* what a compiler may expect, whatever `ulimit -s` says */
+    FIRST_BACKOFF_MS = 1,
+    LONGEST_BACKOFF_MS = 100,
+    PATIENCE_MS = 30000 /* waiting costs nobody anything here */
+};
+
+#define MS INT64_C(1000000)
+
+static void append(pw_worker *worker, pw_slot *slot)
+{
+    slot->queued = true;
+    slot->next_queued = NULL;
+    if (worker->last)
+        worker->last->next_queued = slot;
+    else
+        worker->first = slot;
+    worker->last = slot;
+}
+
+static void take_out(pw_worker *worker, pw_slot *slot)
+{
+    pw_slot *before = NULL;
+
+    for (pw_slot *s = worker->first; s != slot; s = s->next_queued)
+        before = s;
+    if (before)
+        before->next_queued = slot->next_queued;
+    else
+        worker->first = slot->next_queued;
+    if (worker->last == slot)
+        worker->last = before;
+    slot->queued = false;
+}
+
+/* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when told). */
+static pw_slot *pick(pw_worker *worker, int64_t *look_again)
+{
+    int64_t now = pw_cache_now();
+
+    *look_again = INT64_MAX;
+    for (pw_slot *s = worker->first; s; s = s->next_queued) {
+        if (s->busy || (s->waiting && worker->stop))
+            continue;
+        if (!s->waiting || s->retry_at <= now)
+            return s;
+        if (s->retry_at < *look_again)
+            *look_again = s->retry_at;
+    }
+    return NULL;
+}
+
+static void put_off(pw_worker *worker, pw_slot *slot)
+{
+    int64_t now = pw_cache_now();
+
+    if (!slot->waiting) {
+        slot->waiting = true;
+        slot->backoff = FIRST_BACKOFF_MS * MS;
+        slot->give_up_at = now + PATIENCE_MS * MS;
+    }
+    slot->retry_at = now + slot->backoff;
+    slot->backoff = 2 * slot->backoff < LONGEST_BACKOFF_MS * MS ? 2 * slot->backoff : LONGEST_BACKOFF_MS * MS;
+    if (!slot->queued)
+        append(worker, slot);
+}
+
+/* With the mutex held, which is let go while building. */
+static void work_on(pw_cache *cache, pw_slot *slot)
+{
+    pw_worker *worker = &cache->worker;
+    pw_cache_want want = slot->want;
+    bool patient = !slot->waiting || pw_cache_now() < slot->give_up_at;
+    bool waited = slot->waiting;
+    pw_build_result result;
+
+    take_out(worker, slot);
+    if (!pw_slot_is_settled(slot, want)) {
+        slot->busy = worker->working = true;
+        pthread_mutex_unlock(&cache->lock);
+        result = pw_build(cache, slot, want, patient, waited);
+        pthread_mutex_lock(&cache->lock);
+        slot->busy = worker->working = false;
+        if (result == PW_BUILD_LOCKED)
+            put_off(worker, slot);
+        else
+            slot->waiting = false;
+    }
+    pthread_cond_broadcast(&cache->changed);
+}
+
+static void wait_until(pw_cache *cache, int64_t when)
+{
+    struct timespec t = {.tv_sec = when / INT64_C(1000000000), .tv_nsec = when % INT64_C(1000000000)};
+
+    if (when == INT64_MAX)
+        pthread_cond_wait(&cache->changed, &cache->lock);
+    else
+        pthread_cond_timedwait(&cache->changed, &cache->lock, &t);
+}
+
+static void *worker_main(void *arg)
+{
+    pw_cache *cache = arg;
+
+    pthread_mutex_lock(&cache->lock);
+    for (;;) {
+        int64_t look_again;
+        pw_slot *slot = pick(&cache->worker, &look_again);
+
+        if (slot)
+            work_on(cache, slot);
+        else if (cache->worker.stop)
+            break;
+        else
+            wait_until(cache, look_again);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return NULL;
+}
+
+static int create_thread(pw_cache *cache)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    int error;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&cache->worker.thread, &attr, worker_main, cache);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (!error)
+        pthread_setname_np(cache->worker.thread, "packwright-jit");
+    return error;
+}
+
+static bool start(pw_cache *cache)
+{
+    pw_worker *worker = &cache->worker;
+    int error;
+
+    if (worker->started || worker->unavailable)
+        return worker->started;
+    error = create_thread(cache);
+    worker->started = !error;
+    worker->unavailable = error;
+    if (error)
+        pw_log(PW_LOG_WARN, "no compiler thread: %s; types are packed by the interpreter", strerror(error));
+    return worker->started;
+}
+
+/* Never over READY, which another thread's pw_cache_get may be setting. */
+static void mark_queued(pw_kernel *kernel)
+{
+    pw_kernel_state expected = PW_KERNEL_NEW;
+
+    if (atomic_compare_exchange_strong(&kernel->state, &expected, PW_KERNEL_QUEUED))
+        return;
+    expected = PW_KERNEL_ABSENT;
+    atomic_compare_exchange_strong(&kernel->state, &expected, PW_KERNEL_QUEUED);
+}
+
+bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot)
+{
+    if (!start(cache))
+        return false;
+    append(&cache->worker, slot);
+    mark_queued(&slot->kernel);
+    pthread_cond_broadcast(&cache->changed);
+    return true;
+}
+
+void pw_worker_stop(pw_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->worker.stop = true;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->lock);
+    if (cache->worker.started)
+        pthread_join(cache->worker.thread, NULL);
+}

@@ -1,0 +1,21 @@
+/* Layout engines for tests, and the check of a layout against the walk that defines the IR. */
+#ifndef PW_TESTS_CACHE_LAYOUT_SCENE_H
+#define PW_TESTS_CACHE_LAYOUT_SCENE_H
+
+#include "runtime/layout.h"
+#include "tests/cache/scene.h"
+
+/* With the fake backend, whose kernels do not pack what the layout says; `real` takes LLVM. */
+pw_layout_engine *layout_engine(scene *s, pw_jit_mode mode, int64_t hot_bytes, bool real);
+
+/* The layout of a type in text form; a failure ends the process. */
+pw_layout *layout_of(pw_layout_engine *engine, const char *text);
+pw_layout *layout_of_type(pw_layout_engine *engine, const pw_type *type);
+
+/*
+ * Packs `count` objects, unpacks them, and unpacks a prefix of `prefix` bytes; compares with pw_walk over `type`, guard
+ * bytes included. Unpacking is left out where blocks overlap. Prints what differs.
+ */
+bool layout_moves(pw_layout *layout, const pw_type *type, int64_t count, int64_t prefix);
+
+#endif

@@ -1,0 +1,150 @@
+/* The bound on the directory, the order in which entries go, and what the dead left behind. */
+#include "tests/cache/scene.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static int64_t entry_size(scene *s)
+{
+    char path[256];
+    struct stat st;
+
+    scene_path(s, 0, ".so", path);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+/* Entries 0..n-1, entry 0 the longest unused. */
+static void seed(scene *s, int n)
+{
+    char path[256];
+
+    for (int i = 0; i < n; i++) {
+        scene_store(s, i, false);
+        scene_path(s, i, ".so", path);
+        scene_age(path, 100 * (n - i));
+    }
+}
+
+static bool present(scene *s, int shape)
+{
+    char path[256];
+
+    scene_path(s, shape, ".so", path);
+    return scene_exists(path);
+}
+
+static void oldest_go(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache;
+    int64_t size;
+
+    seed(s, 12);
+    size = entry_size(s);
+    cache = scene_cache(s, 8 * size);
+    assert_true(scene_works(scene_get(s, cache, 20)));
+    /* 13 entries; an eighth below the bound leaves 7. */
+    assert_int_equal(scene_count(s, ".so"), 7);
+    assert_true(present(s, 20));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(present(s, i), i >= 6);
+    pw_cache_destroy(cache);
+}
+
+static void stays_within_bounds(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache;
+    int64_t size;
+
+    seed(s, 1);
+    size = entry_size(s);
+    cache = scene_cache(s, 10 * size);
+    for (int i = 1; i < SCENE_SHAPES; i++) {
+        assert_true(scene_works(scene_get(s, cache, i)));
+        assert_true(present(s, i));
+        assert_true(scene_count(s, ".so") <= 10);
+    }
+    /* Those whose files are gone still work. */
+    for (int i = 1; i < SCENE_SHAPES; i++)
+        assert_true(scene_works(scene_kernel(s, cache, i)));
+    pw_cache_destroy(cache);
+}
+
+static void bound_below_one_entry(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 1);
+
+    for (int i = 0; i < 3; i++) {
+        assert_true(scene_works(scene_get(s, cache, i)));
+        assert_true(present(s, i));
+        assert_int_equal(scene_count(s, ".so"), 1);
+    }
+    pw_cache_destroy(cache);
+}
+
+/* Loading an entry that was long unused makes it the youngest. */
+static void use_counts(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache;
+    char path[256];
+    struct stat st;
+
+    seed(s, 8);
+    scene_path(s, 0, ".so", path);
+    scene_age(path, 100000);
+    cache = scene_cache(s, 8 * entry_size(s));
+    assert_true(scene_works(scene_get(s, cache, 0)));
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(time(NULL) - st.st_mtime < 1000);
+    assert_true(scene_works(scene_get(s, cache, 20)));
+    assert_true(present(s, 0));
+    assert_false(present(s, 1));
+    pw_cache_destroy(cache);
+}
+
+static void abandoned_files_go(void **state)
+{
+    static const struct {
+        const char *suffix;
+        int64_t age;
+        bool stays;
+    } rows[] = {{".tmp-host-1-1", 7200, false}, {".tmp-host-1-2", 60, true}, {".lock", 7200, false}};
+    scene *s = *state;
+    pw_cache *cache;
+    char path[256], other[256];
+
+    seed(s, 1);
+    snprintf(other, sizeof other, "%s/v1/notes.txt", s->dir);
+    scene_write(other, "mine", 4);
+    scene_age(other, 100000);
+    for (int i = 0; i < 3; i++) {
+        scene_path(s, 30, rows[i].suffix, path);
+        scene_write(path, "x", 1);
+        scene_age(path, rows[i].age);
+    }
+    cache = scene_cache(s, INT64_C(1) << 30);
+    assert_true(scene_works(scene_get(s, cache, 1)));
+    for (int i = 0; i < 3; i++) {
+        scene_path(s, 30, rows[i].suffix, path);
+        assert_int_equal(scene_exists(path), rows[i].stays);
+    }
+    assert_true(scene_exists(other));
+    pw_cache_destroy(cache);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(oldest_go),  TEST(stays_within_bounds), TEST(bound_below_one_entry),
+        TEST(use_counts), TEST(abandoned_files_go),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

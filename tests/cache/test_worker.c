@@ -1,0 +1,209 @@
+/* Requests, drains, gets and destruction from many threads; small enough for TSan. */
+#include "tests/cache/scene.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+enum { THREADS = 4, ROUNDS = 6 };
+
+static void request_then_drain(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+
+    for (int i = 0; i < SCENE_SHAPES; i++)
+        pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    pw_cache_drain(cache);
+    for (int i = 0; i < SCENE_SHAPES; i++) {
+        pw_kernel *kernel = scene_kernel(s, cache, i);
+
+        assert_true(scene_works(kernel));
+        assert_int_equal(kernel->origin, PW_ORIGIN_COMPILED);
+    }
+    assert_int_equal(fake()->compiles, SCENE_SHAPES);
+    assert_true(pw_cache_compile_ns(cache) >= 0);
+    pw_cache_destroy(cache);
+}
+
+static void load_then_compile(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+    pw_kernel *kernel = scene_kernel(s, cache, 0);
+
+    pw_cache_request(cache, kernel, PW_WANT_LOAD);
+    pw_cache_drain(cache);
+    assert_int_equal(kernel->state, PW_KERNEL_ABSENT);
+    pw_cache_request(cache, kernel, PW_WANT_LOAD);
+    assert_int_equal(kernel->state, PW_KERNEL_ABSENT);
+    pw_cache_request(cache, kernel, PW_WANT_COMPILE);
+    pw_cache_request(cache, kernel, PW_WANT_COMPILE);
+    pw_cache_drain(cache);
+    assert_true(scene_works(kernel));
+    assert_int_equal(fake()->compiles, 1);
+    pw_cache_destroy(cache);
+}
+
+/* What was asked for before the end is compiled for the next run. */
+static void destroy_finishes_the_queue(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+
+    atomic_store(&fake()->delay_us, 2000);
+    for (int i = 0; i < 8; i++)
+        pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    pw_cache_destroy(cache);
+    assert_int_equal(fake()->compiles, 8);
+    assert_int_equal(scene_count(s, ".so"), 8);
+}
+
+static void no_backend(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+    const char *heard;
+
+    atomic_store(&fake()->missing, true);
+    scene_store(s, 3, false);
+    scene_listen();
+    for (int i = 0; i < 4; i++)
+        pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    pw_cache_drain(cache);
+    heard = scene_heard();
+    assert_int_equal(scene_times(heard, "\n"), 1);
+    assert_non_null(strstr(heard, "told to be missing"));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(scene_kernel(s, cache, i)->state, PW_KERNEL_FAILED);
+        assert_null(scene_kernel(s, cache, i)->pack);
+    }
+    assert_true(scene_works(scene_kernel(s, cache, 3)));
+    assert_int_equal(scene_count(s, ".lock"), 0);
+    pw_cache_destroy(cache);
+}
+
+static void broken_backend(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+    const char *heard;
+
+    atomic_store(&fake()->broken, true);
+    scene_listen();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(scene_get(s, cache, i)->state, PW_KERNEL_FAILED);
+    heard = scene_heard();
+    assert_int_equal(scene_times(heard, "\n"), 1);
+    assert_non_null(strstr(heard, "told to fail"));
+    assert_int_equal(scene_count(s, ".lock"), 0);
+    pw_cache_destroy(cache);
+}
+
+typedef struct client {
+    scene *s;
+    pw_cache *cache;
+    unsigned seed;
+    int used; /* calls of ready kernels, so that the calls are not optimised away */
+} client;
+
+/* As the runtime does: any thread may ask, and use what it finds. */
+static void *be_client(void *arg)
+{
+    client *c = arg;
+
+    for (int step = 0; step < 200; step++) {
+        unsigned r = c->seed = c->seed * 1103515245u + 12345u;
+        int shape = (int)(r >> 16) % 16;
+        pw_kernel *kernel = scene_kernel(c->s, c->cache, shape);
+        pw_cache_want want = (r >> 9) % 2 ? PW_WANT_LOAD : PW_WANT_COMPILE;
+
+        if ((r >> 10) % 4 == 0)
+            pw_cache_get(c->cache, kernel, want);
+        else if ((r >> 10) % 16 == 1)
+            pw_cache_drain(c->cache);
+        else
+            pw_cache_request(c->cache, kernel, want);
+        if (atomic_load_explicit(&kernel->pack, memory_order_acquire))
+            c->used += scene_works(kernel);
+    }
+    return NULL;
+}
+
+static void many_threads(void **state)
+{
+    scene *s = *state;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        pw_cache *cache = scene_cache_at(round % 2 ? s->dir : NULL, 0);
+        pthread_t threads[THREADS];
+        client clients[THREADS];
+        int before = fake()->compiles;
+
+        for (int i = 0; i < THREADS; i++) {
+            clients[i] = (client){s, cache, (unsigned)(round * THREADS + i), 0};
+            assert_int_equal(pthread_create(&threads[i], NULL, be_client, &clients[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        assert_true(fake()->compiles - before <= 16);
+        if (round > 1 && round % 2)
+            assert_int_equal(fake()->compiles, before);
+        pw_cache_destroy(cache);
+    }
+}
+
+static void signals_go_elsewhere(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+    sigset_t before, after;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    pw_cache_request(cache, scene_kernel(s, cache, 0), PW_WANT_COMPILE);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int sig = 1; sig < 32; sig++)
+        assert_int_equal(sigismember(&before, sig), sigismember(&after, sig));
+    pw_cache_destroy(cache);
+}
+
+/* A child has the cache's memory but no worker, and locks as they happened to be. */
+static bool use_after_fork(void *arg)
+{
+    client *c = arg;
+    pw_kernel *known = scene_kernel(c->s, c->cache, 0);
+
+    CHILD_CHECK(known == NULL);
+    pw_cache_drain(c->cache);
+    pw_cache_destroy(c->cache);
+    return true;
+}
+
+static void fork_with_a_busy_worker(void **state)
+{
+    scene *s = *state;
+    client c = {s, scene_cache(s, 0), 0, 0};
+
+    atomic_store(&fake()->delay_us, 3000);
+    for (int i = 0; i < 10; i++) {
+        pw_cache_request(c.cache, scene_kernel(s, c.cache, i), PW_WANT_COMPILE);
+        assert_true(scene_child(use_after_fork, &c));
+    }
+    pw_cache_drain(c.cache);
+    for (int i = 0; i < 10; i++)
+        assert_true(scene_works(scene_kernel(s, c.cache, i)));
+    pw_cache_destroy(c.cache);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(request_then_drain),   TEST(load_then_compile),       TEST(destroy_finishes_the_queue),
+        TEST(no_backend),           TEST(broken_backend),          TEST(many_threads),
+        TEST(signals_go_elsewhere), TEST(fork_with_a_busy_worker),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
