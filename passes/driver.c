@@ -82,6 +82,19 @@ static pw_status run_round(pw_pass_ctx *ctx, const pw_node **root, const pw_type
     return PW_OK;
 }
 
+/*
+ * Offsets beyond this are no addresses. Refusing them here lets every pass subtract two offsets, and add a
+ * displacement, without looking for overflow.
+ */
+static const int64_t max_offset = (int64_t)1 << 61;
+
+static const pw_node *check_bounds(pw_pass_ctx *ctx, const pw_node *node)
+{
+    if (node->lo < -max_offset || node->hi > max_offset)
+        ctx->builder->status = PW_ERR_UNSUPPORTED;
+    return node;
+}
+
 pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_pass_options *options, pw_diag *diag)
 {
     pw_builder builder = {.arena = arena};
@@ -93,6 +106,9 @@ pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_p
 
     if (!root)
         return pw_diag_set(diag, builder.status, "%s", pw_status_text(builder.status));
+    pw_rewrite(&ctx, root, check_bounds);
+    if (builder.status != PW_OK)
+        return pw_diag_set(diag, builder.status, "offsets beyond 2^61 bytes");
     for (int round = 0; changed; round++) {
         pw_status status = run_round(&ctx, &root, in, options, &changed, diag);
 

@@ -193,6 +193,22 @@ static void test_shared_nodes_stay_linear(void **state)
     pw_arena_destroy(arena);
 }
 
+/* Offsets that are no addresses are refused, before a pass could overflow on their differences. */
+static void test_absurd_offsets_are_refused(void **state)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    const int64_t offs[] = {INT64_MIN / 2 - 8, INT64_MAX / 2 + 8, 0};
+    pw_type in = {.root = pw_build_index(&b, 3, offs, pw_build_bytes(&b, 8, 1)), .extent = 8}, out;
+    pw_diag diag;
+
+    (void)state;
+    assert_int_equal(b.status, PW_OK);
+    assert_int_equal(pw_canonicalise(&in, arena, &out, NULL, &diag), PW_ERR_UNSUPPORTED);
+    assert_string_equal(diag.text, "offsets beyond 2^61 bytes");
+    pw_arena_destroy(arena);
+}
+
 /* The extent is part of a type: it places the objects of a count. */
 static void test_extent_distinguishes(void **state)
 {
@@ -232,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_streams_stay_small),
         cmocka_unit_test(test_long_list_becomes_streams),
         cmocka_unit_test(test_shared_nodes_stay_linear),
+        cmocka_unit_test(test_absurd_offsets_are_refused),
         cmocka_unit_test(test_extent_distinguishes),
         cmocka_unit_test(test_table_is_complete),
     };
