@@ -1,0 +1,54 @@
+/*
+ * Pictures of layouts: memory as rows, packed order as colour. Three steps: sample (which blocks are worth
+ * showing), grid (the rows, columns and planes around them, with breaks between), svg (the drawing, for which
+ * every shown cell is looked up in the layout).
+ */
+#ifndef PW_TOOLS_DRAW_H
+#define PW_TOOLS_DRAW_H
+
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+/* A contiguous block that is shown: `bytes` at memory offset `mem`, packed at `packed`. */
+typedef struct pw_draw_block {
+    int64_t mem, packed, bytes;
+} pw_draw_block;
+
+typedef struct pw_draw_sample {
+    int64_t n, cap;
+    pw_draw_block *blocks;
+} pw_draw_sample;
+
+/* The blocks of `count` objects. Types with many are visited at the first and last iterations of each stream
+ * and list only, so the cost depends on the depth, not on the size. Free with pw_draw_sample_free. */
+pw_status pw_draw_sample_make(const pw_type *type, int64_t count, pw_draw_sample *out);
+void pw_draw_sample_free(pw_draw_sample *sample);
+
+/* A run of positions shown on an axis; before it stands a break when positions were left out. */
+typedef struct pw_draw_axis {
+    int n;
+    int64_t *at; /* increasing positions */
+} pw_draw_axis;
+
+typedef struct pw_draw_grid {
+    int64_t unit;                    /* bytes of a cell */
+    int64_t row_bytes;               /* memory bytes of a row */
+    int64_t rows_per_plane;          /* 0: no planes */
+    pw_draw_axis cols, rows, planes; /* positions in units, rows, planes; rows are within a plane when there are any */
+} pw_draw_grid;
+
+pw_status pw_draw_grid_make(const pw_type *type, int64_t count, const pw_draw_sample *sample, pw_draw_grid *out);
+void pw_draw_grid_free(pw_draw_grid *grid);
+
+/* The packed position of a memory byte among `count` objects, or -1 when it is not moved. Takes the steps it
+ * needs from *budget and gives up (-1) when that is used up. */
+int64_t pw_draw_find(const pw_type *type, int64_t count, int64_t mem, int64_t *budget);
+
+/* `title` is shown above the picture. */
+pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t count, const pw_draw_grid *grid);
+
+/* The tree as a Graphviz digraph. */
+void pw_draw_dot(FILE *out, const char *title, const pw_type *type);
+
+#endif
