@@ -6,6 +6,11 @@
  * type unless the name says bytes; displacements of the h-forms are in bytes, of the others in extents of
  * the old type. Errors are sticky in the builder: after one, every function returns an empty pw_dt.
  * Zero counts, zero block lengths, negative strides and overlaps are legal.
+ *
+ * Bounds follow the standard's markers (section 5.1.6): resized, subarray and darray leave an lb_marker and a
+ * ub_marker, and where a typemap has markers they alone decide. A type without bytes and without markers has no
+ * bounds and counts for nothing. MPI libraries differ from this in corners (MPICH 4 ignores the markers
+ * of members of a struct), so the MPI frontend takes every extent from the library; see README.md.
  */
 #ifndef PW_FRONTEND_COMBINER_H
 #define PW_FRONTEND_COMBINER_H
@@ -16,6 +21,7 @@ typedef struct pw_dt {
     const pw_node *node;
     int64_t lb, ub; /* ub - lb is the extent */
     int64_t align;  /* strictest alignment of a basic type inside; for the padding of structs */
+    bool marked;    /* lb and ub were set by markers, not by the bytes */
 } pw_dt;
 
 static inline int64_t pw_dt_extent(const pw_dt *t)

@@ -1,0 +1,157 @@
+/* The combiners with lists of displacements: indexed, hindexed, their block forms, and struct. */
+#include "frontend/combiner_internal.h"
+
+/* Blocks of `old` at offs[i], of lens[i] elements each, or all of `blocklen` when lens is NULL. */
+typedef struct block_list {
+    int64_t n;
+    const int64_t *offs;
+    const int64_t *lens;
+    int64_t blocklen;
+    const pw_dt *old;
+} block_list;
+
+static bool all_equal(const int64_t *v, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (v[i] != v[0])
+            return false;
+    return true;
+}
+
+/* Elements are dense: blocks of bytes. */
+static const pw_node *byte_blocks(pw_builder *b, const block_list *l, int64_t element)
+{
+    pw_scratch scratch;
+    int64_t *bytes = pw_scratch_get(&scratch, b, l->n, sizeof *bytes);
+    for (int64_t i = 0; bytes && i < l->n; i++)
+        bytes[i] = pw_dt_mul(b, l->lens[i], element);
+    const pw_node *node = bytes ? pw_build_blocks(b, l->n, l->offs, bytes) : NULL;
+    pw_scratch_free(&scratch);
+    return node;
+}
+
+/* A small memory of blocks already built, so that equal lengths share a node. */
+enum { MEMO = 16 };
+typedef struct block_memo {
+    int64_t len[MEMO];
+    const pw_node *node[MEMO];
+} block_memo;
+
+static const pw_node *memo_block(pw_builder *b, block_memo *memo, int64_t len, const pw_dt *old)
+{
+    int slot = (int)((uint64_t)len % MEMO);
+    if (!memo->node[slot] || memo->len[slot] != len) {
+        memo->node[slot] = pw_dt_block(b, len, old);
+        memo->len[slot] = len;
+    }
+    return memo->node[slot];
+}
+
+static const pw_node *element_blocks(pw_builder *b, const block_list *l)
+{
+    pw_scratch scratch;
+    const pw_node **children = pw_scratch_get(&scratch, b, l->n, sizeof *children);
+    block_memo memo = {0};
+    for (int64_t i = 0; children && i < l->n; i++)
+        children[i] = memo_block(b, &memo, l->lens[i], l->old);
+    const pw_node *node = children ? pw_build_seq(b, l->n, l->offs, children) : NULL;
+    pw_scratch_free(&scratch);
+    return node;
+}
+
+static const pw_node *list_node(pw_builder *b, const block_list *l)
+{
+    if (!l->lens || all_equal(l->lens, l->n)) {
+        const pw_node *block = pw_dt_block(b, l->lens && l->n > 0 ? l->lens[0] : l->blocklen, l->old);
+        return l->n == 1 ? pw_build_shift(b, l->offs[0], block) : pw_build_index(b, l->n, l->offs, block);
+    }
+    int64_t element = pw_dt_dense_bytes(l->old);
+    return element >= 0 ? byte_blocks(b, l, element) : element_blocks(b, l);
+}
+
+static pw_dt list_type(pw_builder *b, const block_list *l)
+{
+    pw_dt_bounds bounds = {0};
+    for (int64_t i = 0; i < l->n; i++) {
+        int64_t len = l->lens ? l->lens[i] : l->blocklen;
+        if (len < 0)
+            return pw_dt_fail(b, PW_ERR_INVALID);
+        pw_dt_bounds_add(b, &bounds, l->offs[i], len, l->old);
+    }
+    return pw_dt_make(b, list_node(b, l), &bounds, l->old->align);
+}
+
+/* With displacements in units of the old type's extent. */
+static pw_dt scaled_list(pw_builder *b, block_list l)
+{
+    pw_scratch scratch;
+    int64_t *offs = l.n >= 0 ? pw_scratch_get(&scratch, b, l.n, sizeof *offs) : NULL;
+    if (!offs)
+        return pw_dt_fail(b, PW_ERR_INVALID);
+    for (int64_t i = 0; i < l.n; i++)
+        offs[i] = pw_dt_mul(b, l.offs[i], pw_dt_extent(l.old));
+    l.offs = offs;
+    pw_dt dt = list_type(b, &l);
+    pw_scratch_free(&scratch);
+    return dt;
+}
+
+static pw_dt byte_list(pw_builder *b, const block_list *l)
+{
+    return l->n >= 0 ? list_type(b, l) : pw_dt_fail(b, PW_ERR_INVALID);
+}
+
+pw_dt pw_dt_indexed(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs, pw_dt old)
+{
+    return scaled_list(b, (block_list){.n = n, .offs = displs, .lens = blocklens, .old = &old});
+}
+
+pw_dt pw_dt_hindexed(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs_bytes, pw_dt old)
+{
+    return byte_list(b, &(block_list){.n = n, .offs = displs_bytes, .lens = blocklens, .old = &old});
+}
+
+pw_dt pw_dt_indexed_block(pw_builder *b, int64_t n, int64_t blocklen, const int64_t *displs, pw_dt old)
+{
+    return scaled_list(b, (block_list){.n = n, .offs = displs, .blocklen = blocklen, .old = &old});
+}
+
+pw_dt pw_dt_hindexed_block(pw_builder *b, int64_t n, int64_t blocklen, const int64_t *displs_bytes, pw_dt old)
+{
+    return byte_list(b, &(block_list){.n = n, .offs = displs_bytes, .blocklen = blocklen, .old = &old});
+}
+
+static void pad_struct(pw_builder *b, pw_dt_bounds *bounds, int64_t align)
+{
+    if (bounds->marked || align <= 1)
+        return;
+    int64_t extent;
+    if (__builtin_sub_overflow(bounds->ub, bounds->lb, &extent))
+        return; /* pw_dt_make reports it */
+    int64_t over = extent % align;
+    if (over > 0)
+        bounds->ub = pw_dt_add(b, bounds->ub, align - over);
+}
+
+pw_dt pw_dt_struct(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs_bytes, const pw_dt *olds)
+{
+    pw_scratch scratch;
+    const pw_node **children = n >= 0 ? pw_scratch_get(&scratch, b, n, sizeof *children) : NULL;
+    if (!children)
+        return pw_dt_fail(b, PW_ERR_INVALID);
+    pw_dt_bounds bounds = {0};
+    int64_t align = 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (blocklens[i] < 0)
+            pw_dt_fail(b, PW_ERR_INVALID);
+        children[i] = pw_dt_block(b, blocklens[i], &olds[i]);
+        pw_dt_bounds_add(b, &bounds, displs_bytes[i], blocklens[i], &olds[i]);
+        if (blocklens[i] > 0 && olds[i].align > align)
+            align = olds[i].align;
+    }
+    pad_struct(b, &bounds, align);
+    const pw_node *node =
+        n == 1 ? pw_build_shift(b, displs_bytes[0], children[0]) : pw_build_seq(b, n, displs_bytes, children);
+    pw_scratch_free(&scratch);
+    return pw_dt_make(b, node, &bounds, align);
+}
