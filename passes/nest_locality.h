@@ -6,6 +6,11 @@
 
 enum { PW_CACHE_LINE = 64, PW_PAGE = 4096 };
 
+static inline int64_t pw_magnitude(int64_t v)
+{
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
 /* Typical distance in memory between successive iterations, never negative: the stride, or a mean over a
  * sample of a table. */
 int64_t pw_dim_mem_step(const pw_dim *d);

@@ -4,20 +4,15 @@
 
 enum { SAMPLE = 256 };
 
-static int64_t magnitude(int64_t v)
-{
-    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
 int64_t pw_dim_mem_step(const pw_dim *d)
 {
     int64_t skip, sum = 0, n = 0;
 
     if (!d->table)
-        return magnitude(d->mem_stride);
+        return pw_magnitude(d->mem_stride);
     skip = d->count / SAMPLE + 1;
     for (int64_t i = 1; i < d->count; i += skip, n++) {
-        int64_t gap = magnitude(pw_wrap_add(pw_table_get(d->table, i), -pw_table_get(d->table, i - 1)));
+        int64_t gap = pw_magnitude(pw_wrap_add(pw_table_get(d->table, i), -pw_table_get(d->table, i - 1)));
 
         sum += gap < (int64_t)1 << 40 ? gap : (int64_t)1 << 40;
     }
@@ -34,7 +29,7 @@ int64_t pw_step_cost(int64_t step)
 
 static int64_t loop_cost(const pw_dim *d)
 {
-    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(magnitude(d->packed_stride));
+    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(pw_magnitude(d->packed_stride));
 }
 
 static bool sort_region(pw_region *r)

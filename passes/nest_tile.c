@@ -8,14 +8,10 @@
  * many rows high: every line is used up before the ways run out.
  */
 enum {
-    TILE_BYTES = 128, /* of a row of the tile */
-    FEW_ROWS = 8      /* so many lines stay in the L1 cache untiled, even when they share a set */
+    TILE_BYTES = 128,     /* of a row of the tile */
+    FEW_ROWS = 8,         /* so many lines stay in the L1 cache untiled, even when they share a set */
+    RESIDENT_BYTES = 8192 /* and so long a span */
 };
-
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
 
 /* Steps that stay within a line. */
 static bool is_close(int64_t step)
@@ -26,7 +22,7 @@ static bool is_close(int64_t step)
 /* Is `d` closer where `inner` is far, and farther where it is close? */
 static bool is_counterpart(const pw_dim *d, const pw_dim *inner)
 {
-    int64_t mem = magnitude(d->mem_stride), inner_mem = magnitude(inner->mem_stride);
+    int64_t mem = pw_magnitude(d->mem_stride), inner_mem = pw_magnitude(inner->mem_stride);
 
     if (d->table || inner->table)
         return false;
@@ -39,10 +35,20 @@ static bool is_counterpart(const pw_dim *d, const pw_dim *inner)
 /* Iterations that walk TILE_BYTES of the side on which the loop is close. */
 static int64_t tile_count(const pw_dim *d)
 {
-    int64_t mem = magnitude(d->mem_stride), step = mem < d->packed_stride ? mem : d->packed_stride;
+    int64_t mem = pw_magnitude(d->mem_stride), step = mem < d->packed_stride ? mem : d->packed_stride;
     int64_t n = TILE_BYTES / step;
 
     return !d->is_object && d->count < n ? d->count : n;
+}
+
+/* Do the lines that one sweep of the innermost loop touches stay in the cache for the next sweep? */
+static bool is_resident(const pw_dim *inner)
+{
+    int64_t mem = pw_magnitude(inner->mem_stride), far = mem > inner->packed_stride ? mem : inner->packed_stride;
+
+    if (inner->is_object)
+        return false;
+    return inner->count <= FEW_ROWS || inner->count <= RESIDENT_BYTES / far;
 }
 
 static bool tile_region(pw_region *r)
@@ -50,7 +56,7 @@ static bool tile_region(pw_region *r)
     pw_dim *inner = &r->dims[r->ndims - 1], outer;
     int at = r->ndims - 2;
 
-    if (r->tile_outer || r->ndims < 2 || r->npieces != 1 || (!inner->is_object && inner->count <= FEW_ROWS))
+    if (r->tile_outer || r->ndims < 2 || r->npieces != 1 || inner->table || is_resident(inner))
         return false;
     while (at >= 0 && !is_counterpart(&r->dims[at], inner))
         at--;

@@ -1,0 +1,329 @@
+#include "codegen/interp/internal.h"
+
+/*
+ * Several regions or pieces share cache lines of memory, so they are run in turns of as many iterations as
+ * fit the L1 cache with room to spare, but of no fewer than amortise a kernel's start.
+ */
+enum { TURN_BYTES = 8192, TURN_MIN = 16, SHORT_LOOP = 8 };
+
+void pw_run_init(pw_run *run, const pw_region *region, pw_direction direction)
+{
+    run->direction = direction;
+    run->region = region;
+    run->nloops = 0;
+    run->empty = false;
+    run->tiled = region->tile_outer > 0;
+    run->mem_off = region->mem_off;
+    run->packed_off = region->packed_off;
+    run->width = 0;
+    if (region->npieces == 1) {
+        run->mem_off = (int64_t)((pw_addr)run->mem_off + (pw_addr)region->pieces[0].mem_off);
+        run->width = region->pieces[0].bytes;
+    }
+}
+
+void pw_run_loop(pw_run *run, pw_loop loop)
+{
+    if (loop.count > 1) {
+        run->loops[run->nloops++] = loop;
+        return;
+    }
+    run->empty |= loop.count <= 0;
+    if (loop.count == 1)
+        run->mem_off = (int64_t)((pw_addr)run->mem_off + pw_loop_mem(&loop, 0));
+}
+
+void pw_run_dim(pw_run *run, const pw_dim *dim, int64_t first, int64_t count)
+{
+    /* Tiles are of the region's last two loops; without either there is nothing to tile. */
+    if (count <= 1 && dim - run->region->dims >= run->region->ndims - 2)
+        run->tiled = false;
+    if (!dim->table)
+        run->mem_off = (int64_t)((pw_addr)run->mem_off + (pw_addr)first * (pw_addr)dim->mem_stride);
+    run->packed_off += first * dim->packed_stride;
+    pw_run_loop(
+        run,
+        (pw_loop){
+            .count = count, .mem = dim->mem_stride, .packed = dim->packed_stride, .table = dim->table, .first = first});
+}
+
+/* ---- loops that the numbers of this call make superfluous ------------------------------------------ */
+
+static void remove_loop(pw_run *run, int i)
+{
+    if (i >= run->nloops - 2)
+        run->tiled = false;
+    run->nloops--;
+    for (; i < run->nloops; i++)
+        run->loops[i] = run->loops[i + 1];
+}
+
+static bool continues(const pw_loop *outer, const pw_loop *inner)
+{
+    return (pw_addr)inner->mem * (pw_addr)inner->count == (pw_addr)outer->mem &&
+           (pw_addr)inner->packed * (pw_addr)inner->count == (pw_addr)outer->packed && !outer->table && !inner->table;
+}
+
+static bool fuse_one(pw_run *run)
+{
+    for (int i = 0; i < run->nloops; i++) {
+        for (int k = 0; k < run->nloops; k++) {
+            if (i != k && continues(&run->loops[i], &run->loops[k])) {
+                run->loops[k].count *= run->loops[i].count;
+                remove_loop(run, i);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool widen_once(pw_run *run)
+{
+    for (int i = 0; i < run->nloops && run->width > 0; i++) {
+        pw_loop *l = &run->loops[i];
+
+        if (!l->table && l->mem == run->width && l->packed == run->width) {
+            run->width *= l->count;
+            remove_loop(run, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what the innermost loops are handed to ---------------------------------------------------------- */
+
+static void inner_once(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    pw_copy_block(run->direction, mem, packed, run->width);
+}
+
+static const pw_loop once = {.count = 1};
+
+/* The last loop, and the one before it where the odometer has left it to the kernel. */
+static const pw_loop *loop1(const pw_run *run)
+{
+    return &run->loops[run->nloops - 1];
+}
+
+static const pw_loop *loop0(const pw_run *run)
+{
+    return run->outer == run->nloops - 2 ? &run->loops[run->nloops - 2] : &once;
+}
+
+static pw_grid make_grid(pw_direction direction, pw_addr mem, pw_addr packed, const pw_loop *l0, const pw_loop *l1)
+{
+    if (direction == PW_PACK)
+        return (pw_grid){.dst = packed,
+                         .src = mem,
+                         .n0 = l0->count,
+                         .n1 = l1->count,
+                         .dst0 = l0->packed,
+                         .dst1 = l1->packed,
+                         .src0 = l0->mem,
+                         .src1 = l1->mem};
+    return (pw_grid){.dst = mem,
+                     .src = packed,
+                     .n0 = l0->count,
+                     .n1 = l1->count,
+                     .dst0 = l0->mem,
+                     .dst1 = l1->mem,
+                     .src0 = l0->packed,
+                     .src1 = l1->packed};
+}
+
+static void inner_grid(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    pw_grid g = make_grid(run->direction, mem, packed, loop0(run), loop1(run));
+
+    g.width = run->width;
+    pw_grid_copy(&g);
+}
+
+static int64_t magnitude(int64_t v)
+{
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+/* The inner loop of a tile is the one that is dense, or denser, where bytes are written. */
+static void inner_tile(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    const pw_loop *l0 = loop0(run), *l1 = loop1(run);
+    bool swap = run->direction == PW_PACK ? l0->packed < l1->packed : magnitude(l0->mem) < magnitude(l1->mem);
+    pw_grid g = make_grid(run->direction, mem, packed, swap ? l1 : l0, swap ? l0 : l1);
+
+    g.width = run->width;
+    pw_tile_copy(&g);
+}
+
+static void inner_list(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    const pw_loop *l = loop1(run);
+    pw_list list = {.mem = mem,
+                    .packed = packed,
+                    .table = l->table,
+                    .first = l->first,
+                    .n = l->count,
+                    .stride = l->packed,
+                    .width = run->width};
+
+    pw_list_copy(&list, run->direction);
+}
+
+static void inner_blocks(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    pw_blocks_copy(run->region->blocks, run->direction, mem, packed);
+}
+
+/* ---- leaves of several pieces: each piece runs over a turn of the loops ------------------------------- */
+
+static void pieces_once(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    for (int i = 0; i < run->region->npieces; i++) {
+        const pw_piece *p = &run->region->pieces[i];
+
+        pw_copy_block(run->direction, mem + (pw_addr)p->mem_off, packed + (pw_addr)p->packed_off, p->bytes);
+    }
+}
+
+static int64_t turn_length(const pw_loop *l, int64_t bytes)
+{
+    int64_t step = l->table ? bytes : magnitude(l->mem), n = TURN_BYTES / (step > bytes ? step : bytes);
+
+    return n < TURN_MIN ? TURN_MIN : n;
+}
+
+static void pieces_list(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    const pw_loop *l = loop1(run);
+    int64_t turn = turn_length(l, run->region->leaf_size);
+
+    for (int64_t done = 0; done < l->count; done += turn) {
+        pw_list list = {.table = l->table,
+                        .first = l->first + done,
+                        .stride = l->packed,
+                        .n = l->count - done < turn ? l->count - done : turn};
+
+        for (int i = 0; i < run->region->npieces; i++) {
+            const pw_piece *p = &run->region->pieces[i];
+
+            list.mem = mem + (pw_addr)p->mem_off;
+            list.packed = packed + (pw_addr)p->packed_off + (pw_addr)done * (pw_addr)l->packed;
+            list.width = p->bytes;
+            pw_list_copy(&list, run->direction);
+        }
+    }
+}
+
+/* All pieces over l0 x l1. */
+static void pieces_turn(const pw_run *run, pw_addr mem, pw_addr packed, const pw_loop *l0, const pw_loop *l1)
+{
+    for (int i = 0; i < run->region->npieces; i++) {
+        const pw_piece *p = &run->region->pieces[i];
+        pw_grid g = make_grid(run->direction, mem + (pw_addr)p->mem_off, packed + (pw_addr)p->packed_off, l0, l1);
+
+        g.width = p->bytes;
+        pw_grid_copy(&g);
+    }
+}
+
+static void pieces_grid(const pw_run *run, pw_addr mem, pw_addr packed)
+{
+    pw_loop l0 = *loop0(run), l1 = *loop1(run);
+    pw_loop *cut = l0.count > 1 ? &l0 : &l1;
+    int64_t total = cut->count, bytes = run->region->leaf_size * (l0.count > 1 ? l1.count : 1);
+    int64_t turn = turn_length(cut, bytes);
+
+    for (int64_t done = 0; done < total; done += turn) {
+        cut->count = total - done < turn ? total - done : turn;
+        pieces_turn(run, mem, packed, &l0, &l1);
+        mem += (pw_addr)turn * (pw_addr)cut->mem;
+        packed += (pw_addr)turn * (pw_addr)cut->packed;
+    }
+}
+
+/* ---- the odometer ------------------------------------------------------------------------------------ */
+
+static bool is_strided(const pw_run *run, int level)
+{
+    return level >= 0 && !run->loops[level].table;
+}
+
+/* Sets the kernel and how many loops are left to the odometer. */
+static void choose_inner(pw_run *run)
+{
+    int n = run->nloops;
+    bool single = run->region->npieces == 1;
+
+    run->outer = n;
+    if (run->region->blocks) {
+        run->inner = inner_blocks;
+    } else if (n == 0) {
+        run->inner = single ? inner_once : pieces_once;
+    } else if (!is_strided(run, n - 1)) {
+        run->outer = n - 1;
+        run->inner = single ? inner_list : pieces_list;
+    } else if (single) {
+        run->outer = is_strided(run, n - 2) ? n - 2 : n - 1;
+        run->inner = run->tiled ? inner_tile : inner_grid;
+    } else {
+        run->outer = is_strided(run, n - 2) && run->loops[n - 1].count < SHORT_LOOP ? n - 2 : n - 1;
+        run->inner = pieces_grid;
+    }
+}
+
+static void walk(const pw_run *run, int level, pw_addr mem, pw_addr packed)
+{
+    const pw_loop *l = &run->loops[level];
+
+    if (level == run->outer) {
+        run->inner(run, mem, packed);
+        return;
+    }
+    for (int64_t i = 0; i < l->count; i++)
+        walk(run, level + 1, mem + pw_loop_mem(l, i), packed + (pw_addr)i * (pw_addr)l->packed);
+}
+
+void pw_run_go(pw_run *run, pw_addr mem, pw_addr packed)
+{
+    if (run->empty)
+        return;
+    while (fuse_one(run))
+        continue;
+    while (widen_once(run))
+        continue;
+    choose_inner(run);
+    walk(run, 0, mem + (pw_addr)run->mem_off, packed + (pw_addr)run->packed_off);
+}
+
+void pw_run_region(const pw_nest *nest, const pw_region *region, pw_direction direction, pw_addr mem, pw_addr packed,
+                   int64_t objects)
+{
+    pw_run run;
+
+    pw_run_init(&run, region, direction);
+    if (nest->object_outer)
+        pw_run_loop(&run, (pw_loop){.count = objects, .mem = nest->extent, .packed = nest->size});
+    for (int i = 0; i < region->ndims; i++)
+        pw_run_dim(&run, &region->dims[i], 0, region->dims[i].is_object ? objects : region->dims[i].count);
+    pw_run_go(&run, mem, packed);
+}
+
+void pw_run_objects(const pw_nest *nest, pw_direction direction, pw_addr mem, pw_addr packed, int64_t objects)
+{
+    int64_t turn = objects;
+
+    if (nest->nregions > 1) {
+        turn = TURN_BYTES / nest->size;
+        turn = turn < 1 ? 1 : turn;
+    }
+    for (int64_t done = 0; done < objects; done += turn) {
+        int64_t n = objects - done < turn ? objects - done : turn;
+
+        for (int i = 0; i < nest->nregions; i++)
+            pw_run_region(nest, &nest->regions[i], direction, mem, packed, n);
+        mem += (pw_addr)n * (pw_addr)nest->extent;
+        packed += (pw_addr)n * (pw_addr)nest->size;
+    }
+}
