@@ -63,6 +63,29 @@ static bool sink_block(void *arg, int64_t off, int64_t n)
     return true;
 }
 
+/*
+ * Streams alone, none of whose iterations begins where the block before it ends: their block list is uniform and
+ * would give the same streams again, so it need not be written out.
+ */
+static bool is_settled(const pw_node *node)
+{
+    const pw_node *leaf = node;
+    int64_t inner = 0; /* offset of the last block of one iteration */
+
+    while (leaf->kind == PW_STREAM)
+        leaf = leaf->stream.child;
+    if (leaf->kind != PW_BYTES)
+        return false;
+    for (const pw_node *outer = node; outer->kind == PW_STREAM; outer = outer->stream.child)
+        inner += (outer->stream.count - 1) * outer->stream.stride;
+    for (; node->kind == PW_STREAM; node = node->stream.child) {
+        inner -= (node->stream.count - 1) * node->stream.stride;
+        if (node->stream.stride == inner + leaf->bytes.n)
+            return false;
+    }
+    return true;
+}
+
 const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
 {
     pw_builder *b = ctx->builder;
@@ -74,7 +97,7 @@ const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
     pw_memo_free(&seen);
     if (entries > bound / MAX_GROWTH)
         bound = entries * MAX_GROWTH;
-    if (root->size == 0 || root->kind == PW_BYTES || root->blocks > bound)
+    if (root->size == 0 || root->blocks > bound || is_settled(pw_is_shift(root) ? root->seq.children[0] : root))
         return root;
     sink.offs = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.offs);
     sink.lens = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.lens);

@@ -7,8 +7,16 @@
  */
 #include "passes/internal.h"
 
-/* A seq is preferred to a list when it is this many times shorter. */
-enum { RUN_GAIN = 8 };
+/*
+ * A seq is preferred to a list when it is this many times shorter, and when it has few members: every
+ * member becomes a loop of its own in the kernels, and many short loops are slower than one over a list.
+ */
+enum { RUN_GAIN = 8, MAX_RUNS = 16 };
+
+static bool pays(int64_t members, int64_t n)
+{
+    return members <= MAX_RUNS && members * RUN_GAIN <= n;
+}
 
 typedef struct member_list {
     int64_t n, cap;
@@ -172,7 +180,7 @@ const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs,
     }
     runs = count_runs(n, offs);
     /* Members that are sequences would multiply; they stay under an index. */
-    if (runs * RUN_GAIN <= n && child->kind != PW_SEQ)
+    if (pays(runs, n) && child->kind != PW_SEQ)
         return seq_of_runs(b, n, offs, child, runs);
     return plain_index(b, n, offs, child);
 }
@@ -307,7 +315,7 @@ const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
         node = cut_blocks(b, n, offs, lens);
     if (node || b->status != PW_OK)
         return node;
-    if (groups * RUN_GAIN <= n || (groups <= 3 && n > 3))
+    if (pays(groups, n) || (groups <= 3 && n > 3))
         return seq_of_groups(b, n, offs, lens);
     rebased = rebase(b, n, offs);
     return rebased ? pw_build_shift(b, offs[0], pw_build_blocks(b, n, rebased, lens)) : NULL;

@@ -209,6 +209,30 @@ static void test_absurd_offsets_are_refused(void **state)
     pw_arena_destroy(arena);
 }
 
+/* An irregular list in which some neighbours happen to touch stays one list: regions cost more than entries. */
+static void test_irregular_list_stays_one_list(void **state)
+{
+    enum { N = 3000 };
+    pw_arena *arena = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    pw_rng rng = {.state = 42};
+    int64_t offs[N], at = 0;
+    pw_type in = {0}, out;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        at += pw_rng_one_in(&rng, 30) ? 4 : 4 * pw_rng_range(&rng, 2, 50);
+        offs[i] = at;
+    }
+    in.root = pw_build_index(&b, N, offs, pw_build_bytes(&b, 4, 1));
+    in.extent = at + 4;
+    out = canonical(0, &in, arena);
+    assert_int_equal(out.root->kind, PW_SEQ);
+    assert_int_equal(out.root->seq.n, 1);
+    assert_int_equal(out.root->seq.children[0]->kind, PW_BLOCKS);
+    pw_arena_destroy(arena);
+}
+
 /* The extent is part of a type: it places the objects of a count. */
 static void test_extent_distinguishes(void **state)
 {
@@ -249,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_long_list_becomes_streams),
         cmocka_unit_test(test_shared_nodes_stay_linear),
         cmocka_unit_test(test_absurd_offsets_are_refused),
+        cmocka_unit_test(test_irregular_list_stays_one_list),
         cmocka_unit_test(test_extent_distinguishes),
         cmocka_unit_test(test_table_is_complete),
     };
