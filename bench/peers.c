@@ -1,0 +1,102 @@
+/* The peers. */
+#include "bench/peers.h"
+
+#include <string.h>
+
+static void native_pack(bench_run *run)
+{
+    bench_native_pack(run->row, run->packed);
+}
+
+static void native_unpack(bench_run *run)
+{
+    bench_native_unpack(run->row, run->packed);
+}
+
+static void layouts_pack(const bench_run *run, pw_layout *const *layouts)
+{
+    char *packed = run->packed;
+    for (int i = 0; i < run->row->nparts; i++) {
+        const bench_part *p = &run->row->parts[i];
+        pw_layout_pack(layouts[i], p->base, p->count, packed);
+        packed += p->size;
+    }
+}
+
+static void layouts_unpack(const bench_run *run, pw_layout *const *layouts)
+{
+    const char *packed = run->packed;
+    for (int i = 0; i < run->row->nparts; i++) {
+        const bench_part *p = &run->row->parts[i];
+        pw_layout_unpack(layouts[i], p->base, p->count, packed);
+        packed += p->size;
+    }
+}
+
+static void tier0_pack(bench_run *run)
+{
+    layouts_pack(run, run->ours.tier0);
+}
+
+static void tier0_unpack(bench_run *run)
+{
+    layouts_unpack(run, run->ours.tier0);
+}
+
+static void tier1_pack(bench_run *run)
+{
+    layouts_pack(run, run->ours.tier1);
+}
+
+static void tier1_unpack(bench_run *run)
+{
+    layouts_unpack(run, run->ours.tier1);
+}
+
+static void hand_pack(bench_run *run)
+{
+    run->row->hand_pack(run->row->hand_args, run->packed);
+}
+
+static void hand_unpack(bench_run *run)
+{
+    run->row->hand_unpack(run->row->hand_args, run->packed);
+}
+
+static void memcpy_pack(bench_run *run)
+{
+    memcpy(run->packed, run->flat, (size_t)run->row->size);
+}
+
+static void memcpy_unpack(bench_run *run)
+{
+    memcpy(run->flat, run->packed, (size_t)run->row->size);
+}
+
+static void limit_pack(bench_run *run)
+{
+    bench_limit_pack(&run->lines, run->packed, run->row->size);
+}
+
+static void limit_unpack(bench_run *run)
+{
+    bench_limit_unpack(&run->lines, run->packed, run->row->size);
+}
+
+const bench_peer bench_peers[BENCH_PEERS] = {
+    [BENCH_NATIVE] = {"native", true, {native_pack, native_unpack}},
+    [BENCH_TIER0] = {"tier0", true, {tier0_pack, tier0_unpack}},
+    [BENCH_TIER1] = {"tier1", true, {tier1_pack, tier1_unpack}},
+    [BENCH_HAND] = {"hand", true, {hand_pack, hand_unpack}},
+    [BENCH_MEMCPY] = {"memcpy", false, {memcpy_pack, memcpy_unpack}},
+    [BENCH_LIMIT] = {"limit", false, {limit_pack, limit_unpack}},
+};
+
+bool bench_peer_available(const bench_run *run, bench_peer_id id)
+{
+    switch (id) {
+    case BENCH_TIER0: return run->ours.usable;
+    case BENCH_TIER1: return run->ours.compiled;
+    default: return true;
+    }
+}

@@ -1,0 +1,41 @@
+/* Who is measured: one table, one row a peer. */
+#ifndef PW_BENCH_PEERS_H
+#define PW_BENCH_PEERS_H
+
+#include "bench/lines.h"
+#include "bench/ours.h"
+
+typedef enum bench_peer_id {
+    BENCH_NATIVE,
+    BENCH_TIER0,
+    BENCH_TIER1,
+    BENCH_HAND,
+    BENCH_MEMCPY,
+    BENCH_LIMIT,
+    BENCH_PEERS
+} bench_peer_id;
+
+typedef enum bench_direction { BENCH_PACK, BENCH_UNPACK, BENCH_DIRECTIONS } bench_direction;
+
+/* A row with the buffers that all peers share. `packed` and `flat` hold row->size bytes. */
+typedef struct bench_run {
+    bench_row *row;
+    bench_ours_row ours;
+    bench_blocks blocks;
+    bench_lines lines;
+    char *packed, *flat;
+} bench_run;
+
+typedef void bench_move_fn(bench_run *run);
+
+typedef struct bench_peer {
+    const char *name;
+    bool moves_layout; /* its result is compared with the naive expansion */
+    bench_move_fn *move[BENCH_DIRECTIONS];
+} bench_peer;
+
+extern const bench_peer bench_peers[BENCH_PEERS];
+
+bool bench_peer_available(const bench_run *run, bench_peer_id id);
+
+#endif

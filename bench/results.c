@@ -1,0 +1,61 @@
+/* Results and geometric means. */
+#include "bench/results.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const bench_ratio bench_ratios[BENCH_RATIOS] = {{"t1/nat", BENCH_TIER1, BENCH_NATIVE},
+                                                {"t0/nat", BENCH_TIER0, BENCH_NATIVE},
+                                                {"t1/hand", BENCH_TIER1, BENCH_HAND},
+                                                {"t0/hand", BENCH_TIER0, BENCH_HAND},
+                                                {"t1/lim", BENCH_TIER1, BENCH_LIMIT}};
+
+void bench_results_add(bench_results *results, const bench_result *result)
+{
+    if (results->n == results->capacity) {
+        results->capacity = results->capacity ? 2 * results->capacity : 256;
+        results->all = realloc(results->all, sizeof *results->all * (size_t)results->capacity);
+        if (!results->all) {
+            fprintf(stderr, "bench: no memory for results\n");
+            exit(1);
+        }
+    }
+    results->all[results->n++] = *result;
+}
+
+void bench_results_free(bench_results *results)
+{
+    free(results->all);
+    *results = (bench_results){0};
+}
+
+double bench_speedup(const bench_result *r, bench_peer_id who, bench_peer_id than)
+{
+    double a = r->times.median[who], b = r->times.median[than];
+    return a > 0 && b > 0 ? b / a : 0;
+}
+
+double bench_gbps(const bench_result *r, bench_peer_id id)
+{
+    double ns = r->times.median[id];
+    return ns > 0 ? (double)r->size / ns : 0;
+}
+
+double bench_mean(const bench_results *results, const char *name, bench_direction direction, const bench_ratio *ratio)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < results->n; i++) {
+        const bench_result *r = &results->all[i];
+        double x = bench_speedup(r, ratio->who, ratio->than);
+        bool wanted =
+            (!name || strcmp(name, r->name) == 0) && (direction == BENCH_DIRECTIONS || direction == r->direction);
+        if (wanted && x > 0) {
+            sum += log(x);
+            n++;
+        }
+    }
+    return n ? exp(sum / n) : 0;
+}
