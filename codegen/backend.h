@@ -40,7 +40,15 @@ typedef struct pw_compile_job {
      * the functions take (dst, src, count) only. */
     const pw_kernel_args *embed;
     const pw_nest *nest; /* the tables' lengths; needed with embed only */
+    /* More kernels in the same output, each with names of its own; their target, emit and soname are those of the
+     * first. NULL at the end. */
+    const struct pw_compile_job *next;
+    const char *soname; /* of PW_EMIT_SHARED; NULL: pack_name with ".so" */
 } pw_compile_job;
+
+/* Is this shape of a size that backends compile? They refuse others with PW_ERR_UNSUPPORTED: tier 0 does well on them,
+ * and as a list of blocks (one region) they would be taken. */
+bool pw_backend_takes(const pw_shape *shape);
 
 typedef struct pw_backend {
     const char *name;    /* "llvm" */
@@ -61,6 +69,9 @@ const char *pw_backend_version(const char *name);
 /* The entry point every module exports. */
 #define PW_BACKEND_ENTRY "pw_backend_entry"
 typedef const pw_backend *pw_backend_entry_fn(void);
+
+/* Begins a line in the .comment section of code, which ends with "<architecture> <CPU>": `readelf -p .comment`. */
+#define PW_KERNEL_IDENT "packwright kernel for "
 
 /* "pw_pack_<hash>" and "pw_unpack_<hash>": the symbols of a cached kernel with this key. */
 enum { PW_SYMBOL_TEXT = 48 };

@@ -52,6 +52,7 @@ typedef struct pw_shape_region {
 
 typedef struct pw_shape {
     pw_num size, extent;
+    pw_num stream_bytes; /* calls that move at least so many packed bytes had better bypass the caches */
     bool object_outer;
     int nregions;
     pw_shape_region *regions;
@@ -62,7 +63,8 @@ typedef struct pw_shape {
     _Atomic int refs;
 } pw_shape;
 
-/* What kernels take besides the buffers. Both arrays are as long as the shape says. */
+/* What kernels take besides the buffers. Both arrays are as long as the shape says. Slots are numbered in
+ * the order of the shape's text, so equal shapes mean the same by each. */
 typedef struct pw_kernel_args {
     const int64_t *params;
     const void *const *tables;

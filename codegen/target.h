@@ -3,13 +3,16 @@
  * "neoverse-n1"). The host's name is found without LLVM, from cpuid or the kernel's hardware
  * capabilities, so a process with a warm cache computes its keys without loading a compiler. A known
  * microarchitecture is named only if the machine offers every feature that the name implies (virtual
- * machines may hide some); else the x86-64 level that it does offer.
+ * machines may hide some) and that compiled code could come to use; else the x86-64 level that it does offer.
  */
 #ifndef PW_CODEGEN_TARGET_H
 #define PW_CODEGEN_TARGET_H
 
 #include "base/hash.h"
 #include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct pw_target {
     char arch[16]; /* "x86_64", "aarch64" */
@@ -28,5 +31,18 @@ bool pw_target_runs_here(const pw_target *target);
 /* The i-th target whose kernels may be looked up here, best first: the host itself, then lower levels.
  * False past the end. */
 bool pw_target_compatible(int i, pw_target *out);
+
+/* What a target offers to a code generator that chooses its own vector code. Conservative for CPUs unknown. */
+typedef struct pw_target_isa {
+    int vector_bytes;   /* widest plain vector move that pays */
+    bool masked_moves;  /* cheap loads and stores under a mask, of 4- and 8-byte lanes and of bytes (AVX-512 BW+VL) */
+    bool byte_shuffles; /* any bytes of a 64-byte vector in one instruction (AVX-512 VBMI) */
+} pw_target_isa;
+
+pw_target_isa pw_target_isa_of(const pw_target *target);
+
+/* Size of this machine's last-level cache: copies beyond it had better bypass the caches. */
+enum { PW_STREAM_BYTES = 32 << 20 }; /* where it is unknown */
+int64_t pw_target_stream_bytes(void);
 
 #endif

@@ -1,0 +1,201 @@
+/*
+ * Copies of a length not known, or too long to be written out.
+ *
+ * From LIBRARY bytes on the C library's memcpy does better than code that fits here; below, a loop of
+ * 64-byte steps with a last step that overlaps. Beyond the last-level cache (g->stream) a copy to
+ * the packed side uses non-temporal stores, which need an aligned destination.
+ */
+#include "codegen/llvm/gen.h"
+
+#include <string.h>
+
+enum { STEP = 64, LIBRARY = 2048, STREAM_MIN = 2048 };
+
+static void step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
+{
+    pw_move_fixed(g, pw_gen_at(g, dst, at), pw_gen_at(g, src, at), STEP);
+}
+
+/* `steps` steps from the start and as many that end with the last byte. */
+static void both_ends(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n, int steps)
+{
+    for (int i = 0; i < steps; i++)
+        step(g, dst, src, pw_gen_k(g, i * STEP));
+    for (int i = steps; i > 0; i--)
+        step(g, dst, src, LLVMBuildSub(g->b, n, pw_gen_k(g, i * STEP), ""));
+}
+
+/* n > 2 * STEP: pairs of steps from the start, then a pair that ends with the last byte. */
+static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 2 * STEP), ""), at = pw_gen_k(g, 0);
+    pw_loop l;
+    pw_loop_open(g, &l, 1, &at);
+    step(g, dst, src, l.phi[0]);
+    step(g, dst, src, LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, STEP), ""));
+    at = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 2 * STEP), "");
+    pw_loop_close(g, &l, &at, LLVMBuildICmp(g->b, LLVMIntSLT, at, last, ""));
+    step(g, dst, src, last);
+    step(g, dst, src, LLVMBuildAdd(g->b, last, pw_gen_k(g, STEP), ""));
+}
+
+static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
+{
+    return LLVMBuildICmp(g->b, LLVMIntSLE, n, pw_gen_k(g, k), "");
+}
+
+/* n >= STEP, `small` when it may well be less than four steps. */
+static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n, bool small)
+{
+    pw_if one, two;
+    if (!small) {
+        copy_loop(g, dst, src, n);
+        return;
+    }
+    pw_if_open(g, &one, at_most(g, n, 2 * STEP));
+    both_ends(g, dst, src, n, 1);
+    pw_if_else(g, &one);
+    pw_if_open(g, &two, at_most(g, n, 4 * STEP));
+    both_ends(g, dst, src, n, 2);
+    pw_if_else(g, &two);
+    copy_loop(g, dst, src, n);
+    pw_if_close(g, &two);
+    pw_if_close(g, &one);
+}
+
+static void copy_library(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    LLVMBuildMemCpy(g->b, dst, 1, src, 1, n);
+}
+
+/* A 64-byte store that bypasses the caches; dst is aligned. */
+static void stream_step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
+{
+    int width = g->isa.masked_moves ? STEP : g->isa.vector_bytes;
+    LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(g->i32, 1, false));
+    LLVMValueRef node = LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, &one, 1));
+    unsigned kind = LLVMGetMDKindIDInContext(g->ctx, "nontemporal", strlen("nontemporal"));
+    for (int i = 0; i < STEP; i += width) {
+        LLVMTypeRef type = pw_gen_vec(g, 8, width / 8);
+        LLVMValueRef v = pw_gen_load(g, type, pw_gen_at_k(g, pw_gen_at(g, src, at), i));
+        LLVMValueRef s = LLVMBuildStore(g->b, v, pw_gen_at_k(g, pw_gen_at(g, dst, at), i));
+        LLVMSetAlignment(s, (unsigned)width);
+        LLVMSetMetadata(s, kind, node);
+    }
+}
+
+/* n >= STREAM_MIN: a plain first step up to where dst is aligned, streamed steps, a plain last step. */
+static void copy_stream(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, STEP), "");
+    LLVMValueRef address = LLVMBuildPtrToInt(g->b, dst, g->i64, "");
+    LLVMValueRef off = LLVMBuildAnd(g->b, address, pw_gen_k(g, STEP - 1), "");
+    LLVMValueRef at = LLVMBuildSub(g->b, pw_gen_k(g, STEP), off, "");
+    pw_loop l;
+    step(g, dst, src, pw_gen_k(g, 0));
+    pw_loop_open(g, &l, 1, &at);
+    stream_step(g, dst, src, l.phi[0]);
+    at = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, STEP), "");
+    pw_loop_close(g, &l, &at, LLVMBuildICmp(g->b, LLVMIntSLE, at, last, ""));
+    step(g, dst, src, last);
+}
+
+static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
+{
+    return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
+}
+
+static void copy_cached(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
+{
+    pw_if f;
+    if (n.known) {
+        if (n.k >= LIBRARY)
+            copy_library(g, dst, src, n.v);
+        else
+            copy_loop(g, dst, src, n.v);
+        return;
+    }
+    pw_if_open(g, &f, at_least(g, n.v, LIBRARY));
+    copy_library(g, dst, src, n.v);
+    pw_if_else(g, &f);
+    copy_steps(g, dst, src, n.v, small);
+    pw_if_close(g, &f);
+}
+
+static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
+{
+    pw_if f;
+    if (!g->stream || (n.known && n.k < STREAM_MIN)) {
+        copy_cached(g, dst, src, n, small);
+        return;
+    }
+    if (n.known) {
+        copy_stream(g, dst, src, n.v);
+        return;
+    }
+    pw_if_open(g, &f, at_least(g, n.v, STREAM_MIN));
+    copy_stream(g, dst, src, n.v);
+    pw_if_else(g, &f);
+    copy_cached(g, dst, src, n, small);
+    pw_if_close(g, &f);
+}
+
+void pw_copy_long(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n)
+{
+    copy_large(g, dst, src, n, false);
+}
+
+/* ---- lengths that may be small ------------------------------------------------------------------- */
+
+/* n < 64 by one vector of which the first n bytes are on. */
+static void copy_masked(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    LLVMTypeRef type = pw_gen_vec(g, 1, STEP);
+    LLVMValueRef off = LLVMBuildShl(g->b, pw_gen_k(g, -1), n, "");
+    LLVMValueRef mask = LLVMBuildBitCast(g->b, LLVMBuildNot(g->b, off, ""), LLVMVectorType(g->i1, STEP), "");
+    pw_masked_store(g, pw_masked_load(g, type, src, mask), dst, mask);
+}
+
+/* Between p and 2p bytes: two moves of p, the second ending with the last byte. */
+static void copy_pair(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n, int64_t p)
+{
+    LLVMTypeRef type = p <= 8 ? pw_gen_int(g, (int)p) : pw_gen_vec(g, 8, (int)p / 8);
+    LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, p), "");
+    LLVMValueRef a = pw_gen_load(g, type, src), b = pw_gen_load(g, type, pw_gen_at(g, src, last));
+    pw_gen_store(g, a, dst);
+    pw_gen_store(g, b, pw_gen_at(g, dst, last));
+}
+
+/* n < 64 without masks: halving, largest first. */
+static void copy_halving(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    pw_if f[6];
+    int depth = 0;
+    for (int64_t p = 32; p >= 1; p /= 2) {
+        pw_if_open(g, &f[depth], at_least(g, n, p));
+        if (p == 32) {
+            copy_pair(g, dst, src, n, 16); /* the outer quarters … */
+            LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 32), "");
+            pw_move_fixed(g, pw_gen_at_k(g, dst, 16), pw_gen_at_k(g, src, 16), 16);
+            pw_move_fixed(g, pw_gen_at(g, dst, last), pw_gen_at(g, src, last), 16);
+        } else {
+            copy_pair(g, dst, src, n, p);
+        }
+        pw_if_else(g, &f[depth++]);
+    }
+    while (depth > 0)
+        pw_if_close(g, &f[--depth]);
+}
+
+void pw_copy_any(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    pw_if f;
+    pw_if_open(g, &f, at_least(g, n, STEP));
+    copy_large(g, dst, src, (pw_val){.v = n}, true);
+    pw_if_else(g, &f);
+    if (g->isa.masked_moves)
+        copy_masked(g, dst, src, n);
+    else
+        copy_halving(g, dst, src, n);
+    pw_if_close(g, &f);
+}

@@ -1,0 +1,66 @@
+// LLD and LLVM's crash recovery have no C interface; this is all of our C++.
+#include "codegen/llvm/link.h"
+
+#include <lld/Common/CommonLinkerContext.h>
+#include <lld/Common/Driver.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+LLD_HAS_DRIVER(elf)
+
+namespace
+{
+
+thread_local char *fatal_text;
+thread_local size_t fatal_size;
+
+void on_fatal(void *, const char *reason, bool)
+{
+    if (fatal_text)
+        std::snprintf(fatal_text, fatal_size, "%s", reason);
+    // Leaves RunSafely; on a thread that is not ours it does nothing and LLVM goes on as usual.
+    if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
+        context->HandleExit(1);
+}
+
+} // namespace
+
+void pw_guard_init(void)
+{
+    // Recovery also takes over signals, which belong to the application: give them back at once.
+    static const int taken[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    constexpr size_t n = sizeof taken / sizeof *taken;
+    struct sigaction before[n];
+    for (size_t i = 0; i < n; i++)
+        sigaction(taken[i], nullptr, &before[i]);
+    llvm::CrashRecoveryContext::Enable();
+    for (size_t i = 0; i < n; i++)
+        sigaction(taken[i], &before[i], nullptr);
+    llvm::install_fatal_error_handler(on_fatal);
+}
+
+bool pw_guard_run(void (*fn)(void *arg), void *arg, char *message, size_t size)
+{
+    llvm::CrashRecoveryContext context;
+    fatal_text = message;
+    fatal_size = size;
+    bool ok = context.RunSafely([=] { fn(arg); });
+    fatal_text = nullptr;
+    return ok;
+}
+
+bool pw_lld_run(const char *const *argv, size_t argc, char *message, size_t size)
+{
+    std::string said;
+    llvm::raw_string_ostream out(said);
+    bool ok = lld::elf::link(llvm::ArrayRef<const char *>(argv, argc), out, out, false, false);
+    lld::CommonLinkerContext::destroy();
+    if (!ok)
+        std::snprintf(message, size, "%s", out.str().c_str());
+    return ok;
+}

@@ -1,0 +1,172 @@
+/* Regions as loop nests, and the two functions of a kernel around them. */
+#include "codegen/llvm/gen.h"
+
+#include <string.h>
+
+/* ---- loops ------------------------------------------------------------------------------------------ */
+
+static pw_row make_row(pw_gen *g, const pw_shape_dim *d)
+{
+    pw_val mem = pw_gen_num(g, d->mem_stride), packed = pw_gen_num(g, d->packed_stride);
+    pw_row row = {.count = d->is_object ? (pw_val){.v = g->count} : pw_gen_num(g, d->count),
+                  .dst_step = g->unpack ? mem : packed,
+                  .src_step = g->unpack ? packed : mem};
+    if (d->table.slot >= 0) {
+        row.table = &d->table;
+        row.entries = pw_gen_table(g, &d->table);
+    }
+    return row;
+}
+
+static void emit_loops(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n, pw_at at)
+{
+    pw_for f;
+    if (n == 0) {
+        pw_leaf_emit(g, leaf, at);
+    } else if (n == 1) {
+        pw_row_emit(g, leaf, rows, at);
+    } else {
+        pw_for_open(g, &f, rows->count, at.dst, rows->dst_step, at.src, rows->src_step);
+        pw_at inside = {f.dst, f.src};
+        if (rows->table) {
+            LLVMValueRef off = pw_gen_entry(g, rows->table, rows->entries, f.i);
+            LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
+            *mem = pw_gen_at(g, *mem, off);
+        }
+        emit_loops(g, leaf, rows + 1, n - 1, inside);
+        pw_for_close(g, &f);
+    }
+}
+
+static void emit_tiles(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, pw_at at)
+{
+    pw_tiles t;
+    pw_tiles_open(g, &t, rows, (int64_t[]){leaf->region->tile_outer, leaf->region->tile_inner}, at);
+    emit_loops(g, leaf, t.part, 2, t.at);
+    pw_tiles_close(g, &t);
+}
+
+/* The loops around the two tiled ones, then those. */
+static void emit_tiled(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n, pw_at at)
+{
+    pw_for f;
+    if (n == 2) {
+        if (!pw_transpose_emit(g, leaf, &rows[0], &rows[1], at))
+            emit_tiles(g, leaf, rows, at);
+        return;
+    }
+    pw_for_open(g, &f, rows->count, at.dst, rows->dst_step, at.src, rows->src_step);
+    pw_at inside = {f.dst, f.src};
+    if (rows->table) {
+        LLVMValueRef off = pw_gen_entry(g, rows->table, rows->entries, f.i);
+        LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
+        *mem = pw_gen_at(g, *mem, off);
+    }
+    emit_tiled(g, leaf, rows + 1, n - 1, inside);
+    pw_for_close(g, &f);
+}
+
+void pw_region_emit(pw_gen *g, const pw_shape_region *r, pw_at at)
+{
+    pw_val mem = pw_gen_num(g, r->mem_off), packed = pw_gen_num(g, r->packed_off);
+    pw_row rows[PW_NEST_MAX_DIMS];
+    int n = r->ndims;
+    pw_leaf leaf;
+    at.dst = pw_gen_at_val(g, at.dst, g->unpack ? mem : packed);
+    at.src = pw_gen_at_val(g, at.src, g->unpack ? packed : mem);
+    for (int i = 0; i < n; i++) {
+        rows[i] = make_row(g, &r->dims[i]);
+        if (rows[i].table) {
+            LLVMValueRef *side = g->unpack ? &at.dst : &at.src;
+            *side = pw_gen_at_val(g, *side, pw_gen_num(g, rows[i].table->base));
+        }
+    }
+    pw_leaf_init(g, r, &leaf);
+    if (r->tile_outer > 0 && n >= 2) {
+        emit_tiled(g, &leaf, rows, n, at);
+        return;
+    }
+    while (n > 0 && pw_leaf_unroll(&leaf, &rows[n - 1]))
+        n--;
+    emit_loops(g, &leaf, rows, n, at);
+}
+
+/* ---- functions --------------------------------------------------------------------------------------- */
+
+static void emit_objects(pw_gen *g)
+{
+    const pw_shape *s = g->shape;
+    pw_val size = pw_gen_num(g, s->size), extent = pw_gen_num(g, s->extent);
+    pw_at at = {g->dst, g->src};
+    pw_for f;
+    if (s->object_outer) {
+        pw_for_open(g, &f, (pw_val){.v = g->count}, g->dst, g->unpack ? extent : size, g->src,
+                    g->unpack ? size : extent);
+        at = (pw_at){f.dst, f.src};
+    }
+    for (int r = 0; r < s->nregions; r++)
+        pw_region_emit(g, &s->regions[r], at);
+    if (s->object_outer)
+        pw_for_close(g, &f);
+}
+
+/* Packing much more than the caches hold: the same, past the caches, and a fence after it. */
+static void emit_body(pw_gen *g)
+{
+    bool streams = false;
+    for (int r = 0; r < g->shape->nregions; r++)
+        streams |= pw_region_streams(&g->shape->regions[r]);
+    if (g->unpack || !streams || strcmp(g->job->target->arch, "x86_64") != 0) {
+        emit_objects(g);
+        return;
+    }
+    pw_val size = pw_gen_num(g, g->shape->size), limit = pw_gen_num(g, g->shape->stream_bytes);
+    LLVMValueRef total = LLVMBuildMul(g->b, size.v, g->count, "");
+    pw_if f;
+    pw_if_open(g, &f, LLVMBuildICmp(g->b, LLVMIntSGE, total, limit.v, ""));
+    g->stream = true;
+    emit_objects(g);
+    g->stream = false;
+    pw_gen_call(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+    pw_if_else(g, &f);
+    emit_objects(g);
+    pw_if_close(g, &f);
+}
+
+static void add_attribute(pw_gen *g, unsigned where, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(g->fn, where, LLVMCreateEnumAttribute(g->ctx, kind, 0));
+}
+
+static void declare(pw_gen *g, const char *name)
+{
+    LLVMTypeRef types[4] = {g->ptr, g->ptr, g->i64, g->ptr};
+    unsigned n = g->job->embed ? 3 : 4;
+    g->fn = LLVMAddFunction(g->mod, name, LLVMFunctionType(LLVMVoidTypeInContext(g->ctx), types, n, false));
+    add_attribute(g, 1, "noalias");
+    add_attribute(g, 2, "noalias");
+    add_attribute(g, LLVMAttributeFunctionIndex, "nounwind");
+    add_attribute(g, LLVMAttributeFunctionIndex, "null_pointer_is_valid");
+    g->dst = LLVMGetParam(g->fn, 0);
+    g->src = LLVMGetParam(g->fn, 1);
+    g->count = LLVMGetParam(g->fn, 2);
+}
+
+void pw_function_emit(pw_gen *g, const char *name, bool unpack)
+{
+    pw_if some;
+    g->unpack = unpack;
+    g->nmasks = 0;
+    declare(g, name);
+    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->ctx, g->fn, "entry"));
+    pw_if_open(g, &some, LLVMBuildICmp(g->b, LLVMIntSGT, g->count, pw_gen_k(g, 0), ""));
+    if (!g->job->embed) {
+        LLVMValueRef args = LLVMGetParam(g->fn, 3);
+        g->params = pw_gen_load_fixed(g, g->ptr, args);
+        g->tables = pw_gen_load_fixed(g, g->ptr, pw_gen_at_k(g, args, 8));
+    }
+    emit_body(g);
+    pw_if_close(g, &some);
+    LLVMBuildRetVoid(g->b);
+}

@@ -1,0 +1,33 @@
+/* Two loops cut into tiles: two loops over the tiles, and what is left of each loop in one tile. */
+#include "codegen/llvm/gen.h"
+
+void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const int64_t *size, pw_at at)
+{
+    pw_val zero = pw_gen_const(g, 0);
+    LLVMValueRef start[2];
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef side = pw_gen_k(g, size[i]);
+        LLVMValueRef more = LLVMBuildAdd(g->b, rows[i].count.v, pw_gen_k(g, size[i] - 1), "");
+        pw_val tiles = {.v = LLVMBuildUDiv(g->b, more, side, "")};
+        pw_for_open(g, &t->loops[i], tiles, at.dst, zero, at.src, zero);
+        start[i] = LLVMBuildMul(g->b, t->loops[i].i, side, "");
+        LLVMValueRef left = LLVMBuildSub(g->b, rows[i].count.v, start[i], "");
+        LLVMValueRef whole = LLVMBuildICmp(g->b, LLVMIntSGT, left, side, "");
+        t->part[i] = rows[i];
+        t->part[i].count = (pw_val){.v = LLVMBuildSelect(g->b, whole, side, left, "")};
+    }
+    t->at = at;
+    for (int i = 0; i < 2; i++) {
+        if (rows[i].table) /* its entries from the tile's first on; the address follows from them */
+            t->part[i].entries =
+                LLVMBuildGEP2(g->b, pw_gen_int(g, rows[i].table->width), rows[i].entries, &start[i], 1, "");
+        t->at.dst = pw_gen_at(g, t->at.dst, LLVMBuildMul(g->b, start[i], rows[i].dst_step.v, ""));
+        t->at.src = pw_gen_at(g, t->at.src, LLVMBuildMul(g->b, start[i], rows[i].src_step.v, ""));
+    }
+}
+
+void pw_tiles_close(pw_gen *g, pw_tiles *t)
+{
+    pw_for_close(g, &t->loops[1]);
+    pw_for_close(g, &t->loops[0]);
+}

@@ -1,0 +1,143 @@
+/*
+ * Transposes in registers: where one loop is contiguous at the source and the other at the destination, a
+ * square of elements is read as rows, transposed by log2 steps of shuffles, and written as rows.
+ */
+#include "codegen/llvm/gen.h"
+
+/* A square of `side` x `side` elements of `bytes`, in vectors of 8- or smaller-byte lanes. */
+typedef struct square {
+    int side, bytes;
+    int lane, per_element; /* lane bytes; lanes of an element */
+    pw_val src_stride;     /* between rows as read */
+    pw_val dst_stride;     /* between rows as written */
+} square;
+
+/* Lanes of `a` and `b` exchanged in blocks of `half` elements: one step of the recursive transposition. */
+static LLVMValueRef exchange(pw_gen *g, const square *q, LLVMValueRef a, LLVMValueRef b, int half, bool upper)
+{
+    LLVMValueRef index[64];
+    int lanes = q->side * q->per_element;
+    for (int i = 0; i < lanes; i++) {
+        int element = i / q->per_element, in = i % q->per_element;
+        bool from_b = (element & half) != 0;
+        int from = upper ? (from_b ? element : element + half) : (from_b ? element - half : element);
+        index[i] = LLVMConstInt(g->i32, (unsigned)((from_b ? lanes : 0) + from * q->per_element + in), false);
+    }
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(index, (unsigned)lanes), "");
+}
+
+static void emit_square(pw_gen *g, const square *q, pw_at at)
+{
+    LLVMValueRef row[16], p = at.src;
+    LLVMTypeRef type = pw_gen_vec(g, q->lane, q->side * q->per_element);
+    for (int i = 0; i < q->side; i++) {
+        row[i] = pw_gen_load(g, type, p);
+        p = pw_gen_at_val(g, p, q->src_stride);
+    }
+    for (int half = q->side / 2; half >= 1; half /= 2)
+        for (int i = 0; i < q->side; i++)
+            if ((i & half) == 0) {
+                LLVMValueRef a = row[i], b = row[i + half];
+                row[i] = exchange(g, q, a, b, half, false);
+                row[i + half] = exchange(g, q, a, b, half, true);
+            }
+    p = at.dst;
+    for (int i = 0; i < q->side; i++) {
+        pw_gen_store(g, row[i], p);
+        p = pw_gen_at_val(g, p, q->dst_stride);
+    }
+}
+
+static int square_side(const pw_gen *g, int64_t bytes)
+{
+    int width = g->isa.masked_moves ? 64 : g->isa.vector_bytes;
+    int side = (int)(width / bytes);
+    return side > 8 ? 8 : side;
+}
+
+static pw_row part_of(const pw_row *row, LLVMValueRef count)
+{
+    pw_row r = *row;
+    r.count = (pw_val){.v = count};
+    return r;
+}
+
+/* Elements one by one, for the little that squares do not cover: small code rather than fast. */
+static void emit_plain(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at)
+{
+    pw_for f[2];
+    pw_for_open(g, &f[0], outer->count, at.dst, outer->dst_step, at.src, outer->src_step);
+    pw_for_open(g, &f[1], inner->count, f[0].dst, inner->dst_step, f[0].src, inner->src_step);
+    pw_leaf_emit(g, leaf, (pw_at){f[1].dst, f[1].src});
+    pw_for_close(g, &f[1]);
+    pw_for_close(g, &f[0]);
+}
+
+/* Both counts are multiples of the square's side. */
+static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const int64_t *tile, pw_at at)
+{
+    pw_tiles t;
+    pw_for f[2];
+    pw_tiles_open(g, &t, rows, tile, at);
+    at = t.at;
+    /* In a tile innermost along the destination, so that its lines are filled before they leave the first cache. */
+    for (int i = 0; i < 2; i++) {
+        const pw_row *r = &t.part[1 - i];
+        pw_val dst_step = {.v = LLVMBuildMul(g->b, r->dst_step.v, pw_gen_k(g, q->side), "")};
+        pw_val src_step = {.v = LLVMBuildMul(g->b, r->src_step.v, pw_gen_k(g, q->side), "")};
+        pw_val squares = {.v = LLVMBuildUDiv(g->b, r->count.v, pw_gen_k(g, q->side), "")};
+        pw_for_open(g, &f[i], squares, at.dst, dst_step, at.src, src_step);
+        at = (pw_at){f[i].dst, f[i].src};
+    }
+    emit_square(g, q, at);
+    pw_for_close(g, &f[1]);
+    pw_for_close(g, &f[0]);
+    pw_tiles_close(g, &t);
+}
+
+/* A tile of the region in whole squares. */
+static int64_t in_squares(int64_t tile, int side)
+{
+    return tile < side ? side : tile - tile % side;
+}
+
+bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at)
+{
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    bool read_inner = pw_gen_is(inner->src_step, n) && pw_gen_is(outer->dst_step, n);
+    bool read_outer = pw_gen_is(outer->src_step, n) && pw_gen_is(inner->dst_step, n);
+    if ((n != 4 && n != 8 && n != 16) || outer->table || inner->table || read_inner == read_outer)
+        return false;
+    /* Innermost along the source: it is read in order, and whole lines are written wherever they belong. */
+    if (!read_inner) {
+        const pw_row *swap = outer;
+        outer = inner;
+        inner = swap;
+    }
+    square q = {.side = square_side(g, n), .bytes = (int)n, .lane = n < 8 ? (int)n : 8};
+    if (q.side < 2)
+        return false;
+    q.per_element = q.bytes / q.lane;
+    q.src_stride = outer->src_step;
+    q.dst_stride = inner->dst_step;
+    at.dst = pw_gen_at_k(g, at.dst, leaf->moves[0].dst);
+    at.src = pw_gen_at_k(g, at.src, leaf->moves[0].src);
+
+    LLVMValueRef mask = pw_gen_k(g, -(int64_t)q.side);
+    LLVMValueRef outer_n = LLVMBuildAnd(g->b, outer->count.v, mask, "");
+    LLVMValueRef inner_n = LLVMBuildAnd(g->b, inner->count.v, mask, "");
+    const pw_row whole[2] = {part_of(outer, outer_n), part_of(inner, inner_n)};
+    const pw_shape_region *r = leaf->region;
+    const int64_t tile[2] = {in_squares(read_inner ? r->tile_outer : r->tile_inner, q.side),
+                             in_squares(read_inner ? r->tile_inner : r->tile_outer, q.side)};
+    emit_squares(g, &q, whole, tile, at);
+
+    /* What squares do not cover: the last columns of the rows they do, then the last rows. */
+    pw_leaf element = *leaf;
+    element.moves[0].dst = element.moves[0].src = 0;
+    pw_row rest = part_of(inner, LLVMBuildSub(g->b, inner->count.v, inner_n, ""));
+    emit_plain(g, &element, &whole[0], &rest, pw_row_at(g, inner, at, inner_n));
+    rest = part_of(outer, LLVMBuildSub(g->b, outer->count.v, outer_n, ""));
+    emit_plain(g, &element, &rest, inner, pw_row_at(g, outer, at, outer_n));
+    return true;
+}

@@ -1,0 +1,263 @@
+/*
+ * From a nest to a shape, and back to arguments.
+ *
+ * One traversal visits every number and table of a nest in a fixed order and decides, by value and place,
+ * whether it is baked. Creating a shape keeps the decisions; binding keeps the values. Both therefore
+ * agree by construction.
+ *
+ * The policy, by what it buys (docs/codegen.md has the measurements):
+ *  - lengths up to BAKE_BYTES: a block move becomes a few instructions instead of a loop;
+ *  - counts up to BAKE_COUNT, from the innermost loop outwards while they multiply to at most BAKE_CHAIN:
+ *    such loops are unrolled, and rows of tiny blocks become a single shuffle;
+ *  - memory strides up to BAKE_STRIDE: several blocks share one vector, so the code depends on the stride;
+ *    above that a stride in a register is as fast as one in the instruction;
+ *  - packed strides only where they say "dense": they follow from baked counts, or equal the leaf;
+ *  - offsets of pieces (and of regions that are run per object) up to BAKE_OFFSET: displacement fields are
+ *    free and pieces near each other can share a vector. Absolute addresses are always arguments.
+ */
+#include "codegen/shape.h"
+
+#include "codegen/shape_text.h"
+#include "codegen/target.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { BAKE_BYTES = 256, BAKE_COUNT = 16, BAKE_CHAIN = 64, BAKE_STRIDE = 128, BAKE_OFFSET = 4096 };
+
+/* Slots handed out so far, and their values. */
+typedef struct shaper {
+    pw_arena *arena;
+    bool bake_all;
+    bool failed; /* out of memory */
+    int nparams, ntables;
+    int64_t *params;
+    const void **tables;
+} shaper;
+
+static void *take(shaper *s, int64_t n, size_t bytes)
+{
+    if (n == 0)
+        return NULL;
+    void *p = pw_arena_array(s->arena, (size_t)n, bytes);
+    s->failed |= p == NULL;
+    return p;
+}
+
+/* An upper bound of the slots a nest can need. */
+static void count_slots(const pw_nest *nest, int64_t *params, int64_t *tables)
+{
+    *params = 3;
+    *tables = 0;
+    for (int r = 0; r < nest->nregions; r++) {
+        const pw_region *region = &nest->regions[r];
+        *params += 8 + 5 * (int64_t)region->ndims + 3 * (int64_t)region->npieces;
+        *tables += region->ndims + 2;
+    }
+}
+
+static bool shaper_init(shaper *s, const pw_nest *nest, pw_arena *arena, bool bake_all)
+{
+    int64_t params, tables;
+    count_slots(nest, &params, &tables);
+    *s = (shaper){.arena = arena, .bake_all = bake_all};
+    s->params = take(s, params, sizeof *s->params);
+    s->tables = take(s, tables, sizeof *s->tables);
+    return !s->failed;
+}
+
+static pw_num num(shaper *s, int64_t value, bool bake)
+{
+    if (bake || s->bake_all)
+        return (pw_num){.value = value, .slot = -1};
+    s->params[s->nparams] = value;
+    return (pw_num){.value = 0, .slot = s->nparams++};
+}
+
+static bool near_zero(int64_t v, int64_t limit)
+{
+    return v >= -limit && v <= limit;
+}
+
+static bool is_baked(pw_num n)
+{
+    return n.slot < 0;
+}
+
+static pw_shape_table no_table(void)
+{
+    return (pw_shape_table){.slot = -1, .base = {.slot = -1}, .scale = {.value = 1, .slot = -1}};
+}
+
+static pw_shape_table shape_table(shaper *s, const pw_table *t)
+{
+    pw_shape_table out = {.slot = s->ntables, .width = t->width};
+    s->tables[s->ntables++] = t->data;
+    out.base = num(s, t->base, t->base == 0);
+    out.scale = num(s, t->scale, near_zero(t->scale, BAKE_STRIDE));
+    return out;
+}
+
+/* The region's pieces; true when all their numbers are baked. */
+static bool shape_pieces(shaper *s, const pw_region *region, pw_shape_region *out)
+{
+    bool baked = true;
+    out->npieces = region->npieces;
+    out->pieces = take(s, region->npieces, sizeof *out->pieces);
+    for (int i = 0; i < region->npieces && !s->failed; i++) {
+        const pw_piece *p = &region->pieces[i];
+        pw_shape_piece *q = &out->pieces[i];
+        q->mem_off = num(s, p->mem_off, near_zero(p->mem_off, BAKE_OFFSET));
+        q->packed_off = num(s, p->packed_off, near_zero(p->packed_off, BAKE_OFFSET));
+        q->bytes = num(s, p->bytes, p->bytes <= BAKE_BYTES);
+        baked &= is_baked(q->mem_off) && is_baked(q->packed_off) && is_baked(q->bytes);
+    }
+    return baked;
+}
+
+static void shape_blocks(shaper *s, const pw_region *region, pw_shape_region *out)
+{
+    out->nblocks = (pw_num){.slot = -1};
+    out->block_offs = out->block_starts = no_table();
+    if (!region->blocks)
+        return;
+    out->nblocks = num(s, region->blocks->n, false);
+    out->block_offs = shape_table(s, &region->blocks->offs);
+    out->block_starts = shape_table(s, &region->blocks->starts);
+}
+
+/*
+ * chained[i]: loop i and all loops inside it have baked counts. dense[i]: the packed bytes of one iteration
+ * of loop i, when all loops inside it are baked; else -1.
+ */
+static void find_chain(const pw_region *region, bool leaf_baked, bool *chained, int64_t *dense)
+{
+    bool open = leaf_baked;
+    int64_t product = 1, bytes = region->leaf_size;
+    for (int i = region->ndims - 1; i >= 0; i--) {
+        const pw_dim *dim = &region->dims[i];
+        dense[i] = open ? bytes : -1;
+        open = open && !dim->is_object && dim->count <= BAKE_COUNT && dim->count * product <= BAKE_CHAIN;
+        chained[i] = open;
+        if (open) {
+            product *= dim->count;
+            bytes *= dim->count;
+        }
+    }
+}
+
+static void shape_dims(shaper *s, const pw_region *region, bool leaf_baked, pw_shape_region *out)
+{
+    bool chained[PW_NEST_MAX_DIMS];
+    int64_t dense[PW_NEST_MAX_DIMS];
+    find_chain(region, leaf_baked, chained, dense);
+    out->ndims = region->ndims;
+    out->dims = take(s, region->ndims, sizeof *out->dims);
+    for (int i = 0; i < region->ndims && !s->failed; i++) {
+        const pw_dim *dim = &region->dims[i];
+        pw_shape_dim *d = &out->dims[i];
+        bool follows = dim->packed_stride == dense[i] || (leaf_baked && dim->packed_stride == region->leaf_size);
+        d->is_object = dim->is_object;
+        d->count = num(s, dim->is_object ? 0 : dim->count, dim->is_object || chained[i]);
+        d->packed_stride = num(s, dim->packed_stride, follows);
+        d->mem_stride = num(s, dim->mem_stride, dim->table || near_zero(dim->mem_stride, BAKE_STRIDE));
+        d->table = dim->table ? shape_table(s, dim->table) : no_table();
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void shape_region(shaper *s, const pw_nest *nest, const pw_region *region, pw_shape_region *out)
+{
+    bool bake_offset = nest->object_outer && near_zero(region->mem_off, BAKE_OFFSET);
+    out->mem_off = num(s, region->mem_off, bake_offset);
+    out->packed_off = num(s, region->packed_off, near_zero(region->packed_off, BAKE_OFFSET));
+    bool leaf_baked = shape_pieces(s, region, out) && region->npieces > 0;
+    shape_blocks(s, region, out);
+    shape_dims(s, region, leaf_baked, out);
+    out->leaf_size = num(s, region->leaf_size, leaf_baked);
+    /* More alignment than the word is not used, and would tell apart shapes that are the same code. */
+    out->word = region->word;
+    out->align = least(region->align, region->word);
+    out->packed_align = least(region->packed_align, region->word);
+    out->tile_outer = region->tile_outer;
+    out->tile_inner = region->tile_inner;
+}
+
+static pw_status shape_nest(shaper *s, const pw_nest *nest, pw_shape *out)
+{
+    out->size = num(s, nest->size, false);
+    out->extent = num(s, nest->extent, false);
+    /* Code of a baked shape goes to machines unknown: it must not depend on this one's caches. */
+    out->stream_bytes = num(s, s->bake_all ? PW_STREAM_BYTES : pw_target_stream_bytes(), false);
+    out->object_outer = nest->object_outer;
+    out->nregions = nest->nregions;
+    out->regions = take(s, nest->nregions, sizeof *out->regions);
+    for (int r = 0; r < nest->nregions && !s->failed; r++)
+        shape_region(s, nest, &nest->regions[r], &out->regions[r]);
+    out->nparams = s->nparams;
+    out->ntables = s->ntables;
+    return s->failed ? PW_ERR_NOMEM : PW_OK;
+}
+
+static pw_status create(const pw_nest *nest, bool bake_all, pw_shape **out)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_shape *shape = arena ? pw_arena_alloc(arena, sizeof *shape) : NULL;
+    shaper s;
+    pw_status status = PW_ERR_NOMEM;
+    if (shape && shaper_init(&s, nest, arena, bake_all))
+        status = shape_nest(&s, nest, shape);
+    if (status == PW_OK)
+        status = pw_shape_print(shape, arena, &shape->text);
+    if (status != PW_OK) {
+        pw_arena_destroy(arena);
+        return status;
+    }
+    shape->arena = arena;
+    shape->hash = pw_hash_bytes(shape->text, strlen(shape->text));
+    atomic_init(&shape->refs, 1);
+    *out = shape;
+    return PW_OK;
+}
+
+pw_status pw_shape_create(const pw_nest *nest, pw_shape **out)
+{
+    return create(nest, false, out);
+}
+
+pw_status pw_shape_create_baked(const pw_nest *nest, pw_shape **out)
+{
+    return create(nest, true, out);
+}
+
+pw_shape *pw_shape_ref(pw_shape *shape)
+{
+    atomic_fetch_add_explicit(&shape->refs, 1, memory_order_relaxed);
+    return shape;
+}
+
+void pw_shape_unref(pw_shape *shape)
+{
+    if (shape && atomic_fetch_sub_explicit(&shape->refs, 1, memory_order_acq_rel) == 1)
+        pw_arena_destroy(shape->arena);
+}
+
+pw_status pw_shape_bind(const pw_shape *shape, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out)
+{
+    shaper s;
+    pw_shape again = {0};
+    /* Every shape with arguments has some (its size); one without any was baked throughout. */
+    if (!shaper_init(&s, nest, arena, shape->nparams == 0))
+        return PW_ERR_NOMEM;
+    pw_status status = shape_nest(&s, nest, &again);
+    if (status != PW_OK)
+        return status;
+    if (again.nparams != shape->nparams || again.ntables != shape->ntables || again.nregions != shape->nregions)
+        return PW_ERR_INVALID;
+    *out = (pw_kernel_args){.params = s.params, .tables = s.tables};
+    return PW_OK;
+}

@@ -1,0 +1,142 @@
+/* Targets: names, and which of them run on this machine. */
+#include "codegen/target.h"
+
+#include "codegen/target_cpu.h"
+
+#include <string.h>
+#include <threads.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define HOST_ARCH "x86_64"
+#elif defined(__aarch64__)
+#define HOST_ARCH "aarch64"
+#else
+#define HOST_ARCH "unknown"
+#endif
+
+/* Both names are of our tables, whose longest fits. */
+static void set_target(pw_target *out, const char *arch, const char *cpu)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->arch, arch, strlen(arch));
+    memcpy(out->cpu, cpu, strlen(cpu));
+}
+
+static pw_target host;
+static once_flag host_once = ONCE_FLAG_INIT;
+
+static void find_host(void)
+{
+    set_target(&host, HOST_ARCH, pw_cpu_detect());
+}
+
+const pw_target *pw_target_host(void)
+{
+    call_once(&host_once, find_host);
+    return &host;
+}
+
+const pw_cpu *pw_cpu_find(const char *arch, const char *name)
+{
+    const pw_cpu *table = strcmp(arch, "x86_64") == 0    ? pw_cpus_x86
+                          : strcmp(arch, "aarch64") == 0 ? pw_cpus_aarch64
+                                                         : NULL;
+    for (; table && table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return table;
+    return NULL;
+}
+
+/* The architecture a triple begins with; NULL when it is none of ours. */
+static const char *triple_arch(const char *triple)
+{
+    static const struct {
+        const char *prefix, *arch;
+    } names[] = {{"x86_64", "x86_64"}, {"amd64", "x86_64"}, {"aarch64", "aarch64"}, {"arm64", "aarch64"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i].prefix);
+        if (strncmp(triple, names[i].prefix, n) == 0 && (triple[n] == '-' || triple[n] == '\0'))
+            return names[i].arch;
+    }
+    return NULL;
+}
+
+static const char *generic_cpu(const char *arch)
+{
+    return strcmp(arch, "x86_64") == 0 ? "x86-64" : "generic";
+}
+
+pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, pw_diag *diag)
+{
+    const char *arch = triple ? triple_arch(triple) : pw_target_host()->arch;
+    if (!arch)
+        return pw_diag_set(diag, PW_ERR_INVALID, "unknown target '%s': expected x86_64-... or aarch64-...", triple);
+    if (strcmp(cpu, "native") == 0) {
+        bool same = strcmp(arch, pw_target_host()->arch) == 0;
+        cpu = same ? pw_target_host()->cpu : generic_cpu(arch);
+    }
+    if (!pw_cpu_find(arch, cpu))
+        return pw_diag_set(diag, PW_ERR_INVALID, "unknown CPU '%s' for %s", cpu, arch);
+    set_target(out, arch, cpu);
+    return PW_OK;
+}
+
+/* The i-th generic target, from the host's level downwards. */
+static bool lower_level(int i, pw_target *out)
+{
+    static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    int level = pw_cpu_host_level();
+    const char *name = level - i >= 1 ? levels[level - i - 1] : NULL;
+    if (level == 0 && i == 0)
+        name = generic_cpu(pw_target_host()->arch);
+    if (!name)
+        return false;
+    set_target(out, pw_target_host()->arch, name);
+    return true;
+}
+
+bool pw_target_compatible(int i, pw_target *out)
+{
+    const pw_target *self = pw_target_host();
+    pw_target best;
+    /* The host may itself be one of the generic levels; it is listed once. */
+    bool generic = lower_level(0, &best) && strcmp(best.cpu, self->cpu) == 0;
+    if (i < 0)
+        return false;
+    if (i == 0) {
+        *out = *self;
+        return true;
+    }
+    return lower_level(generic ? i : i - 1, out);
+}
+
+bool pw_target_runs_here(const pw_target *target)
+{
+    pw_target t;
+    for (int i = 0; pw_target_compatible(i, &t); i++)
+        if (strcmp(t.arch, target->arch) == 0 && strcmp(t.cpu, target->cpu) == 0)
+            return true;
+    return false;
+}
+
+pw_target_isa pw_target_isa_of(const pw_target *target)
+{
+    const pw_cpu *cpu = pw_cpu_find(target->arch, target->cpu);
+    pw_target_isa isa = {.vector_bytes = 16};
+    if (!cpu)
+        return isa;
+    isa.vector_bytes = cpu->level >= 3 ? 32 : 16;
+    isa.masked_moves = cpu->level >= 4;
+    isa.byte_shuffles = cpu->level >= 4 && cpu->vbmi;
+    return isa;
+}
+
+int64_t pw_target_stream_bytes(void)
+{
+    long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return bytes > 0 ? bytes : PW_STREAM_BYTES;
+}

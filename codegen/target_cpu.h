@@ -1,0 +1,32 @@
+/* The CPUs that targets may name, and how the host's is found. Internal to codegen/. */
+#ifndef PW_CODEGEN_TARGET_CPU_H
+#define PW_CODEGEN_TARGET_CPU_H
+
+#include "codegen/target.h"
+
+/*
+ * A CPU in LLVM's terms. `level` is the x86-64 level (1..4) that the name implies; 0 on other architectures.
+ * `model` identifies the hardware: (vendor, family, first and last model) on x86, (implementer, part) of
+ * the MIDR on Arm; zero where the host is never identified as this.
+ */
+typedef struct pw_cpu {
+    const char *name;
+    int level;
+    bool vbmi; /* implies AVX-512 VBMI */
+    uint32_t vendor, family, first, last;
+} pw_cpu;
+
+enum { PW_VENDOR_INTEL = 1, PW_VENDOR_AMD = 2 };
+
+/* Tables end with a NULL name. */
+extern const pw_cpu pw_cpus_x86[];
+extern const pw_cpu pw_cpus_aarch64[];
+
+const pw_cpu *pw_cpu_find(const char *arch, const char *name); /* NULL: unknown */
+
+/* The CPU of this machine: a named one, or the best generic level it offers. */
+const char *pw_cpu_detect(void);
+/* The x86-64 level of this machine, 0 elsewhere. */
+int pw_cpu_host_level(void);
+
+#endif

@@ -1,0 +1,119 @@
+/* Target names, and which targets run here. */
+#include "codegen/target.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+static void host(void **state)
+{
+    const pw_target *t = pw_target_host();
+    pw_target parsed;
+    (void)state;
+    assert_true(strlen(t->arch) > 0 && strlen(t->cpu) > 0);
+    assert_ptr_equal(t, pw_target_host());
+    assert_true(pw_target_runs_here(t));
+    assert_int_equal(pw_target_parse(NULL, "native", &parsed, NULL), PW_OK);
+    assert_string_equal(parsed.cpu, t->cpu);
+    assert_string_equal(parsed.arch, t->arch);
+    assert_true(pw_target_stream_bytes() > 0);
+}
+
+/* Best first, no target twice, each of them runnable, and the end is found. */
+static void compatible(void **state)
+{
+    pw_target t[16];
+    int n = 0;
+    (void)state;
+    while (n < 16 && pw_target_compatible(n, &t[n]))
+        n++;
+    assert_in_range(n, 1, 15);
+    assert_string_equal(t[0].cpu, pw_target_host()->cpu);
+    for (int i = 0; i < n; i++) {
+        assert_true(pw_target_runs_here(&t[i]));
+        assert_true(i == 0 || pw_target_isa_of(&t[i]).vector_bytes <= pw_target_isa_of(&t[i - 1]).vector_bytes);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(t[i].cpu, t[k].cpu);
+    }
+    assert_false(pw_target_compatible(-1, &t[0]));
+#if defined(__x86_64__)
+    assert_string_equal(t[n - 1].cpu, "x86-64");
+#endif
+}
+
+static void check_parse(const char *triple, const char *cpu, const char *arch, const char *name)
+{
+    pw_target t;
+    assert_int_equal(pw_target_parse(triple, cpu, &t, NULL), PW_OK);
+    assert_string_equal(t.arch, arch);
+    assert_string_equal(t.cpu, name);
+}
+
+static void parse(void **state)
+{
+    (void)state;
+    check_parse("x86_64-linux-gnu", "znver3", "x86_64", "znver3");
+    check_parse("aarch64-linux-gnu", "neoverse-n1", "aarch64", "neoverse-n1");
+    check_parse("aarch64", "generic", "aarch64", "generic");
+#if defined(__x86_64__)
+    check_parse("aarch64-linux-gnu", "native", "aarch64", "generic");
+    check_parse(NULL, "x86-64-v2", "x86_64", "x86-64-v2");
+#endif
+}
+
+static void parse_errors(void **state)
+{
+    pw_target t = {.cpu = "untouched"};
+    pw_diag diag = {0};
+    (void)state;
+    assert_int_equal(pw_target_parse("riscv64-linux-gnu", "native", &t, &diag), PW_ERR_INVALID);
+    assert_non_null(strstr(diag.text, "riscv64"));
+    assert_int_equal(pw_target_parse("x86_64-linux-gnu", "neoverse-n1", &t, &diag), PW_ERR_INVALID);
+    assert_non_null(strstr(diag.text, "neoverse-n1"));
+    assert_int_equal(pw_target_parse("x86_64x-linux", "native", &t, &diag), PW_ERR_INVALID);
+    assert_string_equal(t.cpu, "untouched");
+}
+
+static void foreign_targets_do_not_run(void **state)
+{
+    pw_target t;
+    (void)state;
+#if defined(__x86_64__)
+    assert_int_equal(pw_target_parse("aarch64", "generic", &t, NULL), PW_OK);
+#else
+    assert_int_equal(pw_target_parse("x86_64", "x86-64", &t, NULL), PW_OK);
+#endif
+    assert_false(pw_target_runs_here(&t));
+}
+
+static void isa(void **state)
+{
+    pw_target t;
+    (void)state;
+    assert_int_equal(pw_target_parse("x86_64", "x86-64", &t, NULL), PW_OK);
+    assert_int_equal(pw_target_isa_of(&t).vector_bytes, 16);
+    assert_int_equal(pw_target_parse("x86_64", "haswell", &t, NULL), PW_OK);
+    assert_int_equal(pw_target_isa_of(&t).vector_bytes, 32);
+    assert_false(pw_target_isa_of(&t).masked_moves);
+    assert_int_equal(pw_target_parse("x86_64", "skylake-avx512", &t, NULL), PW_OK);
+    assert_true(pw_target_isa_of(&t).masked_moves);
+    assert_false(pw_target_isa_of(&t).byte_shuffles);
+    assert_int_equal(pw_target_parse("x86_64", "znver4", &t, NULL), PW_OK);
+    assert_true(pw_target_isa_of(&t).byte_shuffles);
+    assert_int_equal(pw_target_parse("aarch64", "neoverse-v1", &t, NULL), PW_OK);
+    assert_int_equal(pw_target_isa_of(&t).vector_bytes, 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host),         cmocka_unit_test(compatible), cmocka_unit_test(parse),
+        cmocka_unit_test(parse_errors), cmocka_unit_test(isa),        cmocka_unit_test(foreign_targets_do_not_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* Every kind of region, on this CPU and on every lower level that it can run. */
+#include "tests/codegen/llvm/kernels.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+static const int64_t counts[] = {0, 1, 2, 5};
+
+static void check_text(kernels *k, const char *text)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type type;
+    pw_diag diag = {0};
+    pw_target target;
+    if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK) {
+        print_error("%s\n%s\n", text, diag.text);
+        fail();
+    }
+    for (int t = 0; pw_target_compatible(t, &target); t++) {
+        /* For this code x86-64-v2 is the same as x86-64. */
+        if (t > 0 && strcmp(target.cpu, "x86-64-v2") == 0)
+            continue;
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            check_kernel(k, &type, counts[i], &target, 17, text);
+        if (t == 0)
+            check_embedded(k, &type, 3, &target, strlen(text), text);
+    }
+    pw_arena_destroy(arena);
+}
+
+static void check_format(kernels *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void check_format(kernels *k, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    check_text(k, text);
+}
+
+static void fixed_types(void **state)
+{
+    static const char *const types[] = {
+        "type(lb 0, extent 0) { bytes 0 align 1 }",
+        "type(lb 0, extent 100) { bytes 100 align 4 }",
+        "type(lb 0, extent 88) { bytes 84 align 4 }",
+        /* 3-D faces */
+        "type(lb 0, extent 8000) { stream 3 stride 800 { stream 10 stride 80 { bytes 80 align 8 } } }",
+        "type(lb 0, extent 8000) { stream 10 stride 800 { stream 3 stride 80 { bytes 80 align 8 } } }",
+        "type(lb 0, extent 8000) { stream 10 stride 800 { stream 10 stride 80 { bytes 24 align 8 } } }",
+        "type(lb 0, extent 8000) { seq { @72 stream 10 stride 800 { stream 10 stride 80 { bytes 8 align 8 } } } }",
+        /* backwards, and with a negative extent */
+        "type(lb -800, extent 8) { stream 30 stride -24 { bytes 8 align 8 } }",
+        "type(lb 0, extent -4000) { stream 30 stride 100 { bytes 12 align 4 } }",
+        "type(lb 0, extent 4000) { stream 40 stride -12 { bytes 4 align 4 } }",
+        /* overlapping */
+        "type(lb 0, extent 400) { stream 30 stride 4 { bytes 12 align 4 } }",
+        /* structs, with far and absolute members */
+        "type(lb 0, extent 24) { seq { @0 bytes 1 align 1 @8 bytes 8 align 8 @16 bytes 4 align 4 } }",
+        "type(lb 0, extent 40) { seq { @32 bytes 2 align 2 @8 bytes 8 align 8 @16 bytes 4 align 4 @0 bytes 7 align 1 } "
+        "}",
+        "type(lb 0, extent 90000) { seq { @0 bytes 3 align 1 @100 stream 20 stride 50 { bytes 7 align 1 } "
+        "@70000 bytes 5000 align 1 } }",
+        "type(lb 0, extent 64) { seq { @8192 bytes 300 align 4 @-8192 bytes 8 align 8 } }",
+        /* lists of blocks */
+        "type(lb 0, extent 9000) { blocks [0:8, 72:31, 24:1, 880:600, 2000:64, 2100:63, 2200:65, 2300:128, 2500:129, "
+        "3000:256, 3300:257, 4000:2047, 6100:2048, 8200:3, 8300:7, 8400:17] }",
+        "type(lb 0, extent 100) { stream 5 stride 100 { blocks [0:3, 10:1, 20:2] } }",
+        /* a transposed struct */
+        "type(lb 0, extent 12) { stream 9 stride 12 { stream 7 stride 108 { bytes 12 align 4 } } }",
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        check_text(*state, types[i]);
+}
+
+static void vectors(void **state)
+{
+    static const int strides[] = {1, 3, 4, 8, 24, 100, 1000, 5000};
+    for (int n = 1; n <= 40; n++) {
+        int stride = n + strides[n % 8];
+        check_format(*state, "type(lb 0, extent %d) { stream 21 stride %d { bytes %d align 1 } }", 21 * stride, stride,
+                     n);
+    }
+}
+
+/* Words at every small distance: windows, and their tails. */
+static void small_strides(void **state)
+{
+    for (int word = 1; word <= 16; word *= 2)
+        for (int gap = 1; gap <= 7; gap += 2) {
+            int stride = word * (1 + gap);
+            check_format(*state, "type(lb 0, extent %d) { stream %d stride %d { bytes %d align 1 } }", 150 * stride,
+                         60 + 13 * gap, stride, word);
+        }
+}
+
+static void long_blocks(void **state)
+{
+    static const int lengths[] = {48, 64, 65, 100, 127, 128, 200, 255, 256, 257, 300, 1000, 2047, 2048, 5000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        check_format(*state, "type(lb 0, extent 60000) { stream 7 stride 8000 { bytes %d align 1 } }", lengths[i]);
+}
+
+static void transposes(void **state)
+{
+    static const int sides[] = {3, 8, 17, 33};
+    for (int word = 1; word <= 16; word *= 2)
+        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+            int n = sides[i], rows = n + (int)i;
+            check_format(*state,
+                         "type(lb 0, extent %d) { stream %d stride %d { stream %d stride %d { bytes %d align 1 } } }",
+                         n * rows * word, n, word, rows, n * word, word);
+        }
+}
+
+/* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
+static void lists(void **state)
+{
+    static const int widths[] = {1, 3, 4, 8, 12, 24, 64, 300};
+    char text[8192];
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int64_t scale = 1; scale <= 100; scale += 99) {
+            size_t at = (size_t)snprintf(text, sizeof text, "type(lb 0, extent 8) { index [");
+            for (int64_t i = 0; i < 61; i++)
+                at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRId64, i ? "," : "",
+                                       (i * i + i % 3) * scale + i * 2 * widths[w]);
+            snprintf(text + at, sizeof text - at, "] { bytes %d align 1 } }", widths[w]);
+            check_text(*state, text);
+        }
+}
+
+static int setup(void **state)
+{
+    static kernels k;
+    kernels_init(&k);
+    *state = &k;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    kernels *k = *state;
+    print_message("%d kernels compiled\n", k->compiled);
+    kernels_free(k);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_types), cmocka_unit_test(vectors),    cmocka_unit_test(small_strides),
+        cmocka_unit_test(long_blocks), cmocka_unit_test(transposes), cmocka_unit_test(lists),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
