@@ -1,6 +1,7 @@
 #include "runtime/layout_internal.h"
 
 #include "passes/passes.h"
+#include "runtime/layout_dump.h"
 
 #include <stdlib.h>
 
@@ -188,6 +189,8 @@ static pw_status make(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_
         }
         status = fill(engine, entry, diag);
     }
+    if (!status)
+        pw_layout_dump(&entry->layout, raw);
     if (!status)
         return adopt(engine, entry, out);
     pw_layout_entry_free(entry);

@@ -51,7 +51,7 @@ typedef struct pw_layout_config {
     pw_target target;
 } pw_layout_config;
 
-/* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU. */
+/* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU, _DUMP. */
 void pw_layout_config_from_env(pw_layout_config *config);
 pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);
 /* All layouts must have been released. NULL is allowed. */

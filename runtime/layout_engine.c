@@ -2,6 +2,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/layout_dump.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ void pw_layout_config_from_env(pw_layout_config *config)
     config->cache.dir = cache_dir(config);
     config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);
     config->cache.backend = "llvm";
+    config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;
     if (pw_target_parse(NULL, pw_env_string(PW_ENV_TARGET_CPU), &config->target, &diag)) {
         pw_log(PW_LOG_WARN, "PACKWRIGHT_TARGET_CPU: %s; taking this machine's", diag.text);
         config->target = *pw_target_host();

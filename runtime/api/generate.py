@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Generates the interposer's mechanical parts from mpi.api (see there for the format).
+
+usage: generate.py mpi.api OUTDIR
+
+writes into OUTDIR:
+  next.h       the table of next functions, with one typedef a call, and pw_call_X() for calls with two forms
+  next.c       the table, and the names that its loader resolves
+  hooks.h      prototypes of the hand-written pw_hook_X()
+  wrappers.c   the exported MPI_X
+  exports.map  linker version script: those symbols and no others
+"""
+import re
+import sys
+from pathlib import Path
+
+# role -> (C type, C type in the _c form). Directions and arrays add pointers and const.
+ROLES = {
+    "count": ("int", "MPI_Count"),
+    "bytes": ("int", "MPI_Count"),
+    "displacement": ("int", "MPI_Aint"),
+    "datatype": ("MPI_Datatype",) * 2,
+    "comm": ("MPI_Comm",) * 2,
+    "request": ("MPI_Request",) * 2,
+    "message": ("MPI_Message",) * 2,
+    "op": ("MPI_Op",) * 2,
+    "group": ("MPI_Group",) * 2,
+    "win": ("MPI_Win",) * 2,
+    "file": ("MPI_File",) * 2,
+    "info": ("MPI_Info",) * 2,
+    "session": ("MPI_Session",) * 2,
+    "errhandler": ("MPI_Errhandler",) * 2,
+    "aint": ("MPI_Aint",) * 2,
+    "rank": ("int",) * 2,
+    "tag": ("int",) * 2,
+    "int": ("int",) * 2,
+    "argc": ("int",) * 2,
+    "argv": ("char **",) * 2,
+}
+DIRECTIONS = ("in", "out", "inout")
+ACTIONS = ("hook", "next", "pass")
+BANNER = "/* Generated from runtime/api/mpi.api. */\n"
+
+
+class ApiError(Exception):
+    pass
+
+
+class Param:
+    def __init__(self, direction, role, name):
+        self.array = role.endswith("[]")
+        self.role = role[:-2] if self.array else role
+        self.direction, self.name = direction, name
+        if direction not in DIRECTIONS:
+            raise ApiError(f"unknown direction '{direction}'")
+        if self.role not in ROLES and self.role not in ("buffer", "status"):
+            raise ApiError(f"unknown role '{self.role}'")
+
+    def ctype(self, large):
+        const = "const " if self.direction == "in" else ""
+        if self.role == "buffer":
+            return f"{const}void *"
+        if self.role == "status":
+            return "MPI_Status *"
+        base = ROLES[self.role][large]
+        if self.array:
+            return f"{const}{base} *"
+        return base if self.direction == "in" else f"{base} *".replace("* *", "**")
+
+    def declare(self, large):
+        t = self.ctype(large)
+        return f"{t}{self.name}" if t.endswith("*") else f"{t} {self.name}"
+
+    @property
+    def widens(self):
+        """Differs between the forms, so that a hook sees the wide type."""
+        return self.role not in ("buffer", "status") and ROLES[self.role][0] != ROLES[self.role][1]
+
+
+class Form:
+    """One exported symbol: NAME or NAME_c."""
+
+    def __init__(self, call, large):
+        self.call, self.large = call, large
+        self.symbol = call.name + ("_c" if large else "")
+        self.since = call.large if large else call.since
+
+    def params(self):
+        return ", ".join(p.declare(self.large) for p in self.call.params) or "void"
+
+    def types(self):
+        return ", ".join(p.ctype(self.large).strip() for p in self.call.params) or "void"
+
+
+class Call:
+    def __init__(self, words):
+        if len(words) < 3:
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] ACTION")
+        self.name, self.since, self.action = words[0], version(words[1]), words[-1]
+        self.large, self.returns, self.params = None, "int", []
+        for word in words[2:-1]:
+            key, _, value = word.partition("=")
+            if key == "large":
+                self.large = version(value)
+            elif key == "returns":
+                self.returns = value
+            else:
+                raise ApiError(f"unknown option '{word}'")
+        if self.action not in ACTIONS:
+            raise ApiError(f"unknown action '{self.action}'")
+        if self.action == "hook" and self.returns != "int":
+            raise ApiError("only calls that return an error code can be hooked")
+
+    @property
+    def short(self):
+        return self.name.removeprefix("MPI_")
+
+    def forms(self):
+        return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
+
+    def check(self):
+        if self.action != "hook" or not self.large:
+            return
+        for p in self.params:
+            if p.widens and p.array:
+                raise ApiError(f"{self.name}: hooks with arrays of counts in two forms are not described yet")
+
+
+def version(text):
+    m = re.fullmatch(r"(\d+)\.(\d+)", text)
+    if not m:
+        raise ApiError(f"'{text}' is not a version")
+    return int(m[1]), int(m[2])
+
+
+def parse(path):
+    calls = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        try:
+            if not line[0].isspace():
+                calls.append(Call(words))
+            elif not calls or len(words) != 3:
+                raise ApiError("expected DIRECTION ROLE NAME below a call")
+            else:
+                calls[-1].params.append(Param(*words))
+        except ApiError as e:
+            sys.exit(f"{path}:{number}: {e}")
+    try:
+        for call in calls:
+            call.check()
+    except ApiError as e:
+        sys.exit(f"{path}: {e}")
+    return calls
+
+
+def guarded(since, text):
+    """Text for builds whose mpi.h has the call; everything since 2.x is taken for granted."""
+    return text if since < (3, 0) else f"#if PW_MPI_SINCE({since[0]}, {since[1]})\n{text}#endif\n"
+
+
+def next_header(calls):
+    out = [BANNER, "#ifndef PW_RUNTIME_API_NEXT_H\n#define PW_RUNTIME_API_NEXT_H\n\n",
+           '#include "runtime/mpi_compat.h"\n\n#include <stdbool.h>\n\n']
+    forms = [f for c in calls if c.action != "pass" for f in c.forms()]
+    for f in forms:
+        out.append(guarded(f.since, f"typedef {f.call.returns} pw_fn_{f.symbol}({f.types()});\n"))
+    out.append("\ntypedef struct pw_next_table {\n")
+    for f in forms:
+        out.append(guarded(f.since, f"    pw_fn_{f.symbol} *{f.symbol};\n"))
+    out.append("} pw_next_table;\n\n/* Written once, before any wrapper reads it (runtime/gate.c). */\n"
+               "extern pw_next_table pw_next;\n\n"
+               "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
+               "void pw_next_load(void *(*resolve)(const char *symbol));\n\n"
+               "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
+    out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
+    out.append("\n#endif\n")
+    return "".join(out)
+
+
+def dispatcher(call):
+    wide = ", ".join(p.declare(1) for p in call.params)
+    if any(p.widens and p.direction != "in" for p in call.params):
+        return ""  # the wrapper, which has the caller's own variables, is the only one to call these
+    small = ", ".join(f"({p.ctype(0)}){p.name}" if p.widens else p.name for p in call.params)
+    large = ", ".join(p.name for p in call.params)
+    text = f"static inline int pw_call_{call.short}({wide}, bool large)\n{{\n"
+    text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n")
+    return text + f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
+
+
+def next_source(calls):
+    forms = [f for c in calls if c.action != "pass" for f in c.forms()]
+    out = [BANNER, '#include "next.h"\n\n#include "runtime/gate.h"\n\n#include <stddef.h>\n#include <string.h>\n\n'
+           "pw_next_table pw_next;\n\n/* What stands in for calls that the MPI below lacks. */\n"]
+    for f in forms:
+        unused = "".join(f"    (void){p.name};\n" for p in f.call.params)
+        out.append(guarded(f.since, f"static {f.call.returns} missing_{f.symbol}({f.params()})\n{{\n{unused}"
+                                    f'    return pw_gate_missing("{f.symbol}");\n}}\n\n'))
+    out.append("typedef void any_function(void);\n\nstatic const struct {\n    const char *symbol;\n    size_t offset;\n"
+               "    any_function *missing;\n} entries[] = {\n")
+    for f in forms:
+        out.append(guarded(f.since, f'    {{"{f.symbol}", offsetof(pw_next_table, {f.symbol}), '
+                                    f"(any_function *)missing_{f.symbol}}},\n"))
+    out.append("""};
+
+void pw_next_load(void *(*resolve)(const char *symbol))
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        void *found = resolve(entries[i].symbol);
+        const void *function = found ? (const void *)&found : (const void *)&entries[i].missing;
+
+        memcpy((char *)&pw_next + entries[i].offset, function, sizeof(void *));
+    }
+}
+""")
+    return "".join(out)
+
+
+def hooks_header(calls):
+    out = [BANNER, "#ifndef PW_RUNTIME_API_HOOKS_H\n#define PW_RUNTIME_API_HOOKS_H\n\n"
+           '#include "runtime/gate.h"\n#include "runtime/mpi_compat.h"\n\n']
+    for c in (c for c in calls if c.action == "hook"):
+        params = [p.declare(1 if c.large else 0) for p in c.params]
+        params += ["bool large"] if c.large else []
+        out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
+    out.append("\n#endif\n")
+    return "".join(out)
+
+
+def wrapper(f):
+    """The exported function: gate, hook, else the next function with the caller's own arguments."""
+    call, args, widen, narrow = f.call, [], "", ""
+    for p in call.params:
+        args.append(p.name)
+        if p.widens and not f.large and p.direction != "in":
+            wide, small = ROLES[p.role][1], ROLES[p.role][0]
+            widen += f"    {wide} wide_{p.name} = {p.name} ? *{p.name} : -1;\n"
+            narrow += f"    if (verdict == PW_DONE)\n        *{p.name} = ({small})wide_{p.name};\n"
+            args[-1] = f"&wide_{p.name}"
+    args += [str(bool(f.large)).lower()] if call.large else []
+    straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
+    learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
+    text = f"PW_EXPORT int {f.symbol}({f.params()})\n{{\n    int rc;\n    pw_verdict verdict;\n\n"
+    text += f"    if (!pw_gate_enter())\n        return {straight};\n"
+    if widen:
+        text += f"{widen}\n"
+    text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
+    text += f"    if (verdict != PW_DONE)\n        rc = {straight};\n"
+    if learned:
+        text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
+        text += "".join(f"        pw_registry_learn({name});\n" for name in learned) + "    }\n"
+    return guarded(f.since, text + "    pw_gate_leave();\n    return rc;\n}\n\n")
+
+
+def wrappers_source(calls):
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/registry.h"\n\n'
+           '#define PW_EXPORT __attribute__((visibility("default")))\n\n']
+    out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
+    return "".join(out)
+
+
+def exports_map(calls):
+    symbols = "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
+    return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    calls = parse(Path(sys.argv[1]))
+    out = Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    for name, make in (("next.h", next_header), ("next.c", next_source), ("hooks.h", hooks_header),
+                       ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
+        (out / name).write_text(make(calls))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+/*
+ * Noticing MPI_Finalize when the call itself passes us by: some language bindings (mpi_f08 of MPICH) call
+ * PMPI_Finalize. MPI deletes the attributes of MPI_COMM_SELF first of all in it, while MPI still works (MPI 4.0
+ * section 11.2.4).
+ */
+#ifndef PW_RUNTIME_ENDING_H
+#define PW_RUNTIME_ENDING_H
+
+/* Sets the attribute once the world is initialised; cheap to call again. Under the registry's learning lock. */
+void pw_ending_watch(void);
+
+#endif

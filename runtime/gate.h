@@ -1,0 +1,49 @@
+/*
+ * The gate every wrapper passes: lazy start, the inert mode, and protection against re-entry.
+ *
+ * Start happens in the first wrapped call of the process, whatever it is, so calls before MPI_Init and
+ * sessions need nothing special. A call made by the MPI below, or by a callback of the application, while a
+ * wrapped call of the same thread is under way goes straight to the next function.
+ */
+#ifndef PW_RUNTIME_GATE_H
+#define PW_RUNTIME_GATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* What a hook says to its wrapper. */
+typedef enum pw_verdict {
+    PW_PASS,  /* not ours: call the next function with the caller's arguments */
+    PW_LEARN, /* the same, and register the datatype when the MPI below has accepted it */
+    PW_DONE   /* the call is carried out; *rc is its result */
+} pw_verdict;
+
+typedef enum pw_gate_state {
+    PW_GATE_COLD, /* nothing has started */
+    PW_GATE_OPEN, /* hooks are asked */
+    PW_GATE_INERT /* every call goes to the next function */
+} pw_gate_state;
+
+extern _Atomic pw_gate_state pw_gate_now;
+extern _Thread_local bool pw_gate_inside;
+
+/* True: ask the hook, then pw_gate_leave. False: call the next function; the table is loaded. */
+bool pw_gate_enter_slow(void);
+
+static inline bool pw_gate_enter(void)
+{
+    if (pw_gate_inside || atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+        return pw_gate_enter_slow();
+    pw_gate_inside = true;
+    return true;
+}
+
+static inline void pw_gate_leave(void)
+{
+    pw_gate_inside = false;
+}
+
+/* Stands in for a function that the MPI below does not have: says so and returns an MPI error code. */
+int pw_gate_missing(const char *symbol);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Is an address host memory? Layouts are moved by the CPU, so a buffer on a GPU must be left to the MPI below.
+ *
+ * Programs load GPU runtimes when they first need them, perhaps long after their types were committed. Looking at the
+ * list of loaded objects costs some 60 ns, so each thread remembers where it has already found host memory: those
+ * regions of 2 MiB were in use before a GPU runtime came and could claim addresses.
+ */
+#ifndef PW_RUNTIME_MEMORY_H
+#define PW_RUNTIME_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum pw_memory_world {
+    PW_MEMORY_HOST_ONLY, /* no GPU runtime in the process */
+    PW_MEMORY_ASK_CUDA,  /* the CUDA driver is there and is asked about each buffer */
+    PW_MEMORY_UNKNOWN    /* another GPU runtime is there: nothing is known to be host memory */
+} pw_memory_world;
+
+enum { PW_MEMORY_SEEN = 16, PW_MEMORY_REGION_SHIFT = 21 };
+
+extern _Atomic pw_memory_world pw_memory_now;
+/* Regions known as host memory, by hash; plus one, so that 0 is none. */
+extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
+
+bool pw_memory_check(const void *address);
+
+static inline uintptr_t *pw_memory_slot(uintptr_t region)
+{
+    return &pw_memory_seen[(region * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+}
+
+static inline bool pw_memory_is_host(const void *address)
+{
+    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+
+    return (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
+            *pw_memory_slot(region) == region + 1) ||
+           pw_memory_check(address);
+}
+
+#endif

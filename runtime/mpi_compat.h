@@ -1,0 +1,38 @@
+/*
+ * The one place of the runtime that knows which MPI it is compiled against. Sources are compiled once per MPI ABI:
+ * handles may be ints or pointers, and predefined ones need not be constants, so they are compared and never switched
+ * on.
+ */
+#ifndef PW_RUNTIME_MPI_COMPAT_H
+#define PW_RUNTIME_MPI_COMPAT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PW_MPI_SINCE(major, minor) (MPI_VERSION > (major) || (MPI_VERSION == (major) && MPI_SUBVERSION >= (minor)))
+
+/* MPI with calls that take an MPI_Count (the _c forms). */
+#if PW_MPI_SINCE(4, 0)
+#define PW_MPI_LARGE 1
+#else
+#define PW_MPI_LARGE 0
+#endif
+
+#ifdef OPEN_MPI
+#define PW_MPI_IS_OPEN_MPI true
+#else
+#define PW_MPI_IS_OPEN_MPI false
+#endif
+
+/* A datatype handle as the key of a table; 0 for none. */
+static inline uint64_t pw_type_key(MPI_Datatype type)
+{
+    uint64_t key = 0;
+
+    memcpy(&key, &type, sizeof type);
+    return key;
+}
+
+#endif

@@ -1,0 +1,342 @@
+#include "runtime/registry.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "frontend/mpi/decode.h"
+#include "runtime/ending.h"
+#include "runtime/handle_table.h"
+#include "runtime/trace.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Layouts whose types have died that statistics remember at most: a bound on memory for programs that go through types.
+ */
+enum { KEPT_FOR_STATS = 4096 };
+
+/* The value of the attribute on one type: a reference to an entry. Linked, so that what MPI never deletes (types still
+ * alive at the end) can be released. */
+typedef struct binding {
+    pw_entry *entry;
+    struct binding *prev, *next;
+} binding;
+
+/*
+ * The singleton. Order of locks: `learning`, then those of MPI, then `lock`. Callbacks of MPI take `lock` only, and
+ * under it nothing of MPI is called.
+ */
+static struct {
+    pw_handle_table *types;   /* handle -> entry */
+    pw_handle_table *layouts; /* layout -> entry */
+    pthread_mutex_t learning; /* one registration at a time; also guards engine, keyval and broken */
+    pw_layout_engine *engine;
+    int keyval;
+    bool broken;          /* opening has failed: nothing is learned any more */
+    pthread_mutex_t lock; /* guards what follows */
+    bool closed;          /* all bindings are gone, though MPI may still have attributes that point to one */
+    int64_t kept;         /* entries that statistics hold */
+    binding bindings;     /* list heads */
+    pw_entry entries;
+} registry = {.learning = PTHREAD_MUTEX_INITIALIZER,
+              .keyval = MPI_KEYVAL_INVALID,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .bindings = {.prev = &registry.bindings, .next = &registry.bindings},
+              .entries = {.prev = &registry.entries, .next = &registry.entries}};
+
+/* The entry of every type that is left to MPI. */
+static pw_entry left_to_mpi;
+
+/* ---- entries and bindings (under registry.lock) ------------------------------------------------------------ */
+
+static void entry_unref(pw_entry *entry)
+{
+    if (entry == &left_to_mpi || --entry->refs > 0)
+        return;
+    pw_trace_entry_gone(entry);
+    pw_handle_table_remove(registry.layouts, (uint64_t)(uintptr_t)entry->layout);
+    entry->prev->next = entry->next;
+    entry->next->prev = entry->prev;
+    pw_layout_unref(entry->layout);
+    free(entry);
+}
+
+static pw_entry *entry_create(pw_layout *layout)
+{
+    pw_entry *entry = calloc(1, sizeof *entry);
+
+    if (!entry || pw_handle_table_insert(registry.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+        free(entry);
+        return NULL;
+    }
+    entry->layout = layout;
+    entry->size = layout->size;
+    entry->blocks = layout->type.root->blocks;
+    entry->touches_origin = layout->type.root->lo <= 0 && layout->type.root->hi > 0;
+    /* Statistics outlive the types: one more reference, dropped at the end. */
+    entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
+    registry.kept += entry->refs;
+    entry->prev = registry.entries.prev;
+    entry->next = &registry.entries;
+    entry->prev->next = entry->next->prev = entry;
+    return entry;
+}
+
+/* Takes over the reference to `layout`, and gives one to the entry. NULL: out of memory. */
+static pw_entry *entry_of(pw_layout *layout)
+{
+    pw_entry *entry = pw_handle_table_find(registry.layouts, (uint64_t)(uintptr_t)layout);
+
+    if (entry) {
+        pw_layout_unref(layout); /* the entry has one already */
+    } else if (!(entry = entry_create(layout))) {
+        pw_layout_unref(layout);
+        return NULL;
+    }
+    entry->refs++;
+    return entry;
+}
+
+static binding *binding_create(pw_entry *entry)
+{
+    binding *b = malloc(sizeof *b);
+
+    if (!b)
+        return NULL;
+    *b = (binding){.entry = entry, .prev = registry.bindings.prev, .next = &registry.bindings};
+    b->prev->next = b->next->prev = b;
+    return b;
+}
+
+static void binding_destroy(binding *b)
+{
+    b->prev->next = b->next;
+    b->next->prev = b->prev;
+    entry_unref(b->entry);
+    free(b);
+}
+
+/* ---- the attribute ------------------------------------------------------------------------------------------ */
+
+/* Runs for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
+static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
+{
+    binding *b;
+
+    (void)type, (void)keyval, (void)extra;
+    pthread_mutex_lock(&registry.lock);
+    b = registry.closed ? NULL : binding_create(((binding *)value)->entry);
+    if (b && b->entry != &left_to_mpi)
+        b->entry->refs++;
+    pthread_mutex_unlock(&registry.lock);
+    *(void **)copy = b;
+    *flag = b != NULL;
+    return MPI_SUCCESS;
+}
+
+/* The type is dying; MPI may give its handle to another one afterwards. */
+static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)keyval, (void)extra;
+    pw_handle_table_remove(registry.types, pw_type_key(type));
+    pthread_mutex_lock(&registry.lock);
+    if (!registry.closed)
+        binding_destroy(value);
+    pthread_mutex_unlock(&registry.lock);
+    return MPI_SUCCESS;
+}
+
+/* ---- learning (under registry.learning) --------------------------------------------------------------------- */
+
+static pw_status open_engine(void)
+{
+    pw_layout_config config;
+
+    if (registry.engine)
+        return PW_OK;
+    pthread_mutex_lock(&registry.lock);
+    registry.closed = false;
+    pthread_mutex_unlock(&registry.lock);
+    pw_layout_config_from_env(&config);
+    return pw_layout_engine_create(&config, &registry.engine);
+}
+
+static bool open_registry(void)
+{
+    if (registry.broken)
+        return false;
+    if (open_engine() != PW_OK) {
+        pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
+        registry.broken = true;
+    } else if (registry.keyval == MPI_KEYVAL_INVALID &&
+               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &registry.keyval, NULL) != MPI_SUCCESS) {
+        registry.keyval = MPI_KEYVAL_INVALID;
+        registry.broken = true;
+    }
+    if (!registry.broken)
+        pw_ending_watch();
+    return !registry.broken;
+}
+
+/* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
+static bool is_predefined(MPI_Datatype type)
+{
+    int combiner = MPI_COMBINER_NAMED;
+#if PW_MPI_LARGE
+    MPI_Count ints, addresses, counts, types;
+
+    /* The plain form fails, through the error handler, for types made by _c constructors. */
+    PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &combiner);
+#else
+    int ints, addresses, types;
+
+    PMPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
+#endif
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+static void log_unhandled(const pw_diag *diag)
+{
+    pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
+}
+
+/* The layout of a type, with a reference; NULL when it is left to MPI. */
+static pw_layout *compile(MPI_Datatype type)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_layout *layout = NULL;
+    pw_diag diag = {.status = PW_OK};
+    pw_type raw;
+
+    if (!arena)
+        return NULL;
+    diag.status = pw_mpi_decode(type, arena, &raw, &diag);
+    if (diag.status == PW_OK)
+        diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
+    pw_arena_destroy(arena);
+    if (diag.status != PW_OK) {
+        log_unhandled(&diag);
+        return NULL;
+    }
+    pw_trace_committed(layout);
+    if (!layout->contiguous && layout->size > 0)
+        return layout;
+    pw_layout_unref(layout);
+    return NULL;
+}
+
+static binding *bind(pw_layout *layout)
+{
+    binding *b = NULL;
+    pw_entry *entry;
+
+    pthread_mutex_lock(&registry.lock);
+    entry = layout ? entry_of(layout) : &left_to_mpi;
+    if (entry) {
+        b = binding_create(entry);
+        if (!b)
+            entry_unref(entry);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return b;
+}
+
+static void unbind(binding *b)
+{
+    pthread_mutex_lock(&registry.lock);
+    binding_destroy(b);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void register_type(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type);
+    binding *b = NULL;
+    int found = 0;
+
+    if (is_predefined(type)) {
+        pw_handle_table_insert(registry.types, key, &left_to_mpi);
+        return;
+    }
+    if (PMPI_Type_get_attr(type, registry.keyval, &b, &found) != MPI_SUCCESS)
+        return;
+    if (!found) {
+        b = bind(compile(type));
+        if (b && PMPI_Type_set_attr(type, registry.keyval, b) != MPI_SUCCESS) {
+            unbind(b);
+            b = NULL;
+        }
+    } else if (b->entry->layout) {
+        pw_trace_committed(b->entry->layout);
+    }
+    if (b)
+        pw_handle_table_insert(registry.types, key, b->entry);
+}
+
+void pw_registry_learn(MPI_Datatype type)
+{
+    if (!registry.types || pw_registry_find(type))
+        return;
+    pthread_mutex_lock(&registry.learning);
+    if (!pw_registry_find(type) && open_registry())
+        register_type(type);
+    pthread_mutex_unlock(&registry.learning);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------------- */
+
+pw_status pw_registry_start(void)
+{
+    pw_handle_table *types = NULL;
+    pw_status status = pw_handle_table_create(&types);
+
+    if (status == PW_OK)
+        status = pw_handle_table_create(&registry.layouts);
+    if (status == PW_OK)
+        registry.types = types;
+    else
+        pw_handle_table_destroy(types);
+    return status;
+}
+
+pw_entry *pw_registry_find(MPI_Datatype type)
+{
+    return registry.types ? pw_handle_table_find(registry.types, pw_type_key(type)) : &left_to_mpi;
+}
+
+void pw_registry_leave(void)
+{
+    pthread_mutex_lock(&registry.learning);
+    /* Types that carry the attribute keep the keyval alive until they die. */
+    if (registry.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Type_free_keyval(&registry.keyval);
+    registry.keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&registry.learning);
+}
+
+void pw_registry_close(void)
+{
+    if (!registry.types)
+        return;
+    pthread_mutex_lock(&registry.learning);
+    pw_handle_table_clear(registry.types);
+    pthread_mutex_lock(&registry.lock);
+    while (registry.bindings.next != &registry.bindings)
+        binding_destroy(registry.bindings.next);
+    while (registry.entries.next != &registry.entries)
+        entry_unref(registry.entries.next);
+    registry.kept = 0;
+    registry.closed = true;
+    pthread_mutex_unlock(&registry.lock);
+    pw_layout_engine_destroy(registry.engine);
+    registry.engine = NULL;
+    pthread_mutex_unlock(&registry.learning);
+}
+
+void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg)
+{
+    pthread_mutex_lock(&registry.lock);
+    for (const pw_entry *entry = registry.entries.next; entry != &registry.entries; entry = entry->next)
+        fn(arg, entry);
+    pthread_mutex_unlock(&registry.lock);
+}

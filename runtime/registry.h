@@ -1,0 +1,55 @@
+/*
+ * Which compiled layout a datatype handle stands for.
+ *
+ * An entry dies with its type, not with the user's MPI_Type_free: every registered derived type carries an attribute
+ * whose delete callback runs when MPI drops the last reference (also when operations were pending at the free, or other
+ * types were built from it), and only then may MPI reuse the handle. MPI_Type_dup copies the attribute, so a duplicate
+ * shares the layout; its handle, which the copy callback cannot know, is found at first use.
+ *
+ * A handle that is not known is never asked about before the MPI below has accepted it in a call: invalid and
+ * uncommitted types get MPI's own errors, and types committed behind our back (PMPI_Type_commit) are learned all the
+ * same.
+ */
+#ifndef PW_RUNTIME_REGISTRY_H
+#define PW_RUNTIME_REGISTRY_H
+
+#include "runtime/layout.h"
+#include "runtime/mpi_compat.h"
+#include "runtime/strategy.h"
+
+#include <stdatomic.h>
+
+/*
+ * What the runtime knows of one layout; shared by all types that have it. With `layout` NULL the type is left to
+ * MPI: predefined, contiguous, empty, or not understood. An entry is valid while a type that has it is alive, as
+ * the type is during every call it is an argument of.
+ */
+typedef struct pw_entry {
+    pw_layout *layout;
+    int64_t size;                               /* packed bytes of one object */
+    int64_t blocks;                             /* contiguous blocks of one object */
+    bool touches_origin;                        /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
+    _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives */
+    struct pw_entry *prev, *next;               /* all entries, under the registry's lock */
+    int64_t refs;                               /* the same */
+} pw_entry;
+
+/* Before any other call. Without it, everything is left to MPI. */
+pw_status pw_registry_start(void);
+
+/* NULL: not known; let MPI have the call and learn from its success. Lock-free. */
+pw_entry *pw_registry_find(MPI_Datatype type);
+
+/* Registers a type that MPI has accepted as committed. A known type is left alone. Thread safe. */
+void pw_registry_learn(MPI_Datatype type);
+
+/* Around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still
+ * works, `close` when it does not. Afterwards the next type to be learned opens everything again. */
+void pw_registry_leave(void);
+void pw_registry_close(void);
+
+/* Calls fn for each entry under the registry's lock; with statistics on, entries whose types have died are there, too.
+ */
+void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * Misuse. Each is done twice, through MPI_ and through PMPI_, under a counting error handler: same error class, the
+ * handler called as often, position and memory alike.
+ */
+#include "harness.h"
+
+static int handled;
+
+static void count_errors(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    handled++;
+}
+
+static int class_of(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        MPI_Error_class(rc, &class);
+    return class;
+}
+
+static MPI_Datatype type;
+static test_buffer memory;
+static unsigned char packed[4096];
+
+/* ---- pack and unpack -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct pack_case {
+    const char *what;
+    int count, size, position;
+    bool null_comm, null_type, null_position, uncommitted;
+} pack_case;
+
+/* The type of the set occupies 160 bytes packed. */
+static const pack_case pack_cases[] = {
+    {"nothing wrong", 1, 4096, 3, false, false, false, false},
+    {"just enough room", 1, 163, 3, false, false, false, false},
+    {"one byte too little", 1, 162, 3, false, false, false, false},
+    {"no room at all", 1, 0, 0, false, false, false, false},
+    {"negative size", 1, -1, 0, false, false, false, false},
+    {"negative count", -1, 4096, 0, false, false, false, false},
+    {"negative position", 1, 4096, -8, false, false, false, false},
+    {"position behind the end", 1, 100, 200, false, false, false, false},
+    {"count zero", 0, 4096, 5, false, false, false, false},
+    {"null communicator", 1, 4096, 0, true, false, false, false},
+    {"null type", 1, 4096, 0, false, true, false, false},
+    {"null position", 1, 4096, 0, false, false, true, false},
+    {"uncommitted type", 1, 4096, 0, false, false, false, true},
+};
+
+typedef struct outcome {
+    int class, handled, position;
+    unsigned char packed[sizeof packed];
+    unsigned char memory[2048];
+} outcome;
+
+static outcome run_pack(const pack_case *c, bool unpack, bool native)
+{
+    static MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+    MPI_Comm comm = c->null_comm ? MPI_COMM_NULL : MPI_COMM_WORLD;
+    int position = c->position, *p = c->null_position ? NULL : &position;
+    MPI_Datatype t = c->null_type ? MPI_DATATYPE_NULL : type;
+    outcome o;
+
+    if (uncommitted == MPI_DATATYPE_NULL)
+        PMPI_Type_vector(20, 1, 3, MPI_DOUBLE, &uncommitted);
+    if (c->uncommitted)
+        t = uncommitted;
+    memset(&o, 0, sizeof o);
+    handled = 0;
+    test_fill(packed, sizeof packed, 1);
+    test_buffer_fill(&memory, 2);
+    if (unpack)
+        o.class = class_of((native ? PMPI_Unpack : MPI_Unpack)(packed, c->size, p, memory.origin, c->count, t, comm));
+    else
+        o.class = class_of((native ? PMPI_Pack : MPI_Pack)(memory.origin, c->count, t, packed, c->size, p, comm));
+    o.handled = handled;
+    o.position = position;
+    memcpy(o.packed, packed, sizeof packed);
+    memcpy(o.memory, memory.memory, memory.bytes);
+    return o;
+}
+
+static void check_pack_cases(bool unpack)
+{
+    for (size_t i = 0; i < sizeof pack_cases / sizeof *pack_cases; i++) {
+        const pack_case *c = &pack_cases[i];
+        outcome ours = run_pack(c, unpack, false), theirs = run_pack(c, unpack, true);
+        const char *name = unpack ? "unpack" : "pack";
+
+        CHECK(ours.class == theirs.class, "%s, %s: class %d, natively %d", name, c->what, ours.class, theirs.class);
+        CHECK(ours.handled == theirs.handled, "%s, %s: handler called %d times, natively %d", name, c->what,
+              ours.handled, theirs.handled);
+        CHECK(ours.position == theirs.position, "%s, %s: position %d, natively %d", name, c->what, ours.position,
+              theirs.position);
+        CHECK(!memcmp(ours.packed, theirs.packed, sizeof packed), "%s, %s: packed bytes", name, c->what);
+        CHECK(!memcmp(ours.memory, theirs.memory, sizeof ours.memory), "%s, %s: memory", name, c->what);
+    }
+}
+
+/* ---- send and receive
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct p2p_case {
+    const char *what;
+    int count, peer, tag;
+    bool null_comm, null_type;
+} p2p_case;
+
+static const p2p_case p2p_cases[] = {
+    {"negative count", -1, 0, 1, false, false},           {"peer too large", 1, 1000, 1, false, false},
+    {"negative peer", 1, -77, 1, false, false},           {"negative tag", 1, 0, -77, false, false},
+    {"null communicator", 1, 0, 1, true, false},          {"null type", 1, 0, 1, false, true},
+    {"MPI_PROC_NULL", 1, MPI_PROC_NULL, 1, false, false}, {"PROC_NULL, bad tag", 1, MPI_PROC_NULL, -77, false, false},
+};
+
+static void check_p2p_cases(void)
+{
+    for (size_t i = 0; i < sizeof p2p_cases / sizeof *p2p_cases; i++) {
+        const p2p_case *c = &p2p_cases[i];
+        MPI_Comm comm = c->null_comm ? MPI_COMM_NULL : MPI_COMM_WORLD;
+        MPI_Datatype t = c->null_type ? MPI_DATATYPE_NULL : type;
+        int ours, theirs, first;
+
+        handled = 0;
+        ours = class_of(MPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
+        first = handled;
+        theirs = class_of(PMPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
+        CHECK(ours == theirs && handled == 2 * first, "send, %s: class %d (handler %d), natively %d (%d)", c->what,
+              ours, first, theirs, handled - first);
+        handled = 0;
+        ours = class_of(MPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
+        first = handled;
+        theirs = class_of(PMPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
+        CHECK(ours == theirs && handled == 2 * first, "receive, %s: class %d (handler %d), natively %d (%d)", c->what,
+              ours, first, theirs, handled - first);
+    }
+}
+
+/* A message longer than what was posted, small and large: MPI_ERR_TRUNCATE, and nothing written outside. */
+static void check_truncation(int rank, int elements)
+{
+    MPI_Datatype wide, narrow;
+    double *values = malloc(sizeof(double) * (size_t)elements);
+
+    for (int i = 0; i < elements; i++)
+        values[i] = i;
+    MPI_Type_vector(elements / 2, 1, 3, MPI_DOUBLE, &narrow);
+    MPI_Type_vector(elements, 1, 3, MPI_DOUBLE, &wide);
+    MPI_Type_commit(&narrow);
+    MPI_Type_commit(&wide);
+    for (int native = 0; native < 2; native++) {
+        if (rank == 0) {
+            MPI_Send(values, elements, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+        } else if (rank == 1) {
+            test_buffer got = test_buffer_create(wide, 1), before = test_buffer_create(wide, 1);
+            MPI_Status status;
+            int rc, bad = 0;
+
+            test_buffer_fill(&got, 3);
+            test_buffer_fill(&before, 3);
+            handled = 0;
+            rc = (native ? PMPI_Recv : MPI_Recv)(got.origin, 1, narrow, 0, 1, MPI_COMM_WORLD, &status);
+            CHECK(class_of(rc) == MPI_ERR_TRUNCATE && handled == 1,
+                  "%d elements too many, native %d: class %d, handler %d", elements / 2, native, class_of(rc), handled);
+            /* Bytes that the posted type does not name are as they were. */
+            for (size_t i = 0; i < got.bytes; i++) {
+                long at = (long)i - (long)(got.origin - got.memory);
+                bool named = at >= 0 && at < 24L * (elements / 2) && at % 24 < 8;
+
+                bad += !named && got.memory[i] != before.memory[i];
+            }
+            CHECK(bad == 0, "%d elements, native %d: %d bytes scribbled", elements, native, bad);
+            test_buffer_free(&got);
+            test_buffer_free(&before);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Type_free(&narrow);
+    MPI_Type_free(&wide);
+    free(values);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Errhandler handler;
+    int rc, rank, size;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_create_errhandler(count_errors, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Type_vector(20, 1, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    memory = test_buffer_create(type, 1);
+    check_pack_cases(false);
+    check_pack_cases(true);
+    check_p2p_cases();
+    if (size == 2) {
+        check_truncation(rank, 16);
+        check_truncation(rank, 1000);
+        check_truncation(rank, 200000);
+    }
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}

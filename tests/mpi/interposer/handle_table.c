@@ -1,0 +1,149 @@
+/* Unit test of runtime/handle_table: against a plain array, and readers beside writers. */
+#include "runtime/handle_table.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { KEYS = 3000 };
+
+static uint64_t next_random(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* Handles as MPIs make them: small steps from a tagged base, or addresses; some collide. */
+static uint64_t key_of(int i)
+{
+    return i % 2 ? UINT64_C(0x8c000000) + (uint64_t)i : UINT64_C(0x55d0c0de0000) + (uint64_t)i * 4096 * 256;
+}
+
+static void agrees_with_an_array(void **state)
+{
+    static char values[KEYS];
+    void *expected[KEYS] = {NULL};
+    pw_handle_table *table;
+    uint64_t x = 42;
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    for (int step = 0; step < 200000; step++) {
+        int i = (int)(next_random(&x) % KEYS);
+
+        if (next_random(&x) % 2) {
+            assert_int_equal(pw_handle_table_insert(table, key_of(i), &values[step % KEYS]), PW_OK);
+            n += !expected[i];
+            expected[i] = &values[step % KEYS];
+        } else {
+            assert_ptr_equal(pw_handle_table_remove(table, key_of(i)), expected[i]);
+            n -= expected[i] != NULL;
+            expected[i] = NULL;
+        }
+        i = (int)(next_random(&x) % KEYS);
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), expected[i]);
+    }
+    assert_int_equal(pw_handle_table_size(table), n);
+    for (int i = 0; i < KEYS; i++)
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), expected[i]);
+    pw_handle_table_clear(table);
+    assert_int_equal(pw_handle_table_size(table), 0);
+    for (int i = 0; i < KEYS; i++)
+        assert_null(pw_handle_table_find(table, key_of(i)));
+    pw_handle_table_destroy(table);
+}
+
+static void refuses_nothing_keys(void **state)
+{
+    pw_handle_table *table;
+    int value;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    assert_int_equal(pw_handle_table_insert(table, 0, &value), PW_ERR_INVALID);
+    assert_int_equal(pw_handle_table_insert(table, 7, NULL), PW_ERR_INVALID);
+    assert_null(pw_handle_table_find(table, 0));
+    assert_null(pw_handle_table_remove(table, 0));
+    pw_handle_table_destroy(table);
+    pw_handle_table_destroy(NULL);
+}
+
+/* ---- readers beside writers ------------------------------------------------------------------------------------ */
+
+enum { OWN = 64, THREADS = 4 };
+
+typedef struct worker {
+    pw_handle_table *table;
+    int id;
+    long wrong;
+} worker;
+
+/* Each thread inserts, finds and removes keys of its own; those of the others shift around it. Keys that stay for the
+ * whole test must be found at any time. */
+static void *work(void *arg)
+{
+    worker *w = arg;
+    uint64_t x = 99 + (uint64_t)w->id;
+    char values[OWN] = {0};
+    bool in[OWN] = {false};
+
+    for (int step = 0; step < 60000; step++) {
+        int i = (int)(next_random(&x) % OWN);
+        uint64_t key = 1 + (uint64_t)i * THREADS + (uint64_t)w->id;
+
+        w->wrong += pw_handle_table_find(w->table, key) != (in[i] ? &values[i] : NULL);
+        if (in[i])
+            w->wrong += pw_handle_table_remove(w->table, key) != &values[i];
+        else
+            w->wrong += pw_handle_table_insert(w->table, key, &values[i]) != PW_OK;
+        in[i] = !in[i];
+        key = 100000 + next_random(&x) % 500;
+        w->wrong += pw_handle_table_find(w->table, key) != (void *)(uintptr_t)key;
+    }
+    for (int i = 0; i < OWN; i++)
+        if (in[i])
+            pw_handle_table_remove(w->table, 1 + (uint64_t)i * THREADS + (uint64_t)w->id);
+    return NULL;
+}
+
+static void readers_beside_writers(void **state)
+{
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    pw_handle_table *table;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    for (uint64_t key = 100000; key < 100500; key++)
+        pw_handle_table_insert(table, key, (void *)(uintptr_t)key);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){table, i, 0};
+        pthread_create(&threads[i], NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(workers[i].wrong, 0);
+    }
+    assert_int_equal(pw_handle_table_size(table), 500);
+    pw_handle_table_destroy(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_an_array),
+        cmocka_unit_test(refuses_nothing_keys),
+        cmocka_unit_test(readers_beside_writers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

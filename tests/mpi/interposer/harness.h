@@ -1,0 +1,65 @@
+/*
+ * What the interposer's MPI tests share: checks that count failures, a set of datatypes, and guarded buffers. Every
+ * program runs the same operation through MPI_ (with Packwright) and through PMPI_ (without) and compares.
+ */
+#ifndef PW_TESTS_INTERPOSER_HARNESS_H
+#define PW_TESTS_INTERPOSER_HARNESS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern int test_failures;
+
+#define CHECK(condition, ...)                                       \
+    do {                                                            \
+        if (!(condition))                                           \
+            test_fail(__FILE__, __LINE__, #condition, __VA_ARGS__); \
+    } while (0)
+
+void test_fail(const char *file, int line, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Before MPI_Init: the rank that the launcher gives, to set environment variables by rank. -1: not launched by it. */
+int test_launch_rank(void);
+/* Sums the failures of all ranks; what main returns. Call before MPI_Finalize. */
+int test_result(void);
+
+/* xorshift; never 0. */
+uint64_t test_random(uint64_t *state);
+
+/* ---- datatypes ----------------------------------------------------------------------------------------------------
+ */
+
+enum { TEST_TYPES = 18 };
+
+/* The i-th type of the set, committed with MPI_Type_commit. `n` scales its length. */
+MPI_Datatype test_type(int i, int n);
+const char *test_type_name(int i);
+/* A nested type of up to three levels, committed. */
+MPI_Datatype test_random_type(uint64_t *state);
+
+/* ---- buffers -------------------------------------------------------------------------------------------------------
+ */
+
+/* Memory that `count` objects of a type fit into, with guard bytes on both sides. */
+typedef struct test_buffer {
+    unsigned char *memory;
+    size_t bytes;
+    unsigned char *origin; /* the address to give to MPI */
+} test_buffer;
+
+test_buffer test_buffer_create(MPI_Datatype type, int count);
+void test_buffer_free(test_buffer *buffer);
+/* Bytes that depend on their place and on `seed`. */
+void test_fill(void *memory, size_t bytes, unsigned seed);
+void test_buffer_fill(test_buffer *buffer, unsigned seed);
+bool test_buffer_equal(const test_buffer *a, const test_buffer *b);
+
+/* Bytes of `count` objects in packed form. */
+int test_packed_bytes(MPI_Datatype type, int count);
+
+#endif

@@ -1,0 +1,130 @@
+/* Unit tests of runtime/pool and runtime/cost. */
+#include "runtime/cost.h"
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- pool ------------------------------------------------------------------------------------------------------- */
+
+static void steady_state_allocates_nothing(void **state)
+{
+    int64_t before;
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        before = pw_pool_usage_now().allocations;
+        for (int i = 0; i < 1000; i++) {
+            int64_t sizes[3] = {100 + i % 50, 5000 + i, 3000000 + i};
+            void *buffers[3];
+
+            for (int k = 0; k < 3; k++) {
+                buffers[k] = pw_pool_take(sizes[k]);
+                assert_non_null(buffers[k]);
+                assert_int_equal((uintptr_t)buffers[k] % 64, 0);
+                memset(buffers[k], 1, 100);
+                ((char *)buffers[k])[sizes[k] - 1] = 2;
+            }
+            for (int k = 0; k < 3; k++)
+                pw_pool_give(buffers[k], sizes[k]);
+        }
+        if (round > 0)
+            assert_int_equal(pw_pool_usage_now().allocations, before);
+    }
+    pw_pool_trim();
+    assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
+}
+
+static void idle_memory_is_bounded(void **state)
+{
+    enum { N = 12, BIG = 100 << 20 };
+    void *buffers[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        assert_non_null(buffers[i] = pw_pool_take(BIG));
+    for (int i = 0; i < N; i++)
+        pw_pool_give(buffers[i], BIG);
+    assert_true(pw_pool_usage_now().idle_bytes <= (int64_t)256 << 20);
+    pw_pool_trim();
+}
+
+static void too_much_is_refused(void **state)
+{
+    (void)state;
+    assert_null(pw_pool_take(INT64_MAX));
+    assert_null(pw_pool_take(((int64_t)1 << 40) + 1));
+    pw_pool_give(NULL, 5);
+}
+
+/* No two takers hold the same buffer. */
+static void *take_and_give(void *arg)
+{
+    uintptr_t wrong = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        int64_t size = 64 + i % 3 * 5000;
+        volatile char *buffer = pw_pool_take(size);
+
+        buffer[0] = buffer[size - 1] = (char)(uintptr_t)arg;
+        for (int spin = 0; spin < 20; spin++)
+            wrong += buffer[0] != (char)(uintptr_t)arg || buffer[size - 1] != (char)(uintptr_t)arg;
+        pw_pool_give((void *)buffer, size);
+    }
+    return (void *)wrong;
+}
+
+static void threads_share(void **state)
+{
+    pthread_t threads[4];
+
+    (void)state;
+    for (uintptr_t i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, take_and_give, (void *)(i + 1));
+    for (int i = 0; i < 4; i++) {
+        void *wrong;
+
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    pw_pool_trim();
+}
+
+/* ---- cost ---------------------------------------------------------------------------------------------------------
+ */
+
+/* What the model must say whatever its constants: many tiny blocks are packed, few long ones are left to MPI. */
+static void extremes_are_decided(void **state)
+{
+    (void)state;
+    assert_true(pw_cost_packed(1 << 20, (1 << 20) / 8) < pw_cost_native(1 << 20, (1 << 20) / 8));
+    assert_true(pw_cost_packed(1 << 26, 2) > pw_cost_native(1 << 26, 2));
+}
+
+static void cost_grows(void **state)
+{
+    (void)state;
+    for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
+        assert_true(pw_cost_native(bytes, bytes / 8) < pw_cost_native(2 * bytes, bytes / 4));
+        assert_true(pw_cost_packed(bytes, bytes / 8) < pw_cost_packed(2 * bytes, bytes / 4));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(idle_memory_is_bounded),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(threads_share),
+        cmocka_unit_test(extremes_are_decided),
+        cmocka_unit_test(cost_grows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

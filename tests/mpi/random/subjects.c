@@ -1,0 +1,108 @@
+#include "subjects.h"
+
+static bool always(const pw_subject_type *t)
+{
+    (void)t;
+    return true;
+}
+
+/* MPICH 4.0 divides by zero in MPI_Pack and MPI_Unpack of some types with a part that has no bytes, such as
+ * struct(0,1 8,1)[hvec(1,0,0)[CHAR] INT]. The typemap is the judge there. */
+static bool is_solid(const pw_subject_type *t)
+{
+    return !t->random->hollow && !t->random->backwards;
+}
+
+static bool is_compiled(const pw_subject_type *t)
+{
+    return t->compiled != NULL;
+}
+
+static void mpi_pack(const pw_subject_type *t, const void *mem, int64_t count, void *packed)
+{
+    int position = 0;
+    MPI_Pack(mem, (int)count, t->random->type, packed, (int)(count * t->random->map.size), &position, MPI_COMM_SELF);
+}
+
+static void mpi_unpack(const pw_subject_type *t, void *mem, int64_t count, const void *packed)
+{
+    int position = 0;
+    MPI_Unpack(packed, (int)(count * t->random->map.size), &position, mem, (int)count, t->random->type, MPI_COMM_SELF);
+}
+
+static void interp_pack(const pw_subject_type *t, const void *mem, int64_t count, void *packed)
+{
+    pw_interp_pack(t->nest, mem, count, packed);
+}
+
+static void interp_unpack(const pw_subject_type *t, void *mem, int64_t count, const void *packed)
+{
+    pw_interp_unpack(t->nest, mem, count, packed);
+}
+
+static void interp_pack_range(const pw_subject_type *t, const void *mem, int64_t count, int64_t first, int64_t last,
+                              void *packed)
+{
+    pw_interp_pack_range(t->nest, mem, count, first, last, packed);
+}
+
+static void interp_unpack_range(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
+                                const void *packed)
+{
+    pw_interp_unpack_range(t->nest, mem, count, first, last, packed);
+}
+
+static void plain_pack(const pw_subject_type *t, const void *mem, int64_t count, void *packed)
+{
+    pw_layout_pack(t->plain, mem, count, packed);
+}
+
+static void plain_unpack(const pw_subject_type *t, void *mem, int64_t count, const void *packed)
+{
+    pw_layout_unpack(t->plain, mem, count, packed);
+}
+
+static void plain_prefix(const pw_subject_type *t, void *mem, int64_t bytes, const void *packed)
+{
+    pw_layout_unpack_prefix(t->plain, mem, bytes, packed);
+}
+
+static void compiled_pack(const pw_subject_type *t, const void *mem, int64_t count, void *packed)
+{
+    pw_layout_pack(t->compiled, mem, count, packed);
+}
+
+static void compiled_unpack(const pw_subject_type *t, void *mem, int64_t count, const void *packed)
+{
+    pw_layout_unpack(t->compiled, mem, count, packed);
+}
+
+static void compiled_prefix(const pw_subject_type *t, void *mem, int64_t bytes, const void *packed)
+{
+    pw_layout_unpack_prefix(t->compiled, mem, bytes, packed);
+}
+
+const pw_subject *pw_subjects(int *n)
+{
+    static const pw_subject subjects[] = {
+        {.name = "MPI", .lazy_padding = true, .applies = is_solid, .pack = mpi_pack, .unpack = mpi_unpack},
+        {.name = "tier 0",
+         .applies = always,
+         .pack = interp_pack,
+         .unpack = interp_unpack,
+         .pack_range = interp_pack_range,
+         .unpack_range = interp_unpack_range},
+        {.name = "layout, never compiled",
+         .applies = always,
+         .pack = plain_pack,
+         .unpack = plain_unpack,
+         .unpack_prefix = plain_prefix},
+        {.name = "layout, compiled",
+         .applies = is_compiled,
+         .pack = compiled_pack,
+         .unpack = compiled_unpack,
+         .unpack_prefix = compiled_prefix},
+    };
+    *n = sizeof subjects / sizeof subjects[0];
+    return subjects;
+}
