@@ -1,1 +1,14 @@
-# What `cmake --install` puts where. The parts add their own targets.
+# What `cmake --install` puts where, besides the targets that the parts install themselves.
+if(TARGET packwright-llvm)
+  install(TARGETS packwright-llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
+# packwright.pc finds its prefix from its own place, so that an installation can be moved.
+file(RELATIVE_PATH PW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" PW_PC_TO_PREFIX "${PW_PC_TO_PREFIX}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/packwright.pc.in ${CMAKE_BINARY_DIR}/packwright.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/packwright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE ${documents}
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -20,4 +20,6 @@ endif()
 if(PW_SANITIZE)
   add_compile_options(-fsanitize=${PW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PW_SANITIZE})
+  # Instrumented code confuses gcc's flow analysis: false positives.
+  add_compile_options(-Wno-maybe-uninitialized)
 endif()

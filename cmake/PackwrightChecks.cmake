@@ -1,0 +1,48 @@
+# Checks of the tree as a whole: the format, and the sanitizer builds with their tests.
+
+find_program(CLANG_FORMAT NAMES clang-format-19)
+find_program(GIT git)
+set(format_check ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DCLANG_FORMAT=${CLANG_FORMAT} -DGIT=${GIT}
+                 -P ${CMAKE_CURRENT_LIST_DIR}/FormatCheck.cmake)
+add_custom_target(format-check COMMAND ${format_check} VERBATIM)
+add_test(NAME format COMMAND ${format_check})
+set_tests_properties(format PROPERTIES LABELS lint SKIP_REGULAR_EXPRESSION "SKIPPED")
+
+option(PW_TEST_SANITIZERS "Let ctest also build the asan and tsan presets and run their tests" OFF)
+set(PW_SANITIZER_TEST_TYPES 1500 CACHE STRING "Random types that the tests face in a sanitizer build")
+
+# pw_sanitizer_step(preset step SECONDS n [AFTER step] COMMAND …): one of the tests sanitize.<preset>.<step>. They use
+# the whole machine, since the builds inside are parallel themselves.
+function(pw_sanitizer_step preset step)
+  cmake_parse_arguments(S "" "SECONDS;AFTER" "COMMAND;ENV" ${ARGN})
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  set(name sanitize.${preset}.${step})
+  add_test(NAME ${name} COMMAND ${S_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS sanitize TIMEOUT ${S_SECONDS} PROCESSORS ${cores}
+                       FIXTURES_SETUP sanitize_${preset}_${step} ENVIRONMENT "${S_ENV}")
+  if(S_AFTER)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED sanitize_${preset}_${S_AFTER})
+  endif()
+endfunction()
+
+# The preset's own build tree inside this one, configured with the tools of this one.
+function(pw_sanitizer_tests preset)
+  set(tree ${CMAKE_BINARY_DIR}/${preset})
+  set(run_tests ${CMAKE_CTEST_COMMAND} --test-dir ${tree} --output-on-failure --no-tests=error -j 2)
+  pw_sanitizer_step(${preset} configure SECONDS 120
+    COMMAND ${CMAKE_COMMAND} --preset ${preset} -B ${tree} -DPW_TEST_TYPES=${PW_SANITIZER_TEST_TYPES} -DPW_FORTRAN=OFF
+            -DPython3_EXECUTABLE=${Python3_EXECUTABLE} -DMPIEXEC_MPICH=${MPIEXEC_MPICH})
+  pw_sanitizer_step(${preset} build AFTER configure SECONDS 900 COMMAND ${CMAKE_COMMAND} --build ${tree})
+  pw_sanitizer_step(${preset} unit AFTER build SECONDS 900 COMMAND ${run_tests} -L ^unit$)
+endfunction()
+
+if(PW_TEST_SANITIZERS AND NOT PW_SANITIZE)
+  pw_sanitizer_tests(asan)
+  pw_sanitizer_tests(tsan)
+  if(PW_HAVE_MPICH)
+    # What the MPI below leaves allocated is not ours to judge.
+    pw_sanitizer_step(asan random AFTER build SECONDS 900 ENV ASAN_OPTIONS=detect_leaks=0
+      COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/asan --output-on-failure --no-tests=error
+            -R [.]random$)
+  endif()
+endif()
