@@ -40,7 +40,7 @@ typedef struct pw_cache_config {
     int64_t max_bytes;   /* of the disk cache; 0: no bound */
     const char *backend; /* "llvm" */
     const pw_target *target;
-    /* For tests: NULL takes pw_backend_load. */
+    /* NULL takes pw_backend_load; tests, and the dump of stages, put something in between. */
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
 } pw_cache_config;
 
@@ -81,6 +81,8 @@ typedef struct pw_cache_entry {
     char path[4096];
     int64_t bytes, used_at; /* seconds since the epoch */
     pw_status status;       /* PW_OK, or why it would be refused */
+    char why[256];          /* the same in words; "" with PW_OK */
+    char target[64];        /* "x86_64 znver4", as its code says (PW_KERNEL_IDENT); "" when it does not or is refused */
 } pw_cache_entry;
 
 typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);

@@ -35,15 +35,31 @@ static pw_status open_listing(pw_disk *disk, const char *path, DIR **dir, pw_dia
     return status;
 }
 
+/* The code's own word for what it was compiled for. */
+static void find_target(const pw_entry_file *file, char *out, size_t room)
+{
+    static const char ident[] = PW_KERNEL_IDENT;
+    const char *at = memmem(file->data, file->size, ident, sizeof ident - 1), *end = (char *)file->data + file->size;
+
+    if (!at)
+        return;
+    at += sizeof ident - 1;
+    snprintf(out, room, "%.*s", (int)strnlen(at, (size_t)(end - at) < room ? (size_t)(end - at) : room), at);
+}
+
 static void describe(const pw_disk *disk, const char *name, pw_hash key, pw_cache_entry *out)
 {
     pw_entry_file file;
+    pw_diag diag = {0};
     size_t room = sizeof out->path;
 
     *out = (pw_cache_entry){.key = key};
     if ((size_t)snprintf(out->path, room, "%s/%s", disk->path, name) >= room)
         out->path[0] = '\0';
-    out->status = pw_disk_read(disk->fd, key, &file, NULL);
+    out->status = pw_disk_read(disk->fd, key, &file, &diag);
+    snprintf(out->why, sizeof out->why, "%s", out->status == PW_OK ? "" : diag.text);
+    if (out->status == PW_OK)
+        find_target(&file, out->target, sizeof out->target);
     out->bytes = file.st.st_size;
     out->used_at = file.st.st_mtime;
     free(file.data);

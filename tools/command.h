@@ -17,9 +17,13 @@ typedef struct pw_command {
     int (*run)(int argc, char **argv);
 } pw_command;
 
+extern const pw_command pw_command_cache;
+extern const pw_command pw_command_compile;
+extern const pw_command pw_command_draw;
 extern const pw_command pw_command_env;
 extern const pw_command pw_command_inspect;
 extern const pw_command pw_command_run;
+extern const pw_command pw_command_trace;
 extern const pw_command pw_command_version;
 
 /* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help; PW_EXIT_USAGE. */

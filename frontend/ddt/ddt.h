@@ -23,7 +23,11 @@ enum {
     PW_DDT_MAX_ERRORS = 20,       /* reported before parsing gives up */
     PW_DDT_MAX_RANGES = 16,       /* ranges in one entry */
     PW_DDT_MAX_VARIANTS = 100000, /* types one entry stands for */
-    PW_DDT_MAX_LIST = 1 << 26     /* entries of one list, generated ones included */
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    PW_DDT_MAX_LIST = 1 << 26 /* entries of one list, generated ones included */
+#else
+    PW_DDT_MAX_LIST = 1 << 12 /* fuzzers look for many inputs, not for long lists */
+#endif
 };
 
 /*

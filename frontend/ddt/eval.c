@@ -4,13 +4,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+typedef struct built {
+    bool is_built;
+    pw_dt type;
+} built;
 
 typedef struct eval {
     const pw_ddt_unit *unit;
     const int64_t *digits; /* the position in each range of the unit */
     pw_builder *b;
-    pw_dt *named; /* per entry, once built */
-    bool *built;
+    struct built *named; /* per entry, as far as names were used */
+    int64_t nnamed;
     pw_diag *diag;
     int depth;
 } eval;
@@ -254,13 +260,33 @@ static pw_dt eval_array(eval *e, const pw_ast *ast, pw_dt old)
     return t;
 }
 
+/* Room for the entry; names inside it come before it. */
+static bool make_room(eval *e, int64_t entry)
+{
+    built *grown;
+
+    if (entry < e->nnamed)
+        return true;
+    grown = realloc(e->named, (size_t)(entry + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + e->nnamed, 0, (size_t)(entry + 1 - e->nnamed) * sizeof *grown);
+    e->named = grown;
+    e->nnamed = entry + 1;
+    return true;
+}
+
 static pw_dt eval_named(eval *e, const pw_ast *ast)
 {
-    if (!e->built[ast->entry]) {
-        e->named[ast->entry] = eval_type(e, e->unit->defs[ast->entry].type);
-        e->built[ast->entry] = true;
-    }
-    return e->named[ast->entry];
+    pw_dt t;
+
+    if (!make_room(e, ast->entry))
+        return fail(e, ast->pos, PW_ERR_NOMEM, "out of memory");
+    if (e->named[ast->entry].is_built)
+        return e->named[ast->entry].type;
+    t = eval_type(e, e->unit->defs[ast->entry].type);
+    e->named[ast->entry] = (built){true, t};
+    return t;
 }
 
 static pw_dt eval_kind(eval *e, const pw_ast *ast)
@@ -333,24 +359,23 @@ static void split_variant(const pw_ddt_unit *u, const pw_ddt_def *def, int64_t v
 
 pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag)
 {
+    const pw_ddt_def *def = &unit->defs[i];
     pw_diag ignored;
-    int64_t *digits = calloc((size_t)unit->nranges + 1, sizeof *digits);
+    int64_t *digits = def->nranges ? calloc((size_t)unit->nranges, sizeof *digits) : NULL;
     eval e = {.unit = unit, .digits = digits, .b = b, .diag = diag ? diag : &ignored};
     pw_dt t;
 
     *e.diag = (pw_diag){0};
-    e.named = calloc((size_t)i + 1, sizeof *e.named);
-    e.built = calloc((size_t)i + 1, sizeof *e.built);
-    if (!digits || !e.named || !e.built) {
+    if (def->nranges && !digits) {
         b->status = pw_diag_set(e.diag, PW_ERR_NOMEM, "out of memory");
     } else {
-        split_variant(unit, &unit->defs[i], variant, digits);
-        t = eval_type(&e, unit->defs[i].type);
+        if (digits)
+            split_variant(unit, def, variant, digits);
+        t = eval_type(&e, def->type);
         if (b->status == PW_OK)
             *out = t;
     }
     free(digits);
     free(e.named);
-    free(e.built);
     return b->status;
 }

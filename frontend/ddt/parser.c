@@ -210,12 +210,20 @@ static void parse_definition(pw_parser *p)
         define(p, &name, false, e->value);
 }
 
+/* Words that begin a line at its start, and definitions at whatever column. */
+static bool begins_entry(const pw_parser *p)
+{
+    bool defines = p->tok.kind == PW_TOK_NAME && p->peek.kind == PW_TOK_PUNCT && p->peek.punct == '=';
+
+    return p->tok.kind != PW_TOK_PUNCT && p->tok.first_on_line && (p->tok.col == 1 || defines);
+}
+
 /* After an error: on to the next line that can begin an entry, unless the error stopped at one. */
 static void skip_entry(pw_parser *p, const char *start)
 {
     if (p->tok.text == start)
         pw_parse_advance(p);
-    while (p->tok.kind != PW_TOK_END && !(p->tok.kind != PW_TOK_PUNCT && p->tok.first_on_line && p->tok.col == 1))
+    while (p->tok.kind != PW_TOK_END && !begins_entry(p))
         pw_parse_advance(p);
 }
 

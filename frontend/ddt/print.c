@@ -6,16 +6,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void print_bytes(FILE *out, int64_t n)
+{
+    if (n == 1)
+        fputs("byte", out);
+    else
+        fprintf(out, "ctg(%" PRId64 ")[byte]", n);
+}
+
+/* What ctg(n)[byte] is built to. */
+static bool is_row_of_bytes(const pw_node *node)
+{
+    const pw_node *child = node->stream.child;
+
+    return node->stream.stride == 1 && node->stream.count != 1 && child->kind == PW_BYTES && child->bytes.n == 1;
+}
+
 static void print_node(FILE *out, const pw_node *node)
 {
     switch (node->kind) {
-    case PW_BYTES:
-        if (node->bytes.n == 1)
-            fputs("byte", out);
-        else
-            fprintf(out, "ctg(%" PRId64 ")[byte]", node->bytes.n);
-        return;
+    case PW_BYTES: print_bytes(out, node->bytes.n); return;
     case PW_STREAM:
+        if (is_row_of_bytes(node)) {
+            print_bytes(out, node->stream.count);
+            return;
+        }
         fprintf(out, "hvec(%" PRId64 " 1 %" PRId64 ")[", node->stream.count, node->stream.stride);
         print_node(out, node->stream.child);
         fputc(']', out);

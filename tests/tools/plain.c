@@ -1,0 +1,5 @@
+/* A program without MPI, that ends with a status of its own. */
+int main(void)
+{
+    return 42;
+}

@@ -1,0 +1,113 @@
+/* packwright env: the table of environment variables, for people, for the README, for scripts. */
+#include "base/env.h"
+#include "tools/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const type_names[] = {
+    [PW_ENV_TYPE_BOOL] = "0 or 1", [PW_ENV_TYPE_INT] = "number", [PW_ENV_TYPE_SIZE] = "bytes (K, M, G)",
+    [PW_ENV_TYPE_STRING] = "text", [PW_ENV_TYPE_PATH] = "path",  [PW_ENV_TYPE_CHOICE] = "choice",
+};
+
+static const char *type_text(const pw_env_info *info)
+{
+    return info->choices ? info->choices : type_names[info->type];
+}
+
+static void print_text(void)
+{
+    for (int i = 0; i < PW_ENV_COUNT; i++) {
+        const pw_env_info *info = pw_env_describe((pw_env_id)i);
+        const char *value = pw_env_string((pw_env_id)i);
+
+        printf("%s=%s%s\n", info->name, value, pw_env_is_set((pw_env_id)i) ? "" : "  (default)");
+        printf("    %s\n    %s\n", info->help, type_text(info));
+    }
+}
+
+/* Escapes what would end a cell. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        fputs(*text == '|' ? "\\|" : (char[]){*text, '\0'}, stdout);
+}
+
+/* Defaults only: the table must be the same on every machine. */
+static void print_markdown(void)
+{
+    puts("| variable | values | default | meaning |\n|---|---|---|---|");
+    for (int i = 0; i < PW_ENV_COUNT; i++) {
+        const pw_env_info *info = pw_env_describe((pw_env_id)i);
+
+        printf("| `%s` | ", info->name);
+        print_cell(type_text(info));
+        printf(*info->def ? " | `%s` | " : " | %s | ", info->def);
+        print_cell(info->help);
+        puts(" |");
+    }
+}
+
+static void print_json_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 0x20)
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void print_json_member(const char *name, const char *text)
+{
+    printf(", \"%s\": ", name);
+    print_json_string(text);
+}
+
+static void print_json(void)
+{
+    puts("[");
+    for (int i = 0; i < PW_ENV_COUNT; i++) {
+        const pw_env_info *info = pw_env_describe((pw_env_id)i);
+
+        printf("  {\"name\": \"%s\"", info->name);
+        print_json_member("values", type_text(info));
+        print_json_member("default", info->def);
+        print_json_member("value", pw_env_string((pw_env_id)i));
+        printf(", \"set\": %s", pw_env_is_set((pw_env_id)i) ? "true" : "false");
+        print_json_member("meaning", info->help);
+        puts(i + 1 < PW_ENV_COUNT ? "}," : "}");
+    }
+    puts("]");
+}
+
+static int run(int argc, char **argv)
+{
+    void (*print)(void) = print_text;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--markdown"))
+            print = print_markdown;
+        else if (!strcmp(argv[i], "--json"))
+            print = print_json;
+        else
+            return pw_usage_error(&pw_command_env, "unknown argument '%s'", argv[i]);
+    }
+    pw_env_check_unknown();
+    print();
+    return PW_EXIT_OK;
+}
+
+const pw_command pw_command_env = {"env", "list the environment variables and their values",
+                                   "usage: packwright env [--markdown | --json]\n\n"
+                                   "Lists the environment variables that Packwright reads, with their values here,\n"
+                                   "and warns about unknown ones.\n\n"
+                                   "  --markdown    the table of the README: names, values, defaults, meanings\n"
+                                   "  --json        the same as JSON, with the values here\n",
+                                   run};
