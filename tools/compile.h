@@ -10,9 +10,9 @@
 
 /* One type of the input, ready for a code generator. */
 typedef struct pw_aot_type {
-    int64_t item;       /* of the input */
-    const char *name;   /* a C identifier; "" when the input gives none */
-    pw_type type;       /* canonical */
+    int64_t item;     /* of the input */
+    const char *name; /* a C identifier; "" when the input gives none */
+    pw_type type;     /* canonical */
     pw_nest *nest;
     pw_shape *shape;
     pw_kernel_args args;
