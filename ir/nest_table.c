@@ -1,3 +1,4 @@
+#include "base/gcd.h"
 #include "ir/nest_build.h"
 
 int64_t pw_table_get(const pw_table *t, int64_t i)
@@ -28,23 +29,12 @@ void pw_table_bounds(const pw_table *t, int64_t *min, int64_t *max)
     }
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static uint64_t common_step(const pw_table *t, int64_t base)
 {
     uint64_t step = 0;
 
     for (int64_t i = 0; i < t->n && step != 1; i++)
-        step = gcd((uint64_t)pw_table_get(t, i) - (uint64_t)base, step);
+        step = pw_gcd((uint64_t)pw_table_get(t, i) - (uint64_t)base, step);
     return step ? step : 1;
 }
 

@@ -1,4 +1,5 @@
 /* Lowering: from blocks to the leaf of a region - pieces, a loop over a table of equal blocks, or a list. */
+#include "base/gcd.h"
 #include "passes/lower_internal.h"
 
 #include <stdlib.h>
@@ -153,17 +154,6 @@ static pw_status emit_uniform(pw_lowering *l, const pw_path *p, pw_table table, 
     return status == PW_OK ? pw_lower_pieces(l, &below, 1, &zero, &len) : status;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The length that blocks are worth cutting to, 0 if none: unpredictable lengths cost a mispredicted branch a
  * block, which moves several short blocks of one length. */
 static int64_t cut_length(int64_t n, const int64_t *lens)
@@ -171,7 +161,7 @@ static int64_t cut_length(int64_t n, const int64_t *lens)
     int64_t unit = 0, total = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        unit = gcd(lens[i], unit);
+        unit = (int64_t)pw_gcd((uint64_t)lens[i], (uint64_t)unit);
         total += lens[i];
     }
     return total / unit <= CUT_MAX * n ? unit : 0;

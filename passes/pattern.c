@@ -5,6 +5,7 @@
  * another tree pass would rewrite (streams are flattened and folded as they are made, sequences are flat),
  * which is what lets the passes reach a fixed point.
  */
+#include "base/gcd.h"
 #include "passes/internal.h"
 
 /*
@@ -214,17 +215,6 @@ static const pw_node *repeated_blocks(pw_builder *b, int64_t n, const int64_t *o
     return NULL;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 bool pw_pattern_is_plain(const pw_node *node)
 {
     switch (node->kind) {
@@ -247,7 +237,7 @@ static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
     const pw_node *node;
 
     for (int64_t i = 0; i < n; i++) {
-        unit = gcd(lens[i], unit);
+        unit = (int64_t)pw_gcd((uint64_t)lens[i], (uint64_t)unit);
         if (__builtin_add_overflow(total, lens[i], &total))
             return NULL;
     }

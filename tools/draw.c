@@ -3,14 +3,12 @@
 #include "tools/command.h"
 #include "tools/input.h"
 
+#include "base/replace.h"
 #include "frontend/ddt/ddt.h"
 #include "passes/passes.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: packwright draw [--name=NAME] [--count=N] [--dot] [-o FILE] TYPE|FILE|-\n"
@@ -88,20 +86,15 @@ static pw_status draw(FILE *out, const options *o, const char *title, const pw_t
     return status;
 }
 
-/* Written beside the target and renamed, so that nothing half-drawn is left. */
 static int write_output(const options *o, const char *data, size_t size)
 {
-    char temporary[4096];
-    FILE *f;
+    pw_diag diag;
 
     if (!o->output)
         return fwrite(data, 1, size, stdout) == size ? PW_EXIT_OK : PW_EXIT_FAILURE;
-    snprintf(temporary, sizeof temporary, "%s.%d.tmp", o->output, (int)getpid());
-    f = fopen(temporary, "w");
-    if (f && fwrite(data, 1, size, f) == size && !fclose(f) && !rename(temporary, o->output))
+    if (pw_replace_file(o->output, data, size, &diag) == PW_OK)
         return PW_EXIT_OK;
-    fprintf(stderr, "packwright draw: cannot write '%s': %s\n", o->output, strerror(errno));
-    unlink(temporary);
+    fprintf(stderr, "packwright draw: %s\n", diag.text);
     return PW_EXIT_FAILURE;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "tools/draw.h"
 
+#include "base/gcd.h"
+
 #include <stdlib.h>
 
 enum {
@@ -19,15 +21,7 @@ enum {
 
 static int64_t gcd(int64_t a, int64_t b)
 {
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b) {
-        int64_t t = a % b;
-
-        a = b;
-        b = t;
-    }
-    return a;
+    return (int64_t)pw_gcd((uint64_t)(a < 0 ? -a : a), (uint64_t)b);
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
