@@ -20,6 +20,8 @@
       "largest message that is staged in a packed copy; larger go native")                                         \
     X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                             \
       "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                        \
+    X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                           \
+      "the GPU compiler module to load (default: libpackwright-nvrtc.so beside the interposer)")                   \
     X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")              \
     X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                         \
       "file to which the types that all ranks committed are written at MPI_Finalize")                              \

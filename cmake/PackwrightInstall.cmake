@@ -1,7 +1,9 @@
 # What `cmake --install` puts where, besides the targets that the parts install themselves.
-if(TARGET packwright-llvm)
-  install(TARGETS packwright-llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+foreach(module packwright-llvm packwright-nvrtc)
+  if(TARGET ${module})
+    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 
 # packwright.pc finds its prefix from its own place, so that an installation can be moved.
 file(RELATIVE_PATH PW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "codegen/generator.h"
+#include "codegen/nvrtc/version.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -24,6 +25,10 @@ typedef struct module {
 
 static module modules[] = {
     {.name = "llvm", .file = "libpackwright-llvm.so", .version = PW_LLVM_GENERATOR_VERSION, .path = PW_ENV_LLVM_MODULE},
+    {.name = "nvrtc",
+     .file = "libpackwright-nvrtc.so",
+     .version = PW_NVRTC_GENERATOR_VERSION,
+     .path = PW_ENV_NVRTC_MODULE},
 };
 
 static mtx_t lock;

@@ -1,0 +1,46 @@
+/*
+ * From a call to a launch: grid, kernel variant and the bytes of the parameters. Pure functions: no CUDA, no state,
+ * nothing allocated. The GPU runtime links this, not the compiler module.
+ *
+ * A plan's kernels are the two symbols of its job (pack and unpack) and the same with PW_GPU_BIG_SUFFIX, which
+ * count in 64 bits. All take one struct by value: the bytes that pw_gpu_launch_make writes, given to cuLaunchKernel
+ * through CU_LAUNCH_PARAM_BUFFER_POINTER or as kernelParams[0]. Blocks have PW_GPU_THREADS threads and no
+ * dynamic shared memory.
+ */
+#ifndef PW_CODEGEN_NVRTC_LAUNCH_H
+#define PW_CODEGEN_NVRTC_LAUNCH_H
+
+#include "codegen/nvrtc/plan.h"
+
+#define PW_GPU_BIG_SUFFIX "_64"
+
+typedef struct pw_gpu_device {
+    int multiprocessors;
+    int threads;       /* resident on each; 0: 2048 */
+    uint32_t max_grid; /* 0: no limit. Kernels are right with any grid */
+} pw_gpu_device;
+
+/* Pack: dst is the packed buffer, src the first object; unpack the other way round; both as the GPU sees them.
+ * Tables in `args` are device addresses, too. */
+typedef struct pw_gpu_call {
+    const pw_kernel_args *args;
+    int64_t count;
+    void *dst;
+    const void *src;
+} pw_gpu_call;
+
+typedef struct pw_gpu_launch {
+    bool big;            /* take the kernel with the suffix */
+    uint32_t grid;       /* 0: there is nothing to move, do not launch */
+    uint32_t block;      /* threads */
+    uint32_t shared;     /* static shared bytes of a block; nothing to be passed */
+    size_t param_bytes;  /* written to `params` */
+    int64_t total_units; /* words, tiles, pieces and blocks, of all regions */
+} pw_gpu_launch;
+
+/* `params` has room for pw_gpu_plan_param_bytes(plan) bytes. Fails with PW_ERR_OVERFLOW when a number of units
+ * does not fit 62 bits. Takes about 100 ns. */
+pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device,
+                             uint64_t *params, pw_gpu_launch *out);
+
+#endif

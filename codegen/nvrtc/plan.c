@@ -1,0 +1,297 @@
+/* From a shape to a plan: a kind for each region, its loops in packed order, and the layout of the parameters. */
+#include "codegen/nvrtc/plan.h"
+
+#include "codegen/backend.h"
+#include "codegen/nvrtc/record.h"
+
+enum {
+    MAX_PARAM_BYTES = 32000, /* of 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
+    LANES_FROM = 32,         /* mean bytes of pieces that several lanes share */
+    WORD_FOR_THREADS = 4     /* words narrower than this are worth a thread only for short pieces */
+};
+
+static bool is_baked(pw_num n)
+{
+    return n.slot < 0;
+}
+
+static pw_num baked(int64_t value)
+{
+    return (pw_num){.value = value, .slot = -1};
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_baked_leaf(const pw_shape_region *r)
+{
+    bool all = r->npieces > 0;
+    for (int i = 0; i < r->npieces; i++)
+        all &= is_baked(r->pieces[i].mem_off) && is_baked(r->pieces[i].packed_off) && is_baked(r->pieces[i].bytes);
+    return all;
+}
+
+bool pw_gpu_pieces_are_dense(const pw_shape_region *r)
+{
+    int64_t at = r->npieces > 0 && is_baked(r->pieces[0].packed_off) ? r->pieces[0].packed_off.value : 0;
+    if (r->npieces == 1)
+        return true;
+    for (int i = 0; i < r->npieces; i++) {
+        if (!is_baked(r->pieces[i].packed_off) || !is_baked(r->pieces[i].bytes) || r->pieces[i].packed_off.value != at)
+            return false;
+        at += r->pieces[i].bytes.value;
+    }
+    return true;
+}
+
+/* Mean bytes of the pieces; large when they are not baked. */
+static int64_t mean_piece(const pw_shape_region *r)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < r->npieces; i++) {
+        if (!is_baked(r->pieces[i].bytes))
+            return INT64_MAX;
+        sum += r->pieces[i].bytes.value;
+    }
+    return sum / r->npieces;
+}
+
+/* ---- the tiled pair of loops -------------------------------------------------------------------------- */
+
+static bool is_close(pw_num stride, int64_t bytes)
+{
+    return is_baked(stride) && stride.value == bytes;
+}
+
+/* The loops of a tile that are close in packed order (a) and in memory (b); false when there are none. */
+static bool find_tile(const pw_shape_region *r, int word, int *a, int *b)
+{
+    if (r->tile_outer == 0 || r->ndims < 2 || r->npieces != 1 || !is_close(r->pieces[0].bytes, word))
+        return false;
+    for (int swap = 0; swap < 2; swap++) {
+        *a = r->ndims - 1 - swap;
+        *b = r->ndims - 2 + swap;
+        const pw_shape_dim *da = &r->dims[*a], *db = &r->dims[*b];
+        if (da->table.slot < 0 && db->table.slot < 0 && is_close(da->packed_stride, word) &&
+            is_close(db->mem_stride, word))
+            return true;
+    }
+    return false;
+}
+
+static pw_gpu_kind kind_of(const pw_shape_region *r, int word, int *a, int *b)
+{
+    if (r->npieces == 0)
+        return PW_GPU_LIST;
+    if (find_tile(r, word, a, b))
+        return PW_GPU_TILE;
+    if (r->npieces > 1 && !is_baked_leaf(r))
+        return PW_GPU_PIECES;
+    return word < WORD_FOR_THREADS && mean_piece(r) >= LANES_FROM ? PW_GPU_PIECES : PW_GPU_WORDS;
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------- */
+
+/* Behind the loops with larger packed strides; unknown strides are taken for large. */
+static void insert(pw_gpu_region *g, pw_gpu_dim dim)
+{
+    int at = g->ndims++;
+    for (; at > 0 && is_baked(g->dims[at - 1].packed) &&
+           (!is_baked(dim.packed) || dim.packed.value > g->dims[at - 1].packed.value);
+         at--)
+        g->dims[at] = g->dims[at - 1];
+    dim.free = (dim.is_object || !is_baked(dim.count)) && !is_baked(dim.mem) && !is_baked(dim.packed) &&
+               dim.table.slot < 0 && dim.per == 1;
+    g->dims[at] = dim;
+}
+
+static void append(pw_gpu_region *g, pw_gpu_role role, pw_num count, int64_t per, int64_t stride)
+{
+    g->dims[g->ndims++] = (pw_gpu_dim){
+        .role = role, .count = count, .per = per, .mem = baked(stride), .packed = baked(stride), .table = {.slot = -1}};
+}
+
+static void add_loops(const pw_shape *shape, pw_gpu_region *g, int skip_a, int skip_b)
+{
+    const pw_shape_region *r = g->shape;
+    if (shape->object_outer)
+        insert(g, (pw_gpu_dim){.role = PW_GPU_OBJECTS,
+                               .is_object = true,
+                               .per = 1,
+                               .mem = shape->extent,
+                               .packed = shape->size,
+                               .table = {.slot = -1}});
+    for (int i = 0; i < r->ndims; i++) {
+        const pw_shape_dim *d = &r->dims[i];
+        if (i != skip_a && i != skip_b)
+            insert(g, (pw_gpu_dim){.role = PW_GPU_LOOP,
+                                   .is_object = d->is_object,
+                                   .count = d->count,
+                                   .per = 1,
+                                   .mem = d->mem_stride,
+                                   .packed = d->packed_stride,
+                                   .table = d->table});
+    }
+}
+
+static void add_tiles(pw_gpu_region *g, pw_gpu_role role, const pw_shape_dim *d)
+{
+    g->dims[g->ndims++] = (pw_gpu_dim){.role = role,
+                                       .is_object = d->is_object,
+                                       .count = d->count,
+                                       .per = PW_TILE_SIDE,
+                                       .mem = d->mem_stride,
+                                       .packed = d->packed_stride,
+                                       .table = {.slot = -1}};
+}
+
+static void add_words(pw_gpu_region *g)
+{
+    const pw_shape_region *r = g->shape;
+    int64_t bytes = 0;
+    if (r->npieces == 1 && !is_baked(r->pieces[0].bytes)) {
+        append(g, PW_GPU_WORD, r->pieces[0].bytes, g->word, g->word);
+        return;
+    }
+    for (int i = 0; i < r->npieces; i++)
+        bytes += r->pieces[i].bytes.value;
+    append(g, PW_GPU_WORD, baked(bytes / g->word), 1, g->word);
+}
+
+static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_region *g)
+{
+    int a = -1, b = -1, tail = 0;
+    g->shape = r;
+    g->word = (int)least(r->word, least(r->align, r->packed_align));
+    g->kind = kind_of(r, g->word, &a, &b);
+    if (g->kind != PW_GPU_TILE)
+        a = b = -1;
+    add_loops(shape, g, a, b);
+    if (g->kind == PW_GPU_TILE) {
+        add_tiles(g, PW_GPU_TILE_B, &r->dims[b]);
+        add_tiles(g, PW_GPU_TILE_A, &r->dims[a]);
+        tail = PW_TAIL_TILE;
+    } else if (g->kind == PW_GPU_WORDS) {
+        add_words(g);
+    } else if (g->kind == PW_GPU_PIECES) {
+        append(g, PW_GPU_PIECE, baked(r->npieces), 1, 0);
+        append(g, PW_GPU_CHUNK, baked(1), 1, 0);
+        tail = PW_TAIL_PIECE * r->npieces;
+    } else {
+        append(g, PW_GPU_ENTRY, r->nblocks, 1, 0);
+        tail = PW_TAIL_LIST;
+    }
+    g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
+    g->words = g->tail + tail;
+}
+
+/* ---- shared code --------------------------------------------------------------------------------------- */
+
+static bool same_num(pw_num a, pw_num b)
+{
+    return is_baked(a) == is_baked(b) && (!is_baked(a) || a.value == b.value);
+}
+
+static bool same_table(const pw_shape_table *a, const pw_shape_table *b)
+{
+    bool there = pw_gpu_table_is_there(a);
+    return there == pw_gpu_table_is_there(b) && (!there || (a->width == b->width && same_num(a->scale, b->scale)));
+}
+
+static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
+{
+    if (a->ndims != b->ndims)
+        return false;
+    for (int i = 0; i < a->ndims; i++) {
+        const pw_gpu_dim *x = &a->dims[i], *y = &b->dims[i];
+        if (x->role != y->role || x->per != y->per || pw_gpu_dim_is_counted(x) != pw_gpu_dim_is_counted(y))
+            return false;
+        if (!pw_gpu_dim_is_counted(x) && x->count.value != y->count.value)
+            return false;
+        if (!same_num(x->mem, y->mem) || !same_num(x->packed, y->packed) || !same_table(&x->table, &y->table))
+            return false;
+    }
+    return true;
+}
+
+/* Would the emitter write the same for both? What is not baked comes from the record. */
+static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
+{
+    const pw_shape_region *r = a->shape, *s = b->shape;
+    if (a->kind != b->kind || a->word != b->word || r->npieces != s->npieces || !same_loops(a, b))
+        return false;
+    if (a->kind == PW_GPU_LIST)
+        return r->block_offs.width == s->block_offs.width && r->block_starts.width == s->block_starts.width;
+    for (int i = 0; i < r->npieces && r->npieces > 1 && a->kind == PW_GPU_WORDS; i++)
+        if (!same_num(r->pieces[i].mem_off, s->pieces[i].mem_off) ||
+            !same_num(r->pieces[i].packed_off, s->pieces[i].packed_off) ||
+            !same_num(r->pieces[i].bytes, s->pieces[i].bytes))
+            return false;
+    return true;
+}
+
+static int find_code(const pw_gpu_plan *plan, int region)
+{
+    int next = 0;
+    for (int i = 0; i < region; i++) {
+        if (same_code(&plan->regions[i], &plan->regions[region]))
+            return plan->regions[i].code;
+        next = plan->regions[i].code >= next ? plan->regions[i].code + 1 : next;
+    }
+    return next;
+}
+
+static void plan_shape(pw_gpu_plan *plan)
+{
+    const pw_shape *shape = plan->shape;
+    plan->words = 2 * shape->nregions;
+    for (int i = 0; i < shape->nregions; i++) {
+        pw_gpu_region *g = &plan->regions[i];
+        int shared = 0;
+        plan_region(shape, &shape->regions[i], g);
+        g->code = find_code(plan, i);
+        g->record = plan->words;
+        plan->words += g->words;
+        if (g->kind == PW_GPU_TILE)
+            shared = PW_TILE_SIDE * (PW_TILE_SIDE + 1) * g->word;
+        else if (g->kind == PW_GPU_LIST)
+            shared = 16;
+        plan->shared_bytes = shared > plan->shared_bytes ? shared : plan->shared_bytes;
+    }
+}
+
+size_t pw_gpu_plan_param_bytes(const pw_gpu_plan *plan)
+{
+    return ((size_t)plan->words + PW_GPU_HEAD_WORDS) * 8;
+}
+
+pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *diag)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_gpu_plan *plan = arena ? pw_arena_alloc(arena, sizeof *plan) : NULL;
+    int n = shape->nregions;
+    if (plan)
+        plan->regions = pw_arena_array(arena, (size_t)(n > 0 ? n : 1), sizeof *plan->regions);
+    if (!plan || !plan->regions) {
+        pw_arena_destroy(arena);
+        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    }
+    plan->arena = arena;
+    plan->shape = shape;
+    plan->nregions = n;
+    plan_shape(plan);
+    if (!pw_backend_takes(shape) || pw_gpu_plan_param_bytes(plan) > MAX_PARAM_BYTES) {
+        pw_gpu_plan_destroy(plan);
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "%d regions: too large for the parameters of a GPU kernel", n);
+    }
+    *out = plan;
+    return PW_OK;
+}
+
+void pw_gpu_plan_destroy(pw_gpu_plan *plan)
+{
+    if (plan)
+        pw_arena_destroy(plan->arena);
+}

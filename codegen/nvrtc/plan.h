@@ -1,0 +1,88 @@
+/*
+ * How the regions of a shape are shared out among GPU threads: the decisions that the emitter of the kernels and
+ * the host's launches must agree on. A function of the shape alone.
+ */
+#ifndef PW_CODEGEN_NVRTC_PLAN_H
+#define PW_CODEGEN_NVRTC_PLAN_H
+
+#include "codegen/shape.h"
+
+#include <stddef.h>
+
+typedef enum pw_gpu_kind {
+    PW_GPU_WORDS,  /* a thread per word, in packed order */
+    PW_GPU_TILE,   /* a block per 32 x 32 tile of a transpose, through shared memory */
+    PW_GPU_PIECES, /* some lanes per part of a piece: long pieces that no word divides */
+    PW_GPU_LIST    /* blocks of varying length */
+} pw_gpu_kind;
+
+typedef enum pw_gpu_role {
+    PW_GPU_LOOP,    /* a loop of the region */
+    PW_GPU_OBJECTS, /* the objects, run around the region */
+    PW_GPU_WORD,    /* the words of the leaf */
+    PW_GPU_TILE_A,  /* tiles along the loop that is close in packed order */
+    PW_GPU_TILE_B,  /* tiles along the loop that is close in memory */
+    PW_GPU_PIECE,   /* the pieces of the leaf */
+    PW_GPU_CHUNK,   /* parts of a piece */
+    PW_GPU_ENTRY    /* blocks of the list, or chunks of its packed bytes: the launch decides */
+} pw_gpu_role;
+
+typedef struct pw_gpu_dim {
+    pw_gpu_role role;
+    bool is_object; /* count is that of the call */
+    pw_num count;   /* divided by `per` and rounded up: the iterations */
+    int64_t per;
+    pw_num mem, packed; /* strides in bytes: of an iteration, and in tiles of an element */
+    pw_shape_table table;
+    bool free; /* nothing is baked: the launch may exchange it with others that are */
+} pw_gpu_dim;
+
+enum { PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
+
+typedef struct pw_gpu_region {
+    const pw_shape_region *shape;
+    pw_gpu_kind kind;
+    int word; /* bytes a thread moves at once */
+    int ndims;
+    pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
+    int code;                         /* regions of one number share code */
+    int record, tail, words;          /* of the record: where it begins in w[], its tail in it, and its length */
+} pw_gpu_region;
+
+typedef struct pw_gpu_plan {
+    const pw_shape *shape;
+    int nregions;
+    pw_gpu_region *regions;
+    int words;        /* length of w[] */
+    int shared_bytes; /* of one block */
+    pw_arena *arena;
+} pw_gpu_plan;
+
+/* Are the iterations known at the launch only? */
+static inline bool pw_gpu_dim_is_counted(const pw_gpu_dim *d)
+{
+    return d->is_object || d->count.slot >= 0 || d->role == PW_GPU_CHUNK || d->role == PW_GPU_ENTRY;
+}
+
+static inline bool pw_gpu_dim_is_tile(const pw_gpu_dim *d)
+{
+    return d->role == PW_GPU_TILE_A || d->role == PW_GPU_TILE_B;
+}
+
+/* A table of width 0 is one that may be there or not, of a width known at the launch (tier 0). */
+static inline bool pw_gpu_table_is_there(const pw_shape_table *t)
+{
+    return t->slot >= 0;
+}
+
+/* Do the pieces follow each other in packed order without gaps, from the first on? */
+bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
+
+/* PW_ERR_UNSUPPORTED: too much for the parameters of a launch; PW_ERR_NOMEM. */
+pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *diag);
+void pw_gpu_plan_destroy(pw_gpu_plan *plan); /* NULL is allowed */
+
+/* Bytes of the parameters that kernels of this plan take. */
+size_t pw_gpu_plan_param_bytes(const pw_gpu_plan *plan);
+
+#endif

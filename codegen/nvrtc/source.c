@@ -1,0 +1,371 @@
+/* The text of generated kernels. */
+#include "codegen/nvrtc/source.h"
+
+#include "codegen/nvrtc/launch.h"
+#include "codegen/nvrtc/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One job being written. */
+typedef struct writer {
+    FILE *f;
+    int job;
+    const pw_gpu_plan *plan;
+} writer;
+
+/* ---- numbers --------------------------------------------------------------------------------------------- */
+
+static void put_literal(FILE *f, int64_t v)
+{
+    if (v < 0)
+        fprintf(f, "(0 - %" PRIu64 "ull)", 0 - (uint64_t)v);
+    else
+        fprintf(f, "%" PRId64 "ull", v);
+}
+
+static int dim_word(int dim, int word)
+{
+    return PW_REC_DIMS + PW_DIM_WORDS * dim + word;
+}
+
+/* A baked number, or the record's word. */
+static void put_num(FILE *f, pw_num n, int word)
+{
+    if (n.slot < 0)
+        put_literal(f, n.value);
+    else
+        fprintf(f, "p.w[o + %d]", word);
+}
+
+static bool is_zero(pw_num n)
+{
+    return n.slot < 0 && n.value == 0;
+}
+
+static int64_t baked_count(const pw_gpu_dim *d)
+{
+    return (d->count.value + d->per - 1) / d->per;
+}
+
+/* ---- coordinates ------------------------------------------------------------------------------------------- */
+
+/* u taken apart, innermost loop first: i<k> is the iteration of loop k. */
+static void put_indices(const writer *w, const pw_gpu_region *g)
+{
+    FILE *f = w->f;
+    for (int k = g->ndims - 1; k > 0; k--) {
+        const pw_gpu_dim *d = &g->dims[k];
+        if (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1) {
+            fprintf(f, "        const I i%d = 0;\n", k);
+            continue;
+        }
+        if (pw_gpu_dim_is_counted(d))
+            fprintf(f, "        const I q%d = pw_quot(u, p.w + (o + %d)), i%d = u - q%d * (I)p.w[o + %d];\n", k,
+                    dim_word(k, 0), k, k, dim_word(k, PW_DIM_COUNT));
+        else
+            fprintf(f, "        const I q%d = u / %" PRId64 "u, i%d = u - q%d * %" PRId64 "u;\n", k, baked_count(d), k,
+                    k, baked_count(d));
+        fprintf(f, "        u = q%d;\n", k);
+    }
+    fprintf(f, "        const I i0 = u;\n");
+}
+
+static void put_table(FILE *f, const pw_shape_table *t, int k)
+{
+    fprintf(f, "        %ss.mem += ", t->width ? "" : "if (p.w[o + PW_SPARE])\n            ");
+    put_num(f, t->scale, dim_word(k, PW_DIM_SCALE));
+    if (t->width)
+        fprintf(f, " * pw_entry<%d>(", t->width);
+    else
+        fprintf(f, " * pw_entry_of(p.w[o + PW_SPARE] & 255, ");
+    fprintf(f, "p.w[o + %d], i%d);\n", dim_word(k, PW_DIM_TABLE), k);
+}
+
+/* " + i * stride" for each loop. */
+static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
+{
+    FILE *f = w->f;
+    for (int k = 0; k < g->ndims; k++) {
+        const pw_gpu_dim *d = &g->dims[k];
+        pw_num stride = packed ? d->packed : d->mem;
+        if (is_zero(stride) || (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1))
+            continue;
+        fprintf(f, " + (pw_u64)i%d * ", k);
+        if (pw_gpu_dim_is_tile(d))
+            fprintf(f, "PW_TILE * ");
+        put_num(f, stride, dim_word(k, packed ? PW_DIM_PACKED : PW_DIM_MEM));
+    }
+}
+
+/* ---- leaves of several pieces --------------------------------------------------------------------------------- */
+
+typedef struct piece_choice {
+    int inner;          /* the loop over the leaf's words */
+    int64_t first[17];  /* word of the leaf at which a piece begins */
+    int64_t add[2][16]; /* what is to be added to word * i, in memory and in packed order */
+} piece_choice;
+
+static void find_choice(const pw_gpu_region *g, piece_choice *c)
+{
+    int64_t at = 0;
+    c->inner = g->ndims - 1;
+    for (int i = 0; i < g->shape->npieces; i++) {
+        const pw_shape_piece *p = &g->shape->pieces[i];
+        c->first[i] = at / g->word;
+        c->add[0][i] = p->mem_off.value - at;
+        c->add[1][i] = p->packed_off.value - at;
+        at += p->bytes.value;
+    }
+}
+
+static void put_choice(FILE *f, const piece_choice *c, const int64_t *add, int lo, int hi)
+{
+    int middle = (lo + hi) / 2;
+    if (hi - lo == 1) {
+        put_literal(f, add[lo]);
+        return;
+    }
+    fprintf(f, "(i%d < %" PRId64 "u ? ", c->inner, c->first[middle]);
+    put_choice(f, c, add, lo, middle);
+    fprintf(f, " : ");
+    put_choice(f, c, add, middle, hi);
+    fprintf(f, ")");
+}
+
+static void put_choices(const writer *w, const pw_gpu_region *g)
+{
+    static const char *const side[] = {"mem", "packed"};
+    int n = g->shape->npieces;
+    piece_choice c;
+    if (n < 2)
+        return;
+    find_choice(g, &c);
+    for (int s = 0; s < 2; s++) {
+        if (s == 1 && pw_gpu_pieces_are_dense(g->shape) && c.add[1][0] == 0)
+            continue;
+        fprintf(w->f, "        s.%s += ", side[s]);
+        put_choice(w->f, &c, c.add[s], 0, n);
+        fprintf(w->f, ";\n");
+    }
+}
+
+/* ---- regions ------------------------------------------------------------------------------------------------- */
+
+static void put_mem(const writer *w, const pw_gpu_region *g)
+{
+    fprintf(w->f, "        s.mem = p.w[o + PW_MEM]");
+    put_sum(w, g, false);
+    fprintf(w->f, ";\n");
+    for (int k = 0; k < g->ndims; k++)
+        if (pw_gpu_table_is_there(&g->dims[k].table))
+            put_table(w->f, &g->dims[k].table, k);
+}
+
+static void put_packed(const writer *w, const pw_gpu_region *g)
+{
+    fprintf(w->f, "        s.packed = p.w[o + PW_PACKED]");
+    if (g->kind == PW_GPU_WORDS) {
+        fprintf(w->f, " + (p.w[o + PW_FLAGS] & PW_DENSE ? (pw_u64)unit * %d : 0ull", g->word);
+        put_sum(w, g, true);
+        fprintf(w->f, ")");
+    } else {
+        put_sum(w, g, true);
+    }
+    fprintf(w->f, ";\n");
+}
+
+/* What else a kind wants to know of a place. */
+static void put_rest(const writer *w, const pw_gpu_region *g)
+{
+    int last = g->ndims - 1;
+    FILE *f = w->f;
+    if (g->kind == PW_GPU_WORDS) {
+        put_choices(w, g);
+    } else if (g->kind == PW_GPU_TILE) {
+        fprintf(f, "        s.a = i%d;\n        s.b = i%d;\n", last, last - 1);
+    } else if (g->kind == PW_GPU_LIST) {
+        fprintf(f, "        s.a = i%d;\n", last);
+    } else {
+        fprintf(f, "        const pw_u32 k = o + TAIL + %d * (pw_u32)i%d;\n", PW_TAIL_PIECE, last - 1);
+        fprintf(f, "        const pw_u64 part = (pw_u64)i%d * PW_PIECE_CHUNK, left = p.w[k + 2] - part;\n", last);
+        fprintf(f, "        s.mem += p.w[k] + part;\n        s.packed += p.w[k + 1] + part;\n");
+        fprintf(f, "        s.n = (pw_i64)left > PW_PIECE_CHUNK ? (pw_u64)PW_PIECE_CHUNK : left;\n");
+    }
+}
+
+static void put_member(FILE *f, const char *name, pw_num n, int word)
+{
+    fprintf(f, "    template <class P> PW_FN pw_u64 %s(const P &p, pw_u32 o) { return ", name);
+    put_num(f, n, word);
+    fprintf(f, "; }\n");
+}
+
+static void put_tile_members(FILE *f, const pw_gpu_region *g)
+{
+    const pw_num from_tail = {.slot = 0};
+    int a = g->ndims - 1, b = g->ndims - 2;
+    put_member(f, "mem_a", g->dims[a].mem, dim_word(a, PW_DIM_MEM));
+    put_member(f, "mem_b", g->dims[b].mem, dim_word(b, PW_DIM_MEM));
+    put_member(f, "packed_a", g->dims[a].packed, dim_word(a, PW_DIM_PACKED));
+    put_member(f, "packed_b", g->dims[b].packed, dim_word(b, PW_DIM_PACKED));
+    put_member(f, "count_a", from_tail, g->tail + PW_TAIL_COUNT_A);
+    put_member(f, "count_b", from_tail, g->tail + PW_TAIL_COUNT_B);
+}
+
+static void put_entry_member(FILE *f, const char *name, int width, int shift)
+{
+    fprintf(f, "    template <class P> PW_FN pw_u64 %s(const P &p, pw_u32 o, pw_u64 table, pw_u64 i)\n    {\n", name);
+    if (width)
+        fprintf(f, "        return pw_entry<%d>(table, i);\n    }\n", width);
+    else
+        fprintf(f, "        return pw_entry_of(p.w[o + PW_SPARE] >> %d & 255, table, i);\n    }\n", shift);
+}
+
+static void put_region(const writer *w, const pw_gpu_region *g)
+{
+    static const char *const kinds[] = {"a thread per word", "tiles", "lanes per piece", "a list of blocks"};
+    FILE *f = w->f;
+    fprintf(f, "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d };\n", kinds[g->kind], g->word, w->job,
+            g->code, g->tail);
+    fprintf(f, "    template <class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
+    fprintf(f, "        const I unit = u;\n");
+    put_indices(w, g);
+    put_mem(w, g);
+    put_packed(w, g);
+    put_rest(w, g);
+    fprintf(f, "        (void)unit;\n    }\n");
+    if (g->kind == PW_GPU_TILE)
+        put_tile_members(f, g);
+    if (g->kind == PW_GPU_LIST) {
+        put_entry_member(f, "off", g->shape->block_offs.width, 0);
+        put_entry_member(f, "start", g->shape->block_starts.width, 8);
+    }
+    fprintf(f, "};\n\n");
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static void put_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big, const char *fast)
+{
+    static const char *const loops[] = {"pw_words", "pw_tile", "pw_pieces", "pw_list"};
+    bool words = g->kind == PW_GPU_WORDS || g->kind == PW_GPU_TILE;
+    bool shared = g->kind == PW_GPU_LIST || g->kind == PW_GPU_TILE;
+    FILE *f = w->f;
+    fprintf(f, "%s<pw_k%d_r%d, ", loops[g->kind], w->job, g->code);
+    if (words)
+        fprintf(f, "%d, ", g->word);
+    fprintf(f, "%s, %s", unpack ? "true" : "false", big ? "pw_u64" : "pw_u32");
+    if (words)
+        fprintf(f, ", %s", fast);
+    fprintf(f, ">(p, o, block%s);\n", shared ? ", shared" : "");
+}
+
+/* With 32-bit indices words are moved whole where the launch says that addresses allow; bytes always are. */
+static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
+{
+    bool words = g->kind == PW_GPU_WORDS || g->kind == PW_GPU_TILE;
+    const char *indent = "            ";
+    if (words && !big && g->word > 1) {
+        fprintf(w->f, "%sif (p.w[o + PW_FLAGS] & PW_ALIGNED)\n%s    ", indent, indent);
+        put_call(w, g, unpack, big, "true");
+        fprintf(w->f, "%selse\n%s    ", indent, indent);
+        put_call(w, g, unpack, big, "false");
+        return;
+    }
+    fprintf(w->f, "%s", indent);
+    put_call(w, g, unpack, big, big ? "false" : "true");
+}
+
+/* The first region of code number `code`; NULL past the last. */
+static const pw_gpu_region *region_of_code(const pw_gpu_plan *plan, int code)
+{
+    for (int i = 0; i < plan->nregions; i++)
+        if (plan->regions[i].code == code)
+            return &plan->regions[i];
+    return NULL;
+}
+
+static void put_dispatch(const writer *w, bool unpack, bool big)
+{
+    FILE *f = w->f;
+    const pw_gpu_region *g = region_of_code(w->plan, 1);
+    if (w->plan->nregions == 1) {
+        fprintf(f, "        const pw_u32 o = %d, block = b;\n        {\n", w->plan->regions[0].record);
+    } else {
+        fprintf(f, "        pw_u32 r = 0;\n        while (b >= (pw_u32)p.w[2 * r])\n            r++;\n");
+        fprintf(f, "        const pw_u64 where = p.w[2 * r + 1];\n");
+        fprintf(f, "        const pw_u32 o = (pw_u32)where, block = b - (pw_u32)p.w[o + PW_FIRST];\n");
+        fputs(g ? "        switch (where >> 32) {\n        case 0:\n" : "        {\n", f);
+    }
+    put_region_call(w, region_of_code(w->plan, 0), unpack, big);
+    for (int code = 1; (g = region_of_code(w->plan, code)); code++) {
+        fprintf(f, "            break;\n        case %d:\n", code);
+        put_region_call(w, g, unpack, big);
+    }
+    fprintf(f, "        }\n");
+}
+
+static void put_kernel(const writer *w, const char *name, bool unpack, bool big)
+{
+    FILE *f = w->f;
+    const char *suffix = big ? PW_GPU_BIG_SUFFIX : "";
+    fprintf(f, "PW_KERNEL(%s%s, pw_params<%d>)\n{\n", name, suffix, w->plan->words > 0 ? w->plan->words : 1);
+    if (w->plan->shared_bytes)
+        fprintf(f, "    PW_SHARED char shared[%d];\n", w->plan->shared_bytes);
+    if (w->plan->nregions > 0) {
+        fprintf(f, "    for (pw_u32 b = PW_BLOCK; b < p.blocks; b += PW_GRID) {\n");
+        put_dispatch(w, unpack, big);
+        fprintf(f, "    }\n");
+    }
+    fprintf(f, "}\n\n");
+}
+
+static void put_job(const writer *w, const pw_compile_job *job)
+{
+    const pw_gpu_region *g;
+    fprintf(w->f, "/*\n%s*/\n\n", job->shape->text ? job->shape->text : "");
+    for (int code = 0; (g = region_of_code(w->plan, code)); code++)
+        put_region(w, g);
+    for (int big = 0; big < 2; big++) {
+        put_kernel(w, job->pack_name, false, big);
+        put_kernel(w, job->unpack_name, true, big);
+    }
+}
+
+static pw_status put_jobs(FILE *f, const pw_compile_job *jobs, pw_diag *diag)
+{
+    writer w = {.f = f};
+    fprintf(f, "#define PW_THREADS %d\n%s", PW_GPU_THREADS, pw_gpu_prelude());
+    for (const pw_compile_job *job = jobs; job; job = job->next, w.job++) {
+        pw_gpu_plan *plan;
+        pw_status status = pw_gpu_plan_create(job->shape, &plan, diag);
+        if (status != PW_OK)
+            return status;
+        w.plan = plan;
+        put_job(&w, job);
+        pw_gpu_plan_destroy(plan);
+    }
+    return PW_OK;
+}
+
+pw_status pw_gpu_source(const pw_compile_job *jobs, pw_blob *out, pw_diag *diag)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    pw_status status = put_jobs(f, jobs, diag);
+    bool failed = ferror(f) != 0;
+    failed |= fclose(f) != 0;
+    if (status == PW_OK && failed)
+        status = pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    if (status != PW_OK) {
+        free(text);
+        return status;
+    }
+    *out = (pw_blob){.data = text, .size = size};
+    return PW_OK;
+}

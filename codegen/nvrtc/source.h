@@ -1,0 +1,17 @@
+/*
+ * CUDA C from shapes. Kernels of one source share the prelude (device/prelude.cuh); each job adds a struct
+ * pw_k<job>_r<code> for every sort of region that it has, and four kernels: pack and unpack, with 32- and 64-bit
+ * indices (launch.h). docs/gpu.md shows an example.
+ */
+#ifndef PW_CODEGEN_NVRTC_SOURCE_H
+#define PW_CODEGEN_NVRTC_SOURCE_H
+
+#include "codegen/backend.h"
+
+/* The text for all jobs of the list, NUL-terminated. */
+pw_status pw_gpu_source(const pw_compile_job *jobs, pw_blob *out, pw_diag *diag);
+
+/* The prelude as text. */
+const char *pw_gpu_prelude(void);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * GPU tier 0: parametric kernels that run any layout of their forms at once, while specialised ones are compiled. They
+ * are the kernels of five fixed shapes in which nothing is baked: strided, in words of 4, 8 and 16 bytes or in bytes
+ * (five loops, one of which may have a table, and the objects), and lists of blocks. All are compiled in one module,
+ * once for each architecture, and then come from the cache.
+ *
+ * A nest takes a launch for each piece of each region; nests of other forms are not for tier 0.
+ */
+#ifndef PW_CODEGEN_NVRTC_TIER0_H
+#define PW_CODEGEN_NVRTC_TIER0_H
+
+#include "codegen/backend.h"
+#include "codegen/nvrtc/launch.h"
+
+enum { PW_GPU_TIER0_KERNELS = 5, PW_GPU_TIER0_LOOPS = 5, PW_GPU_TIER0_PARAM_BYTES = 1024 };
+
+typedef struct pw_gpu_tier0 pw_gpu_tier0;
+
+pw_status pw_gpu_tier0_create(pw_gpu_tier0 **out, pw_diag *diag);
+void pw_gpu_tier0_destroy(pw_gpu_tier0 *t); /* NULL is allowed */
+
+/* The jobs that compile all kernels, linked; they live as long as `t`. */
+const pw_compile_job *pw_gpu_tier0_jobs(pw_gpu_tier0 *t, const pw_target *target, pw_emit emit);
+
+/* Launches for this nest: pieces of all regions. -1: not for tier 0. */
+int pw_gpu_tier0_launches(const pw_nest *nest);
+
+/*
+ * Launch number i. `tables` are the device addresses of the nest's tables in the order of pw_shape_bind: for each
+ * region the list's offsets and starts, then the loops' tables, outermost first; call->args is not used. `kernel` gets
+ * the number of the kernel to take: jobs are in that order.
+ */
+pw_status pw_gpu_tier0_launch(const pw_gpu_tier0 *t, const pw_nest *nest, int i, const void *const *tables,
+                              const pw_gpu_call *call, const pw_gpu_device *device, uint64_t *params, int *kernel,
+                              pw_gpu_launch *out);
+
+#endif

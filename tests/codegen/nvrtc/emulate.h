@@ -1,0 +1,23 @@
+/*
+ * What the text of GPU kernels needs to be C++ for the CPU: a kernel becomes a function that runs one block, each of
+ * its phases for all threads in an order that changes from block to block, so that what depends on an order shows. The
+ * compiler checks that words are read and written where they are aligned, as a GPU does.
+ */
+#define PW_EMULATED
+typedef unsigned short pw_u16;
+typedef unsigned int pw_u32;
+typedef unsigned long long pw_u64;
+typedef long long pw_i64;
+struct alignas(16) pw_u128 {
+    pw_u64 x, y;
+};
+#define PW_FN static inline
+#define PW_KERNEL(name, type) extern "C" void name(const type &p, pw_u32 pw_block, pw_u32 pw_grid)
+#define PW_SHARED alignas(16)
+#define PW_SYNC() (void)0
+#define PW_EACH_THREAD(t) \
+    for (pw_u32 t##_k = 0, t = block % PW_THREADS; t##_k < PW_THREADS; t = (block + 77 * ++t##_k) % PW_THREADS)
+#define PW_BLOCK pw_block
+#define PW_GRID pw_grid
+#define PW_HIGH(a, b) (pw_u64)((unsigned __int128)(a) * (b) >> 64)
+#define PW_FIXED(p) (*(p))
