@@ -1,8 +1,10 @@
 /* packwright version: what this build is and what it finds. */
 #include "codegen/backend.h"
+#include "codegen/nvrtc/nvrtc.h"
 #include "tools/command.h"
 #include "tools/interposer.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,29 +23,55 @@ static void print_interposers(void)
     }
 }
 
-static void print_generator(void)
+static void print_generator(const char *title, const char *name, const char *file)
 {
     char path[4096];
 
-    printf("code generator: %s, ", pw_backend_version("llvm"));
-    if (pw_find_library("libpackwright-llvm.so", path, sizeof path))
+    printf("%s: %s, ", title, pw_backend_version(name));
+    if (pw_find_library(file, path, sizeof path))
         puts(path);
     else
         printf("module missing in %s\n", path);
 }
 
-/* Loads the compiler, which takes a moment; so only when asked. */
+static void print_loading(const char *title, const char *name)
+{
+    pw_diag diag = {0};
+    const pw_backend *backend = pw_backend_load(name, &diag);
+
+    if (backend)
+        printf("%s loads: %s %s\n", title, backend->name, backend->version);
+    else
+        printf("%s does not load: %s\n", title, diag.text);
+}
+
+static void print_cuda(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    int (*get_version)(int *) = driver ? (int (*)(int *))dlsym(driver, "cuDriverGetVersion") : NULL;
+    pw_nvrtc_version nvrtc;
+    pw_diag diag = {0};
+    int version;
+
+    if (get_version && get_version(&version) == 0)
+        printf("CUDA driver: %d.%d\n", version / 1000, version % 1000 / 10);
+    else
+        puts("CUDA driver: none found");
+    if (pw_nvrtc_load(&nvrtc, &diag) == PW_OK)
+        printf("NVRTC: %d.%d\n", nvrtc.major, nvrtc.minor);
+    else
+        printf("NVRTC: %s\n", diag.text);
+}
+
+/* Loads the compilers, which takes a moment; so only when asked. */
 static void print_details(void)
 {
     const pw_target *host = pw_target_host();
-    pw_diag diag = {0};
-    const pw_backend *backend = pw_backend_load("llvm", &diag);
 
     printf("this machine: %s %s\n", host->arch, host->cpu);
-    if (backend)
-        printf("code generator loads: %s %s\n", backend->name, backend->version);
-    else
-        printf("code generator does not load: %s\n", diag.text);
+    print_loading("code generator", "llvm");
+    print_loading("GPU code generator", "nvrtc");
+    print_cuda();
 }
 
 static int run(int argc, char **argv)
@@ -57,14 +85,17 @@ static int run(int argc, char **argv)
     }
     puts("packwright " PW_VERSION);
     print_interposers();
-    print_generator();
+    print_generator("code generator", "llvm", "libpackwright-llvm.so");
+    print_generator("GPU code generator", "nvrtc", "libpackwright-nvrtc.so");
     if (verbose)
         print_details();
     return PW_EXIT_OK;
 }
 
-const pw_command pw_command_version = {"version", "print the version and what it was built with",
-                                       "usage: packwright version [--verbose]\n\n"
-                                       "Prints the version, the MPIs and the code generator that this build has.\n\n"
-                                       "  -v, --verbose   also load the code generator, and name this machine's CPU\n",
-                                       run};
+const pw_command pw_command_version = {
+    "version", "print the version and what it was built with",
+    "usage: packwright version [--verbose]\n\n"
+    "Prints the version, the MPIs and the code generators that this build has.\n\n"
+    "  -v, --verbose   also load the code generators, name this machine's CPU, and say\n"
+    "                  which CUDA driver and NVRTC are found\n",
+    run};
