@@ -8,6 +8,7 @@
 #include "jit-cache/internal.h"
 
 #include "base/log.h"
+#include "jit-cache/exit_guard.h"
 
 #include <string.h>
 
@@ -74,6 +75,8 @@ static const pw_backend *find_backend(pw_cache *cache)
     if (atomic_load(&cache->no_backend))
         return NULL;
     backend = cache->load_backend(cache->backend_name, &diag);
+    if (backend && !atomic_exchange(&cache->has_backend, true))
+        pw_exit_guard_first();
     if (!backend && !atomic_exchange(&cache->no_backend, true))
         pw_log(PW_LOG_WARN, "no %s compiler: %s; types without a cached kernel are packed by the interpreter",
                cache->backend_name, diag.text);
@@ -94,7 +97,8 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
     pw_kernel_symbols(slot->kernel.key, names[0], names[1]);
     status = backend->compile(&job, out, diag);
     if (!status) {
-        atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed);
+        if (!atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed))
+            pw_exit_guard_first();
         atomic_fetch_add_explicit(&cache->compile_ns, pw_cache_now() - started, memory_order_relaxed);
     }
     return status;
@@ -172,6 +176,7 @@ static pw_build_result compile_alone(pw_cache *cache, pw_slot *slot, bool patien
 pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, bool patient, bool waited)
 {
     int64_t started = pw_cache_now();
+    pw_build_result result;
 
     if (!pw_target_runs_here(&cache->target)) {
         pw_warn_once("code for %s does not run on this machine; types are packed by the interpreter",
@@ -182,7 +187,10 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
         return PW_BUILD_DONE;
     if (want == PW_WANT_LOAD)
         return settle(slot, PW_KERNEL_ABSENT);
-    if (!find_backend(cache))
+    if (!pw_exit_guard_enter())
         return settle(slot, PW_KERNEL_FAILED);
-    return compile_alone(cache, slot, patient, waited, started);
+    result =
+        find_backend(cache) ? compile_alone(cache, slot, patient, waited, started) : settle(slot, PW_KERNEL_FAILED);
+    pw_exit_guard_leave();
+    return result;
 }

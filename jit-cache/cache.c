@@ -1,5 +1,7 @@
 #include "jit-cache/internal.h"
 
+#include "jit-cache/exit_guard.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,7 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
         free(cache);
         return PW_ERR_NOMEM;
     }
+    pw_exit_guard_thread();
     cache->pid = getpid();
     cache->target = *config->target;
     snprintf(cache->backend_name, sizeof cache->backend_name, "%s", config->backend);
@@ -114,8 +117,22 @@ static pw_slot *add_slot(pw_cache *cache, pw_hash key, pw_shape *shape)
     slot->image.fd = -1;
     slot->shape = pw_shape_ref(shape);
     slot->next = cache->slots;
+    if (slot->next)
+        slot->next->prev = slot;
     cache->slots = slot;
     return slot;
+}
+
+void pw_slot_retire(pw_cache *cache, pw_slot *slot)
+{
+    if (slot->users > 0 || slot->busy || slot->queued || slot->image.handle)
+        return;
+    pw_hash_map_remove(&cache->kernels, slot->kernel.key);
+    *(slot->prev ? &slot->prev->next : &cache->slots) = slot->next;
+    if (slot->next)
+        slot->next->prev = slot->prev;
+    pw_shape_unref(slot->shape);
+    free(slot);
 }
 
 pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape)
@@ -129,8 +146,22 @@ pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape)
     slot = pw_hash_map_get(&cache->kernels, key);
     if (!slot)
         slot = add_slot(cache, key, shape);
+    if (slot)
+        slot->users++;
     pthread_mutex_unlock(&cache->lock);
     return slot ? &slot->kernel : NULL;
+}
+
+void pw_cache_release(pw_cache *cache, pw_kernel *kernel)
+{
+    pw_slot *slot = (pw_slot *)kernel;
+
+    if (!kernel || !pw_cache_is_ours(cache))
+        return;
+    pthread_mutex_lock(&cache->lock);
+    slot->users--;
+    pw_slot_retire(cache, slot);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* In this thread, with naps while another process compiles. */
@@ -177,6 +208,7 @@ void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want)
 
     if (pw_slot_is_settled(slot, want) || !pw_cache_is_ours(cache))
         return;
+    pw_exit_guard_thread();
     pthread_mutex_lock(&cache->lock);
     if (want > slot->want)
         slot->want = want;

@@ -1,7 +1,7 @@
 /*
  * The cache's own structures, shared by cache.c (table), build.c (how a kernel is had), worker.c.
  *
- * Who may touch a slot: `kernel` is atomic and read by anybody; `busy`, `queued`, `want` and the retry times
+ * Who may touch a slot: `kernel` is atomic and read by anybody; `busy`, `queued`, `users`, `want` and the retry times
  * belong to the cache's mutex; `image` and the making of the kernel belong to the thread that set `busy`.
  */
 #ifndef PW_JIT_CACHE_INTERNAL_H
@@ -18,14 +18,15 @@ typedef struct pw_slot {
     pw_kernel kernel; /* first: pw_kernel* and pw_slot* convert */
     pw_shape *shape;
     pw_image image;
-    bool busy;   /* a thread is getting it ready */
-    bool queued; /* in the worker's queue */
+    bool busy;     /* a thread is getting it ready */
+    bool queued;   /* in the worker's queue */
+    int64_t users; /* pw_cache_kernel less pw_cache_release */
     pw_cache_want want;
     bool waiting;                 /* another process is compiling it ... */
     int64_t retry_at, give_up_at; /* ... look again; compile it ourselves. CLOCK_MONOTONIC ns */
     int64_t backoff;
     struct pw_slot *next_queued;
-    struct pw_slot *next; /* all slots of the cache */
+    struct pw_slot *prev, *next; /* all slots of the cache */
 } pw_slot;
 
 /* Under the cache's mutex. */
@@ -47,6 +48,7 @@ struct pw_cache {
     pw_hash_map kernels;
     pw_slot *slots;
     pw_worker worker;
+    _Atomic bool has_backend;             /* loaded, and the end of the process waits for it */
     _Atomic bool no_backend;              /* said so; not tried again */
     _Atomic bool compile_failed;          /* said so once; later ones at level info */
     _Atomic int64_t compiles, compile_ns; /* done here, and the time they took */
@@ -57,6 +59,8 @@ int64_t pw_cache_now(void); /* CLOCK_MONOTONIC ns */
 /* False in a child of fork(): there the cache must be left alone. */
 bool pw_cache_is_ours(const pw_cache *cache);
 
+/* With the cache's mutex held: forgets a slot that nobody has, that nobody works on, and that holds no code. */
+void pw_slot_retire(pw_cache *cache, pw_slot *slot);
 /* Nothing more can or need be done for this want. */
 bool pw_slot_is_settled(const pw_slot *slot, pw_cache_want want);
 

@@ -100,6 +100,7 @@ static void work_on(pw_cache *cache, pw_slot *slot)
         else
             slot->waiting = false;
     }
+    pw_slot_retire(cache, slot);
     pthread_cond_broadcast(&cache->changed);
 }
 

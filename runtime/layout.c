@@ -9,6 +9,7 @@
 
 void pw_layout_entry_free(pw_layout_entry *entry)
 {
+    pw_cache_release(entry->layout.engine->cache, entry->layout.kernel);
     pw_shape_unref(entry->layout.shape);
     pw_nest_destroy(entry->nest);
     pw_arena_destroy(entry->layout.arena);

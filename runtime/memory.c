@@ -75,12 +75,14 @@ static void look(void)
 }
 
 /* An error means that the driver has never heard of the address: ordinary host memory. Managed memory reports itself as
- * device memory and is left to MPI, too. */
+ * device memory and is left to MPI, too. MPI_BOTTOM tells nothing of where a type's absolute addresses lead. */
 static bool ask_cuda(const void *address)
 {
     cuda_pointer_attribute_fn *ask = atomic_load(&cuda_pointer_attribute);
     unsigned type = 0;
 
+    if (!address)
+        return false;
     return ask(&type, CUDA_ATTRIBUTE_MEMORY_TYPE, (unsigned long long)(uintptr_t)address) != CUDA_OK ||
            type == CUDA_MEMORY_HOST;
 }
@@ -92,7 +94,10 @@ bool pw_memory_check(const void *address)
     if (atomic_load(&pw_memory_now) == PW_MEMORY_HOST_ONLY)
         look();
     switch (atomic_load(&pw_memory_now)) {
-    case PW_MEMORY_HOST_ONLY: *pw_memory_slot(region) = region + 1; return true;
+    case PW_MEMORY_HOST_ONLY:
+        /* MPI_BOTTOM's region stands for no memory that was in use. */
+        *pw_memory_slot(region) = address ? region + 1 : 0;
+        return true;
     case PW_MEMORY_ASK_CUDA: return ask_cuda(address);
     case PW_MEMORY_UNKNOWN: break;
     }

@@ -3,7 +3,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum { THREADS = 4, ROUNDS = 6 };
 
@@ -195,6 +197,37 @@ static void fork_with_a_busy_worker(void **state)
     pw_cache_destroy(c.cache);
 }
 
+static void check_no_compile(void)
+{
+    /* Registered after the compile has begun, as what a compiler makes at first use is. */
+    if (fake()->compiles == 0)
+        _exit(3);
+}
+
+/* exit() with the worker in the compiler, whose static objects it would destroy. */
+static int exit_while_compiling(scene *s)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0) {
+        pw_cache *cache = scene_cache_at(NULL, 0);
+
+        pw_cache_request(cache, scene_kernel(s, cache, 0), PW_WANT_COMPILE);
+        usleep(30000);
+        atexit(check_no_compile);
+        exit(7);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void exit_waits_for_a_compile(void **state)
+{
+    atomic_store(&fake()->delay_us, 300000);
+    assert_int_equal(exit_while_compiling(*state), 7);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)
@@ -202,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(request_then_drain),   TEST(load_then_compile),       TEST(destroy_finishes_the_queue),
         TEST(no_backend),           TEST(broken_backend),          TEST(many_threads),
-        TEST(signals_go_elsewhere), TEST(fork_with_a_busy_worker),
+        TEST(signals_go_elsewhere), TEST(fork_with_a_busy_worker), TEST(exit_waits_for_a_compile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
