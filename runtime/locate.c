@@ -158,6 +158,15 @@ static bool check_version(void)
     return true;
 }
 
+/* With LD_BIND_NOW the calls of frontend/mpi/weak.h were bound when this library was loaded, to nothing if there was no
+ * MPI yet. (Otherwise the address says nothing: calls are bound when first made.) */
+static bool bound_too_early(void)
+{
+    const char *now = pw_env_foreign("LD_BIND_NOW");
+
+    return now && *now && !PMPI_Type_commit;
+}
+
 bool pw_locate_check(void)
 {
     const char *shadow = shadowing_object();
@@ -168,6 +177,8 @@ bool pw_locate_check(void)
     object_of(pw_locate_next(probe), &base);
     if (!base)
         return complain("MPI calls arrive, but there is no MPI library in this process", "");
+    if (bound_too_early())
+        return complain("LD_BIND_NOW is set, and the MPI was loaded later and apart", "");
     if (base == own_base())
         return complain("MPI_Type_commit leads back to this library", "");
     return check_version();

@@ -6,6 +6,8 @@
 #ifndef PW_RUNTIME_MPI_COMPAT_H
 #define PW_RUNTIME_MPI_COMPAT_H
 
+#include "frontend/mpi/weak.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>

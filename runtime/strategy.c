@@ -43,12 +43,13 @@ pw_strategy_id pw_strategy_choose(const pw_transfer *t)
     return best;
 }
 
-static void count_use(const pw_transfer *t, pw_strategy_id id)
+/* Before the start: once a message is under way, another thread may free the type, and with it the entry. */
+static void count_use(const pw_transfer *t, pw_strategy_id id, int64_t uses)
 {
     /* Entries are shared and constant but for their counters. */
     pw_entry *entry = (pw_entry *)t->entry;
 
-    atomic_fetch_add_explicit(&entry->used[id][t->direction], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&entry->used[id][t->direction], uses, memory_order_relaxed);
 }
 
 int pw_transfer_run(pw_transfer *t)
@@ -56,11 +57,13 @@ int pw_transfer_run(pw_transfer *t)
     pw_strategy_id id = pw_strategy_choose(t);
     int rc = MPI_SUCCESS;
 
+    count_use(t, id, 1);
     if (!table[id]->start(t, &rc)) {
+        count_use(t, id, -1);
         id = PW_STRATEGY_NATIVE;
+        count_use(t, id, 1);
         table[id]->start(t, &rc);
     }
-    count_use(t, id);
     while (table[id]->progress && !table[id]->progress(t, &rc))
         ;
     if (table[id]->finish)

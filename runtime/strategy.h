@@ -29,7 +29,7 @@ struct pw_entry;
 /* One message: the arguments of the call, and the state of the strategy that carries it out. */
 typedef struct pw_transfer {
     pw_direction direction;
-    const struct pw_entry *entry; /* has a layout */
+    const struct pw_entry *entry; /* has a layout; valid until the strategy starts, when the type may be freed */
     void *buf;                    /* only read when direction is PW_SEND */
     MPI_Count count;              /* > 0 */
     MPI_Datatype type;
@@ -41,6 +41,7 @@ typedef struct pw_transfer {
 
     /* Of the strategy: */
     void *staging;
+    struct pw_layout *layout; /* a reference */
     int64_t received;
     MPI_Status own_status;
 } pw_transfer;

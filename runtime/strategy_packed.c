@@ -35,6 +35,8 @@ static bool start_send(pw_transfer *t, int *rc)
 
 static bool start_recv(pw_transfer *t, int *rc)
 {
+    /* MPI knows nothing of the type while it receives bytes, so it cannot keep it alive. */
+    t->layout = pw_layout_ref(t->entry->layout);
     if (t->status == MPI_STATUS_IGNORE)
         t->status = &t->own_status;
     *rc = pw_call_Recv(t->staging, t->bytes, MPI_BYTE, t->peer, t->tag, t->comm, t->status, t->bytes > INT_MAX);
@@ -71,10 +73,11 @@ static void finish(pw_transfer *t, int *rc)
     if (t->direction == PW_RECV && *rc == MPI_SUCCESS) {
         t->received = arrived(t);
         if (t->received == t->bytes)
-            pw_layout_unpack(t->entry->layout, t->buf, t->count, t->staging);
+            pw_layout_unpack(t->layout, t->buf, t->count, t->staging);
         else if (t->received > 0 && t->received < t->bytes)
-            pw_layout_unpack_prefix(t->entry->layout, t->buf, t->received, t->staging);
+            pw_layout_unpack_prefix(t->layout, t->buf, t->received, t->staging);
     }
+    pw_layout_unref(t->layout);
     pw_pool_give(t->staging, t->bytes);
     t->staging = NULL;
 }

@@ -10,6 +10,8 @@
 
 #include "base/status.h"
 
+#include "frontend/mpi/weak.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,6 +8,8 @@
 
 #include "ir/ir.h"
 
+#include "frontend/mpi/weak.h"
+
 #include <mpi.h>
 
 /* Decodes a committed or uncommitted type. lb and extent are what MPI says. PW_ERR_UNSUPPORTED for a

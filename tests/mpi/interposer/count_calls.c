@@ -2,6 +2,7 @@
 #include "count_calls.h"
 
 _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+void (*count_after_recv)(void);
 
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
              MPI_Comm comm)
@@ -25,8 +26,13 @@ int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int ta
 
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    int rc;
+
     count_recv++;
-    return PMPI_Recv(buf, count, datatype, source, tag, comm, status);
+    rc = PMPI_Recv(buf, count, datatype, source, tag, comm, status);
+    if (count_after_recv)
+        count_after_recv();
+    return rc;
 }
 
 int MPI_Type_commit(MPI_Datatype *datatype)

@@ -4,5 +4,7 @@
 #include <mpi.h>
 
 extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+/* Called when a message has arrived, before MPI_Recv returns: what another thread does in between. */
+extern void (*count_after_recv)(void);
 
 #endif

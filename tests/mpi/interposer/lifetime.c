@@ -2,6 +2,7 @@
  * A registration lives exactly as long as its type: freed with an operation pending, dup'ed, part of another type, and
  * storms that make MPI reuse its handles.
  */
+#include "count_calls.h"
 #include "harness.h"
 
 #include <unistd.h>
@@ -60,6 +61,37 @@ static void check_pending(int rank, int size)
     }
     free(source);
     free(sink);
+}
+
+static MPI_Datatype received_type;
+
+static void free_received_type(void)
+{
+    MPI_Type_free(&received_type);
+}
+
+/* Another thread, told by the sender that the message has been matched, frees the type of a receive under way. */
+static void check_freed_while_receiving(int rank)
+{
+    enum { N = 50 };
+    double source[3 * N], sink[3 * N] = {0};
+    MPI_Datatype type;
+    MPI_Request request;
+
+    for (int i = 0; i < 3 * N; i++)
+        source[i] = rank + i;
+    for (int round = 0; round < 3; round++) {
+        MPI_Type_vector(N, 1, 3, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        MPI_Isend(source, 1, type, rank, 2, MPI_COMM_WORLD, &request);
+        received_type = type;
+        count_after_recv = free_received_type;
+        MPI_Recv(sink, 1, type, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        count_after_recv = NULL;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 3 * N; i++)
+            CHECK(sink[i] == (i % 3 ? 0 : source[i]), "freed while receiving, round %d: element %d", round, i);
+    }
 }
 
 static void check_dup(void)
@@ -135,6 +167,36 @@ static void check_storm(int n)
             MPI_Type_free(&alive[i]);
 }
 
+/* Hardly any two alike, so each has a kernel of its own that is never asked for. */
+static void check_shapes(int n)
+{
+    uint64_t state = 815;
+    long before = 0;
+
+    for (int i = 0; i < n; i++) {
+        int lens[12], places[12], blocks = 3 + (int)(test_random(&state) % 10), at = 0;
+        MPI_Datatype type;
+
+        for (int j = 0; j < blocks; j++) {
+            places[j] = at += 1 + (int)(test_random(&state) % 9);
+            lens[j] = 1 + (int)(test_random(&state) % 7);
+            at += lens[j];
+        }
+        MPI_Type_indexed(blocks, lens, places, MPI_CHAR, &type);
+        MPI_Type_commit(&type);
+        MPI_Type_free(&type);
+        if (i == n / 4)
+            before = resident_kib();
+    }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    /* Statistics remember layouts whose types are gone. */
+    CHECK(getenv("PACKWRIGHT_STATS") || resident_kib() - before < 16 * 1024, "%ld KiB more after %d shapes",
+          resident_kib() - before, n);
+#else
+    (void)before;
+#endif
+}
+
 /* Very many alive at once, freed in another order. */
 static void check_crowd(int n)
 {
@@ -165,7 +227,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     n = argc > 1 ? atoi(argv[1]) : 100000;
     check_pending(rank, size);
+    check_freed_while_receiving(rank);
     check_dup();
+    check_shapes(n / 2);
     check_storm(n);
     check_crowd(n / 5);
     rc = test_result();

@@ -1,0 +1,42 @@
+/*
+ * The MPI functions that the interposer calls for its own needs, as weak references: it is preloaded into launchers and
+ * shells, too, where there is no MPI, and with LD_BIND_NOW the loader looks for all functions at once and ends a process
+ * in which a strong one is missing. A name that is left out here shows in the test preload.no_mpi.bind_now.
+ */
+#ifndef PW_FRONTEND_MPI_WEAK_H
+#define PW_FRONTEND_MPI_WEAK_H
+
+#pragma weak PMPI_Allreduce
+#pragma weak PMPI_Bcast
+#pragma weak PMPI_Comm_create_keyval
+#pragma weak PMPI_Comm_free
+#pragma weak PMPI_Comm_free_keyval
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_set_attr
+#pragma weak PMPI_Comm_set_errhandler
+#pragma weak PMPI_Comm_size
+#pragma weak PMPI_Comm_split
+#pragma weak PMPI_Finalized
+#pragma weak PMPI_Gather
+#pragma weak PMPI_Gatherv
+#pragma weak PMPI_Get_count
+#pragma weak PMPI_Get_count_c
+#pragma weak PMPI_Get_library_version
+#pragma weak PMPI_Get_version
+#pragma weak PMPI_Initialized
+#pragma weak PMPI_Pack
+#pragma weak PMPI_Type_commit
+#pragma weak PMPI_Type_contiguous
+#pragma weak PMPI_Type_create_keyval
+#pragma weak PMPI_Type_free
+#pragma weak PMPI_Type_free_keyval
+#pragma weak PMPI_Type_get_attr
+#pragma weak PMPI_Type_get_contents
+#pragma weak PMPI_Type_get_contents_c
+#pragma weak PMPI_Type_get_envelope
+#pragma weak PMPI_Type_get_envelope_c
+#pragma weak PMPI_Type_get_extent_x
+#pragma weak PMPI_Type_set_attr
+#pragma weak PMPI_Type_size_x
+
+#endif
