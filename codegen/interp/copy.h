@@ -27,7 +27,8 @@
 #define PW_COPY_CLASSES(X)   \
     PW_COPY_SHORT_CLASSES(X) \
     X(128, 65, 128)          \
-    X(any, 129, INT64_MAX)
+    X(any, 129, INT64_MAX)   \
+    X(ends, 1, 2) /* chosen by name alone */
 
 enum pw_copy_class {
 #define X(suffix, min, max) PW_COPY_##suffix,
@@ -65,6 +66,12 @@ PW_INLINE void pw_copy_1(pw_addr dst, pw_addr src, int64_t n)
 {
     (void)n;
     pw_move(dst, src, 1);
+}
+
+/* In two moves, the same one where it is a single byte. */
+PW_INLINE void pw_copy_ends(pw_addr dst, pw_addr src, int64_t n)
+{
+    PW_ENDS(1);
 }
 
 PW_INLINE void pw_copy_2(pw_addr dst, pw_addr src, int64_t n)

@@ -36,7 +36,7 @@
         }                                                                                       \
     }
 
-/* Long blocks and 64-bit entries, where the lookup is not what costs. */
+/* Long blocks, where the lookup is not what costs. */
 static void copy_any(const pw_list *l, pw_direction direction)
 {
     pw_addr packed = l->packed;
@@ -50,23 +50,26 @@ static void copy_any(const pw_list *l, pw_direction direction)
 #define X(suffix, min, max)            \
     KERNEL(suffix, 16, gather, true)   \
     KERNEL(suffix, 32, gather, true)   \
+    KERNEL(suffix, 64, gather, true)   \
     KERNEL(suffix, 16, scatter, false) \
-    KERNEL(suffix, 32, scatter, false)
+    KERNEL(suffix, 32, scatter, false) \
+    KERNEL(suffix, 64, scatter, false)
 PW_COPY_SHORT_CLASSES(X)
 #undef X
 
 void pw_list_copy(const pw_list *list, pw_direction direction)
 {
-    static void (*const kernels[][2][2])(const pw_list *) = {
-#define X(suffix, min, max) \
-    {{gather_##suffix##_16, gather_##suffix##_32}, {scatter_##suffix##_16, scatter_##suffix##_32}},
+    static void (*const kernels[][2][3])(const pw_list *) = {
+#define X(suffix, min, max)                                              \
+    {{gather_##suffix##_16, gather_##suffix##_32, gather_##suffix##_64}, \
+     {scatter_##suffix##_16, scatter_##suffix##_32, scatter_##suffix##_64}},
         PW_COPY_SHORT_CLASSES(X)
 #undef X
     };
     enum pw_copy_class class = pw_copy_class_of(list->width);
 
-    if (list->table->width > 4 || class > PW_COPY_64)
+    if (class > PW_COPY_64)
         copy_any(list, direction);
     else
-        kernels[class][direction == PW_UNPACK][list->table->width == 4](list);
+        kernels[class][direction == PW_UNPACK][list->table->width / 4](list);
 }

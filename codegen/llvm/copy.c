@@ -1,15 +1,18 @@
 /*
  * Copies of a length not known, or too long to be written out.
  *
- * From LIBRARY bytes on the C library's memcpy does better than code that fits here; below, a loop of
- * 64-byte steps with a last step that overlaps. Beyond the last-level cache (g->stream) a copy to
- * the packed side uses non-temporal stores, which need an aligned destination.
+ * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
+ * cache lines would halve its speed. Kernels say no symbol versions, so from glibc they get the oldest memcpy, which on
+ * Zen 4 takes twice as long within the first-level cache and is as good as any beyond: it is called from
+ * PW_COPY_LIBRARY bytes on. Copies of that length to the packed side use non-temporal stores in a call that moves
+ * more than the last-level cache holds (g->stream). Shorter ones would be slower for it: each begins and ends with a
+ * line that is written in part.
  */
 #include "codegen/llvm/gen.h"
 
 #include <string.h>
 
-enum { STEP = 64, LIBRARY = 2048, STREAM_MIN = 2048 };
+enum { STEP = 64, MIXED_MAX = 1024 };
 
 static void step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
 {
@@ -25,8 +28,32 @@ static void both_ends(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRe
         step(g, dst, src, LLVMBuildSub(g->b, n, pw_gen_k(g, i * STEP), ""));
 }
 
-/* n > 2 * STEP: pairs of steps from the start, then a pair that ends with the last byte. */
-static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+/* The first offset behind 0 at which dst is aligned, at most STEP. */
+static LLVMValueRef first_aligned(pw_gen *g, LLVMValueRef dst)
+{
+    LLVMValueRef address = LLVMBuildPtrToInt(g->b, dst, g->i64, "");
+    return LLVMBuildSub(g->b, pw_gen_k(g, STEP), LLVMBuildAnd(g->b, address, pw_gen_k(g, STEP - 1), ""), "");
+}
+
+/* A step in the widest vectors there are: worth their while only in long copies. */
+static void wide_step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
+{
+    if (!g->isa.masked_moves) {
+        step(g, dst, src, at);
+        return;
+    }
+    LLVMValueRef v = pw_gen_load(g, pw_gen_vec(g, 8, STEP / 8), pw_gen_at(g, src, at));
+    pw_gen_store(g, v, pw_gen_at(g, dst, at));
+}
+
+static void wide_pair(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
+{
+    wide_step(g, dst, src, at);
+    wide_step(g, dst, src, LLVMBuildAdd(g->b, at, pw_gen_k(g, STEP), ""));
+}
+
+/* n > 2 * STEP, unaligned: the number of turns depends on n alone, which is easier to predict in lists of blocks. */
+static void copy_plain(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
 {
     LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 2 * STEP), ""), at = pw_gen_k(g, 0);
     pw_loop l;
@@ -39,6 +66,19 @@ static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRe
     step(g, dst, src, LLVMBuildAdd(g->b, last, pw_gen_k(g, STEP), ""));
 }
 
+/* n >= 3 * STEP: a first step, aligned pairs, and a pair that ends with the last byte. */
+static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 2 * STEP), ""), at = first_aligned(g, dst);
+    pw_loop l;
+    wide_step(g, dst, src, pw_gen_k(g, 0));
+    pw_loop_open(g, &l, 1, &at);
+    wide_pair(g, dst, src, l.phi[0]);
+    at = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 2 * STEP), "");
+    pw_loop_close(g, &l, &at, LLVMBuildICmp(g->b, LLVMIntSLT, at, last, ""));
+    wide_pair(g, dst, src, last);
+}
+
 static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
 {
     return LLVMBuildICmp(g->b, LLVMIntSLE, n, pw_gen_k(g, k), "");
@@ -47,7 +87,7 @@ static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
 /* n >= STEP, `small` when it may well be less than four steps. */
 static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n, bool small)
 {
-    pw_if one, two;
+    pw_if one, two, three;
     if (!small) {
         copy_loop(g, dst, src, n);
         return;
@@ -58,14 +98,13 @@ static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueR
     pw_if_open(g, &two, at_most(g, n, 4 * STEP));
     both_ends(g, dst, src, n, 2);
     pw_if_else(g, &two);
+    pw_if_open(g, &three, at_most(g, n, MIXED_MAX));
+    copy_plain(g, dst, src, n);
+    pw_if_else(g, &three);
     copy_loop(g, dst, src, n);
+    pw_if_close(g, &three);
     pw_if_close(g, &two);
     pw_if_close(g, &one);
-}
-
-static void copy_library(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
-{
-    LLVMBuildMemCpy(g->b, dst, 1, src, 1, n);
 }
 
 /* A 64-byte store that bypasses the caches; dst is aligned. */
@@ -84,13 +123,11 @@ static void stream_step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValue
     }
 }
 
-/* n >= STREAM_MIN: a plain first step up to where dst is aligned, streamed steps, a plain last step. */
+/* A plain first step up to where dst is aligned, streamed steps, a plain last step. */
 static void copy_stream(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
 {
     LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, STEP), "");
-    LLVMValueRef address = LLVMBuildPtrToInt(g->b, dst, g->i64, "");
-    LLVMValueRef off = LLVMBuildAnd(g->b, address, pw_gen_k(g, STEP - 1), "");
-    LLVMValueRef at = LLVMBuildSub(g->b, pw_gen_k(g, STEP), off, "");
+    LLVMValueRef at = first_aligned(g, dst);
     pw_loop l;
     step(g, dst, src, pw_gen_k(g, 0));
     pw_loop_open(g, &l, 1, &at);
@@ -105,38 +142,34 @@ static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
     return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
 }
 
-static void copy_cached(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
+/* n >= PW_COPY_LIBRARY */
+static void copy_library(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
 {
     pw_if f;
-    if (n.known) {
-        if (n.k >= LIBRARY)
-            copy_library(g, dst, src, n.v);
-        else
-            copy_loop(g, dst, src, n.v);
-        return;
+    if (g->stream) {
+        pw_if_open(g, &f, g->stream);
+        copy_stream(g, dst, src, n);
+        pw_if_else(g, &f);
     }
-    pw_if_open(g, &f, at_least(g, n.v, LIBRARY));
-    copy_library(g, dst, src, n.v);
-    pw_if_else(g, &f);
-    copy_steps(g, dst, src, n.v, small);
-    pw_if_close(g, &f);
+    LLVMBuildMemCpy(g->b, dst, 1, src, 1, n);
+    if (g->stream)
+        pw_if_close(g, &f);
 }
 
 static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
 {
     pw_if f;
-    if (!g->stream || (n.known && n.k < STREAM_MIN)) {
-        copy_cached(g, dst, src, n, small);
-        return;
-    }
     if (n.known) {
-        copy_stream(g, dst, src, n.v);
+        if (n.k >= PW_COPY_LIBRARY)
+            copy_library(g, dst, src, n.v);
+        else
+            copy_loop(g, dst, src, n.v);
         return;
     }
-    pw_if_open(g, &f, at_least(g, n.v, STREAM_MIN));
-    copy_stream(g, dst, src, n.v);
+    pw_if_open(g, &f, at_least(g, n.v, PW_COPY_LIBRARY));
+    copy_library(g, dst, src, n.v);
     pw_if_else(g, &f);
-    copy_cached(g, dst, src, n, small);
+    copy_steps(g, dst, src, n.v, small);
     pw_if_close(g, &f);
 }
 

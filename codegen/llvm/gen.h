@@ -27,7 +27,8 @@ typedef struct pw_gen {
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     /* The function being built. */
     bool unpack;
-    bool stream; /* stores to the packed side bypass the caches */
+    LLVMValueRef stream; /* i1: had long copies better bypass the caches? NULL: no */
+    bool twice;          /* single moves store their bytes twice, see row.c */
     LLVMValueRef fn, dst, src, count, params, tables;
     struct pw_kept_mask {
         LLVMValueRef constant, value;
@@ -113,13 +114,13 @@ typedef struct pw_move {
     int block;
 } pw_move;
 
-enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64 };
+enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_LIBRARY = 24576 };
 
 /* n <= PW_MOVE_FIXED bytes, straight line. */
 void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n);
 /* A list of moves, straight line; neighbours share vectors where the target can. */
 void pw_move_list(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, const pw_move *moves, int n);
-/* n > 128 bytes. */
+/* n > PW_MOVE_FIXED bytes. */
 void pw_copy_long(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n);
 /* n >= 0 bytes, of which most are expected to be small. */
 void pw_copy_any(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n);

@@ -20,7 +20,13 @@ static void move_power(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t at
 {
     LLVMTypeRef type = n <= 8 ? pw_gen_int(g, (int)n) : pw_gen_vec(g, 8, (int)n / 8);
     LLVMValueRef v = pw_gen_load(g, type, pw_gen_at_k(g, src, at));
-    pw_gen_store(g, v, pw_gen_at_k(g, dst, at));
+    LLVMValueRef to = pw_gen_at_k(g, dst, at);
+    pw_gen_store(g, v, to);
+    if (g->twice) { /* volatile, or LLVM would leave one of them out */
+        LLVMSetVolatile(LLVMGetLastInstruction(LLVMGetInsertBlock(g->b)), true);
+        pw_gen_store(g, v, to);
+        LLVMSetVolatile(LLVMGetLastInstruction(LLVMGetInsertBlock(g->b)), true);
+    }
 }
 
 /* n < the vector width, nothing before it that a move could overlap. */

@@ -110,10 +110,11 @@ static void emit_objects(pw_gen *g)
         pw_for_close(g, &f);
 }
 
-/* Packing much more than the caches hold: the same, past the caches, and a fence after it. */
+/* Packing much more than the caches hold: long copies go past them, with a fence at the end. */
 static void emit_body(pw_gen *g)
 {
     bool streams = false;
+    pw_if f;
     for (int r = 0; r < g->shape->nregions; r++)
         streams |= pw_region_streams(&g->shape->regions[r]);
     if (g->unpack || !streams || strcmp(g->job->target->arch, "x86_64") != 0) {
@@ -122,15 +123,12 @@ static void emit_body(pw_gen *g)
     }
     pw_val size = pw_gen_num(g, g->shape->size), limit = pw_gen_num(g, g->shape->stream_bytes);
     LLVMValueRef total = LLVMBuildMul(g->b, size.v, g->count, "");
-    pw_if f;
-    pw_if_open(g, &f, LLVMBuildICmp(g->b, LLVMIntSGE, total, limit.v, ""));
-    g->stream = true;
+    g->stream = LLVMBuildICmp(g->b, LLVMIntSGE, total, limit.v, "");
     emit_objects(g);
-    g->stream = false;
+    pw_if_open(g, &f, g->stream);
     pw_gen_call(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
-    pw_if_else(g, &f);
-    emit_objects(g);
     pw_if_close(g, &f);
+    g->stream = NULL;
 }
 
 static void add_attribute(pw_gen *g, unsigned where, const char *name)

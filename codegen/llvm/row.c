@@ -9,7 +9,7 @@
  */
 #include "codegen/llvm/gen.h"
 
-enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096 };
+enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, TWICE_LINES = 1 << 15 };
 
 pw_at pw_row_at(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -183,6 +183,40 @@ static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
     return (pw_val){.v = LLVMBuildSelect(g->b, near, groups.v, pw_gen_k(g, 0), "")};
 }
 
+/*
+ * Lines a multiple of 512 bytes apart share few sets of the first-level cache. Zen 4 then stores twice as fast when
+ * two stores go to each line, even the same one twice; with other strides, and when the call stores to more than
+ * TWICE_LINES lines, that is of no use or costs.
+ */
+static bool twice_suits(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
+{
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    return n > 0 && n <= g->isa.vector_bytes && (n & (n - 1)) == 0 && !row->dst_step.known && !row->count.known;
+}
+
+/* For steps below a page; above, single stores do. `n`: bytes of a block. */
+static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, int64_t n)
+{
+    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+    LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
+    LLVMValueRef above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
+    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
+    LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
+    near = LLVMBuildAnd(g->b, near, LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), ""), "");
+    return LLVMBuildAnd(g->b, near, few, "");
+}
+
+static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+{
+    pw_val zero = pw_gen_const(g, 0);
+    pw_for f;
+    pw_for_open(g, &f, row->count, at.dst, row->dst_step, at.src, row->src_step);
+    g->twice = true;
+    pw_leaf_emit(g, leaf, offset_in_group(g, row, (pw_at){f.dst, f.src}, f.i, 0, &zero, &zero));
+    g->twice = false;
+    pw_for_close(g, &f);
+}
+
 static void emit_grouped(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size)
 {
     pw_val dst_steps[WRITTEN_OUT + 1], src_steps[WRITTEN_OUT + 1], groups = group_count(g, row->count, size);
@@ -225,6 +259,20 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
     return moves >= GROUP_MOVES ? 1 : (int)(GROUP_MOVES / moves);
 }
 
+static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+{
+    bool twice = twice_suits(g, leaf, row);
+    pw_if f;
+    if (twice) {
+        pw_if_open(g, &f, twice_pays(g, row->dst_step.v, leaf->moves[0].n));
+        emit_twice(g, leaf, row, at);
+        pw_if_else(g, &f);
+    }
+    emit_grouped(g, leaf, row, at, group_size(g, leaf, row));
+    if (twice)
+        pw_if_close(g, &f);
+}
+
 void pw_row_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
     int blocks = 0;
@@ -235,5 +283,5 @@ void pw_row_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
     else if (wide_suits(g, leaf, row))
         emit_wide(g, leaf, row, at);
     else
-        emit_grouped(g, leaf, row, at, group_size(g, leaf, row));
+        emit_general(g, leaf, row, at);
 }

@@ -1,5 +1,7 @@
 /* Layouts in which tier 0 and the nest passes take each of their paths, sizes around the edges of tiles and turns. */
+#include "codegen/interp/internal.h"
 #include "codegen/interp/interp.h"
+#include "ir/nest_build.h"
 #include "tests/codegen/interp/check.h"
 
 #include <inttypes.h>
@@ -71,6 +73,23 @@ static void column_of_rows(void **state)
     pw_arena_destroy(b.arena);
 }
 
+/* Lines that share few sets of a cache are stored to twice, unless they are very many. */
+static void set_strides(void **state)
+{
+    static const int64_t strides[] = {512, 520, 1024, -1536, 4096};
+
+    (void)state;
+    for (int64_t n = 1; n <= 32; n *= 2) {
+        for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+            pw_builder b = start();
+
+            check(&b, pw_build_stream(&b, 13, strides[i], pw_build_bytes(&b, n, 1)), 13 * 5000, 3, "%d bytes every %d",
+                  (int)n, (int)strides[i]);
+            pw_arena_destroy(b.arena);
+        }
+    }
+}
+
 static void descending(void **state)
 {
     (void)state;
@@ -135,6 +154,39 @@ static void shuffled_indexes(void **state)
 }
 
 /* Tables of 16- and 32-bit entries, with and without a common scale. */
+/* Tables of 64-bit entries, which lists have whose blocks are gigabytes apart. */
+static void wide_tables(void **state)
+{
+    enum { N = 13, MOST = 70 };
+    static unsigned char mem[N * 2 * MOST], packed[N * MOST], expected[N * MOST];
+    int64_t offs[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof mem; i++)
+        mem[i] = (unsigned char)(i * 131 + i / 256);
+    for (int64_t width = 1; width <= MOST; width++) {
+        pw_table table;
+        pw_list list = {.table = &table, .first = 1, .n = N - 1, .stride = width, .width = width};
+
+        for (int64_t i = 0; i < N; i++) {
+            offs[i] = (i * 5 % N) * 2 * MOST;
+            if (i > 0)
+                memcpy(expected + (i - 1) * width, mem + offs[i], (size_t)width);
+        }
+        table = pw_table_borrow(N, offs);
+        assert_int_equal(table.width, 8);
+        list.mem = (pw_addr)mem;
+        list.packed = (pw_addr)packed;
+        pw_list_copy(&list, PW_PACK);
+        assert_memory_equal(packed, expected, (size_t)((N - 1) * width));
+        for (int64_t i = 1; i < N; i++)
+            memset(mem + offs[i], 0, (size_t)width);
+        pw_list_copy(&list, PW_UNPACK);
+        for (int64_t i = 1; i < N; i++)
+            assert_memory_equal(mem + offs[i], expected + (i - 1) * width, (size_t)width);
+    }
+}
+
 static void table_widths(void **state)
 {
     static const int64_t far[] = {60000, 524280, 3000001};
@@ -271,12 +323,20 @@ static void nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transposes),        cmocka_unit_test(column_of_rows),
-        cmocka_unit_test(descending),        cmocka_unit_test(vectors_of_all_widths),
-        cmocka_unit_test(shuffled_indexes),  cmocka_unit_test(table_widths),
-        cmocka_unit_test(blocks_and_pieces), cmocka_unit_test(indexed_records),
-        cmocka_unit_test(records),           cmocka_unit_test(deep_nests),
-        cmocka_unit_test(null_origin),       cmocka_unit_test(nothing),
+        cmocka_unit_test(transposes),
+        cmocka_unit_test(column_of_rows),
+        cmocka_unit_test(descending),
+        cmocka_unit_test(set_strides),
+        cmocka_unit_test(vectors_of_all_widths),
+        cmocka_unit_test(shuffled_indexes),
+        cmocka_unit_test(table_widths),
+        cmocka_unit_test(wide_tables),
+        cmocka_unit_test(blocks_and_pieces),
+        cmocka_unit_test(indexed_records),
+        cmocka_unit_test(records),
+        cmocka_unit_test(deep_nests),
+        cmocka_unit_test(null_origin),
+        cmocka_unit_test(nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,11 +102,22 @@ static void small_strides(void **state)
         }
 }
 
+/* Lines that share few sets of a cache are stored to twice; and strides beside those. */
+static void set_strides(void **state)
+{
+    static const int strides[] = {512, 520, 1024, -1536, 3584, 4096, -4608};
+    for (int word = 1; word <= 64; word *= 2)
+        for (size_t i = 0; i < sizeof strides / sizeof *strides; i++)
+            check_format(*state, "type(lb 0, extent %d) { stream 21 stride %d { bytes %d align 1 } }",
+                         21 * abs(strides[i]), strides[i], word);
+}
+
 static void long_blocks(void **state)
 {
-    static const int lengths[] = {48, 64, 65, 100, 127, 128, 200, 255, 256, 257, 300, 1000, 2047, 2048, 5000};
+    static const int lengths[] = {48,  64,  65,  100,  127,  128,  200,  255,   256,   257,   258,  300,
+                                  319, 320, 321, 1000, 2047, 2048, 5000, 24575, 24576, 24640, 40000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        check_format(*state, "type(lb 0, extent 60000) { stream 7 stride 8000 { bytes %d align 1 } }", lengths[i]);
+        check_format(*state, "type(lb 0, extent 300001) { stream 7 stride 42001 { bytes %d align 1 } }", lengths[i]);
 }
 
 static void transposes(void **state)
@@ -156,8 +167,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_types), cmocka_unit_test(vectors),    cmocka_unit_test(small_strides),
-        cmocka_unit_test(long_blocks), cmocka_unit_test(transposes), cmocka_unit_test(lists),
+        cmocka_unit_test(fixed_types), cmocka_unit_test(vectors),     cmocka_unit_test(small_strides),
+        cmocka_unit_test(set_strides), cmocka_unit_test(long_blocks), cmocka_unit_test(transposes),
+        cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
