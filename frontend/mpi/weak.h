@@ -1,7 +1,7 @@
 /*
  * The MPI functions that the interposer calls for its own needs, as weak references: it is preloaded into launchers and
- * shells, too, where there is no MPI, and with LD_BIND_NOW the loader looks for all functions at once and ends a process
- * in which a strong one is missing. A name that is left out here shows in the test preload.no_mpi.bind_now.
+ * shells, too, where there is no MPI, and with LD_BIND_NOW the loader looks for all functions at once and ends a
+ * process in which a strong one is missing. A name that is left out here shows in the test preload.no_mpi.bind_now.
  */
 #ifndef PW_FRONTEND_MPI_WEAK_H
 #define PW_FRONTEND_MPI_WEAK_H
