@@ -9,7 +9,7 @@
 /* A compile takes some 10 ms. The bound is for one that waits for a lock of the thread that exits. */
 enum { NAP_US = 500, MOST_NAPS = 4000 };
 
-/* The singleton; it outlives every cache, and takes no lock: a signal handler may call exit() anywhere. */
+/* The singleton; it outlives every cache, and takes no lock: a signal handler may end the process anywhere. */
 static _Atomic bool ending;
 static _Atomic int compiling;
 static _Atomic pid_t process; /* of those: a forked child has the count, but not the threads */
