@@ -125,7 +125,7 @@ static int64_t *rebase(pw_builder *b, int64_t n, const int64_t *offs)
     return out;
 }
 
-/* Runs of the list: maximal progressions from the left, of two members only when they end the list. */
+/* Runs of the list: maximal progressions, taken from the left. */
 static int64_t count_runs(int64_t n, const int64_t *offs)
 {
     int64_t runs = 0;

@@ -18,6 +18,19 @@ static pw_row make_row(pw_gen *g, const pw_shape_dim *d)
     return row;
 }
 
+/* Opens the loop over a row; returns both sides' places in an iteration. */
+static pw_at open_row(pw_gen *g, pw_for *f, const pw_row *row, pw_at at)
+{
+    pw_for_open(g, f, row->count, at.dst, row->dst_step, at.src, row->src_step);
+    pw_at inside = {f->dst, f->src};
+    if (row->table) {
+        LLVMValueRef off = pw_gen_entry(g, row->table, row->entries, f->i);
+        LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
+        *mem = pw_gen_at(g, *mem, off);
+    }
+    return inside;
+}
+
 static void emit_loops(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n, pw_at at)
 {
     pw_for f;
@@ -26,13 +39,7 @@ static void emit_loops(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n
     } else if (n == 1) {
         pw_row_emit(g, leaf, rows, at);
     } else {
-        pw_for_open(g, &f, rows->count, at.dst, rows->dst_step, at.src, rows->src_step);
-        pw_at inside = {f.dst, f.src};
-        if (rows->table) {
-            LLVMValueRef off = pw_gen_entry(g, rows->table, rows->entries, f.i);
-            LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
-            *mem = pw_gen_at(g, *mem, off);
-        }
+        pw_at inside = open_row(g, &f, rows, at);
         emit_loops(g, leaf, rows + 1, n - 1, inside);
         pw_for_close(g, &f);
     }
@@ -55,13 +62,7 @@ static void emit_tiled(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n
             emit_tiles(g, leaf, rows, at);
         return;
     }
-    pw_for_open(g, &f, rows->count, at.dst, rows->dst_step, at.src, rows->src_step);
-    pw_at inside = {f.dst, f.src};
-    if (rows->table) {
-        LLVMValueRef off = pw_gen_entry(g, rows->table, rows->entries, f.i);
-        LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
-        *mem = pw_gen_at(g, *mem, off);
-    }
+    pw_at inside = open_row(g, &f, rows, at);
     emit_tiled(g, leaf, rows + 1, n - 1, inside);
     pw_for_close(g, &f);
 }
