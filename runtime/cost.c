@@ -35,12 +35,14 @@ static double at(const linear *f, int64_t bytes, int64_t blocks)
     return f->fixed + f->per_block * (double)blocks + f->per_byte * (double)bytes;
 }
 
-double pw_cost_native(int64_t bytes, int64_t blocks)
+double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
 {
+    (void)sort;
     return at(&ranges[range_of(bytes)].native, bytes, blocks);
 }
 
-double pw_cost_packed(int64_t bytes, int64_t blocks)
+double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks)
 {
+    (void)sort;
     return at(&ranges[range_of(bytes)].packed, bytes, blocks);
 }

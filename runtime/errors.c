@@ -1,7 +1,5 @@
 #include "runtime/errors.h"
 
-#include "runtime/mpi_compat.h"
-
 int pw_mpi_error(pw_status status)
 {
     switch (status) {
@@ -18,4 +16,13 @@ int pw_mpi_error(pw_status status)
     case PW_ERR_MPI: return MPI_ERR_OTHER;
     }
     return MPI_ERR_UNKNOWN;
+}
+
+int pw_mpi_fail(MPI_Comm comm, pw_status status)
+{
+    int error = pw_mpi_error(status);
+
+    if (error != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(comm, error);
+    return error;
 }

@@ -1,57 +1,166 @@
-/* Blocking point to point: look the type up, describe the message, let a strategy carry it out. */
-#include "runtime/memory.h"
+/*
+ * Blocking point to point: look the type up, take a stage for the buffer, and let the MPI below move that.
+ *
+ * Stages travel as MPI_BYTE: what is matched is envelope and length, and the peer's type gives the bytes their meaning
+ * (docs/mpi.md says why not MPI_PACKED).
+ */
+#include "runtime/errors.h"
+#include "runtime/received.h"
 #include "runtime/registry.h"
+#include "runtime/strategy.h"
 
 #include "hooks.h"
+#include "next.h"
 
-/* Fills what send and receive share. False: nothing to gain here, or arguments that MPI should judge. */
-static bool describe(pw_transfer *t, const pw_entry *entry)
+#include <limits.h>
+
+typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    bool large);
+
+/* Opens a stage for one side of a call. False: this side is native. */
+static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
+                  int peer)
 {
-    t->entry = entry;
-    if (t->count <= 0 || t->peer == MPI_PROC_NULL || (t->buf == MPI_BOTTOM && entry->touches_origin))
-        return false;
-    return !__builtin_mul_overflow((int64_t)t->count, entry->size, &t->bytes) && pw_memory_is_host(t->buf);
+    s->strategy = NULL;
+    return entry && peer != MPI_PROC_NULL && pw_stage_try(s, PW_CALL_BLOCKING, direction, entry, buf, count);
 }
 
-static pw_verdict transfer(pw_transfer *t, int *rc)
+/* The arguments of a call that stays native, one whose types are not all known. */
+static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
 {
-    pw_entry *entry = pw_registry_find(t->type);
+    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
+}
 
-    if (!entry)
-        return t->count > 0 && t->peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
-    if (!entry->layout || !describe(t, entry))
-        return PW_PASS;
-    *rc = pw_transfer_run(t);
+/* ---- send ----------------------------------------------------------------------------------------------------- */
+
+static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                       MPI_Comm comm, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    pw_stage s;
+
+    if (!stage(&s, PW_SEND, entry, buf, count, dest))
+        return pass(entry, count, dest);
+    *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
+    if (*rc == MPI_SUCCESS)
+        *rc = next(s.data, s.bytes, MPI_BYTE, dest, tag, comm, s.bytes > INT_MAX);
+    pw_stage_close(&s);
     return PW_DONE;
 }
 
-pw_verdict pw_hook_Send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        bool large, int *rc)
-{
-    pw_transfer t = {.direction = PW_SEND,
-                     .buf = (void *)buf,
-                     .count = count,
-                     .type = datatype,
-                     .peer = dest,
-                     .tag = tag,
-                     .comm = comm,
-                     .large = large};
+#define SEND(mode)                                                                                        \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+                              MPI_Comm comm, bool large, int *rc)                                         \
+    {                                                                                                     \
+        (void)large;                                                                                      \
+        return send(pw_call_##mode, buf, count, datatype, dest, tag, comm, rc);                           \
+    }
 
-    return transfer(&t, rc);
+SEND(Send)
+SEND(Ssend)
+SEND(Bsend)
+SEND(Rsend)
+
+/* ---- receive -------------------------------------------------------------------------------------------------- */
+
+static int unpack(pw_stage *s, const MPI_Status *status, MPI_Comm comm)
+{
+    return pw_mpi_fail(comm, pw_stage_unpack(s, pw_received_bytes(status)));
 }
 
 pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                         MPI_Status *status, bool large, int *rc)
 {
-    pw_transfer t = {.direction = PW_RECV,
-                     .buf = buf,
-                     .count = count,
-                     .type = datatype,
-                     .peer = source,
-                     .tag = tag,
-                     .comm = comm,
-                     .status = status,
-                     .large = large};
+    pw_entry *entry = pw_registry_find(datatype);
+    MPI_Status own;
+    pw_stage s;
 
-    return transfer(&t, rc);
+    (void)large;
+    if (!stage(&s, PW_RECV, entry, buf, count, source))
+        return pass(entry, count, source);
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    *rc = pw_call_Recv(s.data, s.bytes, MPI_BYTE, source, tag, comm, status, s.bytes > INT_MAX);
+    if (*rc == MPI_SUCCESS)
+        *rc = unpack(&s, status, comm);
+    pw_stage_close(&s);
+    return PW_DONE;
+}
+
+/* The communicator of a matched message is not known; its handler would be the right one for failures of ours. */
+pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status,
+                         bool large, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    MPI_Status own;
+    pw_stage s;
+
+    (void)large;
+    if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
+        return pass(entry, count, source);
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    *rc = pw_call_Mrecv(s.data, s.bytes, MPI_BYTE, message, status, s.bytes > INT_MAX);
+    if (*rc == MPI_SUCCESS)
+        *rc = unpack(&s, status, MPI_COMM_SELF);
+    pw_stage_close(&s);
+    return PW_DONE;
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                            void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                            MPI_Comm comm, MPI_Status *status, bool large, int *rc)
+{
+    pw_entry *out = pw_registry_find(sendtype), *in = pw_registry_find(recvtype);
+    MPI_Status own;
+    pw_stage s, r;
+
+    if (!out || !in)
+        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
+    stage(&s, PW_SEND, out, sendbuf, sendcount, dest);
+    stage(&r, PW_RECV, in, recvbuf, recvcount, source);
+    if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
+        return PW_PASS;
+    if (pw_stage_is_open(&s))
+        sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
+    if (pw_stage_is_open(&r)) {
+        recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
+        status = status == MPI_STATUS_IGNORE ? &own : status;
+    }
+    large = large || sendcount > INT_MAX || recvcount > INT_MAX;
+    *rc = pw_stage_is_open(&s) ? pw_mpi_fail(comm, pw_stage_pack(&s)) : MPI_SUCCESS;
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                               recvtag, comm, status, large);
+    if (*rc == MPI_SUCCESS && pw_stage_is_open(&r))
+        *rc = unpack(&r, status, comm);
+    pw_stage_close(&s);
+    pw_stage_close(&r);
+    return PW_DONE;
+}
+
+/* One stage is sent and received into. */
+pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                                    int source, int recvtag, MPI_Comm comm, MPI_Status *status, bool large, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    MPI_Status own;
+    pw_stage s;
+
+    (void)large;
+    if (source == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, dest))
+        return pass(entry, count, dest);
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Sendrecv_replace(s.data, s.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
+                                       s.bytes > INT_MAX);
+    if (*rc == MPI_SUCCESS)
+        *rc = unpack(&s, status, comm);
+    pw_stage_close(&s);
+    return PW_DONE;
 }

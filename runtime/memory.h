@@ -40,4 +40,21 @@ static inline bool pw_memory_is_host(const void *address)
            pw_memory_check(address);
 }
 
+/* Where a buffer lies. */
+typedef enum pw_place_kind {
+    PW_PLACE_HOST,   /* ordinary memory, or memory that the CPU reads and writes as fast */
+    PW_PLACE_DEVICE, /* memory of a GPU */
+    PW_PLACE_UNKNOWN /* not ours to touch */
+} pw_place_kind;
+
+typedef struct pw_memory_place {
+    pw_place_kind kind;
+    int device; /* PW_PLACE_DEVICE: the CUDA driver's ordinal */
+} pw_memory_place;
+
+static inline pw_memory_place pw_memory_place_of(const void *address)
+{
+    return (pw_memory_place){.kind = pw_memory_is_host(address) ? PW_PLACE_HOST : PW_PLACE_UNKNOWN};
+}
+
 #endif

@@ -29,6 +29,8 @@ typedef struct pw_entry {
     int64_t size;                               /* packed bytes of one object */
     int64_t blocks;                             /* contiguous blocks of one object */
     bool touches_origin;                        /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
+    bool dense;                                 /* no layout: `count` objects are count * size bytes from `offset` on */
+    int64_t offset;                             /* bytes, of dense types */
     _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives */
     struct pw_entry *prev, *next;               /* all entries, under the registry's lock */
     int64_t refs;                               /* the same */

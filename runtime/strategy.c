@@ -24,16 +24,20 @@ void pw_strategy_start(void)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_STRATEGY: there is no strategy '%s'", name);
 }
 
-pw_strategy_id pw_strategy_choose(const pw_transfer *t)
+static bool is_possible(int id, const pw_message *m, unsigned refused)
+{
+    return !(refused >> id & 1) && table[id]->can(m);
+}
+
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused)
 {
     pw_strategy_id best = PW_STRATEGY_NATIVE;
-    double best_cost;
+    double best_cost = table[best]->cost(m);
 
-    if (forced != PW_STRATEGY_COUNT)
-        return table[forced]->can(t) ? forced : PW_STRATEGY_NATIVE;
-    best_cost = table[best]->cost(t);
+    if (forced != PW_STRATEGY_COUNT && is_possible(forced, m, refused))
+        return forced;
     for (int id = PW_STRATEGY_NATIVE + 1; id < PW_STRATEGY_COUNT; id++) {
-        double cost = table[id]->can(t) ? table[id]->cost(t) : best_cost;
+        double cost = is_possible(id, m, refused) ? table[id]->cost(m) : best_cost;
 
         if (cost < best_cost) {
             best = (pw_strategy_id)id;
@@ -43,30 +47,82 @@ pw_strategy_id pw_strategy_choose(const pw_transfer *t)
     return best;
 }
 
-/* Before the start: once a message is under way, another thread may free the type, and with it the entry. */
-static void count_use(const pw_transfer *t, pw_strategy_id id, int64_t uses)
+bool pw_message_describe(pw_message *m)
 {
-    /* Entries are shared and constant but for their counters. */
-    pw_entry *entry = (pw_entry *)t->entry;
+    const pw_entry *entry = m->entry;
 
-    atomic_fetch_add_explicit(&entry->used[id][t->direction], uses, memory_order_relaxed);
+    if (m->count <= 0 || (!entry->layout && !entry->dense) ||
+        __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) || m->bytes == 0 ||
+        (m->buf == MPI_BOTTOM && entry->touches_origin))
+        return false;
+    m->place = pw_memory_place_of(m->buf);
+    return m->place.kind == PW_PLACE_HOST ? entry->layout != NULL : m->place.kind != PW_PLACE_UNKNOWN;
 }
 
-int pw_transfer_run(pw_transfer *t)
+/* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
+static void count_use(const pw_message *m, pw_strategy_id id)
 {
-    pw_strategy_id id = pw_strategy_choose(t);
-    int rc = MPI_SUCCESS;
+    /* Entries are shared and constant but for their counters. */
+    pw_entry *entry = (pw_entry *)m->entry;
 
-    count_use(t, id, 1);
-    if (!table[id]->start(t, &rc)) {
-        count_use(t, id, -1);
-        id = PW_STRATEGY_NATIVE;
-        count_use(t, id, 1);
-        table[id]->start(t, &rc);
+    if (m->direction != PW_RECV)
+        atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
+    if (m->direction != PW_SEND)
+        atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
+}
+
+bool pw_stage_open(pw_stage *s, const pw_message *m)
+{
+    unsigned refused = 0;
+    pw_strategy_id id;
+
+    while ((id = pw_strategy_choose(m, refused)) != PW_STRATEGY_NATIVE) {
+        *s = (pw_stage){.layout = m->entry->layout,
+                        .offset = m->entry->offset,
+                        .buf = m->buf,
+                        .count = m->count,
+                        .place = m->place,
+                        .bytes = m->bytes};
+        if (table[id]->take(s) == PW_OK)
+            break;
+        refused |= 1U << id;
     }
-    while (table[id]->progress && !table[id]->progress(t, &rc))
-        ;
-    if (table[id]->finish)
-        table[id]->finish(t, &rc);
-    return rc;
+    count_use(m, id);
+    if (id == PW_STRATEGY_NATIVE) {
+        *s = (pw_stage){.strategy = NULL};
+        return false;
+    }
+    s->strategy = table[id];
+    if (s->layout)
+        pw_layout_ref(s->layout);
+    return true;
+}
+
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const pw_entry *entry, const void *buf,
+                  MPI_Count count)
+{
+    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+
+    s->strategy = NULL;
+    return pw_message_describe(&m) && pw_stage_open(s, &m);
+}
+
+pw_status pw_stage_pack(pw_stage *s)
+{
+    return s->strategy->pack(s);
+}
+
+pw_status pw_stage_unpack(pw_stage *s, int64_t received)
+{
+    return received > 0 && received <= s->bytes ? s->strategy->unpack(s, received) : PW_OK;
+}
+
+void pw_stage_close(pw_stage *s)
+{
+    if (!s->strategy)
+        return;
+    s->strategy->give(s);
+    s->strategy = NULL;
+    pw_layout_unref(s->layout);
+    s->layout = NULL;
 }

@@ -1,13 +1,21 @@
 /*
- * Transfer strategies: the ways in which one message can be carried out, behind one interface.
+ * Transfer strategies: the ways in which the bytes of a message come to lie where MPI moves them at full speed.
+ *
+ * Every covered call - point to point, collective, one-sided, I/O - describes each of its buffers as a pw_message. The
+ * cheapest strategy that can gives a contiguous stand-in for it, a pw_stage: the call then goes to the MPI below with
+ * the stage's memory in place of the user's, and the bytes on the wire are the same, typemap order without a header
+ * (MPI 4.0 section 5.2), so each rank decides alone. "Native" means: no stage, the caller's own arguments.
  *
  * A new strategy is a new file, a row in PW_STRATEGIES, and nothing else. The choice is the cheapest of those that can,
  * by the cost model of runtime/cost.h; the order of the rows breaks ties. PACKWRIGHT_STRATEGY names one that is taken
- * whenever it can. The first row is the fallback and can everything.
+ * whenever it can.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
 #define PW_RUNTIME_STRATEGY_H
 
+#include "base/status.h"
+#include "runtime/call_sort.h"
+#include "runtime/memory.h"
 #include "runtime/mpi_compat.h"
 
 /* X(symbol, name) */
@@ -22,43 +30,51 @@ typedef enum pw_strategy_id {
         PW_STRATEGY_COUNT
 } pw_strategy_id;
 
-typedef enum pw_direction { PW_SEND, PW_RECV } pw_direction;
+/* Which way the user's buffer is used: MPI reads it, writes it, or both (in-place and replacing calls). */
+typedef enum pw_direction { PW_SEND, PW_RECV, PW_BOTH } pw_direction;
 
 struct pw_entry;
+struct pw_layout;
+struct pw_strategy;
 
-/* One message: the arguments of the call, and the state of the strategy that carries it out. */
-typedef struct pw_transfer {
+/* One buffer argument of a call. */
+typedef struct pw_message {
+    pw_call_sort sort;
     pw_direction direction;
-    const struct pw_entry *entry; /* has a layout; valid until the strategy starts, when the type may be freed */
+    const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
     void *buf;                    /* only read when direction is PW_SEND */
-    MPI_Count count;              /* > 0 */
-    MPI_Datatype type;
-    int peer, tag; /* peer is not MPI_PROC_NULL */
-    MPI_Comm comm;
-    MPI_Status *status; /* PW_RECV: the caller's, or MPI_STATUS_IGNORE */
-    bool large;         /* came through the _c form */
-    int64_t bytes;      /* count * size of the type, > 0 */
+    MPI_Count count;              /* objects */
+    int64_t bytes;                /* count * size of the type; filled by pw_message_describe */
+    pw_memory_place place;        /* where buf lies; filled by pw_message_describe */
+} pw_message;
 
-    /* Of the strategy: */
-    void *staging;
-    struct pw_layout *layout; /* a reference */
-    int64_t received;
-    MPI_Status own_status;
-} pw_transfer;
+/* A contiguous stand-in for the buffer of a message. Plain data: may be moved, is not shared between threads. */
+typedef struct pw_stage {
+    const struct pw_strategy *strategy; /* NULL: there is none, the message is native */
+    struct pw_layout *layout;           /* a reference: the type may die while MPI works with the stage */
+    int64_t offset;                     /* of the first byte from buf, for dense types without a layout */
+    void *buf;
+    int64_t count;
+    pw_memory_place place;
+    void *data;    /* what MPI gets: `bytes` bytes in packed order */
+    int64_t bytes; /* > 0 */
+    void *own;     /* of the strategy */
+} pw_stage;
 
 typedef struct pw_strategy {
     const char *name;
-    /* Could this strategy carry out the message? */
-    bool (*can)(const pw_transfer *t);
+    /* Could this strategy carry the message? */
+    bool (*can)(const pw_message *m);
     /* Nanoseconds that this rank would spend on it, beyond what all strategies have in common. */
-    double (*cost)(const pw_transfer *t);
-    /* Begins; *rc is an MPI error code. False: nothing has happened (no memory), take another strategy. */
-    bool (*start)(pw_transfer *t, int *rc);
-    /* True when the message is complete or has failed. NULL: it is when start returns. */
-    bool (*progress)(pw_transfer *t, int *rc);
-    /* Ends; releases what start took. Called after success and failure (then *rc is not MPI_SUCCESS). NULL: nothing to
-     * do. */
-    void (*finish)(pw_transfer *t, int *rc);
+    double (*cost)(const pw_message *m);
+    /* Takes the stage's memory: sets data and own; everything else is set. On failure (no memory) the next cheapest
+     * strategy is asked. NULL: native. */
+    pw_status (*take)(pw_stage *s);
+    /* User's buffer -> data, complete on return. May be called again (persistent requests). */
+    pw_status (*pack)(pw_stage *s);
+    /* The first `received` bytes of data, 0 < received <= bytes -> user's buffer, complete on return. */
+    pw_status (*unpack)(pw_stage *s, int64_t received);
+    void (*give)(pw_stage *s);
 } pw_strategy;
 
 #define X(symbol, name) extern const pw_strategy pw_strategy_##name;
@@ -67,10 +83,30 @@ PW_STRATEGIES(X)
 
 /* Reads PACKWRIGHT_STRATEGY. */
 void pw_strategy_start(void);
-pw_strategy_id pw_strategy_choose(const pw_transfer *t);
+/* Of those not in the set `refused` (bit 1 << id). */
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
-/* Chooses and carries out a blocking transfer. Returns an MPI error code, the communicator's error handler having been
- * called by the MPI below. */
-int pw_transfer_run(pw_transfer *t);
+/*
+ * Fills bytes and place. False: leave the buffer to MPI, since there is nothing to gain (no bytes, a type left to MPI
+ * in host memory), or it is for MPI to judge (a negative count, a null buffer, an overflow). MPI_IN_PLACE is for the
+ * caller to look at first.
+ */
+bool pw_message_describe(pw_message *m);
+
+/* Chooses and takes. False: native; the stage is then empty, and closing it does nothing. */
+bool pw_stage_open(pw_stage *s, const pw_message *m);
+/* pw_message_describe and pw_stage_open. */
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const struct pw_entry *entry, const void *buf,
+                  MPI_Count count);
+pw_status pw_stage_pack(pw_stage *s);
+/* `received` of at most 0 does nothing; more than the stage's bytes (after an error of MPI) neither. */
+pw_status pw_stage_unpack(pw_stage *s, int64_t received);
+/* Releases all that the stage holds. Calling it again, or on an empty stage, does nothing. */
+void pw_stage_close(pw_stage *s);
+
+static inline bool pw_stage_is_open(const pw_stage *s)
+{
+    return s->strategy;
+}
 
 #endif

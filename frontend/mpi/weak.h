@@ -8,6 +8,7 @@
 
 #pragma weak PMPI_Allreduce
 #pragma weak PMPI_Bcast
+#pragma weak PMPI_Comm_call_errhandler
 #pragma weak PMPI_Comm_create_keyval
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Generates the interposer's mechanical parts from mpi.api (see there for the format).
+"""Generates the interposer's mechanical parts from the descriptions *.api (mpi.api has the format).
 
-usage: generate.py mpi.api OUTDIR
+usage: generate.py OUTDIR FILE.api…
 
 writes into OUTDIR:
   next.h       the table of next functions, with one typedef a call, and pw_call_X() for calls with two forms
@@ -31,6 +31,8 @@ ROLES = {
     "session": ("MPI_Session",) * 2,
     "errhandler": ("MPI_Errhandler",) * 2,
     "aint": ("MPI_Aint",) * 2,
+    "offset": ("MPI_Offset",) * 2,
+    "string": ("char *",) * 2,
     "rank": ("int",) * 2,
     "tag": ("int",) * 2,
     "int": ("int",) * 2,
@@ -39,7 +41,11 @@ ROLES = {
 }
 DIRECTIONS = ("in", "out", "inout")
 ACTIONS = ("hook", "next", "pass")
-BANNER = "/* Generated from runtime/api/mpi.api. */\n"
+# Arrays whose type differs between the forms: how hooks get them (runtime/counts.h).
+VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
+# When a hook is asked at all: a cheap test, true until the next functions are known.
+CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
+BANNER = "/* Generated from runtime/api. */\n"
 
 
 class ApiError(Exception):
@@ -61,7 +67,7 @@ class Param:
         if self.role == "buffer":
             return f"{const}void *"
         if self.role == "status":
-            return "MPI_Status *"
+            return f"{const}MPI_Status *"
         base = ROLES[self.role][large]
         if self.array:
             return f"{const}{base} *"
@@ -72,9 +78,27 @@ class Param:
         return f"{t}{self.name}" if t.endswith("*") else f"{t} {self.name}"
 
     @property
+    def hook_type(self):
+        return VIEWS[self.role] if self.is_view else self.ctype(1)
+
+    def declare_for_hook(self, large):
+        return f"{self.hook_type} {self.name}" if self.is_view else self.declare(large)
+
+    @property
     def widens(self):
         """Differs between the forms, so that a hook sees the wide type."""
         return self.role not in ("buffer", "status") and ROLES[self.role][0] != ROLES[self.role][1]
+
+    @property
+    def is_view(self):
+        """An array that differs between the forms."""
+        return self.array and self.widens
+
+    def from_wide(self, large):
+        """As an argument of either form, from what a hook has."""
+        if self.is_view:
+            return f"({self.ctype(large)}){self.name}.at"
+        return f"({self.ctype(large)}){self.name}" if self.widens and not large else self.name
 
 
 class Form:
@@ -93,17 +117,25 @@ class Form:
 
 
 class Call:
-    def __init__(self, words):
+    def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
-        self.large, self.returns, self.params = None, "int", []
+        self.large, self.returns, self.params, self.condition = None, "int", [], None
         for word in words[2:-1]:
             key, _, value = word.partition("=")
             if key == "large":
                 self.large = version(value)
             elif key == "returns":
                 self.returns = value
+            elif key == "like":
+                if value not in known:
+                    raise ApiError(f"like={value}: no such call before this one")
+                self.params = list(known[value].params)
+            elif key == "when":
+                if value not in CONDITIONS:
+                    raise ApiError(f"unknown condition '{value}'")
+                self.condition = CONDITIONS[value]
             else:
                 raise ApiError(f"unknown option '{word}'")
         if self.action not in ACTIONS:
@@ -122,8 +154,8 @@ class Call:
         if self.action != "hook" or not self.large:
             return
         for p in self.params:
-            if p.widens and p.array:
-                raise ApiError(f"{self.name}: hooks with arrays of counts in two forms are not described yet")
+            if p.is_view and p.direction != "in":
+                raise ApiError(f"{self.name}: arrays of counts that a call writes are not described")
 
 
 def version(text):
@@ -133,7 +165,8 @@ def version(text):
     return int(m[1]), int(m[2])
 
 
-def parse(path):
+def parse(path, known):
+    """The calls of a file; `known`, by name, gets them, too."""
     calls = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         words = line.split("#")[0].split()
@@ -141,7 +174,10 @@ def parse(path):
             continue
         try:
             if not line[0].isspace():
-                calls.append(Call(words))
+                calls.append(Call(words, known))
+                if calls[-1].name in known:
+                    raise ApiError(f"{calls[-1].name} is described twice")
+                known[calls[-1].name] = calls[-1]
             elif not calls or len(words) != 3:
                 raise ApiError("expected DIRECTION ROLE NAME below a call")
             else:
@@ -163,7 +199,7 @@ def guarded(since, text):
 
 def next_header(calls):
     out = [BANNER, "#ifndef PW_RUNTIME_API_NEXT_H\n#define PW_RUNTIME_API_NEXT_H\n\n",
-           '#include "runtime/mpi_compat.h"\n\n#include <stdbool.h>\n\n']
+           '#include "runtime/counts.h"\n#include "runtime/mpi_compat.h"\n\n#include <stdbool.h>\n\n']
     forms = [f for c in calls if c.action != "pass" for f in c.forms()]
     for f in forms:
         out.append(guarded(f.since, f"typedef {f.call.returns} pw_fn_{f.symbol}({f.types()});\n"))
@@ -181,11 +217,10 @@ def next_header(calls):
 
 
 def dispatcher(call):
-    wide = ", ".join(p.declare(1) for p in call.params)
+    wide = ", ".join(p.declare_for_hook(1) for p in call.params)
     if any(p.widens and p.direction != "in" for p in call.params):
         return ""  # the wrapper, which has the caller's own variables, is the only one to call these
-    small = ", ".join(f"({p.ctype(0)}){p.name}" if p.widens else p.name for p in call.params)
-    large = ", ".join(p.name for p in call.params)
+    small, large = (", ".join(p.from_wide(form) for p in call.params) for form in (0, 1))
     text = f"static inline int pw_call_{call.short}({wide}, bool large)\n{{\n"
     text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n")
     return text + f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
@@ -221,9 +256,9 @@ void pw_next_load(void *(*resolve)(const char *symbol))
 
 def hooks_header(calls):
     out = [BANNER, "#ifndef PW_RUNTIME_API_HOOKS_H\n#define PW_RUNTIME_API_HOOKS_H\n\n"
-           '#include "runtime/gate.h"\n#include "runtime/mpi_compat.h"\n\n']
+           '#include "runtime/counts.h"\n#include "runtime/gate.h"\n#include "runtime/mpi_compat.h"\n\n']
     for c in (c for c in calls if c.action == "hook"):
-        params = [p.declare(1 if c.large else 0) for p in c.params]
+        params = [p.declare_for_hook(1 if c.large else 0) for p in c.params]
         params += ["bool large"] if c.large else []
         out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
     out.append("\n#endif\n")
@@ -234,8 +269,8 @@ def wrapper(f):
     """The exported function: gate, hook, else the next function with the caller's own arguments."""
     call, args, widen, narrow = f.call, [], "", ""
     for p in call.params:
-        args.append(p.name)
-        if p.widens and not f.large and p.direction != "in":
+        args.append(f"({p.hook_type}){{{p.name}, {str(bool(f.large)).lower()}}}" if p.is_view else p.name)
+        if p.widens and not p.array and not f.large and p.direction != "in":
             wide, small = ROLES[p.role][1], ROLES[p.role][0]
             widen += f"    {wide} wide_{p.name} = {p.name} ? *{p.name} : -1;\n"
             narrow += f"    if (verdict == PW_DONE)\n        *{p.name} = ({small})wide_{p.name};\n"
@@ -244,6 +279,8 @@ def wrapper(f):
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
     text = f"PW_EXPORT int {f.symbol}({f.params()})\n{{\n    int rc;\n    pw_verdict verdict;\n\n"
+    if call.condition:
+        text += f"    if (!{call.condition})\n        return {straight};\n"
     text += f"    if (!pw_gate_enter())\n        return {straight};\n"
     if widen:
         text += f"{widen}\n"
@@ -256,7 +293,8 @@ def wrapper(f):
 
 
 def wrappers_source(calls):
-    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/registry.h"\n\n'
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/pending.h"\n'
+           '#include "runtime/registry.h"\n#include "runtime/rma.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n\n']
     out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
     return "".join(out)
@@ -268,10 +306,11 @@ def exports_map(calls):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    calls = parse(Path(sys.argv[1]))
-    out = Path(sys.argv[2])
+    known = {}
+    calls = [call for file in sys.argv[2:] for call in parse(Path(file), known)]
+    out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     for name, make in (("next.h", next_header), ("next.c", next_source), ("hooks.h", hooks_header),
                        ("wrappers.c", wrappers_source), ("exports.map", exports_map)):

@@ -102,16 +102,19 @@ static void threads_share(void **state)
 static void extremes_are_decided(void **state)
 {
     (void)state;
-    assert_true(pw_cost_packed(1 << 20, (1 << 20) / 8) < pw_cost_native(1 << 20, (1 << 20) / 8));
-    assert_true(pw_cost_packed(1 << 26, 2) > pw_cost_native(1 << 26, 2));
+    assert_true(pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, (1 << 20) / 8) <
+                pw_cost_native(PW_CALL_BLOCKING, 1 << 20, (1 << 20) / 8));
+    assert_true(pw_cost_packed(PW_CALL_BLOCKING, 1 << 26, 2) > pw_cost_native(PW_CALL_BLOCKING, 1 << 26, 2));
 }
 
 static void cost_grows(void **state)
 {
     (void)state;
     for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
-        assert_true(pw_cost_native(bytes, bytes / 8) < pw_cost_native(2 * bytes, bytes / 4));
-        assert_true(pw_cost_packed(bytes, bytes / 8) < pw_cost_packed(2 * bytes, bytes / 4));
+        assert_true(pw_cost_native(PW_CALL_BLOCKING, bytes, bytes / 8) <
+                    pw_cost_native(PW_CALL_BLOCKING, 2 * bytes, bytes / 4));
+        assert_true(pw_cost_packed(PW_CALL_BLOCKING, bytes, bytes / 8) <
+                    pw_cost_packed(PW_CALL_BLOCKING, 2 * bytes, bytes / 4));
     }
 }
 
