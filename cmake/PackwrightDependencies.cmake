@@ -30,17 +30,34 @@ if(NOT PW_LLVM STREQUAL "OFF")
   endif()
 endif()
 
-# MPICH, by its own wrapper, so that a machine with several MPIs builds against the right one.
+# The MPIs, each by its own wrapper, so that a machine with several builds against the right ones, whatever plain `mpicc`
+# and `mpiexec` stand for.
+include(PackwrightMPI)
+
 set(PW_HAVE_MPICH FALSE)
 if(NOT PW_MPICH STREQUAL "OFF")
   find_program(MPICC_MPICH NAMES mpicc.mpich)
   find_program(MPIEXEC_MPICH NAMES mpiexec.mpich)
   if(MPICC_MPICH AND MPIEXEC_MPICH)
     set(PW_HAVE_MPICH TRUE)
-    include(PackwrightMPI)
     pw_import_mpi(mpich ${MPICC_MPICH})
   elseif(PW_MPICH STREQUAL "ON")
     pw_require("MPICH" "mpich libmpich-dev")
+  endif()
+endif()
+
+set(PW_HAVE_OPENMPI FALSE)
+if(NOT PW_OPENMPI STREQUAL "OFF")
+  find_program(MPICC_OPENMPI NAMES mpicc.openmpi)
+  # Looked for only to know that it is there: tests start through the script, which knows what they need.
+  find_program(OPENMPI_LAUNCHER NAMES mpiexec.openmpi)
+  set(MPIEXEC_OPENMPI ${CMAKE_SOURCE_DIR}/cmake/mpiexec-openmpi CACHE FILEPATH "Starts Open MPI's ranks in tests")
+  mark_as_advanced(OPENMPI_LAUNCHER)
+  if(MPICC_OPENMPI AND OPENMPI_LAUNCHER)
+    set(PW_HAVE_OPENMPI TRUE)
+    pw_import_mpi(openmpi ${MPICC_OPENMPI})
+  elseif(PW_OPENMPI STREQUAL "ON")
+    pw_require("Open MPI" "openmpi-bin libopenmpi-dev")
   endif()
 endif()
 

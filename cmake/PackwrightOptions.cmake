@@ -2,6 +2,7 @@
 option(PW_WERROR "Treat warnings as errors" OFF)
 set(PW_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address,undefined or thread")
 set(PW_MPICH AUTO CACHE STRING "Build the MPICH interposer: AUTO, ON or OFF")
+set(PW_OPENMPI AUTO CACHE STRING "Build the Open MPI interposer: AUTO, ON or OFF")
 set(PW_LLVM AUTO CACHE STRING "Build the LLVM code generator: AUTO, ON or OFF")
 set(PW_FORTRAN AUTO CACHE STRING "Build the Fortran samples and tests: AUTO, ON or OFF")
 set(PW_TEST_TYPES 20000 CACHE STRING "Random types that the differential tests face")

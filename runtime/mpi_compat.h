@@ -6,6 +6,7 @@
 #ifndef PW_RUNTIME_MPI_COMPAT_H
 #define PW_RUNTIME_MPI_COMPAT_H
 
+#include "frontend/mpi/handles.h"
 #include "frontend/mpi/weak.h"
 
 #include <mpi.h>

@@ -8,7 +8,7 @@
  */
 static const pw_mpi_abi abis[] = {
     {"mpich", "MPICH", {"libmpich.so.12", "libmpi.so.12"}, {"hydra", "mpich", "gforker"}, PW_BUILT_FOR_MPICH},
-    {"openmpi", "Open MPI", {"libmpi.so.40"}, {"orterun", "prterun", "openmpi"}, NULL},
+    {"openmpi", "Open MPI", {"libmpi.so.40"}, {"orterun", "prterun", "openmpi"}, PW_BUILT_FOR_OPENMPI},
 };
 
 const pw_mpi_abi *pw_mpi_abi_at(int i)

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 
+#include "frontend/mpi/handles.h"
 #include "frontend/mpi/weak.h"
 
 #include <mpi.h>

@@ -8,6 +8,7 @@
 
 #include "ir/ir.h"
 
+#include "frontend/mpi/handles.h"
 #include "frontend/mpi/weak.h"
 
 #include <mpi.h>

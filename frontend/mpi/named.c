@@ -47,7 +47,8 @@ pw_status pw_decode_bounds(pw_decode *d, MPI_Datatype type, pw_dt *dt)
 {
     MPI_Count lb = 0, extent = 0;
     int rc = PMPI_Type_get_extent_x(type, &lb, &extent);
-    if (rc != MPI_SUCCESS || lb == MPI_UNDEFINED || extent == MPI_UNDEFINED)
+    /* MPI_UNDEFINED is no error here: it is a number like others, and MPI_Count holds all bounds. */
+    if (rc != MPI_SUCCESS)
         return pw_diag_set(d->diag, PW_ERR_MPI, "MPI_Type_get_extent_x failed with error %d", rc);
     dt->lb = lb;
     if (__builtin_add_overflow((int64_t)lb, (int64_t)extent, &dt->ub))

@@ -8,6 +8,8 @@
 
 #pragma weak PMPI_Allreduce
 #pragma weak PMPI_Bcast
+#pragma weak PMPI_Cart_shift
+#pragma weak PMPI_Cartdim_get
 #pragma weak PMPI_Comm_call_errhandler
 #pragma weak PMPI_Comm_create_keyval
 #pragma weak PMPI_Comm_free
@@ -17,6 +19,11 @@
 #pragma weak PMPI_Comm_set_errhandler
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Comm_split
+#pragma weak PMPI_Comm_test_inter
+#pragma weak PMPI_Dist_graph_neighbors_count
+#pragma weak PMPI_Error_class
+#pragma weak PMPI_File_call_errhandler
+#pragma weak PMPI_File_get_view
 #pragma weak PMPI_Finalized
 #pragma weak PMPI_Gather
 #pragma weak PMPI_Gatherv
@@ -24,10 +31,18 @@
 #pragma weak PMPI_Get_count_c
 #pragma weak PMPI_Get_library_version
 #pragma weak PMPI_Get_version
+#pragma weak PMPI_Graph_neighbors_count
 #pragma weak PMPI_Initialized
 #pragma weak PMPI_Pack
+#pragma weak PMPI_Pcontrol
+#pragma weak PMPI_Request_free
+#pragma weak PMPI_Request_get_status
+#pragma weak PMPI_Test
+#pragma weak PMPI_Test_cancelled
+#pragma weak PMPI_Topo_test
 #pragma weak PMPI_Type_commit
 #pragma weak PMPI_Type_contiguous
+#pragma weak PMPI_Type_contiguous_c
 #pragma weak PMPI_Type_create_keyval
 #pragma weak PMPI_Type_free
 #pragma weak PMPI_Type_free_keyval
@@ -37,7 +52,11 @@
 #pragma weak PMPI_Type_get_envelope
 #pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Type_get_extent_x
+#pragma weak PMPI_Type_get_true_extent_x
 #pragma weak PMPI_Type_set_attr
 #pragma weak PMPI_Type_size_x
+#pragma weak PMPI_Wait
+#pragma weak PMPI_Win_call_errhandler
+#pragma weak PMPI_Win_get_attr
 
 #endif

@@ -95,6 +95,7 @@ static bool take_bounds(const pw_maker *m, pw_random_mpi *t)
     t->lb = lb;
     t->extent = extent;
     t->backwards |= extent < 0;
+    t->creeping |= extent == -1;
     int64_t limit = m->limits->max_span;
     return magnitude(t->lb) <= limit && magnitude(t->extent) <= limit && t->map.hi - t->map.lo <= limit &&
            magnitude(t->map.lo) <= limit;
@@ -135,6 +136,7 @@ static bool construct(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
         out->large = old->large || m->large;
         out->hollow = old->hollow || out->map.size == 0;
         out->backwards = old->backwards;
+        out->creeping |= old->creeping;
         if (made && take_bounds(m, out))
             return true;
         pw_random_mpi_free(out);
@@ -157,6 +159,7 @@ static bool construct_struct(pw_maker *m, int depth, pw_random_mpi *out)
         out->large |= olds[i].large;
         out->hollow |= olds[i].hollow;
         out->backwards |= olds[i].backwards;
+        out->creeping |= olds[i].creeping;
     }
     m->large = MPI_VERSION >= 4 && pw_rng_one_in(m->rng, 5);
     bool made = pw_make_struct(m, n, olds, out);

@@ -53,6 +53,7 @@ typedef struct pw_random_mpi {
     /* Of some type inside, or of the whole: */
     bool hollow;    /* it has no bytes */
     bool backwards; /* its extent is negative */
+    bool creeping;  /* its elements, or blocks, are -1 byte apart */
 } pw_random_mpi;
 
 typedef struct pw_random_mpi_limits {

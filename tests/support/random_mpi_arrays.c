@@ -160,6 +160,10 @@ bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
     distribution x;
     int gsizes[PW_MAKER_MAX_DIMS], size = 1;
     MPI_Count cgsizes[PW_MAKER_MAX_DIMS];
+#ifdef OPEN_MPI
+    if (old->map.size == 0) /* Open MPI 4.1 refuses a darray of a type without bytes */
+        return false;
+#endif
     pick_grid(m, &g);
     for (int d = 0; d < g.n; d++) {
         pick_distribution(m, d, g.sizes[d], &x);

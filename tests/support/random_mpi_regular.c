@@ -44,6 +44,7 @@ bool pw_make_vector(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
     int64_t count = pw_make_count(m), blocklen = pw_make_count(m), stride = pick_stride(m->rng, blocklen);
     if (!pw_make_fits(m, old, count * blocklen))
         return false;
+    out->creeping = stride * old->extent == -1;
     for (int64_t i = 0; i < count; i++)
         pw_make_block(out, old, i * stride * old->extent, blocklen);
 #if MPI_VERSION >= 4
@@ -65,6 +66,7 @@ bool pw_make_hvector(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
         stride += pw_rng_range(m->rng, -9, 9);
     if (!pw_make_fits(m, old, count * blocklen))
         return false;
+    out->creeping = stride == -1;
     for (int64_t i = 0; i < count; i++)
         pw_make_block(out, old, i * stride, blocklen);
 #if MPI_VERSION >= 4

@@ -122,7 +122,8 @@ static void depth_is_bounded(void **state)
     pw_arena_destroy(arena);
 }
 
-/* A struct of two of a struct of two ...: 2^24 constructors if every handle were followed. */
+/* A struct of two of a struct of two ...: 2^24 constructors if every handle were followed. Open MPI copies every type
+ * that it hands out, so nothing tells that they are the same, and the type is left to it. */
 static void sharing_is_kept(void **state)
 {
     (void)state;
@@ -138,9 +139,13 @@ static void sharing_is_kept(void **state)
             MPI_Type_free(&t);
         t = next;
     }
+#ifdef OPEN_MPI
+    assert_int_equal(pw_mpi_decode(t, arena, &decoded, NULL), PW_ERR_UNSUPPORTED);
+#else
     assert_int_equal(pw_mpi_decode(t, arena, &decoded, NULL), PW_OK);
     assert_int_equal(decoded.root->size, 4 << 24);
     assert_true(pw_arena_used(arena) < 16384);
+#endif
     MPI_Type_free(&t);
     pw_arena_destroy(arena);
 }

@@ -14,6 +14,17 @@ typedef struct named {
     const char *name;
 } named;
 
+/* Open MPI does not name what its Fortran compiler lacks. */
+#ifndef MPI_INTEGER16
+#define MPI_INTEGER16 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_REAL16
+#define MPI_REAL16 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_COMPLEX32
+#define MPI_COMPLEX32 MPI_DATATYPE_NULL
+#endif
+
 /* clang-format off */
 #define EVERY_TYPE(X)                                                                                                  \
     X(MPI_CHAR) X(MPI_SIGNED_CHAR) X(MPI_UNSIGNED_CHAR) X(MPI_BYTE) X(MPI_WCHAR) X(MPI_SHORT)                          \

@@ -6,11 +6,20 @@ static bool always(const pw_subject_type *t)
     return true;
 }
 
-/* MPICH 4.0 divides by zero in MPI_Pack and MPI_Unpack of some types with a part that has no bytes, such as
- * struct(0,1 8,1)[hvec(1,0,0)[CHAR] INT]. The typemap is the judge there. */
+/*
+ * Types that this MPI packs in the order of their typemap; where it does not, the typemap alone is the judge.
+ *
+ * Parts without bytes: MPICH 4.0 divides by zero in MPI_Pack and MPI_Unpack of some types that have one, such as
+ * struct(0,1 8,1)[hvec(1,0,0)[CHAR] INT]; Open MPI 4.1 takes some, such as struct(-2,1 14,1)[WCHAR ctg(0)[2INTEGER]],
+ * for contiguous. A stride of -1 byte stands for "none given" inside Open MPI 4.1, which then takes the extent.
+ */
 static bool is_solid(const pw_subject_type *t)
 {
+#ifdef OPEN_MPI
+    return !t->random->hollow && !t->random->creeping;
+#else
     return !t->random->hollow && !t->random->backwards;
+#endif
 }
 
 static bool is_compiled(const pw_subject_type *t)
