@@ -2,6 +2,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/fortran.h"
 #include "runtime/mpi_compat.h"
 
 #include <dlfcn.h>
@@ -58,13 +59,11 @@ static bool promote_from(const char *name)
     return found;
 }
 
-void pw_locate_mpi(void)
+static void promote_mpi(void)
 {
     name_list list = {NULL, 0};
-    bool found = pw_locate_next(probe) != NULL;
+    bool found = false;
 
-    if (found)
-        return;
     /* dlopen inside the iteration would take the loader's lock twice, so names first. */
     dl_iterate_phdr(collect_name, &list);
     for (size_t i = 0; i < list.n; i++) {
@@ -72,6 +71,13 @@ void pw_locate_mpi(void)
         free(list.names[i]);
     }
     free(list.names);
+}
+
+void pw_locate_mpi(void)
+{
+    if (!pw_locate_next(probe))
+        promote_mpi();
+    pw_mpi_handles_find();
 }
 
 void *pw_locate_next(const char *symbol)
@@ -159,12 +165,13 @@ static bool check_version(void)
 }
 
 /* With LD_BIND_NOW the calls of frontend/mpi/weak.h were bound when this library was loaded, to nothing if there was no
- * MPI yet. (Otherwise the address says nothing: calls are bound when first made.) */
+ * MPI yet. (Otherwise the address says nothing: calls are bound when first made.) Asked of one that is never called:
+ * taking its address binds it at load for all callers. */
 static bool bound_too_early(void)
 {
     const char *now = pw_env_foreign("LD_BIND_NOW");
 
-    return now && *now && !PMPI_Type_commit;
+    return now && *now && !PMPI_Pcontrol;
 }
 
 bool pw_locate_check(void)
@@ -181,17 +188,22 @@ bool pw_locate_check(void)
         return complain("LD_BIND_NOW is set, and the MPI was loaded later and apart", "");
     if (base == own_base())
         return complain("MPI_Type_commit leads back to this library", "");
+    /* Some calls of a Fortran program here and others past this library: a receive might never be unpacked. */
+    if (!pw_fortran_redirect())
+        return complain("the Fortran bindings of this MPI cannot be made to call it", "");
     return check_version();
 }
 
 /*
  * When another library comes first, no wrapped call would ever arrive to start the check above; so the shadowing is
- * looked for when the library is loaded. Silent in every process that is in order, MPI program or not.
+ * looked for when the library is loaded. Silent in every process that is in order, MPI program or not. Nor would any
+ * call of a Fortran program arrive, whose bindings call PMPI_Init.
  */
 __attribute__((constructor)) static void check_at_load(void)
 {
     const char *shadow = shadowing_object();
 
+    pw_fortran_redirect();
     if (shadow && !pw_env_bool(PW_ENV_DISABLE))
         complain("MPI_Type_commit resolves to another library before this one: ", shadow);
 }
