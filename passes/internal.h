@@ -35,6 +35,17 @@ bool pw_pattern_is_plain(const pw_node *node);
 /* Merges blocks that touch in memory and in packed order, in place; returns how many remain. */
 int64_t pw_merge_touching(int64_t n, int64_t *offs, int64_t *lens);
 
+/* ---- passes/segment.c -------------------------------------------------------------------------- */
+
+enum {
+    PW_CUT_MAX = 3,   /* units that lowering cuts a block of a list into, on the average */
+    PW_MAX_PARTS = 16 /* every part becomes a region: a loop of its own in the kernels */
+};
+
+/* Cuts a list of blocks where the unit of its lengths changes: returns the number of parts and the first block of
+ * each. 1: it is best left whole, or b->status is not PW_OK. */
+int pw_segment_blocks(pw_builder *b, int64_t n, const int64_t *lens, int64_t starts[PW_MAX_PARTS]);
+
 /* ---- tree passes ------------------------------------------------------------------------------- */
 
 pw_tree_pass_fn pw_pass_drop_empty;

@@ -1,10 +1,9 @@
 /* Lowering: from blocks to the leaf of a region - pieces, a loop over a table of equal blocks, or a list. */
 #include "base/gcd.h"
+#include "passes/internal.h"
 #include "passes/lower_internal.h"
 
 #include <stdlib.h>
-
-enum { CUT_MAX = 4 /* equal blocks that a block of a list is cut into, on the average */ };
 
 /* ---- lists of blocks ----------------------------------------------------------------------------- */
 
@@ -164,7 +163,7 @@ static int64_t cut_length(int64_t n, const int64_t *lens)
         unit = (int64_t)pw_gcd((uint64_t)lens[i], (uint64_t)unit);
         total += lens[i];
     }
-    return total / unit <= CUT_MAX * n ? unit : 0;
+    return total / unit <= PW_CUT_MAX * n ? unit : 0;
 }
 
 /* The same as a list of blocks of `unit` bytes. */

@@ -293,6 +293,26 @@ static const pw_node *seq_of_groups(pw_builder *b, int64_t n, const int64_t *off
     return members_seq(b, &m);
 }
 
+/* One member for each part of a list that has several units; NULL when it has not. */
+static const pw_node *seq_of_parts(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    int64_t starts[PW_MAX_PARTS];
+    int parts = pw_segment_blocks(b, n, lens, starts);
+    member_list m;
+
+    if (parts == 1 || !members_init(b, &m, n))
+        return NULL;
+    for (int i = 0; i < parts; i++) {
+        int64_t end = i + 1 < parts ? starts[i + 1] : n;
+        const pw_node *part = pw_pattern_blocks(b, end - starts[i], offs + starts[i], lens + starts[i]);
+
+        if (!part)
+            return NULL;
+        members_add(&m, 0, part);
+    }
+    return members_seq(b, &m);
+}
+
 const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
     const pw_node *node;
@@ -307,6 +327,9 @@ const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
         return node;
     if (pays(groups, n) || (groups <= 3 && n > 3))
         return seq_of_groups(b, n, offs, lens);
+    node = seq_of_parts(b, n, offs, lens);
+    if (node || b->status != PW_OK)
+        return node;
     rebased = rebase(b, n, offs);
     return rebased ? pw_build_shift(b, offs[0], pw_build_blocks(b, n, rebased, lens)) : NULL;
 }

@@ -3,84 +3,21 @@
  * is a fixed point. Every failure prints the seed and the type.
  */
 #include "passes/internal.h"
+#include "tests/passes/forms.h"
 #include "tests/support/random_ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 /* The bound below which docs/ir.md promises one form for one layout, whatever it was built from. */
 enum { TYPES = 8000, ALWAYS_EXPANDED = 1024 };
 
-typedef struct block_list {
-    int64_t n, cap;
-    int64_t *offs, *lens;
-} block_list;
-
-static bool collect(void *arg, int64_t off, int64_t n)
-{
-    block_list *l = arg;
-
-    if (l->n > 0 && l->offs[l->n - 1] + l->lens[l->n - 1] == off) {
-        l->lens[l->n - 1] += n;
-        return true;
-    }
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 64;
-        l->offs = realloc(l->offs, (size_t)l->cap * sizeof *l->offs);
-        l->lens = realloc(l->lens, (size_t)l->cap * sizeof *l->lens);
-        assert_true(l->offs && l->lens);
-    }
-    l->offs[l->n] = off;
-    l->lens[l->n++] = n;
-    return true;
-}
-
-static block_list blocks_of(const pw_node *root)
-{
-    block_list l = {0};
-
-    assert_true(pw_walk(root, 0, collect, &l));
-    return l;
-}
-
-static void blocks_free(block_list *l)
-{
-    free(l->offs);
-    free(l->lens);
-}
-
-static bool blocks_equal(const block_list *a, const block_list *b)
-{
-    size_t bytes = (size_t)a->n * sizeof *a->offs;
-
-    return a->n == b->n && (a->n == 0 || (!memcmp(a->offs, b->offs, bytes) && !memcmp(a->lens, b->lens, bytes)));
-}
-
-static void report(uint64_t seed, const char *what, const pw_type *in, const pw_type *out)
-{
-    char *before = pw_print(in, 64), *after = pw_print(out, 64);
-
-    fail_msg("seed %llu: %s\n%s=>\n%s", (unsigned long long)seed, what, before ? before : "?", after ? after : "?");
-}
-
-static pw_type canonical(uint64_t seed, const pw_type *in, pw_arena *arena)
-{
-    pw_pass_options options = {.verify = true};
-    pw_type out;
-    pw_diag diag;
-
-    if (pw_canonicalise(in, arena, &out, &options, &diag) != PW_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, diag.text);
-    return out;
-}
-
 /* The same layout as somebody would write it who knows only lists. */
-static pw_type as_flat_list(pw_builder *b, const pw_type *in, const block_list *l)
+static pw_type as_flat_list(pw_builder *b, const pw_type *in, const forms_blocks *l)
 {
     return (pw_type){.root = pw_build_blocks(b, l->n, l->offs, l->lens), .lb = in->lb, .extent = in->extent};
 }
@@ -90,25 +27,25 @@ static void check_type(uint64_t seed, const pw_random_options *how)
     pw_arena *arena = pw_arena_create();
     pw_builder b = {.arena = arena};
     pw_type in = pw_random_type(&b, seed, how), out, again, flat;
-    block_list before, after;
+    forms_blocks before, after;
 
     assert_int_equal(b.status, PW_OK);
-    out = canonical(seed, &in, arena);
-    before = blocks_of(in.root);
-    after = blocks_of(out.root);
-    if (!blocks_equal(&before, &after))
-        report(seed, "canonicalisation changed the meaning", &in, &out);
-    again = canonical(seed, &out, arena);
+    out = forms_canonical(seed, &in, arena);
+    before = forms_blocks_of(in.root);
+    after = forms_blocks_of(out.root);
+    if (!forms_blocks_equal(&before, &after))
+        forms_fail(seed, "canonicalisation changed the meaning", &in, &out);
+    again = forms_canonical(seed, &out, arena);
     if (!pw_type_equal(&out, &again))
-        report(seed, "the canonical form is no fixed point", &out, &again);
+        forms_fail(seed, "the canonical form is no fixed point", &out, &again);
     if (in.root->blocks <= ALWAYS_EXPANDED) {
         flat = as_flat_list(&b, &in, &before);
-        flat = canonical(seed, &flat, arena);
+        flat = forms_canonical(seed, &flat, arena);
         if (!pw_type_equal(&out, &flat) || !pw_hash_equal(pw_type_hash(&out), pw_type_hash(&flat)))
-            report(seed, "a flat list of the same layout has another form", &out, &flat);
+            forms_fail(seed, "a flat list of the same layout has another form", &out, &flat);
     }
-    blocks_free(&before);
-    blocks_free(&after);
+    forms_blocks_free(&before);
+    forms_blocks_free(&after);
     pw_arena_destroy(arena);
 }
 
@@ -162,7 +99,7 @@ static void test_long_list_becomes_streams(void **state)
         for (int64_t j = 0; j < N; j++)
             offs[i * N + j] = 2 * i * 512 * 8 + 16 * j;
     in.root = pw_build_index(&b, N * N, offs, pw_build_bytes(&b, 8, 1));
-    out = canonical(0, &in, arena);
+    out = forms_canonical(0, &in, arena);
     assert_int_equal(out.root->kind, PW_STREAM);
     assert_int_equal(out.root->stream.count, N);
     assert_int_equal(out.root->stream.child->kind, PW_STREAM);
@@ -189,7 +126,7 @@ static void test_shared_nodes_stay_linear(void **state)
     }
     assert_int_equal(b.status, PW_OK);
     in.root = shared;
-    assert_int_equal(canonical(0, &in, arena).root->size, shared->size);
+    assert_int_equal(forms_canonical(0, &in, arena).root->size, shared->size);
     pw_arena_destroy(arena);
 }
 
@@ -226,7 +163,7 @@ static void test_irregular_list_stays_one_list(void **state)
     }
     in.root = pw_build_index(&b, N, offs, pw_build_bytes(&b, 4, 1));
     in.extent = at + 4;
-    out = canonical(0, &in, arena);
+    out = forms_canonical(0, &in, arena);
     assert_int_equal(out.root->kind, PW_SEQ);
     assert_int_equal(out.root->seq.n, 1);
     assert_int_equal(out.root->seq.children[0]->kind, PW_BLOCKS);
@@ -242,9 +179,9 @@ static void test_extent_distinguishes(void **state)
     pw_type moved = {.root = one.root, .lb = -4, .extent = 8};
 
     (void)state;
-    one = canonical(0, &one, arena);
-    two = canonical(0, &two, arena);
-    moved = canonical(0, &moved, arena);
+    one = forms_canonical(0, &one, arena);
+    two = forms_canonical(0, &two, arena);
+    moved = forms_canonical(0, &moved, arena);
     assert_false(pw_type_equal(&one, &two));
     assert_true(pw_type_equal(&one, &moved));
     pw_arena_destroy(arena);
