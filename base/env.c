@@ -4,10 +4,12 @@
 #include "base/suggest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -28,6 +30,7 @@ typedef struct env_value {
     bool set;
     int64_t number;
     char *text;
+    char *path; /* of a relative PATH, absolute; else NULL */
 } env_value;
 
 /* The singleton: every value, parsed once. */
@@ -101,6 +104,21 @@ static bool parse_value(const pw_env_info *info, const char *text, int64_t *out)
     return false;
 }
 
+/* NULL where that is not possible, or not called for. */
+static char *absolute(const pw_env_info *info, const char *text)
+{
+    char here[PATH_MAX], *path;
+    size_t size;
+
+    if (info->type != PW_ENV_TYPE_PATH || !*text || *text == '/' || !getcwd(here, sizeof here))
+        return NULL;
+    size = strlen(here) + strlen(text) + 2;
+    path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s", here, text);
+    return path;
+}
+
 static void load_value(pw_env_id id, bool *malformed)
 {
     const char *text = getenv(table[id].name);
@@ -113,7 +131,9 @@ static void load_value(pw_env_id id, bool *malformed)
         parse_value(&table[id], text, &v->number);
     }
     free(v->text);
+    free(v->path);
     v->text = strdup(text);
+    v->path = absolute(&table[id], text);
 }
 
 static bool malformed_values[PW_ENV_COUNT];
@@ -156,6 +176,13 @@ const char *pw_env_string(pw_env_id id)
     const char *text = value(id)->text;
 
     return text ? text : "";
+}
+
+const char *pw_env_path(pw_env_id id)
+{
+    const char *path = value(id)->path;
+
+    return path ? path : pw_env_string(id);
 }
 
 bool pw_env_is_set(pw_env_id id)

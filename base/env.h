@@ -43,6 +43,9 @@ bool pw_env_bool(pw_env_id id);
 int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */
 int pw_env_choice(pw_env_id id);         /* index of the word in the table's list */
 const char *pw_env_string(pw_env_id id); /* "" when unset and no default */
+/* A PATH that does not depend on where the process goes: a relative one is meant from the directory in which the
+ * environment was read. */
+const char *pw_env_path(pw_env_id id);
 
 /* True when the variable is present in the environment (whatever its value). */
 bool pw_env_is_set(pw_env_id id);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -74,6 +75,24 @@ static void every_default_is_well_formed(void **state)
             fail_msg("%s=%s: %s", info->name, info->def, said);
         unsetenv(info->name);
     }
+}
+
+/* A relative path stays where it was when the environment was read. */
+static void paths_stay(void **state)
+{
+    char here[4096], expected[8192];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    set(PW_ENV_TRACE, "a/types.ddt");
+    set(PW_ENV_DUMP, "/b/stages");
+    assert_int_equal(chdir("/"), 0);
+    snprintf(expected, sizeof expected, "%s/a/types.ddt", here);
+    assert_string_equal(pw_env_path(PW_ENV_TRACE), expected);
+    assert_string_equal(pw_env_string(PW_ENV_TRACE), "a/types.ddt");
+    assert_string_equal(pw_env_path(PW_ENV_DUMP), "/b/stages");
+    assert_string_equal(pw_env_path(PW_ENV_CACHE_DIR), "");
+    assert_int_equal(chdir(here), 0);
 }
 
 static void booleans(void **state)
@@ -221,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(defaults, setup),
         cmocka_unit_test_setup(every_default_is_well_formed, setup),
+        cmocka_unit_test_setup(paths_stay, setup),
         cmocka_unit_test_setup(booleans, setup),
         cmocka_unit_test_setup(choices, setup),
         cmocka_unit_test_setup(sizes, setup),
