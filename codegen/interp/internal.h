@@ -54,6 +54,10 @@ typedef struct pw_grid {
 } pw_grid;
 
 void pw_grid_copy(const pw_grid *grid);
+/* codegen/interp/pair.c: two pieces of one leaf, which differ in dst, src and width only, in one pass; if there is a
+ * kernel for these lengths. */
+bool pw_pair_has(int64_t first, int64_t second);
+void pw_pair_copy(const pw_grid *first, const pw_grid *second);
 /* codegen/interp/tile.c: the same in tiles, for grids in which dst is close along loop 1 and src along loop 0. */
 void pw_tile_copy(const pw_grid *grid);
 

@@ -216,16 +216,39 @@ static void pieces_list(const pw_run *run, pw_addr mem, pw_addr packed)
     }
 }
 
+static pw_grid piece_grid(const pw_run *run, int i, pw_addr mem, pw_addr packed, const pw_loop *l0, const pw_loop *l1)
+{
+    const pw_piece *p = &run->region->pieces[i];
+    pw_grid g = make_grid(run->direction, mem + (pw_addr)p->mem_off, packed + (pw_addr)p->packed_off, l0, l1);
+
+    g.width = p->bytes;
+    return g;
+}
+
 /* All pieces over l0 x l1. */
 static void pieces_turn(const pw_run *run, pw_addr mem, pw_addr packed, const pw_loop *l0, const pw_loop *l1)
 {
-    for (int i = 0; i < run->region->npieces; i++) {
-        const pw_piece *p = &run->region->pieces[i];
-        pw_grid g = make_grid(run->direction, mem + (pw_addr)p->mem_off, packed + (pw_addr)p->packed_off, l0, l1);
+    int n = run->region->npieces;
 
-        g.width = p->bytes;
-        pw_grid_copy(&g);
+    for (int i = 0; i < n; i++) {
+        pw_grid g = piece_grid(run, i, mem, packed, l0, l1);
+
+        if (i + 1 < n && pw_pair_has(g.width, run->region->pieces[i + 1].bytes)) {
+            pw_grid next = piece_grid(run, ++i, mem, packed, l0, l1);
+
+            pw_pair_copy(&g, &next);
+        } else {
+            pw_grid_copy(&g);
+        }
     }
+}
+
+/* What one pass covers needs no turns. */
+static bool is_one_pass(const pw_run *run)
+{
+    const pw_region *r = run->region;
+
+    return r->npieces == 2 && pw_pair_has(r->pieces[0].bytes, r->pieces[1].bytes);
 }
 
 static void pieces_grid(const pw_run *run, pw_addr mem, pw_addr packed)
@@ -233,7 +256,7 @@ static void pieces_grid(const pw_run *run, pw_addr mem, pw_addr packed)
     pw_loop l0 = *loop0(run), l1 = *loop1(run);
     pw_loop *cut = l0.count > 1 ? &l0 : &l1;
     int64_t total = cut->count, bytes = run->region->leaf_size * (l0.count > 1 ? l1.count : 1);
-    int64_t turn = turn_length(cut, bytes);
+    int64_t turn = is_one_pass(run) ? total : turn_length(cut, bytes);
 
     for (int64_t done = 0; done < total; done += turn) {
         cut->count = total - done < turn ? total - done : turn;
