@@ -1,11 +1,8 @@
 #include "tests/cache/layout_scene.h"
 
-#include "tests/support/random_ir.h"
+#include "tests/support/judge.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { GUARD = 64, FILL = 0xab };
 
 pw_layout_engine *layout_engine(scene *s, pw_jit_mode mode, int64_t hot_bytes, bool real)
 {
@@ -50,101 +47,36 @@ pw_layout *layout_of(pw_layout_engine *engine, const char *text)
     return layout;
 }
 
-/* The expected packed bytes or memory, by the walk. */
-typedef struct walk {
-    unsigned char *mem, *packed;
-    int64_t at, end;
-    bool unpack;
-} walk;
-
-static bool step(void *arg, int64_t off, int64_t n)
+static void run(void *how, const pw_judge_call *c)
 {
-    walk *w = arg;
+    pw_layout *l = how;
 
-    for (int64_t i = 0; i < n && w->at < w->end; i++, w->at++) {
-        if (w->unpack)
-            w->mem[off + i] = w->packed[w->at];
-        else
-            w->packed[w->at] = w->mem[off + i];
-    }
-    return true;
-}
-
-static void walk_all(walk w, const pw_type *type, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        pw_walk(type->root, i * type->extent, step, &w);
-}
-
-static bool same(const char *what, const unsigned char *got, const unsigned char *expected, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (got[i] != expected[i]) {
-            fprintf(stderr, "%s: byte %lld of %lld is %02x, expected %02x\n", what, (long long)(i - GUARD),
-                    (long long)(n - 2 * GUARD), got[i], expected[i]);
-            return false;
-        }
-    return true;
-}
-
-static unsigned char *new_buffer(int64_t n, bool random)
-{
-    unsigned char *b = malloc((size_t)n);
-
-    if (!b)
-        exit(99);
-    memset(b, FILL, (size_t)n);
-    for (int64_t i = 0; random && i < n; i++)
-        b[i] = (unsigned char)(i * 131 + (i >> 8) * 7);
-    return b;
-}
-
-static bool check_pack(pw_layout *l, const pw_type *type, int64_t count, int64_t lo, int64_t span)
-{
-    int64_t bytes = count * type->root->size;
-    unsigned char *mem = new_buffer(span, true);
-    unsigned char *got = new_buffer(bytes + 2 * GUARD, false), *expected = new_buffer(bytes + 2 * GUARD, false);
-    bool ok;
-
-    walk_all((walk){mem - lo, expected + GUARD, 0, bytes, false}, type, count);
-    pw_layout_pack(l, mem - lo, count, got + GUARD);
-    ok = same("pack", got, expected, bytes + 2 * GUARD);
-    free(mem);
-    free(got);
-    free(expected);
-    return ok;
-}
-
-/* The first `prefix` bytes; all of them through pw_layout_unpack. */
-static bool check_unpack(pw_layout *l, const pw_type *type, int64_t count, int64_t lo, int64_t span, int64_t prefix)
-{
-    int64_t bytes = count * type->root->size;
-    unsigned char *packed = new_buffer(bytes + 1, true);
-    unsigned char *got = new_buffer(span + 2 * GUARD, false), *expected = new_buffer(span + 2 * GUARD, false);
-    bool ok;
-
-    walk_all((walk){expected + GUARD - lo, packed, 0, prefix, true}, type, count);
-    if (prefix == bytes)
-        pw_layout_unpack(l, got + GUARD - lo, count, packed);
+    if (!c->unpack)
+        pw_layout_pack(l, c->src, c->count, c->dst);
+    else if (c->last == c->count * l->size)
+        pw_layout_unpack(l, c->dst, c->count, c->src);
     else
-        pw_layout_unpack_prefix(l, got + GUARD - lo, prefix, packed);
-    ok = same(prefix == bytes ? "unpack" : "unpack of a prefix", got, expected, span + 2 * GUARD);
-    free(packed);
-    free(got);
-    free(expected);
-    return ok;
+        pw_layout_unpack_prefix(l, c->dst, c->last, c->src);
+}
+
+static bool right(const char *what, int64_t at)
+{
+    if (at != PW_JUDGED_RIGHT)
+        fprintf(stderr, "%s: byte %lld is wrong\n", what, (long long)at);
+    return at == PW_JUDGED_RIGHT;
 }
 
 bool layout_moves(pw_layout *layout, const pw_type *type, int64_t count, int64_t prefix)
 {
-    int64_t lo, hi, span;
+    static const pw_judge_place place = {.memory = 64, .packed = 64};
+    pw_judge j;
+    bool ok;
 
-    pw_random_bounds(type, count, &lo, &hi);
-    span = hi - lo + 1;
-    if (!check_pack(layout, type, count, lo, span))
-        return false;
-    if (pw_random_overlaps(type, count))
-        return true;
-    return check_unpack(layout, type, count, lo, span, count * type->root->size) &&
-           check_unpack(layout, type, count, lo, span, prefix);
+    pw_judge_init(&j, type, count, 1);
+    ok = right("pack", pw_judge_pack(&j, place, 0, j.total, run, layout));
+    if (ok && !j.overlaps)
+        ok = right("unpack", pw_judge_unpack(&j, place, 0, j.total, run, layout)) &&
+             right("unpack of a prefix", pw_judge_unpack(&j, place, 0, prefix, run, layout));
+    pw_judge_free(&j);
+    return ok;
 }

@@ -13,8 +13,8 @@ pw_layout *layout_of(pw_layout_engine *engine, const char *text);
 pw_layout *layout_of_type(pw_layout_engine *engine, const pw_type *type);
 
 /*
- * Packs `count` objects, unpacks them, and unpacks a prefix of `prefix` bytes; compares with pw_walk over `type`, guard
- * bytes included. Unpacking is left out where blocks overlap. Prints what differs.
+ * Packs `count` objects, unpacks them, and unpacks a prefix of `prefix` bytes; compares with pw_walk over `type`
+ * (tests/support/judge.h). Unpacking is left out where blocks overlap. Prints what differs.
  */
 bool layout_moves(pw_layout *layout, const pw_type *type, int64_t count, int64_t prefix);
 

@@ -10,8 +10,8 @@
 
 /*
  * Pack, unpack, and `ranges` random ranges [first, last) each way, for the nests of the tree as it is (before
- * and after the nest passes) and of the canonical tree. Buffers stand at random alignments between guard bytes;
- * what is read lies in allocations of exactly its size. Types that overlap themselves are only packed.
+ * and after the nest passes) and of the canonical tree. Buffers stand at random alignments, or end, at pages that
+ * cannot be touched (tests/support/judge.h). Types that overlap themselves are only packed.
  */
 void check_type(const pw_type *type, int64_t count, int ranges, uint64_t seed, const char *label);
 

@@ -258,6 +258,28 @@ static void records(void **state)
     pw_arena_destroy(b.arena);
 }
 
+/* Two pieces an element, of lengths that share a pass and of others; then three, the last of which is left over. */
+static void pairs_of_pieces(void **state)
+{
+    static const int64_t lengths[] = {4, 8, 12, 16, 24, 1, 20, 100};
+
+    (void)state;
+    for (int a = 0; a < 8; a++) {
+        for (int k = 0; k < 8; k++) {
+            pw_builder b = start();
+            const int64_t offs[] = {0, 104, 230}, lens[] = {lengths[a], lengths[k], 8}, back[] = {104, 0, -40};
+            const pw_node *two = pw_build_blocks(&b, 2, offs, lens), *three = pw_build_blocks(&b, 3, offs, lens);
+            const pw_node *descending = pw_build_blocks(&b, 3, back, lens);
+
+            check(&b, two, 211, 37, "pieces of %d and %d, over objects", (int)lengths[a], (int)lengths[k]);
+            check(&b, pw_build_stream(&b, 6, 2000, pw_build_stream(&b, 7, 211, two)), 20000, 2, "the same, a grid");
+            check(&b, pw_build_stream(&b, 33, -241, three), 9000, 2, "the same and another, descending");
+            check(&b, pw_build_stream(&b, 5, 300, descending), 2000, 3, "the same, shuffled");
+            pw_arena_destroy(b.arena);
+        }
+    }
+}
+
 /* More loops than a nest has, none of which continues another. */
 static void deep_nests(void **state)
 {
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(blocks_and_pieces),
         cmocka_unit_test(indexed_records),
         cmocka_unit_test(records),
+        cmocka_unit_test(pairs_of_pieces),
         cmocka_unit_test(deep_nests),
         cmocka_unit_test(null_origin),
         cmocka_unit_test(nothing),

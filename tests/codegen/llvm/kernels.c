@@ -1,6 +1,6 @@
 #include "tests/codegen/llvm/kernels.h"
 
-#include "tests/support/random_ir.h"
+#include "tests/support/judge.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -8,14 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <setjmp.h>
 
 #include <cmocka.h>
-
-enum { PATTERN = 0xa5 };
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
@@ -60,11 +57,7 @@ typedef struct subject {
     const pw_type *type;
     const pw_shape *shape;
     const pw_target *target;
-    int64_t count, total;  /* packed bytes */
-    int64_t lo, span;      /* touched memory, relative to the first object */
-    int64_t *where;        /* memory offset of every packed byte */
-    unsigned char *memory; /* its contents */
-    unsigned char *packed; /* the right answer */
+    int64_t count;
     const char *label;
 } subject;
 
@@ -77,135 +70,21 @@ static void complain(const subject *s, const char *what, int64_t at)
     fail();
 }
 
-typedef struct where_arg {
-    int64_t *out;
-    int64_t n, origin;
-} where_arg;
-
-static bool note_block(void *arg, int64_t off, int64_t n)
+/* Buffers begin at a page that cannot be touched, then end at one. */
+static void check_both(const subject *s, pw_judge_run *run, void *how, uint64_t seed)
 {
-    where_arg *w = arg;
-    for (int64_t i = 0; i < n; i++)
-        w->out[w->n++] = w->origin + off + i;
-    return true;
-}
-
-static void *allocate(int64_t bytes)
-{
-    void *p = malloc(bytes > 0 ? (size_t)bytes : 1);
-    assert_non_null(p);
-    return p;
-}
-
-static void prepare(subject *s, uint64_t seed)
-{
-    pw_rng rng = {.state = seed};
-    where_arg w = {0};
-    int64_t hi;
-    s->total = s->count * s->type->root->size;
-    pw_random_bounds(s->type, s->count, &s->lo, &hi);
-    s->span = hi - s->lo;
-    w.out = s->where = allocate(s->total * (int64_t)sizeof *w.out);
-    for (int64_t i = 0; i < s->count; i++) {
-        w.origin = i * s->type->extent;
-        assert_true(pw_walk(s->type->root, 0, note_block, &w));
+    static const pw_judge_place places[] = {{0, 0}, {PW_AT_END, PW_AT_END}};
+    pw_judge j;
+    pw_judge_init(&j, s->type, s->count, seed);
+    for (int i = 0; i < 2; i++) {
+        int64_t at = pw_judge_pack(&j, places[i], 0, j.total, run, how);
+        if (at != PW_JUDGED_RIGHT)
+            complain(s, "pack", at);
+        at = j.overlaps ? PW_JUDGED_RIGHT : pw_judge_unpack(&j, places[i], 0, j.total, run, how);
+        if (at != PW_JUDGED_RIGHT)
+            complain(s, "unpack", at);
     }
-    assert_int_equal(w.n, s->total);
-    s->memory = allocate(s->span);
-    pw_rng_fill(&rng, s->memory, (size_t)s->span);
-    s->packed = allocate(s->total);
-    for (int64_t i = 0; i < s->total; i++)
-        s->packed[i] = s->memory[s->where[i] - s->lo];
-}
-
-static void release(subject *s)
-{
-    free(s->where);
-    free(s->memory);
-    free(s->packed);
-}
-
-/* ---- buffers between pages that cannot be touched ------------------------------------------------- */
-
-typedef struct buffer {
-    unsigned char *map, *data;
-    size_t map_size, page;
-    int64_t n;
-} buffer;
-
-static buffer make_buffer(int64_t n, bool at_end)
-{
-    buffer b = {.page = (size_t)sysconf(_SC_PAGESIZE), .n = n};
-    size_t room = ((size_t)n + b.page) / b.page * b.page;
-    b.map_size = room + 2 * b.page;
-    b.map = mmap(NULL, b.map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(b.map != MAP_FAILED);
-    assert_int_equal(mprotect(b.map, b.page, PROT_NONE), 0);
-    assert_int_equal(mprotect(b.map + b.page + room, b.page, PROT_NONE), 0);
-    memset(b.map + b.page, PATTERN, room);
-    b.data = b.map + b.page + (at_end ? room - (size_t)n : 0);
-    return b;
-}
-
-static void drop_buffer(buffer *b)
-{
-    munmap(b->map, b->map_size);
-}
-
-/* Compares the data, and that the rest of the buffer is as it was. */
-static void compare(const subject *s, const char *what, const buffer *b, const unsigned char *expected)
-{
-    unsigned char *first = b->map + b->page, *end = b->map + b->map_size - b->page;
-    for (int64_t i = 0; i < b->n; i++)
-        if (b->data[i] != expected[i])
-            complain(s, what, i);
-    for (unsigned char *p = first; p < end; p++)
-        if ((p < b->data || p >= b->data + b->n) && *p != PATTERN)
-            complain(s, what, p - b->data);
-}
-
-typedef void run_fn(const void *how, bool unpack, void *dst, const void *src, int64_t count);
-
-/* The address of the first object when the first touched byte is at `data`. */
-static void *origin(const subject *s, unsigned char *data)
-{
-    return (void *)((uintptr_t)data - (uintptr_t)s->lo);
-}
-
-static void check_pack(const subject *s, run_fn *run, const void *how, bool at_end)
-{
-    buffer from = make_buffer(s->span, at_end), to = make_buffer(s->total, at_end);
-    memcpy(from.data, s->memory, (size_t)s->span);
-    run(how, false, to.data, origin(s, from.data), s->count);
-    compare(s, "pack", &to, s->packed);
-    drop_buffer(&from);
-    drop_buffer(&to);
-}
-
-static void check_unpack(const subject *s, run_fn *run, const void *how, bool at_end)
-{
-    buffer from = make_buffer(s->total, at_end), to = make_buffer(s->span, at_end);
-    unsigned char *expected = allocate(s->span);
-    memset(expected, PATTERN, (size_t)s->span);
-    for (int64_t i = 0; i < s->total; i++)
-        expected[s->where[i] - s->lo] = s->packed[i];
-    memcpy(from.data, s->packed, (size_t)s->total);
-    run(how, true, origin(s, to.data), from.data, s->count);
-    compare(s, "unpack", &to, expected);
-    free(expected);
-    drop_buffer(&from);
-    drop_buffer(&to);
-}
-
-static void check_both(subject *s, run_fn *run, const void *how, uint64_t seed)
-{
-    prepare(s, seed);
-    for (int at_end = 0; at_end < 2; at_end++) {
-        check_pack(s, run, how, at_end);
-        if (!pw_random_overlaps(s->type, s->count))
-            check_unpack(s, run, how, at_end);
-    }
-    release(s);
+    pw_judge_free(&j);
 }
 
 /* ---- the two forms of kernels ----------------------------------------------------------------------- */
@@ -271,10 +150,10 @@ typedef struct bound {
     pw_kernel_args args;
 } bound;
 
-static void run_bound(const void *how, bool unpack, void *dst, const void *src, int64_t count)
+static void run_bound(void *how, const pw_judge_call *c)
 {
     const bound *b = how;
-    (unpack ? b->kernel->unpack : b->kernel->pack)(dst, src, count, &b->args);
+    (c->unpack ? b->kernel->unpack : b->kernel->pack)(c->dst, c->src, c->count, &b->args);
 }
 
 /* The same arguments, but for any number of bytes being enough to bypass the caches. */
@@ -309,11 +188,11 @@ void check_kernel(kernels *k, const pw_type *type, int64_t count, const pw_targe
 
 typedef void embedded_fn(void *dst, const void *src, int64_t count);
 
-static void run_embedded(const void *how, bool unpack, void *dst, const void *src, int64_t count)
+static void run_embedded(void *how, const pw_judge_call *c)
 {
-    embedded_fn *fn = (embedded_fn *)dlsym(*(void *const *)how, unpack ? "my_unpack" : "my_pack");
+    embedded_fn *fn = (embedded_fn *)dlsym(*(void **)how, c->unpack ? "my_unpack" : "my_pack");
     assert_non_null(fn);
-    fn(dst, src, count);
+    fn(c->dst, c->src, c->count);
 }
 
 void check_embedded(kernels *k, const pw_type *type, int64_t count, const pw_target *target, uint64_t seed,

@@ -12,7 +12,7 @@ struct alignas(16) pw_u128 {
     pw_u64 x, y;
 };
 #define PW_FN static inline
-#define PW_KERNEL(name, type) extern "C" void name(const type &p, pw_u32 pw_block, pw_u32 pw_grid)
+#define PW_KERNEL(name, type, resident) extern "C" void name(const type &p, pw_u32 pw_block, pw_u32 pw_grid)
 #define PW_SHARED alignas(16)
 #define PW_SYNC() (void)0
 #define PW_EACH_THREAD(t) \
@@ -21,3 +21,12 @@ struct alignas(16) pw_u128 {
 #define PW_GRID pw_grid
 #define PW_HIGH(a, b) (pw_u64)((unsigned __int128)(a) * (b) >> 64)
 #define PW_FIXED(p) (*(p))
+#define PW_FENCE() (void)0
+#define PW_ARRIVE(counter, last) pw_arrive(counter, last)
+/* atomicInc: what was there before; behind `last` it begins again. */
+static inline pw_u32 pw_arrive(pw_u32 *counter, pw_u32 last)
+{
+    const pw_u32 before = *counter;
+    *counter = before >= last ? 0 : before + 1;
+    return before;
+}

@@ -1,6 +1,7 @@
 #include "tests/codegen/nvrtc/emulation.h"
 
-#include "tests/support/random_ir.h"
+#include "tests/support/judge.h"
+#include "tests/support/rng.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -8,14 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <setjmp.h>
 
 #include <cmocka.h>
 
-enum { PATTERN = 0xa5, GUARD = 64, PLACES = 4 };
+enum { PLACES = 4 };
 
 pw_nest *lower(const pw_type *type, const char *label)
 {
@@ -85,89 +85,7 @@ static emulated_kernel *find(void *lib, const char *name, bool big)
     return kernel;
 }
 
-/* ---- the right answer ------------------------------------------------------------------------------------------ */
-
-typedef struct answer {
-    int64_t total, lo, span; /* packed bytes; touched memory relative to the first object */
-    int64_t *where;          /* memory offset of every packed byte */
-    unsigned char *memory, *packed;
-    int64_t n, origin;
-} answer;
-
-static bool note_block(void *arg, int64_t off, int64_t n)
-{
-    answer *a = arg;
-    for (int64_t i = 0; i < n; i++)
-        a->where[a->n++] = a->origin + off + i;
-    return true;
-}
-
-static void *allocate(int64_t bytes)
-{
-    void *p = malloc(bytes > 0 ? (size_t)bytes : 1);
-    assert_non_null(p);
-    return p;
-}
-
-static answer make_answer(const subject *s)
-{
-    pw_rng rng = {.state = s->seed};
-    answer a = {.total = s->count * s->type->root->size};
-    int64_t hi;
-    pw_random_bounds(s->type, s->count, &a.lo, &hi);
-    a.span = hi - a.lo;
-    a.where = allocate(a.total * (int64_t)sizeof *a.where);
-    for (int64_t i = 0; i < s->count; i++) {
-        a.origin = i * s->type->extent;
-        assert_true(pw_walk(s->type->root, 0, note_block, &a));
-    }
-    assert_int_equal(a.n, a.total);
-    a.memory = allocate(a.span);
-    pw_rng_fill(&rng, a.memory, (size_t)a.span);
-    a.packed = allocate(a.total);
-    for (int64_t i = 0; i < a.total; i++)
-        a.packed[i] = a.memory[a.where[i] - a.lo];
-    return a;
-}
-
-static void free_answer(answer *a)
-{
-    free(a->where);
-    free(a->memory);
-    free(a->packed);
-}
-
-/* ---- buffers ---------------------------------------------------------------------------------------------------- */
-
-/* Data with guard bytes, before a page that cannot be touched. */
-typedef struct buffer {
-    unsigned char *map, *data;
-    size_t room, page;
-    int64_t n;
-} buffer;
-
-/* Place 0: `origin` relative to the data is aligned; 1 and 2: off by 1 to 15 bytes; 3: the data end at the page. */
-static buffer make_buffer(int64_t n, int64_t origin, int place, pw_rng *rng)
-{
-    static const int64_t off[] = {0, 4, 8, 12};
-    buffer b = {.page = (size_t)sysconf(_SC_PAGESIZE), .n = n};
-    b.room = ((size_t)n + 2 * GUARD + b.page) / b.page * b.page;
-    b.map = mmap(NULL, b.room + b.page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(b.map != MAP_FAILED);
-    assert_int_equal(mprotect(b.map + b.room, b.page, PROT_NONE), 0);
-    memset(b.map, PATTERN, b.room);
-    b.data = b.map + GUARD - ((uint64_t)origin & 15) + (place == 1 ? off[pw_rng_range(rng, 0, 3)] : 0);
-    if (place == 2)
-        b.data += pw_rng_range(rng, 1, 15);
-    if (place == 3)
-        b.data = b.map + b.room - n;
-    return b;
-}
-
-static void drop_buffer(buffer *b)
-{
-    munmap(b->map, b->room + b->page);
-}
+/* ---- running ---------------------------------------------------------------------------------------------------- */
 
 static void complain(const subject *s, const char *what, int64_t at, int place, const pw_gpu_device *d)
 {
@@ -180,19 +98,6 @@ static void complain(const subject *s, const char *what, int64_t at, int place, 
     fail();
 }
 
-static int64_t first_difference(const buffer *b, const unsigned char *expected)
-{
-    for (int64_t i = 0; i < b->n; i++)
-        if (b->data[i] != expected[i])
-            return i;
-    for (unsigned char *p = b->map; p < b->map + b->room; p++)
-        if ((p < b->data || p >= b->data + b->n) && *p != PATTERN)
-            return p - b->data;
-    return INT64_MIN;
-}
-
-/* ---- running ---------------------------------------------------------------------------------------------------- */
-
 /* How one set of kernels is run. */
 typedef struct runner {
     const subject *s;
@@ -202,71 +107,71 @@ typedef struct runner {
     const char *names[2];
     pw_gpu_tier0 *tier0;
     const pw_compile_job *jobs;
+    const pw_gpu_device *device;
     bool big;
 } runner;
 
-static void run_launch(const runner *r, const char *name, const pw_gpu_launch *l, const uint64_t *params)
+/* The flag must be written by the last block, and the counter be left as it was found. */
+static void run_launch(const runner *r, const char *name, const pw_gpu_launch *l, const uint64_t *params,
+                       const pw_gpu_flag *flag)
 {
     emulated_kernel *kernel = find(r->lib, name, r->big || l->big);
-    for (uint32_t b = 0; b < l->grid; b++)
+    for (uint32_t b = 0; b < l->grid; b++) {
+        assert_true(!flag->where || *flag->where != flag->value);
         kernel(params, b, l->grid);
+    }
+    if (flag->where && l->grid > 0) {
+        assert_int_equal(*flag->where, flag->value);
+        assert_int_equal(*flag->arrivals, 0);
+        *flag->where = 0;
+    }
 }
 
-static void run(const runner *r, bool unpack, void *dst, const void *src, const pw_gpu_device *device)
+static void run(void *how, const pw_judge_call *c)
 {
-    pw_gpu_call call = {.args = r->args, .count = r->s->count, .dst = dst, .src = src};
+    const runner *r = how;
+    uint64_t done = 0;
+    uint32_t arrivals = 0;
+    pw_gpu_call call = {.args = r->args, .count = c->count, .dst = c->dst, .src = c->src};
+    if (!r->big)
+        call.flag = (pw_gpu_flag){.where = &done, .arrivals = &arrivals, .value = r->s->seed + 1};
     int n = r->tier0 ? pw_gpu_tier0_launches(r->s->nest) : 1;
     for (int i = 0; i < n; i++) {
         uint64_t params[4096];
         pw_gpu_launch l;
         int kernel = 0;
-        const char *name = r->names[unpack];
+        const char *name = r->names[c->unpack];
         if (r->tier0) {
             assert_int_equal(
-                pw_gpu_tier0_launch(r->tier0, r->s->nest, i, r->args->tables, &call, device, params, &kernel, &l),
+                pw_gpu_tier0_launch(r->tier0, r->s->nest, i, r->args->tables, &call, r->device, params, &kernel, &l),
                 PW_OK);
-            name = unpack ? r->jobs[kernel].unpack_name : r->jobs[kernel].pack_name;
+            name = c->unpack ? r->jobs[kernel].unpack_name : r->jobs[kernel].pack_name;
         } else {
-            assert_int_equal(pw_gpu_launch_make(r->plan, &call, device, params, &l), PW_OK);
+            assert_int_equal(pw_gpu_launch_make(r->plan, &call, r->device, params, &l), PW_OK);
         }
         assert_true(l.param_bytes <= sizeof params);
-        run_launch(r, name, &l, params);
+        run_launch(r, name, &l, params, &call.flag);
     }
 }
 
-/* The address of the first object when the first touched byte is at `data`. */
-static void *origin_of(const answer *a, unsigned char *data)
+/* Place 0: what is `origin` bytes into the data is aligned; 1 and 2: off by words, and by 1 to 15 bytes; 3: the data
+ * end at the page. */
+static int64_t lead(int64_t origin, int place, pw_rng *rng)
 {
-    return (void *)((uintptr_t)data - (uintptr_t)a->lo);
+    static const int64_t off[] = {0, 4, 8, 12};
+    int64_t aligned = PW_GUARDED_LEAD / 2 - (int64_t)((uint64_t)origin & 15);
+    if (place == 3)
+        return PW_AT_END;
+    return aligned + (place == 1 ? off[pw_rng_range(rng, 0, 3)] : place == 2 ? pw_rng_range(rng, 1, 15) : 0);
 }
 
-static void check_pack(const runner *r, const answer *a, int place, pw_rng *rng, const pw_gpu_device *d)
+static void check(runner *r, pw_judge *j, bool unpack, int place, pw_rng *rng)
 {
-    buffer from = make_buffer(a->span, a->lo * -1, place, rng), to = make_buffer(a->total, 0, place, rng);
-    memcpy(from.data, a->memory, (size_t)a->span);
-    run(r, false, to.data, origin_of(a, from.data), d);
-    int64_t at = first_difference(&to, a->packed);
-    if (at != INT64_MIN)
-        complain(r->s, r->tier0 ? "tier 0 pack" : "pack", at, place, d);
-    drop_buffer(&from);
-    drop_buffer(&to);
-}
-
-static void check_unpack(const runner *r, const answer *a, int place, pw_rng *rng, const pw_gpu_device *d)
-{
-    buffer from = make_buffer(a->total, 0, place, rng), to = make_buffer(a->span, a->lo * -1, place, rng);
-    unsigned char *expected = allocate(a->span);
-    memset(expected, PATTERN, (size_t)a->span);
-    for (int64_t i = 0; i < a->total; i++)
-        expected[a->where[i] - a->lo] = a->packed[i];
-    memcpy(from.data, a->packed, (size_t)a->total);
-    run(r, true, origin_of(a, to.data), from.data, d);
-    int64_t at = first_difference(&to, expected);
-    if (at != INT64_MIN)
-        complain(r->s, r->tier0 ? "tier 0 unpack" : "unpack", at, place, d);
-    free(expected);
-    drop_buffer(&from);
-    drop_buffer(&to);
+    static const char *const what[2][2] = {{"pack", "unpack"}, {"tier 0 pack", "tier 0 unpack"}};
+    pw_judge_place at = {.memory = lead(-j->lo, place, rng), .packed = lead(0, place, rng)};
+    int64_t wrong = (unpack ? pw_judge_unpack : pw_judge_pack)(j, at, 0, j->total, run, r);
+    if (wrong != PW_JUDGED_RIGHT)
+        complain(r->s, what[r->tier0 != NULL][unpack], wrong, place, r->device);
 }
 
 static void check_all(runner *r)
@@ -275,16 +180,17 @@ static void check_all(runner *r)
                                                   {.multiprocessors = 1, .threads = 256},
                                                   {.multiprocessors = 16, .threads = 1024, .max_grid = 3},
                                                   {.multiprocessors = 80, .max_grid = 1}};
-    bool overlaps = pw_random_overlaps(r->s->type, r->s->count);
-    answer a = make_answer(r->s);
     pw_rng rng = {.state = r->s->seed};
+    pw_judge j;
+    pw_judge_init(&j, r->s->type, r->s->count, r->s->seed);
     for (int place = 0; place < PLACES; place++) {
         r->big = (r->s->seed + (uint64_t)place) % 3 == 0;
-        check_pack(r, &a, place, &rng, &devices[place]);
-        if (!overlaps)
-            check_unpack(r, &a, place, &rng, &devices[place]);
+        r->device = &devices[place];
+        check(r, &j, false, place, &rng);
+        if (!j.overlaps)
+            check(r, &j, true, place, &rng);
     }
-    free_answer(&a);
+    pw_judge_free(&j);
 }
 
 void check_kernel(const subject *s, void *lib, const pw_shape *shape, const char *pack, const char *unpack)

@@ -206,7 +206,7 @@ static void source_text(void **state)
     assert_int_equal(strlen(blob.data), blob.size);
     check_text(&blob, "PW_KERNEL(my_pack, ", true, layouts[1]);
     check_text(&blob, "PW_KERNEL(my_unpack" PW_GPU_BIG_SUFFIX ", ", true, layouts[1]);
-    check_text(&blob, "pw_words<pw_k0_r0, 16, true, pw_u32, true>", true, layouts[1]);
+    check_text(&blob, "pw_words<pw_k0_r0, 16, true, pw_u32, true, true>", true, layouts[1]);
     check_text(&blob, "u / 4u", true, layouts[1]);
     pw_blob_free(&blob);
 }

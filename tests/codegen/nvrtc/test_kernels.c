@@ -134,8 +134,12 @@ static void words(void **state)
     static suite s;
     (void)state;
     s = make_suite();
-    for (int n = 1; n < 32; n += n < 8 ? 1 : 6)
+    for (int n = 1; n < 8; n++)
         add(&s, "type(lb 0, extent %d) { stream 21 stride %d { bytes %d align 1 } }", 21 * (n + 3), n + 3, n);
+    /* Bytes and shorts that fill words of the packed side, or not. */
+    add(&s, "type(lb 0, extent 640) { stream 80 stride 8 { bytes 1 align 4 } }");
+    add(&s, "type(lb 0, extent 648) { stream 81 stride 8 { bytes 2 align 4 } }");
+    add(&s, "type(lb 0, extent 80000) { stream 10 stride 8000 { stream 1000 stride 8 { bytes 1 align 4 } } }");
     for (int n = 4; n <= 8192; n *= 2)
         add(&s, "type(lb 0, extent %d) { stream 5 stride %d { bytes %d align 4 } }", 6 * n + 64, n + 4, n);
     add(&s, "type(lb 0, extent 8000) { stream 3 stride 800 { stream 10 stride 80 { bytes 80 align 8 } } }");
@@ -155,7 +159,7 @@ static void pieces(void **state)
     static suite s;
     (void)state;
     s = make_suite();
-    for (int n = 33; n < 70; n += 6)
+    for (int n = 9; n < 70; n += n < 32 ? 2 : 6)
         add(&s, "type(lb 0, extent 9001) { stream 17 stride %d { bytes %d align 1 } }", 3 * n, n);
     add(&s, "type(lb 0, extent 90001) { stream 7 stride 12001 { bytes 1001 align 1 } }");
     add(&s, "type(lb 0, extent 90002) { stream 3 stride 20002 { bytes 10002 align 2 } }");
@@ -164,14 +168,14 @@ static void pieces(void **state)
     check(&s, PW_GPU_PIECES, counts, 3);
 }
 
-/* Many blocks whose lengths differ; `step` spreads them. */
-static void add_list(suite *s, int n, int step)
+/* Many blocks whose lengths differ, all multiples of `unit`; `step` spreads them. */
+static void add_list(suite *s, int n, int step, int unit)
 {
     static char text[1 << 18];
-    size_t at = (size_t)snprintf(text, sizeof text, "type(lb 0, extent %d) { blocks [", n * step + 64);
+    size_t at = (size_t)snprintf(text, sizeof text, "type(lb 0, extent %d) { blocks [", (n * step + 64) * unit);
     for (int i = 0; i < n; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d:%d", i ? "," : "", i * step + i * i % 7,
-                               1 + (i * i * 31 + i) % (step - 8));
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d:%d", i ? "," : "", (i * step + i * i % 7) * unit,
+                               (1 + (i * i * 31 + i) % (step - 8)) * unit);
     snprintf(text + at, sizeof text - at, "] }");
     add_text(s, text);
 }
@@ -184,9 +188,16 @@ static void lists(void **state)
     s = make_suite();
     add(&s, "type(lb 0, extent 9000) { blocks [0:8, 72:31, 24:1, 880:600, 2000:64, 2100:63, 2200:65, 2300:128, "
             "2500:129, 3000:256, 3300:257, 4000:2047, 6100:2048, 8200:3, 8300:7, 8400:17, 8500:1, 8510:2, 8520:3] }");
-    add_list(&s, 300, 30);
-    add_list(&s, 3000, 70); /* in chunks, found by searching */
-    add_list(&s, 30, 9000); /* blocks longer than a chunk */
+    add_list(&s, 60, 30, 1);
+    add_list(&s, 300, 30, 1);
+    add_list(&s, 3000, 70, 1); /* in spans, found by searching */
+    add_list(&s, 30, 9000, 1); /* blocks longer than a span */
+    add_list(&s, 4000, 24, 1); /* more blocks in a span than a window holds */
+    for (int unit = 4; unit <= 16; unit *= 2) {
+        add_list(&s, 40, 24, unit);
+        add_list(&s, 1000, 24, unit);
+        add_list(&s, 20, 3000, unit);
+    }
     add(&s, "type(lb 0, extent 800000) { stream 2 stride 300000 { blocks [0:70001, 100000:1, 100010:100, 150000:3, "
             "160000:17, 170000:40000, 220000:1, 220004:2, 220010:3, 220020:4, 220030:5, 220040:6, 220050:7, "
             "220060:8, 220070:9, 220080:10, 220100:11, 220120:12] } }");
