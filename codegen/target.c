@@ -3,6 +3,7 @@
 
 #include "codegen/target_cpu.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <threads.h>
 #include <unistd.h>
@@ -62,6 +63,13 @@ static const char *triple_arch(const char *triple)
     return NULL;
 }
 
+pw_target pw_target_gpu(int major, int minor)
+{
+    pw_target t = {.arch = "nvptx64"};
+    snprintf(t.cpu, sizeof t.cpu, "sm_%d%d", major, minor);
+    return t;
+}
+
 static const char *generic_cpu(const char *arch)
 {
     return strcmp(arch, "x86_64") == 0 ? "x86-64" : "generic";
@@ -114,6 +122,8 @@ bool pw_target_compatible(int i, pw_target *out)
 bool pw_target_runs_here(const pw_target *target)
 {
     pw_target t;
+    if (strcmp(target->arch, "nvptx64") == 0)
+        return true;
     for (int i = 0; pw_target_compatible(i, &t); i++)
         if (strcmp(t.arch, target->arch) == 0 && strcmp(t.cpu, target->cpu) == 0)
             return true;

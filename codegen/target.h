@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 typedef struct pw_target {
-    char arch[16]; /* "x86_64", "aarch64" */
-    char cpu[48];
+    char arch[16]; /* "x86_64", "aarch64", "nvptx64" */
+    char cpu[48];  /* of nvptx64: "sm_90" */
 } pw_target;
 
 /* The machine this runs on; computed once. */
@@ -25,7 +25,11 @@ const pw_target *pw_target_host(void);
 /* cpu: "native" or a CPU name; triple: NULL for the host's or e.g. "aarch64-linux-gnu". */
 pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, pw_diag *diag);
 
-/* Can code for `target` run here? (The same CPU, or an ISA level that the host has.) */
+/* The GPU of a compute capability. */
+pw_target pw_target_gpu(int major, int minor);
+
+/* Can code for `target` run here? (The same CPU, or an ISA level that the host has.) A GPU's is taken at its word:
+ * whoever asks has found it. */
 bool pw_target_runs_here(const pw_target *target);
 
 /* The i-th target whose kernels may be looked up here, best first: the host itself, then lower levels.

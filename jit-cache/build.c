@@ -20,6 +20,8 @@ static void publish(pw_slot *slot, const pw_image *image, pw_kernel_fn *pack, pw
     slot->image = *image;
     atomic_store_explicit(&k->origin, origin, memory_order_relaxed);
     atomic_store_explicit(&k->ready_ns, pw_cache_now() - started, memory_order_relaxed);
+    if (slot->image.code.data)
+        atomic_store_explicit(&k->code, &slot->image.code, memory_order_release);
     atomic_store_explicit(&k->unpack, unpack, memory_order_release);
     atomic_store_explicit(&k->pack, pack, memory_order_release);
     atomic_store_explicit(&k->state, PW_KERNEL_READY, memory_order_release);
@@ -78,8 +80,8 @@ static const pw_backend *find_backend(pw_cache *cache)
     if (backend && !atomic_exchange(&cache->has_backend, true))
         pw_exit_guard_first();
     if (!backend && !atomic_exchange(&cache->no_backend, true))
-        pw_log(PW_LOG_WARN, "no %s compiler: %s; types without a cached kernel are packed by the interpreter",
-               cache->backend_name, diag.text);
+        pw_log(PW_LOG_WARN, "no %s compiler: %s; types without a cached kernel are packed by %s", cache->backend_name,
+               diag.text, cache->slow_path);
     return backend;
 }
 
@@ -104,8 +106,29 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
     return status;
 }
 
+/* The compiled code itself, which the blob gives up when it is foreign. */
+static pw_status open_blob(const pw_cache *cache, pw_hash key, pw_blob *blob, pw_image *image, pw_kernel_fn **pack,
+                           pw_kernel_fn **unpack, pw_diag *diag)
+{
+    pw_status status;
+
+    if (cache->disk.foreign) {
+        *image = (pw_image){.fd = -1, .code = *blob};
+        *pack = *unpack = NULL;
+        *blob = (pw_blob){0};
+        return PW_OK;
+    }
+    status = pw_image_open_bytes(blob->data, blob->size, image, diag);
+    if (status)
+        return status;
+    status = pw_image_symbols(image, key, pack, unpack, diag);
+    if (status)
+        pw_image_close(image);
+    return status;
+}
+
 /* From the file just stored, so that debuggers find it and a bad write is noticed; else from memory. */
-static pw_status open_compiled(pw_cache *cache, pw_slot *slot, const pw_blob *blob, int64_t started, pw_diag *diag)
+static pw_status open_compiled(pw_cache *cache, pw_slot *slot, pw_blob *blob, int64_t started, pw_diag *diag)
 {
     pw_hash key = slot->kernel.key;
     pw_image image;
@@ -113,14 +136,9 @@ static pw_status open_compiled(pw_cache *cache, pw_slot *slot, const pw_blob *bl
     pw_status status;
 
     if (!pw_disk_keep(&cache->disk, key, blob) || pw_disk_load(&cache->disk, key, &image, &pack, &unpack)) {
-        status = pw_image_open_bytes(blob->data, blob->size, &image, diag);
+        status = open_blob(cache, key, blob, &image, &pack, &unpack, diag);
         if (status)
             return status;
-        status = pw_image_symbols(&image, key, &pack, &unpack, diag);
-        if (status) {
-            pw_image_close(&image);
-            return status;
-        }
     }
     publish(slot, &image, pack, unpack, PW_ORIGIN_COMPILED, started);
     return PW_OK;
@@ -143,7 +161,7 @@ static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t 
     if (!status)
         return PW_BUILD_DONE;
     pw_log(atomic_exchange(&cache->compile_failed, true) ? PW_LOG_INFO : PW_LOG_WARN,
-           "no kernel: %s; the type is packed by the interpreter", diag.text);
+           "no kernel: %s; the type is packed by %s", diag.text, cache->slow_path);
     return settle(slot, PW_KERNEL_FAILED);
 }
 
@@ -179,8 +197,8 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
     pw_build_result result;
 
     if (!pw_target_runs_here(&cache->target)) {
-        pw_warn_once("code for %s does not run on this machine; types are packed by the interpreter",
-                     cache->target.cpu);
+        pw_warn_once("code for %s does not run on this machine; types are packed by %s", cache->target.cpu,
+                     cache->slow_path);
         return settle(slot, PW_KERNEL_FAILED);
     }
     if (load_own(cache, slot, started) || (!waited && load_lower(cache, slot, started)))

@@ -63,6 +63,8 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
     cache->target = *config->target;
     snprintf(cache->backend_name, sizeof cache->backend_name, "%s", config->backend);
     cache->load_backend = config->load_backend ? config->load_backend : pw_backend_load;
+    cache->disk.foreign = config->foreign;
+    cache->slow_path = config->slow_path ? config->slow_path : "the interpreter";
     init_sync(cache);
     *out = cache;
     return PW_OK;
@@ -125,7 +127,7 @@ static pw_slot *add_slot(pw_cache *cache, pw_hash key, pw_shape *shape)
 
 void pw_slot_retire(pw_cache *cache, pw_slot *slot)
 {
-    if (slot->users > 0 || slot->busy || slot->queued || slot->image.handle)
+    if (slot->users > 0 || slot->busy || slot->queued || slot->image.handle || slot->image.code.data)
         return;
     pw_hash_map_remove(&cache->kernels, slot->kernel.key);
     *(slot->prev ? &slot->prev->next : &cache->slots) = slot->next;

@@ -24,13 +24,23 @@ typedef enum pw_kernel_state {
 
 typedef enum pw_kernel_origin { PW_ORIGIN_NONE, PW_ORIGIN_DISK, PW_ORIGIN_COMPILED } pw_kernel_origin;
 
+/* What those who share a kernel count while it is not there, to ask for it when it pays. All zero at first; the cache
+ * does not look at it. */
+typedef struct pw_kernel_demand {
+    _Atomic int64_t bytes; /* moved without the kernel */
+    _Atomic int64_t mark;  /* ... at which somebody acts next */
+    _Atomic int stage;     /* what that is */
+} pw_kernel_demand;
+
 /* Read `pack`/`unpack` with acquire; NULL until the kernel is ready. */
 typedef struct pw_kernel {
     _Atomic(pw_kernel_fn *) pack, unpack;
+    _Atomic(const pw_blob *) code; /* of a cache of foreign code: the ELF image, NULL until the kernel is ready */
     _Atomic pw_kernel_state state;
     _Atomic pw_kernel_origin origin;
     _Atomic int64_t ready_ns; /* time it took to load or compile and link */
     pw_hash key;
+    pw_kernel_demand demand;
 } pw_kernel;
 
 typedef struct pw_cache pw_cache;
@@ -40,13 +50,17 @@ typedef struct pw_cache_config {
     int64_t max_bytes;   /* of the disk cache; 0: no bound */
     const char *backend; /* "llvm" */
     const pw_target *target;
+    /* The code is for another processor, a GPU: it is kept as bytes (pw_kernel.code) and not opened. */
+    bool foreign;
+    const char *slow_path; /* what does without kernels, for warnings; NULL: "the interpreter" */
     /* NULL takes pw_backend_load; tests, and the dump of stages, put something in between. */
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
 } pw_cache_config;
 
 /* Never fails for reasons of the disk: an unusable directory is one warning and no disk cache. */
 pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out);
-/* Lets the worker finish its queue, unloads all kernels. NULL is allowed. */
+/* Lets the worker go on with its queue for a moment (a fraction of a second) if what it makes is kept on disk; unloads
+ * all kernels. NULL is allowed. */
 void pw_cache_destroy(pw_cache *cache);
 
 /* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory, or called in a

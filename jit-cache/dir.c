@@ -209,7 +209,7 @@ bool pw_disk_ready(pw_disk *disk, bool create)
 
 bool pw_cache_default_dir(char *out, size_t size)
 {
-    const char *own = pw_env_string(PW_ENV_CACHE_DIR);
+    const char *own = pw_env_path(PW_ENV_CACHE_DIR);
     const char *xdg = pw_env_foreign("XDG_CACHE_HOME"), *home = pw_env_foreign("HOME");
     int n = -1;
 

@@ -21,6 +21,7 @@
 typedef struct pw_disk {
     char *dir;         /* as configured; NULL: there is no disk cache */
     int64_t max_bytes; /* <= 0: unbounded */
+    bool foreign;      /* entries are code for another processor, kept as bytes */
     pthread_mutex_t lock;
     /* Under `lock` until the directory is open, and constant from then on: */
     int fd;              /* of <dir>/v<version>; -1 while not open */
@@ -61,7 +62,8 @@ typedef struct pw_entry_file {
  */
 pw_status pw_disk_read(int dirfd, pw_hash key, pw_entry_file *out, pw_diag *diag);
 
-/* As above, and opens the code. An entry that is refused is reported and removed. NOT_FOUND covers "no disk". */
+/* As above, and opens the code, or keeps it when it is foreign (out->code; *pack and *unpack are NULL). An entry that
+ * is refused is reported and removed. NOT_FOUND covers "no disk". */
 pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack);
 
 /* Stores a shared object under its key, atomically; then evicts if the cache has grown too large. */

@@ -35,6 +35,9 @@ enum { NATIVE_MACHINE = EM_RISCV };
 #error "no ELF machine number known for this architecture"
 #endif
 
+/* NVIDIA's, which elf.h need not know. */
+enum { MACHINE_CUDA = 190 };
+
 enum { MAX_SEGMENTS = 64 };
 
 static pw_hash checksum(const void *data, size_t size)
@@ -102,6 +105,24 @@ static pw_status check_segments(const unsigned char *data, size_t elf_bytes, con
     return PW_OK;
 }
 
+/* The driver that loads a cubin reads its section table. */
+static pw_status check_cubin(size_t elf_bytes, const Elf64_Ehdr *h, pw_diag *diag)
+{
+    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+        h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shoff > elf_bytes ||
+        h->e_shnum * sizeof(Elf64_Shdr) > elf_bytes - h->e_shoff)
+        return pw_diag_set(diag, PW_ERR_CORRUPT, "malformed ELF section headers of a cubin");
+    return PW_OK;
+}
+
+bool pw_entry_is_foreign(const void *data)
+{
+    elf_header header;
+
+    memcpy(&header, data, sizeof header);
+    return !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_machine == MACHINE_CUDA;
+}
+
 pw_status pw_entry_check(const void *data, size_t size, pw_hash key, pw_diag *diag)
 {
     elf_header header;
@@ -110,6 +131,12 @@ pw_status pw_entry_check(const void *data, size_t size, pw_hash key, pw_diag *di
     if (status)
         return status;
     memcpy(&header, data, sizeof header);
+    if (pw_entry_is_foreign(data) && size - sizeof(pw_entry_footer) >= sizeof(Elf64_Ehdr)) {
+        Elf64_Ehdr cubin;
+
+        memcpy(&cubin, data, sizeof cubin);
+        return check_cubin(size - sizeof(pw_entry_footer), &cubin, diag);
+    }
     status = check_header(&header, diag);
     if (status)
         return status;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,10 +30,13 @@ typedef struct pw_entry_footer {
 } pw_entry_footer;
 
 /*
- * Is this the intact image of the kernel `key` for this machine? Looks at nothing but the bytes, which may be
+ * Is this the intact image of the kernel `key` for this machine or a GPU? Looks at nothing but the bytes, which may be
  * anything at all. CORRUPT (damaged, another version or key) or UNSUPPORTED (another machine), with the reason.
  */
 pw_status pw_entry_check(const void *data, size_t size, pw_hash key, pw_diag *diag);
+
+/* Of bytes that passed the check: are they code for a GPU? */
+bool pw_entry_is_foreign(const void *data);
 
 /* Appends the footer to an ELF image. The result is malloc'ed. */
 pw_status pw_entry_seal(const void *elf, size_t elf_bytes, pw_hash key, void **out, size_t *out_size);

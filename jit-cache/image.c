@@ -20,7 +20,7 @@ static pw_status open_object(const char *path, int fd, pw_image *out, pw_diag *d
 
     if (!handle)
         return pw_diag_set(diag, PW_ERR_IO, "%s", dlerror());
-    *out = (pw_image){handle, fd};
+    *out = (pw_image){.handle = handle, .fd = fd};
     return PW_OK;
 }
 
@@ -92,10 +92,11 @@ pw_status pw_image_symbols(const pw_image *image, pw_hash key, pw_kernel_fn **pa
 
 void pw_image_close(pw_image *image)
 {
+    pw_blob_free(&image->code);
     if (!image->handle)
         return;
     dlclose(image->handle);
     if (image->fd >= 0)
         close(image->fd);
-    *image = (pw_image){NULL, -1};
+    *image = (pw_image){.fd = -1};
 }

@@ -13,6 +13,7 @@
 typedef struct pw_image {
     void *handle; /* NULL: nothing open */
     int fd;       /* of the anonymous file, or -1 */
+    pw_blob code; /* foreign code, kept as it is; `handle` is NULL then */
 } pw_image;
 
 pw_status pw_image_open_path(const char *path, pw_image *out, pw_diag *diag);

@@ -32,7 +32,8 @@ typedef struct pw_slot {
 /* Under the cache's mutex. */
 typedef struct pw_worker {
     bool started, stop, unavailable;
-    bool working; /* on a slot that is no longer in the queue */
+    bool working;      /* on a slot that is no longer in the queue */
+    int64_t finish_by; /* when to leave the rest of the queue, once `stop` is set; CLOCK_MONOTONIC ns */
     pthread_t thread;
     pw_slot *first, *last; /* the queue */
 } pw_worker;
@@ -41,6 +42,7 @@ struct pw_cache {
     pid_t pid; /* a forked child has our memory but not our threads and maybe a locked mutex */
     pw_target target;
     char backend_name[32];
+    const char *slow_path;
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
     pw_disk disk;
     pthread_mutex_t lock;
@@ -79,7 +81,8 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
 
 /* With the cache's mutex held. Starts the thread if there is none; false: there cannot be one. */
 bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot);
-/* Without the mutex. Finishes what is queued, except what waits for other processes; joins the thread. */
+/* Without the mutex. Works on for a bounded time on compiles that can be kept for the next run, except those that wait
+ * for other processes; joins the thread. */
 void pw_worker_stop(pw_cache *cache);
 
 #endif

@@ -148,6 +148,28 @@ static pw_status open_code(const pw_disk *disk, pw_hash key, const pw_entry_file
     return pw_image_open_bytes(file->data, file->size, out, diag);
 }
 
+/* Opens native code and finds its functions. */
+static pw_status open_functions(const pw_disk *disk, pw_hash key, const pw_entry_file *file, pw_image *out,
+                                pw_kernel_fn **pack, pw_kernel_fn **unpack, pw_diag *diag)
+{
+    pw_status status = open_code(disk, key, file, out, diag);
+
+    if (!status) {
+        status = pw_image_symbols(out, key, pack, unpack, diag);
+        if (status)
+            pw_image_close(out);
+    }
+    return status;
+}
+
+/* Gives the file's memory to the image. */
+static void keep_code(pw_entry_file *file, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack)
+{
+    *out = (pw_image){.fd = -1, .code = {file->data, file->size - sizeof(pw_entry_footer)}};
+    *pack = *unpack = NULL;
+    file->data = NULL;
+}
+
 pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack)
 {
     pw_entry_file file;
@@ -159,13 +181,12 @@ pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn *
     status = read_entry(disk->fd, key, true, &file, &diag);
     if (status == PW_ERR_NOT_FOUND || status == PW_ERR_NOMEM)
         return status;
-    if (!status)
-        status = open_code(disk, key, &file, out, &diag);
-    if (!status) {
-        status = pw_image_symbols(out, key, pack, unpack, &diag);
-        if (status)
-            pw_image_close(out);
-    }
+    if (!status && pw_entry_is_foreign(file.data) != disk->foreign)
+        status = pw_diag_set(&diag, PW_ERR_UNSUPPORTED, "code for another machine");
+    if (!status && disk->foreign)
+        keep_code(&file, out, pack, unpack);
+    else if (!status)
+        status = open_functions(disk, key, &file, out, pack, unpack, &diag);
     if (status)
         refuse(disk, key, &file.st, &diag);
     free(file.data);

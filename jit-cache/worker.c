@@ -16,7 +16,10 @@ enum {
     STACK_BYTES = 8 << 20, /* what a compiler may expect, whatever `ulimit -s` says */
     FIRST_BACKOFF_MS = 1,
     LONGEST_BACKOFF_MS = 100,
-    PATIENCE_MS = 30000 /* waiting costs nobody anything here */
+    PATIENCE_MS = 30000, /* waiting costs nobody anything here */
+    /* At the end the application waits: long enough for the few kernels of a short run to be there in the next one,
+     * not for the hundreds that may be queued. A compile under way is finished in any case. */
+    FINISH_MS = 300
 };
 
 #define MS INT64_C(1000000)
@@ -47,6 +50,12 @@ static void take_out(pw_worker *worker, pw_slot *slot)
     slot->queued = false;
 }
 
+/* Stopping, with nothing left in it for the next run. */
+static bool is_moot(const pw_worker *worker, const pw_slot *slot, int64_t now)
+{
+    return worker->stop && (slot->waiting || slot->want < PW_WANT_COMPILE || now >= worker->finish_by);
+}
+
 /* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when told). */
 static pw_slot *pick(pw_worker *worker, int64_t *look_again)
 {
@@ -54,7 +63,7 @@ static pw_slot *pick(pw_worker *worker, int64_t *look_again)
 
     *look_again = INT64_MAX;
     for (pw_slot *s = worker->first; s; s = s->next_queued) {
-        if (s->busy || (s->waiting && worker->stop))
+        if (s->busy || is_moot(worker, s, now))
             continue;
         if (!s->waiting || s->retry_at <= now)
             return s;
@@ -188,10 +197,24 @@ bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot)
     return true;
 }
 
+/* Kernels of which nothing is kept are of no use to anybody any more. The directory is made for those that are. */
+static int64_t finish_by(pw_cache *cache)
+{
+    bool queued;
+
+    pthread_mutex_lock(&cache->lock);
+    queued = cache->worker.first;
+    pthread_mutex_unlock(&cache->lock);
+    return queued && pw_disk_may_store(&cache->disk) ? pw_cache_now() + FINISH_MS * MS : 0;
+}
+
 void pw_worker_stop(pw_cache *cache)
 {
+    int64_t when = finish_by(cache);
+
     pthread_mutex_lock(&cache->lock);
     cache->worker.stop = true;
+    cache->worker.finish_by = when;
     pthread_cond_broadcast(&cache->changed);
     pthread_mutex_unlock(&cache->lock);
     if (cache->worker.started)

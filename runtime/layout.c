@@ -9,6 +9,10 @@
 
 void pw_layout_entry_free(pw_layout_entry *entry)
 {
+    pw_layout_gpu *gpu = atomic_load(&entry->layout.gpu);
+
+    if (gpu)
+        gpu->free(gpu);
     pw_cache_release(entry->layout.engine->cache, entry->layout.kernel);
     pw_shape_unref(entry->layout.shape);
     pw_nest_destroy(entry->nest);
@@ -55,6 +59,8 @@ static pw_status fill(pw_layout_engine *engine, pw_layout_entry *entry, pw_diag 
         return pw_diag_set(diag, status, "no kernel arguments: %s", pw_status_text(status));
     if (engine->mode != PW_JIT_OFF && !l->contiguous && l->size > 0)
         l->kernel = pw_cache_kernel(engine->cache, l->shape);
+    if (l->kernel)
+        pw_layout_heat_begin(engine, l->kernel);
     entry->footprint = (int64_t)(pw_arena_used(l->arena) + pw_arena_used(entry->nest->arena) + sizeof *entry);
     return PW_OK;
 }
@@ -68,7 +74,6 @@ static pw_layout_entry *new_entry(pw_layout_engine *engine, pw_hash raw_hash)
     entry->layout.engine = engine;
     entry->layout.raw_hash = raw_hash;
     entry->layout.refs = 1;
-    entry->layout.hot_left = pw_layout_heat_start(engine);
     entry->layout.arena = pw_arena_create();
     if (entry->layout.arena)
         return entry;

@@ -21,6 +21,11 @@ typedef struct pw_layout_stats {
     _Atomic int64_t tier1_calls;
 } pw_layout_stats;
 
+/* What runtime/gpu keeps for a layout; begins with what ends it. */
+typedef struct pw_layout_gpu {
+    void (*free)(struct pw_layout_gpu *gpu);
+} pw_layout_gpu;
+
 typedef struct pw_layout {
     pw_type type; /* canonical */
     const pw_nest *nest;
@@ -31,9 +36,9 @@ typedef struct pw_layout {
     int64_t size, extent;
     pw_layout_stats stats;
     struct pw_layout_engine *engine;
+    _Atomic(pw_layout_gpu *) gpu; /* NULL until the layout is used on a GPU */
     _Atomic int64_t refs;
-    _Atomic int64_t hot_left; /* bytes until a compile is asked for (async) */
-    pw_hash raw_hash, hash;   /* of the type as given, and canonical */
+    pw_hash raw_hash, hash; /* of the type as given, and canonical */
     pw_arena *arena;
 } pw_layout;
 

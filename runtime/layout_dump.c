@@ -22,7 +22,7 @@ bool pw_layout_dump_is_on(void)
 /* DIR/<name>.<stage>; whole or not at all, since several ranks may be writing the same. */
 static void write_stage(const char *name, const char *stage, const void *data, size_t size)
 {
-    const char *dir = pw_env_string(PW_ENV_DUMP);
+    const char *dir = pw_env_path(PW_ENV_DUMP);
     char path[4096 + 256];
     pw_diag diag;
 

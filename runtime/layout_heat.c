@@ -1,9 +1,10 @@
 /*
  * When the asynchronous mode asks for a kernel.
  *
- * A layout starts cold. After LOAD_BYTES at tier 0 the worker looks into the disk cache: that takes it some
- * 0.2 ms, and layouts used once (a file header, a broadcast of parameters) never get that far. A compile is
- * asked for at the break-even, where tier 0 has lost as much time as compiling costs:
+ * Bytes are counted at the kernel, by all layouts that share it: the 26 faces of a halo exchange are a few kernels,
+ * each as hot as its faces together. A kernel starts cold. After LOAD_BYTES at tier 0 the worker looks into the disk
+ * cache: that takes it some 0.2 ms, and layouts used once (a file header, a broadcast of parameters) never get that
+ * far. A compile is asked for at the break-even, where tier 0 has lost as much time as compiling costs:
  *
  *     bytes * (ns per byte at tier 0) * GAIN = compile time / DISCOUNT
  *
@@ -28,13 +29,18 @@ enum {
     LARGEST_BREAK_EVEN = 4 << 20
 };
 
-static const int64_t never = INT64_MAX / 2;
+static const int64_t never = INT64_MAX;
 
-int64_t pw_layout_heat_start(const pw_layout_engine *engine)
+/* What reaching the mark means; the stage of a pw_kernel_demand. */
+typedef enum stage { COLD, LOADED, DONE } stage;
+
+void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel)
 {
-    if (engine->hot_bytes > 0 && engine->hot_bytes < LOAD_BYTES)
-        return engine->hot_bytes;
-    return LOAD_BYTES;
+    int64_t unset = 0, first = LOAD_BYTES;
+
+    if (engine->hot_bytes > 0 && engine->hot_bytes < first)
+        first = engine->hot_bytes;
+    atomic_compare_exchange_strong(&kernel->demand.mark, &unset, first);
 }
 
 /* Packed bytes, from the first on, at which compiling pays. */
@@ -52,29 +58,33 @@ static int64_t break_even(const pw_layout_engine *engine, int64_t bytes, int64_t
     return (int64_t)(at < least ? least : at > largest ? largest : at);
 }
 
+static void ask_for_compile(pw_layout *layout)
+{
+    pw_kernel_demand *d = &layout->kernel->demand;
+
+    atomic_store(&d->mark, never);
+    if (atomic_exchange(&d->stage, DONE) != DONE)
+        pw_cache_request(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
+}
+
+/* One of the threads that come by acts. A mark is set before its stage, so that it is not taken for the next one; a
+ * thread that is late may leave a mark behind that nobody waits for, hence the first case. */
 void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns)
 {
-    pw_layout_engine *engine = layout->engine;
-    pw_layout_entry *entry = pw_layout_entry_of(layout);
-    int heat = atomic_load_explicit(&entry->heat, memory_order_relaxed);
-    int64_t past, threshold;
+    pw_kernel_demand *d = &layout->kernel->demand;
+    int at = atomic_load(&d->stage);
+    int64_t total = atomic_load(&d->bytes), threshold;
 
-    if (heat == PW_HEAT_DONE || atomic_load_explicit(&layout->hot_left, memory_order_relaxed) > 0)
+    if (at == DONE)
+        atomic_store(&d->mark, never);
+    if (total < atomic_load(&d->mark))
         return;
-    /* One of the threads that come by acts. */
-    if (heat == PW_HEAT_COLD) {
-        threshold = break_even(engine, bytes, ns);
-        past = pw_layout_heat_start(engine) - atomic_load_explicit(&layout->hot_left, memory_order_relaxed);
-        if (past < threshold) {
-            if (!atomic_compare_exchange_strong(&entry->heat, &heat, PW_HEAT_LOADED))
-                return;
-            atomic_store_explicit(&layout->hot_left, threshold - past, memory_order_relaxed);
-            pw_cache_request(engine->cache, layout->kernel, PW_WANT_LOAD);
-            return;
-        }
+    threshold = at == COLD ? break_even(layout->engine, bytes, ns) : 0;
+    if (total >= threshold) {
+        ask_for_compile(layout);
+        return;
     }
-    if (!atomic_compare_exchange_strong(&entry->heat, &heat, PW_HEAT_DONE))
-        return;
-    atomic_store_explicit(&layout->hot_left, never, memory_order_relaxed);
-    pw_cache_request(engine->cache, layout->kernel, PW_WANT_COMPILE);
+    atomic_store(&d->mark, threshold);
+    if (atomic_compare_exchange_strong(&d->stage, &at, LOADED))
+        pw_cache_request(layout->engine->cache, layout->kernel, PW_WANT_LOAD);
 }

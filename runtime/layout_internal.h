@@ -18,13 +18,9 @@ enum {
     PW_LAYOUT_REFUSED = 1024 /* types remembered as unsupported; then all are forgotten */
 };
 
-/* What the next crossing of hot_left means. */
-typedef enum pw_heat { PW_HEAT_COLD, PW_HEAT_LOADED, PW_HEAT_DONE } pw_heat;
-
 typedef struct pw_layout_entry {
     pw_layout layout; /* first: pw_layout* and pw_layout_entry* convert */
     pw_nest *nest;    /* owned */
-    _Atomic int heat; /* pw_heat */
     int64_t footprint;
     /* Under the engine's mutex: */
     pw_hash aliases[PW_LAYOUT_ALIASES];
@@ -49,9 +45,17 @@ struct pw_layout_engine {
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
 
-/* Bytes until the first crossing. */
-int64_t pw_layout_heat_start(const pw_layout_engine *engine);
-/* Tier 0 has moved `bytes` more in `ns`, and hot_left fell to zero or below: ask for the kernel. */
+/* A layout has come by a kernel, maybe one that others have. */
+void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);
+/* Tier 0 is about to move `bytes` more. True: time that, and tell pw_layout_heat. */
+static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
+{
+    pw_kernel_demand *d = &kernel->demand;
+
+    return atomic_fetch_add_explicit(&d->bytes, bytes, memory_order_relaxed) + bytes >=
+           atomic_load_explicit(&d->mark, memory_order_relaxed);
+}
+/* It took `ns` to move `bytes`: ask for the kernel. */
 void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns);
 
 static inline pw_layout_entry *pw_layout_entry_of(pw_layout *layout)

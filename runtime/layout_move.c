@@ -31,10 +31,9 @@ static void interpret(const move *m, int64_t count)
 static void interpret_warming(const move *m, int64_t count, int64_t bytes)
 {
     pw_layout *l = m->layout;
-    int64_t left = atomic_fetch_sub_explicit(&l->hot_left, bytes, memory_order_relaxed) - bytes;
     int64_t started;
 
-    if (left > 0) {
+    if (!pw_layout_heat_add(l->kernel, bytes)) {
         interpret(m, count);
         return;
     }

@@ -269,7 +269,7 @@ static bool gather_and_write(record_list *list, MPI_Comm comm, int rank, int nra
     data = told;
     ok = pw_gather(&data, &told_size, 1, comm);
     if (ok && rank == 0)
-        write_file(pw_env_string(PW_ENV_TRACE), list->at, list->n, data, told_size, nranks);
+        write_file(pw_env_path(PW_ENV_TRACE), list->at, list->n, data, told_size, nranks);
     free(data);
     return ok;
 }
@@ -298,7 +298,7 @@ void pw_trace_write_process(void)
     char *told = own_texts(list.at, n, 0, &size), path[4096], host[64] = "host";
 
     gethostname(host, sizeof host - 1);
-    snprintf(path, sizeof path, "%s.%s-%ld-%d", pw_env_string(PW_ENV_TRACE), host, (long)getpid(), number++);
+    snprintf(path, sizeof path, "%s.%s-%ld-%d", pw_env_path(PW_ENV_TRACE), host, (long)getpid(), number++);
     if (told)
         write_file(path, list.at, n, told, (int64_t)size, 1);
     free(told);

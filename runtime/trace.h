@@ -1,7 +1,8 @@
 /*
  * PACKWRIGHT_TRACE=FILE: at the end, one file with every type that was committed, in the datatype language
- * (docs/ddt.md) with counts as comments. Types are told apart by the hash of their canonical form, over all ranks.
- * Types that Packwright does not understand are not in it. Nothing here does anything unless a trace is asked for.
+ * (docs/ddt.md) with counts as comments. A relative FILE is meant from where the program began, wherever it ends. Types
+ * are told apart by the hash of their canonical form, over all ranks. Types that Packwright does not understand are not
+ * in it. Nothing here does anything unless a trace is asked for.
  */
 #ifndef PW_RUNTIME_TRACE_H
 #define PW_RUNTIME_TRACE_H

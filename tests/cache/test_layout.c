@@ -239,6 +239,39 @@ static void async_warms_up(void **state)
     pw_layout_engine_destroy(engine);
 }
 
+/* Layouts that share a kernel warm it together: none of them would be hot alone. */
+static void async_counts_at_the_kernel(void **state)
+{
+    enum { FACES = 26, CALLS = 100, EACH = 64 * 8 };
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_ASYNC, (int64_t)CALLS * EACH, false);
+    pw_cache *cache = pw_layout_engine_cache(engine);
+    pw_layout *face[FACES];
+    pw_kernel *kernel;
+    char text[128];
+
+    for (int i = 0; i < FACES; i++) {
+        snprintf(text, sizeof text, "type(lb 0, extent 65536) { stream 64 stride %d { bytes 8 align 8 } }",
+                 200 + 16 * i);
+        face[i] = layout_of(engine, text);
+        assert_ptr_equal(face[i]->kernel, face[0]->kernel);
+    }
+    kernel = face[0]->kernel;
+    for (int i = 0; i < CALLS - 1; i++)
+        pw_layout_pack(face[i % FACES], memory, 1, packed);
+    pw_cache_drain(cache);
+    assert_int_equal(kernel->state, PW_KERNEL_ABSENT);
+    pw_layout_unpack(face[FACES - 1], memory, 1, packed);
+    pw_cache_drain(cache);
+    assert_int_equal(kernel->state, PW_KERNEL_READY);
+    assert_int_equal(fake()->compiles, 1);
+    for (int i = 0; i < FACES; i++) {
+        pw_layout_pack(face[i], memory, 1, packed);
+        assert_int_equal(face[i]->stats.tier1_calls, 1);
+        pw_layout_unref(face[i]);
+    }
+    pw_layout_engine_destroy(engine);
+}
+
 /* What an earlier run compiled is there long before a compile would pay. */
 static void async_loads_early(void **state)
 {
@@ -311,6 +344,7 @@ int main(void)
         TEST(sync_is_ready_at_once),
         TEST(off_never_compiles),
         TEST(async_warms_up),
+        TEST(async_counts_at_the_kernel),
         TEST(async_loads_early),
         TEST(break_even_is_bounded),
         TEST(times_when_asked),

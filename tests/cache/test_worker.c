@@ -61,6 +61,52 @@ static void destroy_finishes_the_queue(void **state)
     assert_int_equal(scene_count(s, ".so"), 8);
 }
 
+/* ... within bounds: nobody waits seconds for MPI_Finalize. */
+static void destroy_leaves_a_long_queue(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+    int before;
+
+    atomic_store(&fake()->delay_us, 40000);
+    for (int i = 0; i < SCENE_SHAPES; i++)
+        pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    before = fake()->compiles;
+    pw_cache_destroy(cache);
+    assert_in_range(fake()->compiles - before, 1, SCENE_SHAPES / 2);
+    assert_int_equal(scene_count(s, ".so"), fake()->compiles);
+    assert_int_equal(scene_count(s, ".lock"), 0);
+}
+
+/* Without a place to keep kernels for the next run, only the compile under way is finished. */
+static void destroy_without_disk_is_quick(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache_at(NULL, 0);
+    int before;
+
+    atomic_store(&fake()->delay_us, 20000);
+    for (int i = 0; i < SCENE_SHAPES; i++)
+        pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    before = fake()->compiles;
+    pw_cache_destroy(cache);
+    assert_in_range(fake()->compiles - before, 0, 4);
+}
+
+/* Looking for what is on disk serves nobody at the end. */
+static void destroy_loads_nothing(void **state)
+{
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+
+    scene_store(s, 1, true); /* traps when it is loaded */
+    atomic_store(&fake()->delay_us, 200000);
+    pw_cache_request(cache, scene_kernel(s, cache, 0), PW_WANT_COMPILE);
+    pw_cache_request(cache, scene_kernel(s, cache, 1), PW_WANT_LOAD);
+    pw_cache_destroy(cache);
+    assert_int_equal(fake()->compiles, 1);
+}
+
 static void no_backend(void **state)
 {
     scene *s = *state;
@@ -233,9 +279,18 @@ static void exit_waits_for_a_compile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(request_then_drain),   TEST(load_then_compile),       TEST(destroy_finishes_the_queue),
-        TEST(no_backend),           TEST(broken_backend),          TEST(many_threads),
-        TEST(signals_go_elsewhere), TEST(fork_with_a_busy_worker), TEST(exit_waits_for_a_compile),
+        TEST(request_then_drain),
+        TEST(load_then_compile),
+        TEST(destroy_finishes_the_queue),
+        TEST(destroy_leaves_a_long_queue),
+        TEST(destroy_without_disk_is_quick),
+        TEST(destroy_loads_nothing),
+        TEST(no_backend),
+        TEST(broken_backend),
+        TEST(many_threads),
+        TEST(signals_go_elsewhere),
+        TEST(fork_with_a_busy_worker),
+        TEST(exit_waits_for_a_compile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
