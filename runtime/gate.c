@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "runtime/errors.h"
 #include "runtime/locate.h"
+#include "runtime/pending.h"
 #include "runtime/registry.h"
+#include "runtime/rma.h"
 #include "runtime/strategy.h"
 #include "runtime/trace.h"
 
@@ -43,6 +45,8 @@ static void start(void)
     state = decide_state();
     if (state == PW_GATE_OPEN)
         pw_strategy_start();
+    pw_pending_start();
+    pw_rma_start();
     atomic_store_explicit(&pw_gate_now, state, memory_order_release);
 }
 

@@ -6,10 +6,13 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/ending.h"
+#include "runtime/gpu/device.h"
+#include "runtime/pending.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/stats.h"
 #include "runtime/trace.h"
+#include "runtime/twin.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -61,15 +64,24 @@ static void report_process(void)
         pw_trace_write_process();
 }
 
+/* What we have of MPI's, while it works. */
+static void release_types(void)
+{
+    pw_twin_leave();
+    pw_registry_leave();
+}
+
 static void user_gone(bool last)
 {
     if (atomic_load(&users) > 0)
         atomic_fetch_sub(&users, 1);
     if (!last)
         return;
+    pw_pending_close();
     pw_trace_close();
     pw_registry_close();
     pw_pool_trim();
+    pw_gpu_close();
 }
 
 /* ---- an end that no hook announces ----------------------------------------------------------------------------- */
@@ -94,8 +106,9 @@ static int world_ends(MPI_Comm comm, int keyval, void *value, void *extra)
     watching = false;
     if (atomic_load(&in_finalize) || !is_last_user())
         return MPI_SUCCESS;
+    pw_pending_sweep(true);
     report_process();
-    pw_registry_leave();
+    release_types();
     user_gone(true);
     return MPI_SUCCESS;
 }
@@ -126,12 +139,13 @@ pw_verdict pw_hook_Finalize(int *rc)
     PMPI_Finalized(&finalised);
     if (!initialised || finalised)
         return PW_PASS;
+    pw_pending_sweep(true);
     if (pw_env_bool(PW_ENV_STATS))
         pw_stats_report_world();
     if (pw_trace_is_on())
         pw_trace_write_world();
     if (last)
-        pw_registry_leave();
+        release_types();
     atomic_store(&in_finalize, true);
     *rc = pw_next.MPI_Finalize();
     atomic_store(&in_finalize, false);
@@ -153,9 +167,10 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
 {
     bool last = is_last_user();
 
+    pw_pending_sweep(true);
     if (last) {
         report_process();
-        pw_registry_leave();
+        release_types();
     }
     *rc = pw_next.MPI_Session_finalize(session);
     if (*rc == MPI_SUCCESS)

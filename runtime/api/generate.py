@@ -32,7 +32,7 @@ ROLES = {
     "errhandler": ("MPI_Errhandler",) * 2,
     "aint": ("MPI_Aint",) * 2,
     "offset": ("MPI_Offset",) * 2,
-    "string": ("char *",) * 2,
+    "string": ("const char *",) * 2,
     "rank": ("int",) * 2,
     "tag": ("int",) * 2,
     "int": ("int",) * 2,
@@ -223,7 +223,8 @@ def dispatcher(call):
     small, large = (", ".join(p.from_wide(form) for p in call.params) for form in (0, 1))
     text = f"static inline int pw_call_{call.short}({wide}, bool large)\n{{\n"
     text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n")
-    return text + f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
+    text += f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
+    return guarded(call.since, text)
 
 
 def next_source(calls):
@@ -289,7 +290,7 @@ def wrapper(f):
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
         text += "".join(f"        pw_registry_learn({name});\n" for name in learned) + "    }\n"
-    return guarded(f.since, text + "    pw_gate_leave();\n    return rc;\n}\n\n")
+    return guarded(f.since, text + "    pw_pending_pass();\n    pw_gate_leave();\n    return rc;\n}\n\n")
 
 
 def wrappers_source(calls):
