@@ -15,4 +15,7 @@ static inline bool pw_rma_any(void)
     return atomic_load_explicit(&pw_rma_live, memory_order_relaxed) != 0;
 }
 
+/* The next functions are known. Once, at start. */
+void pw_rma_start(void);
+
 #endif
