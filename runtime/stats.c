@@ -88,10 +88,32 @@ static void take_record(void *arg, const pw_entry *entry)
     describe(&layout->type, r->text);
 }
 
-static void print(record_list *list, int nranks)
+typedef struct choice_list {
+    pw_stats_choice *at;
+    int64_t n, room;
+} choice_list;
+
+static void take_choice(void *arg, const pw_decision *d)
+{
+    choice_list *list = arg;
+
+    if (list->n == list->room) {
+        int64_t room = list->room ? 2 * list->room : 64;
+        pw_stats_choice *grown = realloc(list->at, (size_t)room * sizeof *grown);
+
+        if (!grown)
+            return; /* the report is shorter */
+        list->at = grown;
+        list->room = room;
+    }
+    list->n += pw_stats_choice_take(d, &list->at[list->n]);
+}
+
+static void print(record_list *list, choice_list *choices, int nranks)
 {
     int64_t n = pw_stats_merge(list->at, list->n);
-    char *text = pw_stats_text(list->at, n, nranks);
+    int64_t nchoices = pw_stats_choice_merge(choices->at, choices->n);
+    char *text = pw_stats_text(list->at, n, choices->at, nchoices, nranks);
 
     for (size_t left = text ? strlen(text) : 0, done = 0; left > 0;) {
         ssize_t written = write(STDERR_FILENO, text + done, left);
@@ -107,33 +129,47 @@ static void print(record_list *list, int nranks)
 void pw_stats_report_process(void)
 {
     record_list list = {NULL, 0, 0};
+    choice_list choices = {NULL, 0, 0};
 
     pw_registry_each(take_record, &list);
-    print(&list, 1);
+    pw_decision_each(take_choice, &choices);
+    print(&list, &choices, 1);
     free(list.at);
+    free(choices.at);
 }
 
 /* ---- all ranks -----------------------------------------------------------------------------------------------------
  */
 
+/* Collective. False: some list could not be gathered. */
+static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)
+{
+    void *data = list->at;
+    bool ok = pw_gather(&data, &list->n, sizeof *list->at, comm);
+
+    list->at = data;
+    data = choices->at;
+    ok = ok && pw_gather(&data, &choices->n, sizeof *choices->at, comm);
+    choices->at = data;
+    return ok;
+}
+
 void pw_stats_report_world(void)
 {
     record_list list = {NULL, 0, 0};
+    choice_list choices = {NULL, 0, 0};
     MPI_Comm comm;
     int rank, nranks;
-    void *data;
-    bool ok;
 
     if (!pw_gather_open(&comm, &rank, &nranks))
         return;
     pw_registry_each(take_record, &list);
-    data = list.at;
-    ok = pw_gather(&data, &list.n, sizeof *list.at, comm);
-    list.at = data;
-    if (!ok)
+    pw_decision_each(take_choice, &choices);
+    if (!gather(&list, &choices, comm))
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
-        print(&list, nranks);
+        print(&list, &choices, nranks);
     PMPI_Comm_free(&comm);
     free(list.at);
+    free(choices.at);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Layouts that a report lists in full, those that moved most. */
-enum { LISTED = 100 };
+enum { LISTED = 100, CHOICES_LISTED = 8 };
 
 /* ---- merging ------------------------------------------------------------------------------------------------- */
 
@@ -164,7 +164,19 @@ static void print_summary(FILE *out, const pw_stats_record *records, int64_t n, 
     fputc('\n', out);
 }
 
-char *pw_stats_text(const pw_stats_record *records, int64_t n, int nranks)
+/* Contiguous GPU memory has strategies, but no layout. */
+static void print_contiguous(FILE *out, const pw_stats_choice *choices, int64_t n)
+{
+    const pw_hash none = {0, 0};
+
+    if (n > 0 && pw_hash_equal(choices[0].hash, none)) {
+        fputs("packwright:   contiguous types\n", out);
+        pw_stats_choice_print(out, choices, n, none, CHOICES_LISTED);
+    }
+}
+
+char *pw_stats_text(const pw_stats_record *records, int64_t n, const pw_stats_choice *choices, int64_t nchoices,
+                    int nranks)
 {
     char *text = NULL;
     size_t size;
@@ -179,11 +191,13 @@ char *pw_stats_text(const pw_stats_record *records, int64_t n, int nranks)
             unused++;
         } else if (listed < LISTED) {
             print_record(out, &records[i]);
+            pw_stats_choice_print(out, choices, nchoices, records[i].hash, CHOICES_LISTED);
             listed++;
         }
     }
     if (n > listed)
         fprintf(out, "packwright:   and %lld more, %lld of them never used\n", (long long)(n - listed),
                 (long long)unused);
+    print_contiguous(out, choices, nchoices);
     return fclose(out) == 0 ? text : (free(text), NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "jit-cache/cache.h"
-#include "runtime/strategy.h"
+#include "runtime/stats_choice.h"
 
 enum { PW_STATS_TEXT = 192 };
 
@@ -22,7 +22,8 @@ typedef struct pw_stats_record {
 /* Merges records of equal hash, in place, and orders by bytes moved; returns how many are left. */
 int64_t pw_stats_merge(pw_stats_record *records, int64_t n);
 
-/* The report as text, malloc'ed. NULL: out of memory. */
-char *pw_stats_text(const pw_stats_record *records, int64_t n, int nranks);
+/* The report as text, malloc'ed, with what was chosen for each layout (merged). NULL: out of memory. */
+char *pw_stats_text(const pw_stats_record *records, int64_t n, const pw_stats_choice *choices, int64_t nchoices,
+                    int nranks);
 
 #endif

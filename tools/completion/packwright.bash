@@ -16,6 +16,7 @@ _packwright_values()
     --jit) printf '%s\n' sync async off ;;
     --log) printf '%s\n' error warn info debug ;;
     --mpi) printf '%s\n' mpich openmpi ;;
+    --only) printf '%s\n' cpu gpu messages cpu,gpu ;;
     esac
 }
 
@@ -32,7 +33,7 @@ _packwright_value()
 {
     case "$2" in
     --dir | --cache | --cache-dir | --dump) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
-    --output | --header | --trace) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
+    --output | --header | --trace | --plot) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
     *) _packwright_choose "$(_packwright_values "$1" "$2")" "$3" ;;
     esac
 }

@@ -1,0 +1,57 @@
+/* Model files: whatever is taken for a model answers with numbers, and is the same after writing and reading it. */
+#include "runtime/model_file.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(int ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "does not hold: %s\n", what);
+    abort();
+}
+
+static void ask(const pw_model *m)
+{
+    for (int sort = 0; sort < PW_CALL_SORTS; sort++)
+        for (int64_t bytes = 1; bytes < (int64_t)1 << 40; bytes *= 37) {
+            pw_model_query q = {.sort = (pw_call_sort)sort,
+                                .memory = bytes % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                                .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)}};
+
+            must(pw_model_cost_native(m, &q) >= 0 && pw_model_cost_packed(m, &q) >= 0, "host costs are positive");
+            must(pw_model_cost_one_shot(m, &q) >= 0 && pw_model_cost_staged(m, &q) >= 0 &&
+                     pw_model_cost_pipelined(m, &q, 1 << 20) >= 0 && pw_model_cost_device(m, &q) >= 0,
+                 "GPU costs are positive");
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    pw_model *m = NULL, *again = NULL;
+    pw_diag diag = {0};
+    char *text, *second;
+
+    if (pw_model_parse((const char *)data, size, &m, &diag) != PW_OK) {
+        must(*diag.text, "a refusal has a reason");
+        return 0;
+    }
+    ask(m);
+    text = pw_model_text(m);
+    /* Times are written with six digits, which may make one of them 0 or infinite, or a size of another one. */
+    if (pw_model_parse(text, strlen(text), &again, &diag) == PW_OK) {
+        second = pw_model_text(again);
+        must(!strcmp(text, second), "writing and reading is a fixed point");
+        free(second);
+        pw_model_destroy(again);
+    }
+    free(text);
+    pw_model_destroy(m);
+    return 0;
+}

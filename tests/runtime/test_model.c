@@ -1,0 +1,297 @@
+/* The model's tables and costs: interpolation at points, between and beyond them, defaults, shapes. */
+#include "runtime/cost.h"
+#include "runtime/model_file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void near(double got, double wanted)
+{
+    if (fabs(got - wanted) > 1e-9 * fabs(wanted))
+        fail_msg("%.17g instead of %.17g", got, wanted);
+}
+
+static const double bytes[] = {64, 4096, 1 << 20}, blocks[] = {8, 64, 4096};
+static const double line[] = {100, 1000, 100000};
+static const double grid[] = {200, 150, 150, 5000, 1500, 1000, 900000, 150000, 110000};
+
+static pw_model *make(void)
+{
+    pw_model *m = pw_model_create();
+
+    assert_non_null(m);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, line, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_NATIVE_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    return m;
+}
+
+/* ---- one axis ---------------------------------------------------------------------------------------------------- */
+
+static void points_are_met(void **state)
+{
+    pw_model *m = make();
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (int64_t)bytes[i]), line[i]);
+        for (int k = 0; k < 3; k++)
+            near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING,
+                                 (pw_model_shape){(int64_t)bytes[i], (int64_t)blocks[k], PW_MODEL_NEAR}),
+                 grid[3 * i + k]);
+    }
+    pw_model_destroy(m);
+}
+
+static void between_points_is_linear_in_logarithms(void **state)
+{
+    pw_model *m = make();
+
+    (void)state;
+    /* Halfway between 64 and 4096 in the logarithm, so halfway between the logarithms of 100 and 1000. */
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 512), sqrt(100.0 * 1000));
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 65536), sqrt(1000.0 * 100000));
+    /* Both ways at once: the geometric mean of four points, where each is halfway. */
+    near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (pw_model_shape){65536, 512, PW_MODEL_NEAR}),
+         pow(1500.0 * 1000 * 150000 * 110000, 0.25));
+    pw_model_destroy(m);
+}
+
+static void ends_are_as_said(void **state)
+{
+    pw_model *m = make();
+    double last;
+
+    (void)state;
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 1), 100); /* below: the time of the smallest */
+    /* Above: the slope of the last two points, log(100)/log(256) < 1 here. */
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (int64_t)1 << 28), 100000.0 * 100);
+    /* Longer blocks than measured change nothing, shorter ones at most double with every halving. */
+    last = pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (pw_model_shape){1 << 20, 1 << 20, PW_MODEL_NEAR});
+    near(last, 110000);
+    last = pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (pw_model_shape){1 << 20, 1, PW_MODEL_NEAR});
+    near(last, 900000 * pow(6, 1)); /* slope log(6)/log(8) over three halvings */
+    pw_model_destroy(m);
+}
+
+static void growth_is_bounded(void **state)
+{
+    const double steep[] = {100, 1000000}, falling[] = {1000, 10}, x[] = {64, 128};
+    pw_model *m = pw_model_create();
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, x, 2, NULL, 1, steep, NULL), PW_OK);
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 1280), 1e7);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, x, 2, NULL, 1, falling, NULL), PW_OK);
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 1280), 10);
+    pw_model_destroy(m);
+}
+
+/* Where measured times grow with the size and fall with the block length, so do interpolated ones. */
+static void monotone(void **state)
+{
+    pw_model *m = make();
+
+    (void)state;
+    for (int64_t block = 1; block < 100000; block += 1 + block / 7) {
+        double before = 0;
+
+        for (int64_t n = 16; n < (int64_t)1 << 32; n += 1 + n / 5) {
+            double t = pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (pw_model_shape){n, block, PW_MODEL_NEAR});
+            double longer =
+                pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, (pw_model_shape){n, 2 * block, PW_MODEL_NEAR});
+
+            if (t < before || longer > t * (1 + 1e-12))
+                fail_msg("%lld bytes in blocks of %lld: %g after %g, %g for twice the block", (long long)n,
+                         (long long)block, t, before, longer);
+            before = t;
+        }
+    }
+    pw_model_destroy(m);
+}
+
+static void one_point_is_a_constant(void **state)
+{
+    const double x[] = {1000}, t[] = {42};
+    pw_model *m = pw_model_create();
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_COPY_D2H, x, 1, NULL, 1, t, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_LAUNCH, NULL, 1, NULL, 1, t, NULL), PW_OK);
+    near(pw_model_copy(m, PW_MODEL_D2H, 1), 42);
+    near(pw_model_copy(m, PW_MODEL_D2H, 1 << 30), 42);
+    near(pw_model_launch(m), 42);
+    pw_model_destroy(m);
+}
+
+static void bad_tables_are_refused(void **state)
+{
+    const double unsorted[] = {64, 64, 128}, zero[] = {0, 1, 2}, t[] = {1, 2, 3}, bad[] = {1, 0, 3},
+                 nan_[] = {1, NAN, 3};
+    pw_model *m = pw_model_create();
+    pw_diag diag;
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, unsorted, 3, NULL, 1, t, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, zero, 3, NULL, 1, t, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, bad, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, nan_, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 0, NULL, 1, t, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 65, NULL, 1, t, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 1, blocks, 3, t, &diag), PW_ERR_INVALID);
+    assert_false(pw_model_has(m, PW_TABLE_SEND_HOST));
+    pw_model_destroy(m);
+}
+
+/* ---- what stands in for what --------------------------------------------------------------------------------------
+ */
+
+static void host_defaults_are_those_of_cost(void **state)
+{
+    const pw_model_query q = {.sort = PW_CALL_NONBLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    pw_model *m = pw_model_create();
+
+    (void)state;
+    near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 1 << 20, (1 << 20) / 64));
+    near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64));
+    pw_model_destroy(m);
+}
+
+/* A sort whose native time was not measured is not compared with one that was. */
+static void only_likes_are_compared(void **state)
+{
+    pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    pw_model *m = make();
+
+    (void)state;
+    near(pw_model_cost_native(m, &q), 150000);
+    near(pw_model_cost_packed(m, &q),
+         100000 + pw_model_own_packed(m, &q, PW_MODEL_PACK) + pw_model_own_packed(m, &q, PW_MODEL_UNPACK));
+    q.sort = PW_CALL_IO;
+    near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
+    near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
+    pw_model_destroy(m);
+}
+
+static void one_spread_stands_in_for_the_other(void **state)
+{
+    pw_model *m = pw_model_create();
+    pw_model_shape s = {1 << 20, 64, PW_MODEL_FAR};
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACK_DEVICE_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    near(pw_model_move(m, PW_MODEL_DEVICE, PW_MODEL_PACK, s), 150000);
+    s.spread = PW_MODEL_NEAR;
+    near(pw_model_move(m, PW_MODEL_DEVICE, PW_MODEL_PACK, s), 150000);
+    pw_model_destroy(m);
+}
+
+/* Between near and far: linear in the logarithms, too. Native messages get the difference. */
+static void spreads_are_interpolated(void **state)
+{
+    const double far[] = {400, 300, 300, 10000, 3000, 2000, 1800000, 300000, 220000};
+    pw_model *m = make();
+    pw_model_shape s = {4096, 64, PW_MODEL_FAR};
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACK_HOST_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACK_HOST_FAR, bytes, 3, blocks, 3, far, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_UNPACK_HOST_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 3000);
+    near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, s), 1500 + 3000 - 1500);
+    s.spread = 4;
+    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 1500 * pow(2, 1.0 / 3));
+    s.spread = PW_MODEL_NEAR;
+    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 1500);
+    near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, s), 1500);
+    s.spread = 7;
+    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s), 1500);
+    pw_model_destroy(m);
+}
+
+static void shapes(void **state)
+{
+    pw_model_shape s = pw_model_shape_of(800, 100, 6400);
+
+    (void)state;
+    assert_int_equal(s.bytes, 800);
+    assert_int_equal(s.block, 8);
+    near(s.spread, 8);
+    near(pw_model_shape_of(800, 100, 800).spread, PW_MODEL_NEAR);
+    near(pw_model_shape_of(800, 100, -3200).spread, 4);
+    near(pw_model_shape_of(800, 100, 1 << 20).spread, PW_MODEL_FAR);
+    near(pw_model_shape_of(1, 2, INT64_MIN).spread, PW_MODEL_FAR);
+    assert_int_equal(pw_model_shape_of(1, 2, INT64_MIN).block, 1);
+}
+
+/* Every cost of every strategy is a positive number, whatever the model knows. */
+static void costs_are_numbers(void **state)
+{
+    pw_model *models[] = {pw_model_create(), make()};
+
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (int sort = 0; sort < PW_CALL_SORTS; sort++)
+            for (int64_t n = 1; n > 0 && n < (int64_t)1 << 50; n *= 3) {
+                pw_model_query q = {.sort = (pw_call_sort)sort,
+                                    .memory = sort % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                                    .shape = {n, 1 + n % 1000, n % 2 ? PW_MODEL_NEAR : PW_MODEL_FAR},
+                                    .contiguous = n % 5 == 0};
+                double costs[] = {pw_model_cost_native(models[k], &q),
+                                  pw_model_cost_packed(models[k], &q),
+                                  pw_model_cost_device(models[k], &q),
+                                  pw_model_cost_one_shot(models[k], &q),
+                                  pw_model_cost_staged(models[k], &q),
+                                  pw_model_cost_pipelined(models[k], &q, 1 << 19),
+                                  pw_model_copy_rows(models[k], PW_MODEL_D2D, q.shape)};
+
+                for (int i = 0; i < 7; i++)
+                    if (!isfinite(costs[i]) || costs[i] <= 0)
+                        fail_msg("model %d, sort %d, %lld bytes, cost %d: %g", k, sort, (long long)n, i, costs[i]);
+            }
+    pw_model_destroy(models[0]);
+    pw_model_destroy(models[1]);
+}
+
+/* Chunks overlap: never slower than one after the other by more than the chunks' launches, never faster than the
+ * slower half of the work. */
+static void pipelines_overlap(void **state)
+{
+    pw_model *m = pw_model_create();
+    pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {64 << 20, 8, PW_MODEL_FAR}};
+    double staged = pw_model_own_staged(m, &q, PW_MODEL_PACK);
+    double piped = pw_model_own_pipelined(m, &q, PW_MODEL_PACK, 1 << 20);
+
+    (void)state;
+    assert_true(piped < staged);
+    assert_true(piped > pw_model_copy(m, PW_MODEL_D2H, 64 << 20) / 1.1);
+    q.shape.bytes = 1 << 18;
+    near(pw_model_own_pipelined(m, &q, PW_MODEL_PACK, 1 << 20), pw_model_own_staged(m, &q, PW_MODEL_PACK));
+    pw_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_are_met),
+        cmocka_unit_test(between_points_is_linear_in_logarithms),
+        cmocka_unit_test(ends_are_as_said),
+        cmocka_unit_test(growth_is_bounded),
+        cmocka_unit_test(monotone),
+        cmocka_unit_test(one_point_is_a_constant),
+        cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(host_defaults_are_those_of_cost),
+        cmocka_unit_test(only_likes_are_compared),
+        cmocka_unit_test(one_spread_stands_in_for_the_other),
+        cmocka_unit_test(spreads_are_interpolated),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(costs_are_numbers),
+        cmocka_unit_test(pipelines_overlap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* Models as files: what is written is read again, and what is damaged is refused with a place. */
+#include "runtime/model_file.h"
+#include "runtime/model_json.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static pw_status parse(const char *text, pw_arena *arena, const pw_json_value **out, pw_diag *diag)
+{
+    *diag = (pw_diag){.status = PW_OK};
+    return pw_json_parse(text, strlen(text), arena, out, diag);
+}
+
+static void json_is_read(void **state)
+{
+    pw_arena *arena = pw_arena_create();
+    const pw_json_value *v, *list;
+    pw_diag diag;
+
+    (void)state;
+    assert_int_equal(parse(" {\"a\": [1, -2.5e3, 0.25, true, false, null], \"\\u00e4\\ud83d\\ude00\\n\": \"\\\"\"} ",
+                           arena, &v, &diag),
+                     PW_OK);
+    list = pw_json_member(v, "a", PW_JSON_ARRAY);
+    assert_int_equal(list->n, 6);
+    assert_true(list->first->next->number == -2500 && list->first->next->next->number == 0.25);
+    assert_string_equal(pw_json_member(v, "\xc3\xa4\xf0\x9f\x98\x80\n", PW_JSON_STRING)->text, "\"");
+    assert_null(pw_json_member(v, "a", PW_JSON_STRING));
+    assert_null(pw_json_member(v, "b", PW_JSON_STRING));
+    assert_null(pw_json_member(NULL, "b", PW_JSON_STRING));
+    pw_arena_destroy(arena);
+}
+
+static void bad_json_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        " ",
+        "{",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[1 2]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{a:1}",
+        "{\"a\":1,}",
+        "[01]",
+        "[1.]",
+        "[.5]",
+        "[-]",
+        "[1e]",
+        "[+1]",
+        "[1e999]",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\ud800\"",
+        "\"\\u0000\"",
+        "\"\n\"",
+        "nul",
+        "truE",
+        "[1] 2",
+        "{\"a\":1,\"a\":2}",
+        "[NaN]",
+        "[Infinity]",
+        "/**/1",
+        "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
+        "\"\\ud800\\u0041\"",
+        "\"\\udc00\"",
+        "\"\\",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pw_arena *arena = pw_arena_create();
+        const pw_json_value *v;
+        pw_diag diag;
+
+        if (parse(bad[i], arena, &v, &diag) != PW_ERR_INVALID || diag.line != 1 || diag.col < 1)
+            fail_msg("%s: status %d, line %d, column %d", bad[i], diag.status, diag.line, diag.col);
+        pw_arena_destroy(arena);
+    }
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+static pw_model *sample(void)
+{
+    const double x[] = {64, 4096, 1048576}, y[] = {8, 64}, line[] = {250.5, 1e4 / 3, 81234.25};
+    const double grid[] = {1, 2, 3, 4, 5, 6.125}, launch = 9500;
+    pw_model *m = pw_model_create();
+
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, x, 3, NULL, 1, line, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_UNPACK_MAPPED_FAR, x, 3, y, 2, grid, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_LAUNCH, NULL, 1, NULL, 1, &launch, NULL), PW_OK);
+    strcpy(m->origin.mpi, "mpich");
+    strcpy(m->origin.mpi_version, "MPICH \"4.0.2\"");
+    strcpy(m->origin.cpu, "znver4");
+    return m;
+}
+
+static void same(const pw_model *a, const pw_model *b)
+{
+    for (int id = 0; id < PW_TABLE_COUNT; id++) {
+        const pw_model_table *s = &a->tables[id], *t = &b->tables[id];
+
+        assert_int_equal(s->nx, t->nx);
+        for (int i = 0; i < s->nx * s->ny; i++)
+            assert_true(s->t[i] > t->t[i] * (1 - 1e-5) && s->t[i] < t->t[i] * (1 + 1e-5));
+        for (int i = 0; i < s->nx; i++)
+            assert_true(s->x[i] == t->x[i]);
+        for (int i = 0; s->nx > 0 && i < s->ny; i++)
+            assert_true(s->y[i] == t->y[i]);
+    }
+}
+
+static void round_trip(void **state)
+{
+    pw_model *m = sample(), *again = NULL;
+    char *text = pw_model_text(m), *second;
+    pw_diag diag = {0};
+
+    (void)state;
+    assert_int_equal(pw_model_parse(text, strlen(text), &again, &diag), PW_OK);
+    same(m, again);
+    assert_string_equal(again->origin.mpi, "mpich");
+    assert_string_equal(again->origin.mpi_version, "MPICH  4.0.2 ");
+    assert_string_equal(again->origin.gpu, "");
+    second = pw_model_text(again);
+    assert_string_equal(text, second);
+    free(text);
+    free(second);
+    pw_model_destroy(m);
+    pw_model_destroy(again);
+}
+
+/* A decimal comma in the program's locale must not change what is read. */
+static void locales_do_not_matter(void **state)
+{
+    pw_model *m = sample(), *again = NULL;
+    char *text = pw_model_text(m);
+
+    (void)state;
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
+        print_message("no German locale here; the default one is used\n");
+    assert_int_equal(pw_model_parse(text, strlen(text), &again, NULL), PW_OK);
+    setlocale(LC_NUMERIC, "C");
+    same(m, again);
+    free(text);
+    pw_model_destroy(m);
+    pw_model_destroy(again);
+}
+
+/* No prefix and no file with one byte changed may crash; a changed one may still be a model. */
+static void damage_is_survived(void **state)
+{
+    pw_model *m = sample();
+    char *text = pw_model_text(m);
+    size_t n = strlen(text);
+
+    (void)state;
+    for (size_t i = 0; i < n - 1; i++) {
+        pw_model *got = NULL;
+        pw_diag diag = {0};
+        char old = text[i];
+
+        if (pw_model_parse(text, i, &got, &diag) == PW_OK)
+            fail_msg("the first %zu of %zu bytes are taken for a model", i, n);
+        assert_true(*diag.text);
+        for (const char *c = "\"0,}\x01"; *c; c++) {
+            text[i] = *c;
+            if (pw_model_parse(text, n, &got, &diag) == PW_OK)
+                pw_model_destroy(got);
+        }
+        text[i] = old;
+    }
+    free(text);
+    pw_model_destroy(m);
+}
+
+static void wrong_models_are_refused(void **state)
+{
+#define HEAD "{\"format\": \"packwright-model\", \"version\": 1, \"tables\": ["
+    static const struct {
+        const char *text;
+        pw_status status;
+        const char *why;
+    } wrong[] = {
+        {"[]", PW_ERR_INVALID, "no model"},
+        {"{\"format\": \"other\", \"version\": 1, \"tables\": []}", PW_ERR_INVALID, "no model"},
+        {"{\"format\": \"packwright-model\", \"version\": 2, \"tables\": []}", PW_ERR_UNSUPPORTED, "later Packwright"},
+        {"{\"format\": \"packwright-model\", \"version\": 0.5, \"tables\": []}", PW_ERR_INVALID, "no such version"},
+        {"{\"format\": \"packwright-model\", \"version\": 1}", PW_ERR_INVALID, "none"},
+        {HEAD "1]}", PW_ERR_INVALID, "no name"},
+        {HEAD "{\"name\": \"send.host\"}]}", PW_ERR_INVALID, "no such table"},
+        {HEAD "{\"name\": \"copy.d2h\", \"times\": [1]}]}", PW_ERR_INVALID, "sizes"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1]}]}", PW_ERR_INVALID, "as many"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [2, 1], \"times\": [1, 2]}]}", PW_ERR_INVALID, "ascend"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, -2]}]}", PW_ERR_INVALID, "positive"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, \"2\"]}]}", PW_ERR_INVALID, "numbers"},
+        {HEAD "{\"name\": \"rows.d2h\", \"bytes\": [1], \"blocks\": [1, 2], \"times\": [1, 2]}]}", PW_ERR_INVALID,
+         "as many"},
+        {HEAD "{\"name\": \"launch\", \"times\": [1]}, {\"name\": \"launch\", \"times\": [1]}]}", PW_ERR_INVALID,
+         "before"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pw_model *m = NULL;
+        pw_diag diag = {0};
+        pw_status status = pw_model_parse(wrong[i].text, strlen(wrong[i].text), &m, &diag);
+
+        if (status != wrong[i].status || !strstr(diag.text, wrong[i].why))
+            fail_msg("%s: status %d, \"%s\"", wrong[i].text, status, diag.text);
+    }
+}
+
+static void files(void **state)
+{
+    char dir[] = "/tmp/pw-model-XXXXXX", path[64], deep[96];
+    pw_model *m = sample(), *got = NULL;
+    pw_diag diag = {0};
+    struct stat st;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/new/m.json", dir);
+    snprintf(deep, sizeof deep, "%s/new", dir);
+    assert_int_equal(pw_model_read(path, &got, &diag), PW_ERR_NOT_FOUND);
+    assert_int_equal(pw_model_write(path, m, &diag), PW_OK);
+    assert_int_equal(pw_model_read(path, &got, &diag), PW_OK);
+    same(m, got);
+    assert_int_equal(pw_model_read(dir, &got, &diag), PW_ERR_INVALID);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(pw_model_read(path, &got, &diag), PW_ERR_DENIED);
+    assert_int_equal(truncate(path, 1 << 21), 0);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(pw_model_read(path, &got, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_write(deep, m, &diag), PW_ERR_IO); /* a directory is not replaced */
+    assert_int_equal(stat(deep, &st), 0);
+    assert_int_equal(st.st_mode & 077, 0);
+    unlink(path);
+    rmdir(deep);
+    rmdir(dir);
+    pw_model_destroy(m);
+    pw_model_destroy(got);
+}
+
+static void foreign_models_do_not_fit(void **state)
+{
+    pw_model *m = sample();
+    pw_diag diag = {0};
+
+    (void)state;
+    assert_true(pw_model_fits(m, "mpich", "znver4", &diag));
+    assert_false(pw_model_fits(m, "openmpi", "znver4", &diag));
+    assert_non_null(strstr(diag.text, "openmpi"));
+    assert_false(pw_model_fits(m, "mpich", "znver3", &diag));
+    assert_non_null(strstr(diag.text, "znver3"));
+    *m->origin.mpi = *m->origin.cpu = '\0';
+    assert_true(pw_model_fits(m, "openmpi", "neoverse-n1", &diag));
+    pw_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_is_read),
+        cmocka_unit_test(bad_json_is_refused),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(locales_do_not_matter),
+        cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(wrong_models_are_refused),
+        cmocka_unit_test(files),
+        cmocka_unit_test(foreign_models_do_not_fit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

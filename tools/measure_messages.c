@@ -1,0 +1,223 @@
+#include "tools/measure_messages.h"
+
+#include "runtime/gpu/device.h"
+#include "runtime/gpu/transfer.h"
+#include "tools/measure_node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    IN_FLIGHT = 8,
+    PAIR = 2,
+    MOST_BLOCKING = 16 << 20, /* contiguous */
+    MOST_TYPED = 4 << 20,
+    MOST_IN_FLIGHT = 4 << 20,
+    NEAR = PW_MODEL_NEAR
+};
+
+/* Every buffer has room for what is in flight, with its gaps. */
+static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * NEAR;
+
+/* kind: sort, memory, typed. */
+enum { BY_SORT = 4, BY_MEMORY = 2 };
+
+/* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
+typedef struct parcel {
+    MPI_Datatype type;
+    int count;
+    size_t stretch;
+} parcel;
+
+/* ---- parcels --------------------------------------------------------------------------------------------------------
+ */
+
+static MPI_Datatype vector(int64_t bytes, int64_t block)
+{
+    MPI_Datatype element = block % 8 == 0 ? MPI_DOUBLE : block % 4 == 0 ? MPI_INT : MPI_BYTE, type;
+    int64_t size = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : 1;
+
+    MPI_Type_vector((int)(bytes / block), (int)(block / size), (int)(NEAR * block / size), element, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static parcel *parcel_of(pw_probe *p)
+{
+    bool typed = p->kind % BY_MEMORY, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
+    /* Of a collective the size is that of all blocks. */
+    int64_t bytes = collective ? p->bytes / PAIR : p->bytes, block = p->block < bytes ? p->block : bytes;
+    parcel *all = p->own;
+
+    if (all)
+        return all;
+    all = malloc(sizeof *all);
+    if (!all)
+        return NULL;
+    *all = (parcel){.type = MPI_BYTE, .count = (int)bytes, .stretch = (size_t)bytes};
+    if (typed)
+        *all = (parcel){.type = vector(bytes, block), .count = 1, .stretch = (size_t)bytes * NEAR};
+    p->own = all;
+    return all;
+}
+
+/* ---- exchanges ----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct buffers {
+    char *send, *recv;
+} buffers;
+
+static void ping_pong(const pw_measure_messages *m, const parcel *x, buffers b)
+{
+    if (m->rank == 0)
+        MPI_Send(b.send, x->count, x->type, 1, 0, m->pair);
+    MPI_Recv(b.recv, x->count, x->type, 1 - m->rank, 0, m->pair, MPI_STATUS_IGNORE);
+    if (m->rank == 1)
+        MPI_Send(b.send, x->count, x->type, 0, 0, m->pair);
+}
+
+static void in_flight(const pw_measure_messages *m, const parcel *x, buffers b)
+{
+    MPI_Request requests[2 * IN_FLIGHT];
+    MPI_Status statuses[2 * IN_FLIGHT]; /* GCC 12 warns of MPICH's constant for none */
+
+    for (int i = 0; i < IN_FLIGHT; i++)
+        MPI_Irecv(b.recv + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair, &requests[i]);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        MPI_Isend(b.send + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair,
+                  &requests[IN_FLIGHT + i]);
+    MPI_Waitall(2 * IN_FLIGHT, requests, statuses);
+}
+
+static void exchange(const pw_measure_messages *m, const parcel *x, buffers b, int sort)
+{
+    switch (sort) {
+    case PW_CALL_BLOCKING: ping_pong(m, x, b); break;
+    case PW_CALL_NONBLOCKING: in_flight(m, x, b); break;
+    default: MPI_Alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Each run by itself, and their median: a rank that loses its core in one of them says nothing about the others. */
+static double run(pw_probe *p, int runs)
+{
+    static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1};
+    const pw_measure_messages *m = p->arg;
+    const parcel *x = parcel_of(p);
+    int memory = p->kind / BY_MEMORY % 2, sort = p->kind / BY_SORT;
+    buffers b = {m->send[memory], m->recv[memory]};
+    double *times = malloc((size_t)runs * sizeof *times), ns;
+
+    if (!x || !times)
+        MPI_Abort(m->pair, 1); /* the other rank would wait for ever */
+    MPI_Barrier(m->pair);
+    for (int i = 0; i < runs; i++) {
+        double begin = MPI_Wtime();
+
+        exchange(m, x, b, sort);
+        times[i] = MPI_Wtime() - begin;
+    }
+    qsort(times, (size_t)runs, sizeof *times, by_value);
+    ns = times[runs / 2] * 1e9 / per_message[sort];
+    free(times);
+    return ns;
+}
+
+int pw_measure_messages_agree(void *arg, int value)
+{
+    pw_measure_messages *m = arg;
+
+    MPI_Bcast(&value, 1, MPI_INT, 0, m->pair);
+    return value;
+}
+
+/* ---- the part ------------------------------------------------------------------------------------------------------
+ */
+
+static bool all_have(bool here, MPI_Comm comm)
+{
+    int mine = here, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
+}
+
+static bool take_host(pw_measure_messages *m)
+{
+    m->send[0] = aligned_alloc(4096, buffer_bytes);
+    m->recv[0] = aligned_alloc(4096, buffer_bytes);
+    if (!m->send[0] || !m->recv[0])
+        return false;
+    memset(m->send[0], 1, buffer_bytes);
+    memset(m->recv[0], 2, buffer_bytes);
+    return true;
+}
+
+static bool take_device(pw_measure_messages *m)
+{
+    pw_diag diag;
+
+    m->gpu = pw_measure_gpu_load(&diag) == PW_OK ? pw_gpu_get_primary(0) : NULL;
+    if (!m->gpu || pw_gpu_take(m->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)buffer_bytes, &m->blocks[0]) != PW_OK ||
+        pw_gpu_take(m->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)buffer_bytes, &m->blocks[1]) != PW_OK)
+        return false;
+    m->send[1] = (char *)(uintptr_t)m->blocks[0]->device;
+    m->recv[1] = (char *)(uintptr_t)m->blocks[1]->device;
+    return true;
+}
+
+static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
+{
+    pw_model_table_id plain = memory ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST;
+    pw_model_table_id typed = memory ? PW_TABLE_NATIVE_DEVICE : PW_TABLE_NATIVE_HOST;
+
+    for (unsigned sort = 0; sort < PW_MODEL_SORTS; sort++) {
+        pw_probe like = {.run = run, .arg = m, .kind = (int)sort * BY_SORT + memory * BY_MEMORY};
+
+        pw_probe_add(list, plain + sort, &pw_measure_bytes, NULL,
+                     sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT, &like);
+        like.kind++;
+        pw_probe_add(list, typed + sort, &pw_measure_bytes, &pw_measure_blocks, MOST_TYPED, &like);
+    }
+}
+
+pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool gpu, pw_probe_list *list)
+{
+    *m = (pw_measure_messages){.pair = pair};
+    MPI_Comm_rank(pair, &m->rank);
+    if (!all_have(take_host(m), pair)) {
+        pw_measure_messages_end(m, list);
+        return PW_ERR_NOMEM;
+    }
+    add_probes(m, 0, list);
+    if (gpu && all_have(take_device(m), pair))
+        add_probes(m, 1, list);
+    return PW_OK;
+}
+
+void pw_measure_messages_end(pw_measure_messages *m, pw_probe_list *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        parcel *x = list->at[i].own;
+
+        if (list->at[i].run != run || !x)
+            continue;
+        if (x->type != MPI_BYTE)
+            MPI_Type_free(&x->type);
+        free(x);
+    }
+    if (m->gpu) {
+        pw_gpu_give(m->gpu, m->blocks[0]);
+        pw_gpu_give(m->gpu, m->blocks[1]);
+    }
+    free(m->send[0]);
+    free(m->recv[0]);
+}

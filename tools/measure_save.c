@@ -1,0 +1,132 @@
+#include "tools/measure_save.h"
+
+#include "codegen/target.h"
+#include "runtime/model_file.h"
+#include "tools/measure_node.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- one process ----------------------------------------------------------------------------------------------------
+ */
+
+static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_cpu cpu;
+    pw_status status = pw_measure_cpu_begin(&cpu, &list);
+
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "CPU kernels: %s", pw_status_text(status));
+    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "CPU kernels", .seconds = seconds});
+    status = pw_probe_tables(&list, m, diag);
+    pw_measure_cpu_end(&cpu, &list);
+    pw_probe_free(&list);
+    return status;
+}
+
+/* That there is no GPU is no failure. */
+static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_gpu gpu;
+    pw_status status = pw_measure_gpu_begin(&gpu, diag);
+
+    if (status != PW_OK) {
+        if (!o->quiet)
+            fprintf(stderr, "GPU: %s\n", diag->text);
+        return status == PW_ERR_NOT_FOUND ? PW_OK : status;
+    }
+    pw_measure_gpu_add_moves(&gpu, &list, &pw_measure_bytes, &pw_measure_blocks);
+    pw_measure_gpu_add_copies(&gpu, &list);
+    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "GPU", .seconds = seconds});
+    status = pw_probe_tables(&list, m, diag);
+    snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
+    pw_measure_gpu_end(&gpu, &list);
+    pw_probe_free(&list);
+    return status;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    double begin = now();
+    pw_status status = o->gpu ? measure_gpu(o, o->cpu ? seconds / 2 : seconds, m, diag) : PW_OK;
+
+    if (status == PW_OK && o->cpu)
+        status = measure_cpu(o, seconds - (now() - begin), m, diag);
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool report(const char *path, const pw_diag *diag)
+{
+    fprintf(stderr, "packwright measure: %s: %s\n", path, diag->text);
+    return false;
+}
+
+/* What the file has so far; an empty model when it is not there or cannot be used, which is said. */
+static pw_model *load(const char *path, const char *mpi, const char *cpu)
+{
+    pw_diag diag = {0};
+    pw_model *m = NULL;
+    pw_status status = pw_model_read(path, &m, &diag);
+
+    if (status == PW_OK && pw_model_fits(m, mpi, cpu, &diag))
+        return m;
+    pw_model_destroy(m);
+    if (status != PW_ERR_NOT_FOUND)
+        fprintf(stderr, "packwright measure: %s is replaced: %s\n", path, diag.text);
+    return pw_model_create();
+}
+
+static void set_origin(pw_model_origin *to, const pw_model_origin *from, const char *mpi, const char *cpu)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    snprintf(to->mpi, sizeof to->mpi, "%s", mpi);
+    snprintf(to->cpu, sizeof to->cpu, "%s", cpu);
+    if (*from->gpu)
+        memcpy(to->gpu, from->gpu, sizeof to->gpu);
+    if (*from->mpi_version)
+        memcpy(to->mpi_version, from->mpi_version, sizeof to->mpi_version);
+    if (gmtime_r(&now, &utc))
+        strftime(to->date, sizeof to->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char *mpi)
+{
+    const char *cpu = pw_target_host()->cpu;
+    char path[PW_MODEL_PATH];
+    pw_diag diag = {0};
+    pw_model *all;
+    pw_status status;
+
+    if (o->output) {
+        snprintf(path, sizeof path, "%s", o->output);
+    } else if (!pw_model_path(mpi, path, sizeof path)) {
+        pw_diag_set(&diag, PW_ERR_NOT_FOUND, "none of PACKWRIGHT_CACHE_DIR, XDG_CACHE_HOME and HOME says where");
+        return report("no cache directory", &diag);
+    }
+    all = load(path, mpi, cpu);
+    status = all ? pw_model_take(all, m, &diag) : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    if (status == PW_OK) {
+        set_origin(&all->origin, &m->origin, mpi, cpu);
+        status = pw_model_write(path, all, &diag);
+    }
+    pw_model_destroy(all);
+    if (status != PW_OK)
+        return report(path, &diag);
+    printf("%s\n", path);
+    return true;
+}

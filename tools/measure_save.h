@@ -1,0 +1,18 @@
+/* From measurements to the model files of this machine. */
+#ifndef PW_TOOLS_MEASURE_SAVE_H
+#define PW_TOOLS_MEASURE_SAVE_H
+
+#include "runtime/model_tables.h"
+#include "tools/measure_options.h"
+
+/* Measures what one process can, with its share of the time: CPU kernels and the GPU, as far as they are asked for and
+ * there are any. Tables and their origin go to `m`. */
+pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag);
+
+/*
+ * Puts the tables of `m` into a file, in place of those it has of the same names: the one of -o, or that of this
+ * machine and this MPI. Prints its name. Returns false after reporting why not.
+ */
+bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char *mpi);
+
+#endif
