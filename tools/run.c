@@ -280,6 +280,7 @@ static int add_program(words *w, run_options *o, char *const *argv, int begin, i
         return refuse(PW_EXIT_FAILURE, argv[begin], "cannot be started: out of memory");
     add_word(w, "/usr/bin/env");
     add_word(w, preload); /* kept until the end of the process */
+    add_word(w, "PACKWRIGHT_ALL_RANKS=1");
     for (int i = 0; i < o->nsettings; i++)
         add_word(w, o->settings[i]);
     add_words(w, argv, begin, end);

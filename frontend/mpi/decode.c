@@ -112,6 +112,14 @@ static pw_status check_size(pw_decode *d, MPI_Datatype type, const pw_node *root
 
 pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_diag *diag)
 {
+    unsigned element_sizes;
+
+    return pw_mpi_decode_elements(type, arena, out, &element_sizes, diag);
+}
+
+pw_status pw_mpi_decode_elements(MPI_Datatype type, pw_arena *arena, pw_type *out, unsigned *element_sizes,
+                                 pw_diag *diag)
+{
     pw_decode d = {.builder = {.arena = arena, .status = PW_OK}, .diag = diag};
     pw_dt dt = {0};
     pw_status status = decode_type(&d, type, &dt);
@@ -119,5 +127,6 @@ pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_dia
         status = check_size(&d, type, dt.node);
     if (status == PW_OK)
         *out = pw_dt_finish(dt);
+    *element_sizes = d.element_sizes;
     return status;
 }

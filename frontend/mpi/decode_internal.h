@@ -15,6 +15,7 @@ typedef struct pw_decode {
     pw_diag *diag;
     int depth;
     int64_t visited;
+    unsigned element_sizes; /* as in pw_mpi_decode_elements */
     /* Predefined types met lately. Their handles last, so a handle names the same type throughout. */
     struct {
         MPI_Datatype handle;

@@ -22,6 +22,13 @@ typedef struct pair_layout {
     int64_t value, bytes; /* size of the value, of the struct */
 } pair_layout;
 
+/* Elements of n bytes have been met. */
+static void note_element(pw_decode *d, int64_t n)
+{
+    if (n > 0)
+        d->element_sizes |= 1U << (63 - __builtin_clzll((unsigned long long)n));
+}
+
 static bool find_pair(MPI_Datatype type, pair_layout *out)
 {
 #define ROW(h, name, ctype) {h, sizeof(ctype), sizeof(struct name##_pair)}
@@ -68,12 +75,16 @@ static pw_status decode(pw_decode *d, MPI_Datatype type, pw_dt *out)
     if (status != PW_OK)
         return status;
     bool hole = size > 0 && (bounds.lb != 0 || bounds.ub != size);
-    if (!hole)
+    if (!hole) {
         *out = pw_dt_basic(&d->builder, size, 1);
-    else if (find_pair(type, &pair) && pair.value + (int64_t)sizeof(int) == size && pair.bytes == bounds.ub)
+        note_element(d, size);
+    } else if (find_pair(type, &pair) && pair.value + (int64_t)sizeof(int) == size && pair.bytes == bounds.ub) {
         *out = pw_dt_pair(&d->builder, pair.value, 1, sizeof(int), _Alignof(int));
-    else
+        note_element(d, pair.value);
+        note_element(d, sizeof(int));
+    } else {
         return pw_diag_set(d->diag, PW_ERR_UNSUPPORTED, "a predefined type with a hole that is no known pair type");
+    }
     out->lb = bounds.lb;
     out->ub = bounds.ub;
     return d->builder.status;
@@ -86,7 +97,7 @@ pw_status pw_decode_named(pw_decode *d, MPI_Datatype type, pw_dt *out)
     size_t slot = (bits ^ bits >> 5 ^ bits >> 9) % PW_DECODE_MEMO;
     if (d->memo[slot].dt.node && d->memo[slot].handle == type) {
         *out = d->memo[slot].dt;
-        return PW_OK;
+        return PW_OK; /* its elements have been noted */
     }
     pw_status status = decode(d, type, out);
     if (status == PW_OK) {

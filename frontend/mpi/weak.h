@@ -23,7 +23,6 @@
 #pragma weak PMPI_Dist_graph_neighbors_count
 #pragma weak PMPI_Error_class
 #pragma weak PMPI_File_call_errhandler
-#pragma weak PMPI_File_get_view
 #pragma weak PMPI_Finalized
 #pragma weak PMPI_Gather
 #pragma weak PMPI_Gatherv
