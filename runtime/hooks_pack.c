@@ -3,6 +3,9 @@
  * what remains cannot fail. The packed form is the MPI below's own: typemap order without a header, in MPICH and in
  * Open MPI (homogeneous), so packed data passes freely between the two implementations.
  */
+#include "runtime/errors.h"
+#include "runtime/gpu/aware.h"
+#include "runtime/gpu/between.h"
 #include "runtime/memory.h"
 #include "runtime/registry.h"
 
@@ -29,52 +32,94 @@ static int check_comm(MPI_Comm comm)
     return rc;
 }
 
-/* Is this a call that MPI would accept (its communicator aside) and that moves something? *bytes is then what it moves.
- */
-static bool is_ordinary(const pw_entry *entry, const void *user, MPI_Count count, const void *packed, MPI_Count size,
-                        MPI_Count position, int64_t *bytes)
+/* A call, whichever way it goes. */
+typedef struct pack_call {
+    const pw_entry *entry;
+    void *user, *packed; /* packed: at the position */
+    MPI_Count count;
+    int64_t bytes;
+    bool unpack;
+    pw_memory_place at, packed_at;
+} pack_call;
+
+/* Is this a call that MPI would accept (its communicator aside) and that moves something? */
+static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
 {
-    if (count <= 0 || position < 0 || !packed || (user == MPI_BOTTOM && entry->touches_origin))
+    if (c->count <= 0 || position < 0 || !c->packed || (c->user == MPI_BOTTOM && c->entry->touches_origin))
         return false;
-    if (__builtin_mul_overflow((int64_t)count, entry->size, bytes) || *bytes > size - position)
+    c->packed = (char *)c->packed + position;
+    return !__builtin_mul_overflow((int64_t)c->count, c->entry->size, &c->bytes) && c->bytes <= size - position &&
+           c->bytes > 0;
+}
+
+/* Ours are layouts in host memory, and everything that a GPU's memory takes part in. */
+static bool is_ours(pack_call *c)
+{
+    const pw_entry *e = c->entry;
+
+    c->at = pw_memory_place_of((char *)c->user + (e->layout ? e->layout->type.root->lo : e->offset));
+    c->packed_at = pw_memory_place_of(c->packed);
+    if (c->at.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
         return false;
-    return pw_memory_is_host(user) && pw_memory_is_host(packed);
+    return e->layout || c->at.kind == PW_PLACE_DEVICE || c->packed_at.kind == PW_PLACE_DEVICE;
+}
+
+static pw_status carry_out(const pack_call *c)
+{
+    const pw_gpu_user user = {
+        .layout = c->entry->layout, .offset = c->entry->offset, .buf = c->user, .count = c->count, .bytes = c->bytes};
+
+    if (c->at.kind != PW_PLACE_HOST || c->packed_at.kind != PW_PLACE_HOST)
+        return c->unpack ? pw_gpu_unpack_between(&user, c->at, c->packed, c->packed_at)
+                         : pw_gpu_pack_between(&user, c->at, c->packed, c->packed_at);
+    if (c->unpack)
+        pw_layout_unpack(c->entry->layout, c->user, c->count, c->packed);
+    else
+        pw_layout_pack(c->entry->layout, c->user, c->count, c->packed);
+    return PW_OK;
+}
+
+/* What is unusual goes to MPI. A failure of a GPU is the call's, unless MPI can still do it. */
+static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
+{
+    pw_status status;
+
+    if ((!c->entry->layout && !c->entry->dense) || !is_ordinary(c, size, *position) || !is_ours(c))
+        return PW_PASS;
+    *rc = check_comm(comm);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    status = carry_out(c);
+    if (status != PW_OK && pw_gpu_mpi_is_aware())
+        return PW_PASS;
+    *rc = pw_mpi_fail(comm, status);
+    if (*rc == MPI_SUCCESS)
+        *position += c->bytes;
+    return PW_DONE;
 }
 
 pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
-    int64_t bytes;
+    pack_call c = {.entry = pw_registry_find(datatype), .user = (void *)inbuf, .packed = outbuf, .count = incount};
 
     (void)large;
-    if (!entry)
+    if (!c.entry)
         return incount > 0 ? PW_LEARN : PW_PASS;
-    if (!entry->layout || !is_ordinary(entry, inbuf, incount, outbuf, outsize, *position, &bytes))
-        return PW_PASS;
-    *rc = check_comm(comm);
-    if (*rc == MPI_SUCCESS) {
-        pw_layout_pack(entry->layout, inbuf, incount, (char *)outbuf + *position);
-        *position += bytes;
-    }
-    return PW_DONE;
+    return move(&c, outsize, position, comm, rc);
 }
 
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
-    int64_t bytes;
+    pack_call c = {.entry = pw_registry_find(datatype),
+                   .user = outbuf,
+                   .packed = (void *)inbuf,
+                   .count = outcount,
+                   .unpack = true};
 
     (void)large;
-    if (!entry)
+    if (!c.entry)
         return outcount > 0 ? PW_LEARN : PW_PASS;
-    if (!entry->layout || !is_ordinary(entry, outbuf, outcount, inbuf, insize, *position, &bytes))
-        return PW_PASS;
-    *rc = check_comm(comm);
-    if (*rc == MPI_SUCCESS) {
-        pw_layout_unpack(entry->layout, outbuf, outcount, (const char *)inbuf + *position);
-        *position += bytes;
-    }
-    return PW_DONE;
+    return move(&c, insize, position, comm, rc);
 }

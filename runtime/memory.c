@@ -1,20 +1,19 @@
 #include "runtime/memory.h"
 
 #include "base/log.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/place.h"
 
-#include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* From the CUDA driver API, whose header is not needed for one call. */
-enum { CUDA_OK = 0, CUDA_ATTRIBUTE_MEMORY_TYPE = 2, CUDA_MEMORY_HOST = 1 };
-typedef int cuda_pointer_attribute_fn(void *data, int attribute, unsigned long long address);
+#include <sys/syscall.h>
+#include <unistd.h>
 
 _Atomic pw_memory_world pw_memory_now = PW_MEMORY_HOST_ONLY;
 _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
-static _Atomic(cuda_pointer_attribute_fn *) cuda_pointer_attribute;
 
 /* How many objects the loader had ever mapped when last looked at. */
 static _Atomic unsigned long long objects_seen;
@@ -48,16 +47,6 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Without the one function there is no telling what an address is. */
-static pw_memory_world world_with_cuda(void)
-{
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-    void *symbol = cuda ? dlsym(cuda, "cuPointerGetAttribute") : NULL;
-
-    atomic_store(&cuda_pointer_attribute, (cuda_pointer_attribute_fn *)symbol);
-    return symbol ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN;
-}
-
 /* Which GPU runtimes are mapped by now? */
 static void look(void)
 {
@@ -70,24 +59,61 @@ static void look(void)
         pw_log(PW_LOG_INFO, "a GPU runtime other than CUDA is in the process: buffers are left to MPI");
         atomic_store(&pw_memory_now, PW_MEMORY_UNKNOWN);
     } else if (found.cuda) {
-        atomic_store(&pw_memory_now, world_with_cuda());
+        atomic_store(&pw_memory_now, pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
     }
 }
 
-/* An error means that the driver has never heard of the address: ordinary host memory. Managed memory reports itself as
- * device memory and is left to MPI, too. MPI_BOTTOM tells nothing of where a type's absolute addresses lead. */
-static bool ask_cuda(const void *address)
+/*
+ * Can the CPU read the word at this address? The system call with an argument that it refuses looks at the word
+ * first, and does nothing. Unknown systems say no, and then the driver is asked every time.
+ */
+static bool is_readable(const void *address)
 {
-    cuda_pointer_attribute_fn *ask = atomic_load(&cuda_pointer_attribute);
-    unsigned type = 0;
+#ifdef SYS_rt_sigprocmask
+    enum { NO_SUCH_HOW = -1 };
+    uintptr_t word = (uintptr_t)address & ~(uintptr_t)7;
 
-    if (!address)
-        return false;
-    return ask(&type, CUDA_ATTRIBUTE_MEMORY_TYPE, (unsigned long long)(uintptr_t)address) != CUDA_OK ||
-           type == CUDA_MEMORY_HOST;
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_HOW, word, NULL, 8) == -1 && errno == EINVAL;
+#else
+    (void)address;
+    return false;
+#endif
 }
 
-bool pw_memory_check(const void *address)
+/* Was this region host memory when last looked at, and is it still memory of the CPU? */
+static bool is_known_host(const void *address, uintptr_t *slot, uintptr_t region)
+{
+    int saved = errno;
+    bool known = *slot == region + 1 && is_readable(address);
+
+    errno = saved;
+    if (!known)
+        *slot = 0;
+    return known;
+}
+
+static pw_memory_place ask_cuda(const void *address)
+{
+    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+    uintptr_t *slot = pw_memory_slot(region);
+    pw_memory_place place = {.kind = PW_PLACE_HOST};
+
+    if (is_known_host(address, slot, region))
+        return place;
+    place = pw_gpu_place_of(address);
+    if (place.kind == PW_PLACE_HOST)
+        *slot = region + 1;
+    return place;
+}
+
+bool pw_memory_has_cuda(void)
+{
+    if (atomic_load(&pw_memory_now) == PW_MEMORY_HOST_ONLY)
+        look();
+    return atomic_load(&pw_memory_now) == PW_MEMORY_ASK_CUDA;
+}
+
+pw_memory_place pw_memory_look(const void *address)
 {
     uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
 
@@ -97,9 +123,9 @@ bool pw_memory_check(const void *address)
     case PW_MEMORY_HOST_ONLY:
         /* MPI_BOTTOM's region stands for no memory that was in use. */
         *pw_memory_slot(region) = address ? region + 1 : 0;
-        return true;
+        return (pw_memory_place){.kind = PW_PLACE_HOST};
     case PW_MEMORY_ASK_CUDA: return ask_cuda(address);
     case PW_MEMORY_UNKNOWN: break;
     }
-    return false;
+    return (pw_memory_place){.kind = PW_PLACE_UNKNOWN};
 }

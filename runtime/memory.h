@@ -1,9 +1,15 @@
 /*
- * Is an address host memory? Layouts are moved by the CPU, so a buffer on a GPU must be left to the MPI below.
+ * Where does an address lie: in host memory, or in a GPU's? Asked for every buffer of every message.
  *
  * Programs load GPU runtimes when they first need them, perhaps long after their types were committed. Looking at the
  * list of loaded objects costs some 60 ns, so each thread remembers where it has already found host memory: those
  * regions of 2 MiB were in use before a GPU runtime came and could claim addresses.
+ *
+ * Once the CUDA driver is there it is asked, which takes it half a microsecond for host memory. An answer "host"
+ * cannot simply be kept: an array may be freed, its pages go back to the system, and the driver may map a GPU's memory
+ * there. But what the CPU can read is never a GPU's memory: at worst it is managed memory, with which the CPU can work,
+ * too. So a remembered region is looked at again, by a system call that reads a word of it and reports a fault (some
+ * 100 ns); only regions that cannot be read are asked about anew.
  */
 #ifndef PW_RUNTIME_MEMORY_H
 #define PW_RUNTIME_MEMORY_H
@@ -12,33 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pw_gpu;
+
 typedef enum pw_memory_world {
     PW_MEMORY_HOST_ONLY, /* no GPU runtime in the process */
     PW_MEMORY_ASK_CUDA,  /* the CUDA driver is there and is asked about each buffer */
     PW_MEMORY_UNKNOWN    /* another GPU runtime is there: nothing is known to be host memory */
 } pw_memory_world;
-
-enum { PW_MEMORY_SEEN = 16, PW_MEMORY_REGION_SHIFT = 21 };
-
-extern _Atomic pw_memory_world pw_memory_now;
-/* Regions known as host memory, by hash; plus one, so that 0 is none. */
-extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
-
-bool pw_memory_check(const void *address);
-
-static inline uintptr_t *pw_memory_slot(uintptr_t region)
-{
-    return &pw_memory_seen[(region * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
-}
-
-static inline bool pw_memory_is_host(const void *address)
-{
-    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
-
-    return (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
-            *pw_memory_slot(region) == region + 1) ||
-           pw_memory_check(address);
-}
 
 /* Where a buffer lies. */
 typedef enum pw_place_kind {
@@ -49,12 +35,39 @@ typedef enum pw_place_kind {
 
 typedef struct pw_memory_place {
     pw_place_kind kind;
-    int device; /* PW_PLACE_DEVICE: the CUDA driver's ordinal */
+    int device;         /* PW_PLACE_DEVICE: the CUDA driver's ordinal */
+    struct pw_gpu *gpu; /* PW_PLACE_DEVICE: its context (runtime/gpu/device.h) */
 } pw_memory_place;
+
+enum { PW_MEMORY_SEEN = 16, PW_MEMORY_REGION_SHIFT = 21 };
+
+extern _Atomic pw_memory_world pw_memory_now;
+/* Regions known as host memory, by hash; plus one, so that 0 is none. Which: those found before a GPU runtime came. */
+extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
+
+pw_memory_place pw_memory_look(const void *address);
+
+/* Is a CUDA driver in the process? */
+bool pw_memory_has_cuda(void);
+
+static inline uintptr_t *pw_memory_slot(uintptr_t region)
+{
+    return &pw_memory_seen[(region * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+}
 
 static inline pw_memory_place pw_memory_place_of(const void *address)
 {
-    return (pw_memory_place){.kind = pw_memory_is_host(address) ? PW_PLACE_HOST : PW_PLACE_UNKNOWN};
+    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+
+    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
+        *pw_memory_slot(region) == region + 1)
+        return (pw_memory_place){.kind = PW_PLACE_HOST};
+    return pw_memory_look(address);
+}
+
+static inline bool pw_memory_is_host(const void *address)
+{
+    return pw_memory_place_of(address).kind == PW_PLACE_HOST;
 }
 
 #endif

@@ -4,7 +4,10 @@
 #include "base/log.h"
 #include "frontend/mpi/decode.h"
 #include "runtime/ending.h"
+#include "runtime/fortran.h"
 #include "runtime/handle_table.h"
+#include "runtime/memory.h"
+#include "runtime/predefined.h"
 #include "runtime/trace.h"
 
 #include <pthread.h>
@@ -31,11 +34,12 @@ static struct {
     pthread_mutex_t learning; /* one registration at a time; also guards engine, keyval and broken */
     pw_layout_engine *engine;
     int keyval;
-    bool broken;          /* opening has failed: nothing is learned any more */
-    pthread_mutex_t lock; /* guards what follows */
-    bool closed;          /* all bindings are gone, though MPI may still have attributes that point to one */
-    int64_t kept;         /* entries that statistics hold */
-    binding bindings;     /* list heads */
+    _Atomic bool predefined; /* all of them have been learned */
+    bool broken;             /* opening has failed: nothing is learned any more */
+    pthread_mutex_t lock;    /* guards what follows */
+    bool closed;             /* all bindings are gone, though MPI may still have attributes that point to one */
+    int64_t kept;            /* entries that statistics hold */
+    binding bindings;        /* list heads */
     pw_entry entries;
 } registry = {.learning = PTHREAD_MUTEX_INITIALIZER,
               .keyval = MPI_KEYVAL_INVALID,
@@ -52,6 +56,10 @@ static void entry_unref(pw_entry *entry)
 {
     if (entry == &left_to_mpi || --entry->refs > 0)
         return;
+    if (!entry->layout) {
+        free(entry);
+        return;
+    }
     pw_trace_entry_gone(entry);
     pw_handle_table_remove(registry.layouts, (uint64_t)(uintptr_t)entry->layout);
     entry->prev->next = entry->next;
@@ -81,11 +89,34 @@ static pw_entry *entry_create(pw_layout *layout)
     return entry;
 }
 
+/* The entry of a dense type, which is its own. It is in no table and no statistics, since all it is good for is to tell
+ * how many bytes a buffer in GPU memory has. */
+static pw_entry *entry_dense(const pw_layout *layout)
+{
+    pw_entry *entry = calloc(1, sizeof *entry);
+
+    if (!entry)
+        return NULL;
+    entry->size = layout->size;
+    entry->blocks = 1;
+    entry->dense = true;
+    entry->offset = layout->nest->lo;
+    entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
+    entry->refs = 1;
+    return entry;
+}
+
 /* Takes over the reference to `layout`, and gives one to the entry. NULL: out of memory. */
 static pw_entry *entry_of(pw_layout *layout)
 {
-    pw_entry *entry = pw_handle_table_find(registry.layouts, (uint64_t)(uintptr_t)layout);
+    pw_entry *entry = NULL;
 
+    if (layout->contiguous) {
+        entry = entry_dense(layout);
+        pw_layout_unref(layout);
+        return entry;
+    }
+    entry = pw_handle_table_find(registry.layouts, (uint64_t)(uintptr_t)layout);
     if (entry) {
         pw_layout_unref(layout); /* the entry has one already */
     } else if (!(entry = entry_create(layout))) {
@@ -200,17 +231,19 @@ static void log_unhandled(const pw_diag *diag)
     pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
 }
 
-/* The layout of a type, with a reference; NULL when it is left to MPI. */
-static pw_layout *compile(MPI_Datatype type)
+/* The layout of a type that moves something, with a reference; NULL when it is left to MPI. */
+static pw_layout *compile(MPI_Datatype type, bool committed, bool *mixed)
 {
     pw_arena *arena = pw_arena_create();
     pw_layout *layout = NULL;
     pw_diag diag = {.status = PW_OK};
+    unsigned sizes = 0;
     pw_type raw;
 
     if (!arena)
         return NULL;
-    diag.status = pw_mpi_decode(type, arena, &raw, &diag);
+    diag.status = pw_mpi_decode_elements(type, arena, &raw, &sizes, &diag);
+    *mixed = sizes & (sizes - 1);
     if (diag.status == PW_OK)
         diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
     pw_arena_destroy(arena);
@@ -218,14 +251,15 @@ static pw_layout *compile(MPI_Datatype type)
         log_unhandled(&diag);
         return NULL;
     }
-    pw_trace_committed(layout);
-    if (!layout->contiguous && layout->size > 0)
+    if (committed)
+        pw_trace_committed(layout);
+    if (layout->size > 0)
         return layout;
     pw_layout_unref(layout);
     return NULL;
 }
 
-static binding *bind(pw_layout *layout)
+static binding *bind(pw_layout *layout, bool mixed)
 {
     binding *b = NULL;
     pw_entry *entry;
@@ -233,6 +267,8 @@ static binding *bind(pw_layout *layout)
     pthread_mutex_lock(&registry.lock);
     entry = layout ? entry_of(layout) : &left_to_mpi;
     if (entry) {
+        if (mixed)
+            entry->mixed = true; /* types of different signatures share the entry */
         b = binding_create(entry);
         if (!b)
             entry_unref(entry);
@@ -248,20 +284,35 @@ static void unbind(binding *b)
     pthread_mutex_unlock(&registry.lock);
 }
 
+/* Those that are dense matter in GPU memory; the rest, pairs with a hole, is left to MPI. */
+static void register_predefined(MPI_Datatype type, uint64_t key)
+{
+    bool mixed = false;
+    pw_layout *layout = compile(type, false, &mixed);
+    binding *b = layout && layout->contiguous ? bind(layout, mixed) : NULL;
+
+    if (!b && layout && !layout->contiguous)
+        pw_layout_unref(layout);
+    pw_handle_table_insert(registry.types, key, b ? b->entry : &left_to_mpi);
+}
+
 static void register_type(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
     binding *b = NULL;
+    bool mixed = false;
     int found = 0;
 
     if (is_predefined(type)) {
-        pw_handle_table_insert(registry.types, key, &left_to_mpi);
+        register_predefined(type, key);
         return;
     }
     if (PMPI_Type_get_attr(type, registry.keyval, &b, &found) != MPI_SUCCESS)
         return;
     if (!found) {
-        b = bind(compile(type));
+        pw_layout *layout = compile(type, true, &mixed);
+
+        b = bind(layout, mixed);
         if (b && PMPI_Type_set_attr(type, registry.keyval, b) != MPI_SUCCESS) {
             unbind(b);
             b = NULL;
@@ -275,10 +326,11 @@ static void register_type(MPI_Datatype type)
 
 void pw_registry_learn(MPI_Datatype type)
 {
-    if (!registry.types || pw_registry_find(type))
+    if (!registry.types || pw_handle_table_find(registry.types, pw_type_key(type)))
         return;
     pthread_mutex_lock(&registry.learning);
-    if (!pw_registry_find(type) && open_registry())
+    pw_fortran_redirect(); /* bindings may have been loaded by now */
+    if (!pw_handle_table_find(registry.types, pw_type_key(type)) && open_registry())
         register_type(type);
     pthread_mutex_unlock(&registry.learning);
 }
@@ -299,9 +351,35 @@ pw_status pw_registry_start(void)
     return status;
 }
 
+static void learn_predefined(MPI_Datatype type)
+{
+    if (!pw_handle_table_find(registry.types, pw_type_key(type)))
+        register_predefined(type, pw_type_key(type));
+}
+
+/* Predefined types are learned all together, once a GPU's memory may come in. */
+static pw_entry *find_predefined(MPI_Datatype type)
+{
+    int initialised = 0, finalised = 0;
+
+    if (!pw_memory_has_cuda() || atomic_load(&registry.predefined))
+        return NULL;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    if (!initialised || finalised)
+        return NULL;
+    pthread_mutex_lock(&registry.learning);
+    if (!atomic_exchange(&registry.predefined, true) && open_registry())
+        pw_predefined_each(learn_predefined);
+    pthread_mutex_unlock(&registry.learning);
+    return pw_handle_table_find(registry.types, pw_type_key(type));
+}
+
 pw_entry *pw_registry_find(MPI_Datatype type)
 {
-    return registry.types ? pw_handle_table_find(registry.types, pw_type_key(type)) : &left_to_mpi;
+    pw_entry *entry = registry.types ? pw_handle_table_find(registry.types, pw_type_key(type)) : &left_to_mpi;
+
+    return entry ? entry : find_predefined(type);
 }
 
 void pw_registry_leave(void)
@@ -320,6 +398,7 @@ void pw_registry_close(void)
         return;
     pthread_mutex_lock(&registry.learning);
     pw_handle_table_clear(registry.types);
+    atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
     while (registry.bindings.next != &registry.bindings)
         binding_destroy(registry.bindings.next);

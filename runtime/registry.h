@@ -26,10 +26,11 @@
  */
 typedef struct pw_entry {
     pw_layout *layout;
-    int64_t size;                               /* packed bytes of one object */
+    int64_t size;                               /* packed bytes of one object; 0: not known */
     int64_t blocks;                             /* contiguous blocks of one object */
     bool touches_origin;                        /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
     bool dense;                                 /* no layout: `count` objects are count * size bytes from `offset` on */
+    _Atomic bool mixed;                         /* a type with this layout has basic elements of several sizes */
     int64_t offset;                             /* bytes, of dense types */
     _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives */
     struct pw_entry *prev, *next;               /* all entries, under the registry's lock */

@@ -7,8 +7,8 @@
  * (MPI 4.0 section 5.2), so each rank decides alone. "Native" means: no stage, the caller's own arguments.
  *
  * A new strategy is a new file, a row in PW_STRATEGIES, and nothing else. The choice is the cheapest of those that can,
- * by the cost model of runtime/cost.h; the order of the rows breaks ties. PACKWRIGHT_STRATEGY names one that is taken
- * whenever it can.
+ * by the model of runtime/model.h; the order of the rows breaks ties. It is remembered for layout, size class, sort of
+ * call and place (runtime/model_decide.h). PACKWRIGHT_STRATEGY names one that is taken whenever it can.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
 #define PW_RUNTIME_STRATEGY_H
@@ -16,12 +16,17 @@
 #include "base/status.h"
 #include "runtime/call_sort.h"
 #include "runtime/memory.h"
+#include "runtime/model.h"
 #include "runtime/mpi_compat.h"
 
 /* X(symbol, name) */
-#define PW_STRATEGIES(X) \
-    X(NATIVE, native)    \
-    X(PACKED, packed)
+#define PW_STRATEGIES(X)  \
+    X(NATIVE, native)     \
+    X(PACKED, packed)     \
+    X(DEVICE, device)     \
+    X(ONE_SHOT, one_shot) \
+    X(STAGED, staged)     \
+    X(PIPELINED, pipelined)
 
 typedef enum pw_strategy_id {
 #define X(symbol, name) PW_STRATEGY_##symbol,
@@ -36,6 +41,7 @@ typedef enum pw_direction { PW_SEND, PW_RECV, PW_BOTH } pw_direction;
 struct pw_entry;
 struct pw_layout;
 struct pw_strategy;
+struct pw_decision;
 
 /* One buffer argument of a call. */
 typedef struct pw_message {
@@ -56,17 +62,21 @@ typedef struct pw_stage {
     void *buf;
     int64_t count;
     pw_memory_place place;
-    void *data;    /* what MPI gets: `bytes` bytes in packed order */
-    int64_t bytes; /* > 0 */
-    void *own;     /* of the strategy */
+    void *data;                   /* what MPI gets: `bytes` bytes in packed order */
+    int64_t bytes;                /* > 0 */
+    void *own;                    /* of the strategy */
+    struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
 } pw_stage;
 
 typedef struct pw_strategy {
     const char *name;
     /* Could this strategy carry the message? */
     bool (*can)(const pw_message *m);
-    /* Nanoseconds that this rank would spend on it, beyond what all strategies have in common. */
+    /* Nanoseconds from the sender's buffer to the receiver's. Asked for one message of a class of similar ones
+     * (model_decide.h). */
     double (*cost)(const pw_message *m);
+    /* The part of it that `pack` or `unpack` takes: timed, it corrects the estimate. NULL: nothing is timed. */
+    double (*own_cost)(const pw_message *m, pw_model_action action);
     /* Takes the stage's memory: sets data and own; everything else is set. On failure (no memory) the next cheapest
      * strategy is asked. NULL: native. */
     pw_status (*take)(pw_stage *s);
@@ -81,8 +91,10 @@ typedef struct pw_strategy {
 PW_STRATEGIES(X)
 #undef X
 
-/* Reads PACKWRIGHT_STRATEGY. */
+/* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
+/* What the model is asked for a described message. */
+pw_model_query pw_message_query(const pw_message *m);
 /* Of those not in the set `refused` (bit 1 << id). */
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 

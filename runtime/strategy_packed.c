@@ -3,7 +3,7 @@
  * other way round.
  */
 #include "base/env.h"
-#include "runtime/cost.h"
+#include "runtime/fragile.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/strategy.h"
@@ -26,12 +26,21 @@ static int64_t staging_limit(void)
 static bool can(const pw_message *m)
 {
     return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= staging_limit() &&
-           (m->bytes <= INT_MAX || PW_MPI_LARGE);
+           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m);
 }
 
 static double cost(const pw_message *m)
 {
-    return pw_cost_packed(m->sort, m->bytes, m->count * m->entry->blocks);
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_cost_packed(pw_model_now(), &q);
+}
+
+static double own_cost(const pw_message *m, pw_model_action action)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_own_packed(pw_model_now(), &q, action);
 }
 
 static pw_status take(pw_stage *s)
@@ -60,5 +69,11 @@ static void give(pw_stage *s)
     pw_pool_give(s->data, s->bytes);
 }
 
-const pw_strategy pw_strategy_packed = {
-    .name = "packed", .can = can, .cost = cost, .take = take, .pack = pack, .unpack = unpack, .give = give};
+const pw_strategy pw_strategy_packed = {.name = "packed",
+                                        .can = can,
+                                        .cost = cost,
+                                        .own_cost = own_cost,
+                                        .take = take,
+                                        .pack = pack,
+                                        .unpack = unpack,
+                                        .give = give};

@@ -3,8 +3,11 @@
  *
  * Every rank owns NX x NY x NZ points of F doubles, x fastest, with a halo of R points around them. An exchange fills
  * the halo with the neighbours' points: 6 faces, 12 edges and 8 corners, each described by one MPI datatype.
+ *
+ * With --device the grid, and the buffers that it is packed into, lie in the memory of a GPU. TEMPI's case study is
+ * --device --nx=256 --ny=256 --nz=256 --fields=8 --radius=3.
  */
-#include "sample.h"
+#include "sample_gpu.h"
 
 enum { NEIGHBOURS = 26 };
 
@@ -16,7 +19,7 @@ enum { MODE_PACK, MODE_SENDRECV, MODE_SEND, MODE_ISEND };
 typedef struct options {
     int n[3]; /* local points: x, y, z */
     int fields, radius, types, mode, iterations, warmup;
-    bool help;
+    bool device, help;
 } options;
 
 /* A box of the local array: what one message carries. */
@@ -33,7 +36,9 @@ typedef struct halo {
     MPI_Comm comm;
     int dims[3], coords[3]; /* of the process grid: x, y, z */
     int full[3];            /* points with halo */
-    double *grid;
+    double *grid;           /* in host memory, for filling and looking */
+    double *data;           /* what is exchanged: the grid, or its copy on the GPU */
+    size_t doubles;
     region send[NEIGHBOURS], recv[NEIGHBOURS]; /* by direction; recv[d] lies on the side of direction d */
     char *send_buffer, *recv_buffer;
     int buffer_bytes;
@@ -53,6 +58,21 @@ static void direction(int d, int out[3])
 static int opposite(int d)
 {
     return NEIGHBOURS - 1 - d;
+}
+
+/* ---- memory, of the host or of a GPU ------------------------------------------------------------------------- */
+
+static void *allocate_data(const halo *h, size_t bytes)
+{
+    return h->o.device ? gpu_allocate(bytes) : allocate(bytes);
+}
+
+static void free_data(const halo *h, void *p)
+{
+    if (h->o.device)
+        gpu_free(p);
+    else
+        free(p);
 }
 
 /* ---- datatypes ---------------------------------------------------------------------------------------------- */
@@ -119,8 +139,8 @@ static void make_regions(halo *h)
         h->send[d].slot = h->recv[d].slot = h->buffer_bytes;
         h->buffer_bytes += h->send[d].room;
     }
-    h->send_buffer = allocate((size_t)h->buffer_bytes);
-    h->recv_buffer = allocate((size_t)h->buffer_bytes);
+    h->send_buffer = allocate_data(h, (size_t)h->buffer_bytes);
+    h->recv_buffer = allocate_data(h, (size_t)h->buffer_bytes);
 }
 
 /* ---- exchanges: a message sent in direction d has tag d ------------------------------------------------------- */
@@ -135,7 +155,7 @@ static void exchange_packed(halo *h, timing *t)
         const region *r = &h->send[d];
 
         end[d] = r->slot;
-        MPI_Pack(h->grid + r->offset, 1, r->type, h->send_buffer, h->buffer_bytes, &end[d], h->comm);
+        MPI_Pack(h->data + r->offset, 1, r->type, h->send_buffer, h->buffer_bytes, &end[d], h->comm);
     }
     packed = MPI_Wtime();
     for (int d = 0; d < NEIGHBOURS; d++)
@@ -150,7 +170,7 @@ static void exchange_packed(halo *h, timing *t)
         const region *r = &h->recv[d];
         int position = r->slot;
 
-        MPI_Unpack(h->recv_buffer, h->buffer_bytes, &position, h->grid + r->offset, 1, r->type, h->comm);
+        MPI_Unpack(h->recv_buffer, h->buffer_bytes, &position, h->data + r->offset, 1, r->type, h->comm);
     }
     done = MPI_Wtime();
     if (t) {
@@ -163,7 +183,7 @@ static void sendrecv(halo *h, int d)
 {
     const region *s = &h->send[d], *r = &h->recv[opposite(d)];
 
-    MPI_Sendrecv(h->grid + s->offset, 1, s->type, s->rank, d, h->grid + r->offset, 1, r->type, r->rank, d, h->comm,
+    MPI_Sendrecv(h->data + s->offset, 1, s->type, s->rank, d, h->data + r->offset, 1, r->type, r->rank, d, h->comm,
                  MPI_STATUS_IGNORE);
 }
 
@@ -202,10 +222,10 @@ static void exchange_send(halo *h)
         direction(d, dir);
         first = sends_first(h, dir);
         if (first)
-            MPI_Send(h->grid + s->offset, 1, s->type, s->rank, d, h->comm);
-        MPI_Recv(h->grid + r->offset, 1, r->type, r->rank, d, h->comm, MPI_STATUS_IGNORE);
+            MPI_Send(h->data + s->offset, 1, s->type, s->rank, d, h->comm);
+        MPI_Recv(h->data + r->offset, 1, r->type, r->rank, d, h->comm, MPI_STATUS_IGNORE);
         if (!first)
-            MPI_Send(h->grid + s->offset, 1, s->type, s->rank, d, h->comm);
+            MPI_Send(h->data + s->offset, 1, s->type, s->rank, d, h->comm);
     }
 }
 
@@ -214,9 +234,9 @@ static void exchange_isend(halo *h)
     MPI_Request requests[2 * NEIGHBOURS];
 
     for (int d = 0; d < NEIGHBOURS; d++)
-        MPI_Irecv(h->grid + h->recv[d].offset, 1, h->recv[d].type, h->recv[d].rank, opposite(d), h->comm, &requests[d]);
+        MPI_Irecv(h->data + h->recv[d].offset, 1, h->recv[d].type, h->recv[d].rank, opposite(d), h->comm, &requests[d]);
     for (int d = 0; d < NEIGHBOURS; d++)
-        MPI_Isend(h->grid + h->send[d].offset, 1, h->send[d].type, h->send[d].rank, d, h->comm,
+        MPI_Isend(h->data + h->send[d].offset, 1, h->send[d].type, h->send[d].rank, d, h->comm,
                   &requests[NEIGHBOURS + d]);
     MPI_Waitall(2 * NEIGHBOURS, requests, MPI_STATUSES_IGNORE);
 }
@@ -298,6 +318,7 @@ static bool verify(const halo *h)
 static const char help_text[] =
     "usage: mpiexec -n RANKS halo3d [options]\n\n"
     "Halo exchange with 26 neighbours on a periodic 3-D grid, verified against known values.\n\n"
+    "  --device              keep the grid and the packed buffers in the memory of a GPU\n"
     "  --nx=N --ny=N --nz=N  points of each rank (default 64 each)\n"
     "  --fields=F            doubles per point (default 4)\n"
     "  --radius=R            width of the halo, 1 to 3 (default 2)\n"
@@ -321,10 +342,18 @@ static bool parse_option(options *o, const char *arg)
 
 static bool parse(options *o, int argc, char **argv, int rank)
 {
-    *o = (options){{64, 64, 64}, 4, 2, TYPES_SUBARRAY, MODE_PACK, 20, 3, false};
+    *o = (options){.n = {64, 64, 64},
+                   .fields = 4,
+                   .radius = 2,
+                   .types = TYPES_SUBARRAY,
+                   .mode = MODE_PACK,
+                   .iterations = 20,
+                   .warmup = 3};
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
             o->help = true;
+        } else if (!strcmp(argv[i], "--device")) {
+            o->device = true;
         } else if (!parse_option(o, argv[i])) {
             if (!rank)
                 fprintf(stderr, "halo3d: bad argument '%s'; see halo3d --help\n", argv[i]);
@@ -345,6 +374,8 @@ static void set_up(halo *h)
     int periodic[3] = {1, 1, 1}, ranks, rank;
     size_t points = 1;
 
+    if (h->o.device)
+        gpu_start();
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Dims_create(ranks, 3, h->dims);
     MPI_Cart_create(MPI_COMM_WORLD, 3, h->dims, periodic, 0, &h->comm);
@@ -354,13 +385,15 @@ static void set_up(halo *h)
         h->full[a] = h->o.n[a] + 2 * h->o.radius;
         points *= (size_t)h->full[a];
     }
-    h->grid = allocate(points * (size_t)h->o.fields * sizeof(double));
+    h->doubles = points * (size_t)h->o.fields;
+    h->grid = allocate(h->doubles * sizeof(double));
+    h->data = h->o.device ? gpu_allocate(h->doubles * sizeof(double)) : h->grid;
     make_regions(h);
     if (!rank)
         printf("halo3d: %d ranks (%d x %d x %d), %d x %d x %d points each, %d fields, radius %d, %s, mode %s, "
-               "%.2f MB per exchange and rank\n",
+               "%.2f MB per exchange and rank%s\n",
                ranks, h->dims[0], h->dims[1], h->dims[2], h->o.n[0], h->o.n[1], h->o.n[2], h->o.fields, h->o.radius,
-               type_words[h->o.types], mode_words[h->o.mode], h->buffer_bytes * 1e-6);
+               type_words[h->o.types], mode_words[h->o.mode], h->buffer_bytes * 1e-6, h->o.device ? ", on a GPU" : "");
 }
 
 static void tear_down(halo *h)
@@ -369,9 +402,11 @@ static void tear_down(halo *h)
         MPI_Type_free(&h->send[d].type);
         MPI_Type_free(&h->recv[d].type);
     }
+    if (h->o.device)
+        gpu_free(h->data);
     free(h->grid);
-    free(h->send_buffer);
-    free(h->recv_buffer);
+    free_data(h, h->send_buffer);
+    free_data(h, h->recv_buffer);
     MPI_Comm_free(&h->comm);
 }
 
@@ -379,14 +414,17 @@ static void tear_down(halo *h)
 static bool verified_exchange(halo *h)
 {
     fill(h);
+    if (h->o.device)
+        gpu_upload(h->data, h->grid, h->doubles * sizeof(double));
     exchange(h, NULL);
+    if (h->o.device)
+        gpu_download(h->grid, h->data, h->doubles * sizeof(double));
     return verify(h);
 }
 
 static bool run(halo *h)
 {
     timing t = timing_create(h->o.iterations);
-    size_t doubles = (size_t)h->full[0] * (size_t)h->full[1] * (size_t)h->full[2] * (size_t)h->o.fields;
     bool right = verified_exchange(h);
     int rank;
 
@@ -396,7 +434,7 @@ static bool run(halo *h)
         exchange(h, &t);
     right = verified_exchange(h) && right;
     timing_print(&t, "halo3d", h->comm);
-    checksum_print(checksum_add(checksum_start(h->comm), h->grid, doubles * sizeof(double)), "halo3d", h->comm);
+    checksum_print(checksum_add(checksum_start(h->comm), h->grid, h->doubles * sizeof(double)), "halo3d", h->comm);
     MPI_Comm_rank(h->comm, &rank);
     if (!rank && right)
         printf("halo3d: verified\n");

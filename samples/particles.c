@@ -7,8 +7,10 @@
  *
  * --layout=soa: one array an attribute. A struct of indexed blocks, placed by the distances between the arrays.
  * --layout=aos: an array of structs, with padding. Indexed blocks of a resized struct.
+ *
+ * With --device the particles, and the buffers that they are packed into, lie in the memory of a GPU.
  */
-#include "sample.h"
+#include "sample_gpu.h"
 
 #include <stddef.h>
 
@@ -21,7 +23,7 @@ enum { MODE_PACK, MODE_SENDRECV, MODE_SEND };
 
 typedef struct options {
     int particles, border, layout, mode, iterations, warmup;
-    bool help;
+    bool device, help;
 } options;
 
 typedef struct particle {
@@ -46,6 +48,9 @@ typedef struct world {
     int *list[SIDES]; /* border particles, ascending */
     arrays soa;
     particle *aos;
+    char *memory; /* of all arrays: host memory, for filling and looking */
+    char *data;   /* what is exchanged: the same, or its copy on the GPU */
+    size_t bytes;
     void *base;               /* the address that goes with the types */
     MPI_Datatype send[SIDES]; /* my border particles on that side */
     MPI_Datatype recv[SIDES]; /* the ghosts from that side */
@@ -341,6 +346,7 @@ static uint64_t checksum(const world *w)
 static const char help_text[] =
     "usage: mpiexec -n RANKS particles [options]\n\n"
     "Exchange of scattered border particles on a ring of ranks, verified against known values.\n\n"
+    "  --device          keep particles and packed buffers in the memory of a GPU\n"
     "  --particles=N     of each rank (default 65536)\n"
     "  --border=N        of these, needed by the neighbour on either side (default 8192)\n"
     "  --layout=WORD     soa: struct of arrays, aos: array of structs (default soa)\n"
@@ -361,10 +367,13 @@ static bool parse_option(options *o, const char *arg)
 
 static bool parse(world *w, int argc, char **argv)
 {
-    w->o = (options){65536, 8192, LAYOUT_SOA, MODE_PACK, 20, 3, false};
+    w->o = (options){
+        .particles = 65536, .border = 8192, .layout = LAYOUT_SOA, .mode = MODE_PACK, .iterations = 20, .warmup = 3};
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
             w->o.help = true;
+        } else if (!strcmp(argv[i], "--device")) {
+            w->o.device = true;
         } else if (!parse_option(&w->o, argv[i])) {
             if (!w->rank)
                 fprintf(stderr, "particles: bad argument '%s'; see particles --help\n", argv[i]);
@@ -379,22 +388,51 @@ static bool parse(world *w, int argc, char **argv)
     return true;
 }
 
+enum { ALIGN = 64 };
+
+static void *carve(const world *w, size_t *at, size_t bytes)
+{
+    void *p = w->memory + *at;
+
+    *at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return p;
+}
+
+static void *allocate_data(const world *w, size_t bytes)
+{
+    return w->o.device ? gpu_allocate(bytes) : allocate(bytes);
+}
+
+static void free_data(const world *w, void *p)
+{
+    if (w->o.device)
+        gpu_free(p);
+    else
+        free(p);
+}
+
 static void make_particles(world *w)
 {
-    size_t all = (size_t)(w->o.particles + SIDES * w->o.border);
+    size_t all = (size_t)(w->o.particles + SIDES * w->o.border), at = 0;
 
-    w->soa.position = allocate(all * COMPONENTS * sizeof *w->soa.position);
-    w->soa.charge = allocate(all * sizeof *w->soa.charge);
-    w->soa.velocity = allocate(all * COMPONENTS * sizeof *w->soa.velocity);
-    w->soa.id = allocate(all * sizeof *w->soa.id);
-    w->aos = allocate(all * sizeof *w->aos);
-    w->base = w->o.layout == LAYOUT_SOA ? (void *)w->soa.position : (void *)w->aos;
+    /* One block for all arrays, so that a copy elsewhere has the same distances between them. */
+    w->bytes = all * (4 * sizeof(double) + 3 * sizeof(float) + sizeof(int) + sizeof(particle)) + 5 * ALIGN;
+    w->memory = allocate(w->bytes);
+    w->data = w->o.device ? gpu_allocate(w->bytes) : w->memory;
+    w->soa.position = carve(w, &at, all * COMPONENTS * sizeof *w->soa.position);
+    w->soa.charge = carve(w, &at, all * sizeof *w->soa.charge);
+    w->soa.velocity = carve(w, &at, all * COMPONENTS * sizeof *w->soa.velocity);
+    w->soa.id = carve(w, &at, all * sizeof *w->soa.id);
+    w->aos = carve(w, &at, all * sizeof *w->aos);
+    w->base = w->data + (w->o.layout == LAYOUT_SOA ? (char *)w->soa.position - w->memory : (char *)w->aos - w->memory);
 }
 
 static void set_up(world *w)
 {
     w->neighbour[LEFT] = (w->rank + w->ranks - 1) % w->ranks;
     w->neighbour[RIGHT] = (w->rank + 1) % w->ranks;
+    if (w->o.device)
+        gpu_start();
     make_particles(w);
     for (int s = 0; s < SIDES; s++) {
         w->list[s] = choose_border(&w->o, w->rank, s);
@@ -402,13 +440,13 @@ static void set_up(world *w)
         w->recv[s] = make_type(w, first_ghost(w, s), NULL);
     }
     MPI_Pack_size(1, w->send[LEFT], MPI_COMM_WORLD, &w->packed_bytes);
-    w->send_buffer = allocate((size_t)w->packed_bytes * SIDES);
-    w->recv_buffer = allocate((size_t)w->packed_bytes * SIDES);
+    w->send_buffer = allocate_data(w, (size_t)w->packed_bytes * SIDES);
+    w->recv_buffer = allocate_data(w, (size_t)w->packed_bytes * SIDES);
     if (!w->rank)
         printf("particles: %d ranks, %d particles each, %d of them to either side, %s, mode %s, "
-               "%.2f MB per exchange and rank\n",
+               "%.2f MB per exchange and rank%s\n",
                w->ranks, w->o.particles, w->o.border, layout_words[w->o.layout], mode_words[w->o.mode],
-               SIDES * w->packed_bytes * 1e-6);
+               SIDES * w->packed_bytes * 1e-6, w->o.device ? ", on a GPU" : "");
 }
 
 static void tear_down(world *w)
@@ -418,20 +456,22 @@ static void tear_down(world *w)
         MPI_Type_free(&w->recv[s]);
         free(w->list[s]);
     }
-    free(w->soa.position);
-    free(w->soa.charge);
-    free(w->soa.velocity);
-    free(w->soa.id);
-    free(w->aos);
-    free(w->send_buffer);
-    free(w->recv_buffer);
+    if (w->o.device)
+        gpu_free(w->data);
+    free(w->memory);
+    free_data(w, w->send_buffer);
+    free_data(w, w->recv_buffer);
 }
 
 /* The first exchange and the last are verified. */
 static bool verified_exchange(world *w)
 {
     fill(w);
+    if (w->o.device)
+        gpu_upload(w->data, w->memory, w->bytes);
     exchange(w, NULL);
+    if (w->o.device)
+        gpu_download(w->memory, w->data, w->bytes);
     return verify(w);
 }
 

@@ -1,0 +1,228 @@
+#include "runtime/gpu/move.h"
+
+#include <string.h>
+
+enum {
+    /* Copies of 2 us each that are sooner done than a kernel is compiled. */
+    MAX_COPIES = 20000,
+    MAX_PARAMS = 128 /* of a shape whose object is taken in parts by its kernel */
+};
+
+/* A part, with the nest that says what it is. */
+typedef struct piece {
+    const pw_nest *nest;
+    pw_gpu_bound *bound;
+    char *mem;
+    int64_t count, bytes;
+    pw_gpu_packed packed;
+    bool unpack;
+    const pw_kernel_args *args; /* for the layout's kernel; NULL: it cannot do this part */
+} piece;
+
+/* ---- by kernels
+ * ------------------------------------------------------------------------------------------------------ */
+
+static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
+{
+    void *packed = (void *)(uintptr_t)p->packed.device;
+
+    return (pw_gpu_call){
+        .args = args, .count = p->count, .dst = p->unpack ? p->mem : packed, .src = p->unpack ? packed : p->mem};
+}
+
+/* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
+#define PARAM_POINTER ((void *)1)
+#define PARAM_SIZE ((void *)2)
+
+static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, bool unpack, const pw_gpu_launch *l, bool flagged)
+{
+    size_t bytes = l->param_bytes;
+    void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
+    pw_status status;
+
+    lane->flagged = false;
+    if (l->grid == 0)
+        return PW_OK;
+    status =
+        pw_cu_check(pw_cu.launch(f->fn[unpack][l->big], l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
+                    "cuLaunchKernel");
+    lane->flagged = flagged && lane->flag && status == PW_OK;
+    return status;
+}
+
+/* The last launch of a move says that all is done. */
+static void flag(pw_gpu_lane *lane, pw_gpu_call *call)
+{
+    if (!lane->flag)
+        return;
+    call->flag = (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
+                               .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
+                               .value = ++lane->value};
+}
+
+static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw_gpu_functions *f, const piece *p)
+{
+    pw_gpu_call call = call_of(p, p->args);
+    pw_gpu_launch l;
+    pw_status status;
+
+    flag(lane, &call);
+    status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
+    return status == PW_OK ? launch(lane, f, p->unpack, &l, true) : status;
+}
+
+static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int n, const piece *p)
+{
+    const pw_gpu_code *code = lane->gpu->code;
+    pw_status status = PW_OK;
+
+    for (int i = 0; i < n && status == PW_OK; i++) {
+        pw_gpu_call call = call_of(p, NULL);
+        pw_gpu_launch l;
+        int kernel;
+
+        if (i == n - 1)
+            flag(lane, &call);
+        status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
+                                     lane->params, &kernel, &l);
+        if (status == PW_OK)
+            status = launch(lane, &f[kernel], p->unpack, &l, i == n - 1);
+    }
+    return status;
+}
+
+static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
+{
+    lane->flagged = false;
+    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->packed, p->unpack);
+}
+
+/* In sync mode kernels are compiled when they are needed. */
+static bool is_patient(const pw_gpu_lane *lane)
+{
+    return lane->gpu->code && lane->gpu->code->mode == PW_JIT_SYNC;
+}
+
+static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p)
+{
+    bool reachable = p->packed.device && p->bound->table_addresses;
+    const pw_gpu_functions *own = NULL, *tier0 = NULL;
+
+    if (reachable && l->plan && p->args)
+        own = pw_gpu_layout_functions(p->bound, p->bytes, false);
+    if (own)
+        return launch_own(lane, l->plan, own, p);
+    if (reachable && l->tier0_launches > 0)
+        tier0 = pw_gpu_tier0_functions(lane->gpu);
+    if (!tier0 && reachable && (is_patient(lane) || pw_gpu_copies_calls(p->nest, p->count) > MAX_COPIES)) {
+        if (l->plan && p->args)
+            own = pw_gpu_layout_functions(p->bound, p->bytes, true);
+        if (own)
+            return launch_own(lane, l->plan, own, p);
+        if (l->tier0_launches > 0)
+            tier0 = pw_gpu_tier0_wait(lane->gpu);
+    }
+    if (tier0)
+        return launch_tier0(lane, tier0, l->tier0_launches, p);
+    return move_by_copies(lane, p);
+}
+
+/* ---- parts
+ * ------------------------------------------------------------------------------------------------------------ */
+
+int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced)
+{
+    const pw_gpu_layout *l;
+
+    *sliced = false;
+    *part_bytes = u->bytes / (u->count > 0 ? u->count : 1);
+    if (!u->layout || u->count > 1)
+        return u->count;
+    l = pw_gpu_layout_of(u->layout);
+    if (!l || l->slice_dim < 0)
+        return 1;
+    *sliced = true;
+    *part_bytes = u->layout->nest->regions[0].dims[l->slice_dim].packed_stride;
+    return u->layout->nest->regions[0].dims[l->slice_dim].count;
+}
+
+/* The only region of a nest with fewer iterations of one loop, and the arguments that say so to the kernel. */
+typedef struct slice {
+    pw_nest nest;
+    pw_region region;
+    pw_dim dims[PW_NEST_MAX_DIMS];
+    int64_t params[MAX_PARAMS];
+    pw_kernel_args args;
+} slice;
+
+static void make_slice(slice *s, const pw_gpu_layout *l, pw_gpu_part part, piece *p)
+{
+    const pw_nest *nest = l->layout->nest;
+    const pw_region *r = &nest->regions[0];
+    const pw_shape *shape = l->layout->shape;
+    int slot = shape->regions[0].dims[l->slice_dim].count.slot;
+
+    s->nest = *nest;
+    s->region = *r;
+    memcpy(s->dims, r->dims, (size_t)r->ndims * sizeof *r->dims);
+    s->dims[l->slice_dim].count = part.n;
+    s->region.dims = s->dims;
+    s->nest.regions = &s->region;
+    p->nest = &s->nest;
+    p->mem += part.first * r->dims[l->slice_dim].mem_stride;
+    p->count = 1;
+    p->bytes = part.n * r->dims[l->slice_dim].packed_stride;
+    if (part.n == r->dims[l->slice_dim].count)
+        return;
+    if (slot < 0 || shape->nparams > MAX_PARAMS) {
+        p->args = NULL;
+        return;
+    }
+    memcpy(s->params, p->bound->args.params, (size_t)shape->nparams * sizeof *s->params);
+    s->params[slot] = part.n;
+    s->args = (pw_kernel_args){.params = s->params, .tables = p->bound->args.tables};
+    p->args = &s->args;
+}
+
+pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    lane->flagged = false;
+    return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
+}
+
+static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed,
+                            bool unpack)
+{
+    int64_t each = u->bytes / u->count;
+    pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
+    pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + part.first * each);
+
+    return pw_gpu_move_bytes(lane, unpack ? here : there, unpack ? there : here, part.n * each);
+}
+
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed, bool unpack,
+                           bool plainly)
+{
+    pw_gpu_layout *l;
+    piece p;
+    slice s;
+
+    if (!u->layout)
+        return move_dense(lane, u, part, packed, unpack);
+    l = pw_gpu_layout_of(u->layout);
+    p = (piece){.nest = u->layout->nest,
+                .bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL,
+                .mem = u->buf,
+                .count = part.n,
+                .bytes = part.n * u->layout->size,
+                .packed = packed,
+                .unpack = unpack};
+    if (!p.bound)
+        return PW_ERR_NOMEM;
+    p.args = &p.bound->args;
+    if (part.sliced)
+        make_slice(&s, l, part, &p);
+    else
+        p.mem += part.first * u->layout->extent;
+    return plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
+}

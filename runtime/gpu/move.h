@@ -1,0 +1,56 @@
+/*
+ * One move between a buffer and its packed copy, put into a lane's stream: by the layout's kernel, by the kernels of
+ * tier 0, or by copies of the driver (HAND's direct transfer), whatever there is first.
+ */
+#ifndef PW_RUNTIME_GPU_MOVE_H
+#define PW_RUNTIME_GPU_MOVE_H
+
+#include "runtime/gpu/layout.h"
+
+/* The user's buffer. */
+typedef struct pw_gpu_user {
+    pw_gpu *gpu;
+    pw_layout *layout; /* NULL: dense, count * size bytes from `offset` on */
+    int64_t offset;
+    void *buf;
+    int64_t count, bytes; /* bytes: of all objects */
+} pw_gpu_user;
+
+/* The packed copy. Memory that the GPU cannot reach has device 0: then copies of the driver move it. */
+typedef struct pw_gpu_packed {
+    void *host; /* NULL: device memory */
+    pw_cu_ptr device;
+} pw_gpu_packed;
+
+static inline pw_gpu_packed pw_gpu_packed_at(pw_gpu_packed p, int64_t offset)
+{
+    return (pw_gpu_packed){.host = p.host ? (char *)p.host + offset : NULL,
+                           .device = p.device ? p.device + (pw_cu_ptr)offset : 0};
+}
+
+/* Which part: objects [first, first + n); or, with `sliced`, iterations [first, first + n) of the only object's
+ * outermost loop (pw_gpu_slices). */
+typedef struct pw_gpu_part {
+    int64_t first, n;
+    bool sliced;
+} pw_gpu_part;
+
+/* Into how many parts the message can be cut, and the bytes of each; *sliced says how. */
+int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced);
+
+/* `packed` is where the first byte of the part is. The context must be current. `plainly`: by copies only, after
+ * kernels have failed. */
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed, bool unpack,
+                           bool plainly);
+/* `bytes` contiguous bytes between two places that the GPU or the driver knows. */
+pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
+
+/* ---- by copies of the driver (copies.c)
+ * -------------------------------------------------------------------------------- */
+
+/* Calls of the driver that it takes for `count` objects: rows that lie evenly are one call. */
+int64_t pw_gpu_copies_calls(const pw_nest *nest, int64_t count);
+pw_status pw_gpu_copies_move(void *stream, const pw_nest *nest, char *mem, int64_t count, pw_gpu_packed packed,
+                             bool unpack);
+
+#endif

@@ -1,0 +1,322 @@
+#include "runtime/gpu/pool.h"
+
+#include <stdlib.h>
+
+enum {
+    FIRST_SHIFT = 12, /* smallest class: 4 KiB */
+    LAST_SHIFT = 40,
+    CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
+    KEPT = 8,        /* idle blocks of one class */
+    KEPT_LANES = 16, /* threads that transfer at the same time without making lanes anew */
+    FLAG_BYTES = 64,
+    SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two looks at the stream */
+};
+
+/* What may lie idle of each sort of memory. */
+static const int64_t idle_limit[PW_GPU_MEMORIES] = {(int64_t)1 << 30, (int64_t)512 << 20};
+
+/* A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
+struct pw_gpu_pool {
+    pw_gpu *gpu;
+    _Atomic(pw_gpu_block *) idle[PW_GPU_MEMORIES][CLASSES][KEPT];
+    _Atomic int64_t idle_bytes[PW_GPU_MEMORIES];
+    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES];
+};
+
+static _Atomic int64_t allocations, idle_bytes;
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static int class_of(int64_t bytes)
+{
+    int shift = bytes <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)bytes - 1);
+
+    return shift < FIRST_SHIFT ? 0 : shift - FIRST_SHIFT;
+}
+
+static int64_t class_bytes(int class)
+{
+    return (int64_t)1 << (class + FIRST_SHIFT);
+}
+
+static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
+{
+    pw_status status =
+        pw_cu_check(pw_cu.host_alloc(&block->host, bytes, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+
+    if (status != PW_OK)
+        return status;
+    status = pw_cu_check(pw_cu.host_device_pointer(&block->device, block->host, 0), "cuMemHostGetDevicePointer");
+    if (status != PW_OK)
+        pw_cu.host_free(block->host);
+    return status;
+}
+
+static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
+{
+    pw_gpu_block *block = calloc(1, sizeof *block);
+    size_t bytes = (size_t)class_bytes(class);
+    pw_status status;
+
+    if (!block)
+        return PW_ERR_NOMEM;
+    block->memory = memory;
+    block->class = class;
+    status = memory == PW_GPU_PINNED_MEMORY ? allocate_pinned(block, bytes)
+                                            : pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
+    if (status != PW_OK) {
+        free(block);
+        return status;
+    }
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    *out = block;
+    return PW_OK;
+}
+
+static void release(pw_gpu_block *block, bool driver)
+{
+    if (driver && block->memory == PW_GPU_PINNED_MEMORY)
+        pw_cu.host_free(block->host);
+    else if (driver)
+        pw_cu.free(block->device);
+    free(block);
+}
+
+static void count_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int64_t bytes)
+{
+    atomic_fetch_add_explicit(&pool->idle_bytes[memory], bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&idle_bytes, bytes, memory_order_relaxed);
+}
+
+static pw_gpu_block *take_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int class)
+{
+    for (int i = 0; i < KEPT; i++) {
+        _Atomic(pw_gpu_block *) *slot = &pool->idle[memory][class][i];
+        pw_gpu_block *block = NULL;
+
+        if (atomic_load_explicit(slot, memory_order_relaxed))
+            block = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
+        if (block) {
+            count_idle(pool, memory, -class_bytes(class));
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static void trim(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
+{
+    pw_gpu_block *block;
+
+    for (int class = 0; class < CLASSES; class ++)
+        while ((block = take_idle(pool, memory, class)) != NULL)
+            release(block, driver);
+}
+
+pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
+{
+    int class = class_of(bytes);
+    pw_status status;
+
+    if (class >= CLASSES)
+        return PW_ERR_NOMEM;
+    *out = take_idle(gpu->pool, memory, class);
+    if (*out)
+        return PW_OK;
+    status = allocate(memory, class, out);
+    if (status == PW_ERR_NOMEM) {
+        trim(gpu->pool, memory, true);
+        status = allocate(memory, class, out);
+    }
+    return status;
+}
+
+static bool keep(pw_gpu_pool *pool, pw_gpu_block *block)
+{
+    int64_t bytes = class_bytes(block->class);
+
+    if (atomic_load_explicit(&pool->idle_bytes[block->memory], memory_order_relaxed) + bytes >
+        idle_limit[block->memory])
+        return false;
+    /* Counted first, so that a taker finds it counted. */
+    count_idle(pool, block->memory, bytes);
+    for (int i = 0; i < KEPT; i++) {
+        pw_gpu_block *empty = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&pool->idle[block->memory][block->class][i], &empty, block,
+                                                    memory_order_release, memory_order_relaxed))
+            return true;
+    }
+    count_idle(pool, block->memory, -bytes);
+    return false;
+}
+
+void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
+{
+    if (block && !keep(gpu->pool, block))
+        release(block, !atomic_load(&gpu->lost));
+}
+
+pw_gpu_usage pw_gpu_usage_now(void)
+{
+    return (pw_gpu_usage){.allocations = atomic_load(&allocations), .idle_bytes = atomic_load(&idle_bytes)};
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+
+static void lane_destroy(pw_gpu_lane *lane, bool driver)
+{
+    for (int i = 0; driver && i < PW_GPU_EVENTS; i++)
+        if (lane->events[i])
+            pw_cu.event_destroy(lane->events[i]);
+    if (driver && lane->side)
+        pw_cu.stream_destroy(lane->side);
+    if (driver && lane->stream)
+        pw_cu.stream_destroy(lane->stream);
+    if (driver && lane->flag)
+        pw_cu.host_free((void *)lane->flag);
+    if (driver && lane->arrivals)
+        pw_cu.free(lane->arrivals);
+    free(lane);
+}
+
+static pw_status make_flag(pw_gpu_lane *lane)
+{
+    void *flag = NULL;
+    pw_status status =
+        pw_cu_check(pw_cu.host_alloc(&flag, FLAG_BYTES, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+
+    if (status != PW_OK)
+        return status;
+    lane->flag = flag;
+    atomic_init(lane->flag, 0);
+    status = pw_cu_check(pw_cu.host_device_pointer(&lane->flag_device, flag, 0), "cuMemHostGetDevicePointer");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.alloc(&lane->arrivals, FLAG_BYTES), "cuMemAlloc");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.fill(lane->arrivals, 0, FLAG_BYTES, lane->stream), "cuMemsetD8Async");
+    return status;
+}
+
+/* A lane without a flag waits for its stream. */
+static void add_flag(pw_gpu_lane *lane)
+{
+    if (make_flag(lane) == PW_OK)
+        return;
+    if (lane->flag)
+        pw_cu.host_free((void *)lane->flag);
+    if (lane->arrivals)
+        pw_cu.free(lane->arrivals);
+    lane->flag = NULL;
+    lane->flag_device = lane->arrivals = 0;
+}
+
+static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
+{
+    pw_gpu_lane *lane = calloc(1, sizeof *lane);
+    pw_status status;
+
+    if (!lane)
+        return PW_ERR_NOMEM;
+    lane->gpu = gpu;
+    status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.stream_create(&lane->side, PW_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    for (int i = 0; i < PW_GPU_EVENTS && status == PW_OK; i++)
+        status = pw_cu_check(pw_cu.event_create(&lane->events[i], PW_CU_EVENT_NO_TIMING), "cuEventCreate");
+    if (status != PW_OK) {
+        lane_destroy(lane, true);
+        return status;
+    }
+    add_flag(lane);
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    *out = lane;
+    return PW_OK;
+}
+
+pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out)
+{
+    for (int i = 0; i < KEPT_LANES; i++) {
+        _Atomic(pw_gpu_lane *) *slot = &gpu->pool->lanes[i];
+
+        if (!atomic_load_explicit(slot, memory_order_relaxed))
+            continue;
+        *out = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
+        if (*out)
+            return PW_OK;
+    }
+    return lane_create(gpu, out);
+}
+
+void pw_gpu_lane_give(pw_gpu_lane *lane)
+{
+    for (int i = 0; i < KEPT_LANES; i++) {
+        pw_gpu_lane *empty = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&lane->gpu->pool->lanes[i], &empty, lane, memory_order_release,
+                                                    memory_order_relaxed))
+            return;
+    }
+    lane_destroy(lane, !atomic_load(&lane->gpu->lost));
+}
+
+static inline void pause_cpu(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+/* The flag comes microseconds before the driver would know. It never comes when a kernel fails, so the stream is asked
+ * now and then. */
+static pw_status wait_for_flag(pw_gpu_lane *lane)
+{
+    for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {
+        int result;
+
+        pause_cpu();
+        if (spins % SPINS_PER_QUERY)
+            continue;
+        result = pw_cu.stream_query(lane->stream);
+        if (result != PW_CU_NOT_READY)
+            return pw_cu_check(result, "cuStreamQuery");
+    }
+    return PW_OK;
+}
+
+pw_status pw_gpu_lane_wait(pw_gpu_lane *lane)
+{
+    if (lane->flagged)
+        return wait_for_flag(lane);
+    return pw_cu_check(pw_cu.stream_wait(lane->stream), "cuStreamSynchronize");
+}
+
+/* ---- the pool --------------------------------------------------------------------------------------------------- */
+
+pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)
+{
+    pw_gpu_pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return PW_ERR_NOMEM;
+    pool->gpu = gpu;
+    *out = pool;
+    return PW_OK;
+}
+
+void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver)
+{
+    if (!pool)
+        return;
+    for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
+        trim(pool, (pw_gpu_memory)memory, driver);
+    for (int i = 0; i < KEPT_LANES; i++) {
+        pw_gpu_lane *lane = atomic_exchange(&pool->lanes[i], NULL);
+
+        if (lane)
+            lane_destroy(lane, driver);
+    }
+    free(pool);
+}

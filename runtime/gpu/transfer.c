@@ -1,0 +1,277 @@
+#include "runtime/gpu/transfer.h"
+
+#include "base/log.h"
+
+enum { CHUNK_BYTES = 4 << 20, LEAST_CHUNK = 256 << 10 };
+
+/* A transfer under way. */
+typedef struct transfer {
+    const pw_gpu_user *user;
+    pw_gpu_packed packed;
+    int64_t bytes; /* of the packed copy that are to be moved */
+    bool unpack, plainly;
+    pw_gpu_way way;
+    pw_gpu_lane *lane;
+    pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
+} transfer;
+
+static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
+{
+    return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
+}
+
+static int64_t object_bytes(const pw_gpu_user *u)
+{
+    return u->layout ? u->layout->size : u->bytes / u->count;
+}
+
+/* ---- kernels and what they cannot do
+ * ------------------------------------------------------------------------------------ */
+
+static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack)
+{
+    return pw_gpu_move_part(t->lane, t->user, part, packed, unpack, t->plainly);
+}
+
+/*
+ * The first `bytes` bytes of an object, of a message that was shorter than what was posted: the object's packed form as
+ * it is, what has come laid over its beginning, and all of it unpacked. The rest gets the bytes that it has.
+ */
+static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
+{
+    pw_gpu *gpu = t->user->gpu;
+    pw_gpu_part part = {.first = object, .n = 1};
+    pw_gpu_packed whole;
+    pw_status status = need(gpu, object_bytes(t->user), &t->part);
+
+    if (status != PW_OK)
+        return status;
+    whole = pw_gpu_packed_in(t->part);
+    status = move(t, part, whole, false);
+    if (status == PW_OK)
+        status =
+            pw_gpu_move_bytes(t->lane, whole.device, packed.host ? pw_cu_address(packed.host) : packed.device, bytes);
+    return status == PW_OK ? move(t, part, whole, true) : status;
+}
+
+/* Kernels between the user's buffer and `packed`, which holds the first t->bytes. */
+static pw_status move_all(transfer *t, pw_gpu_packed packed)
+{
+    int64_t each = object_bytes(t->user), whole = t->bytes / each, rest = t->bytes % each;
+    pw_status status = PW_OK;
+
+    if (!t->user->layout) {
+        pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
+        pw_cu_ptr here = pw_cu_address(t->user->buf) + (pw_cu_ptr)t->user->offset;
+
+        return pw_gpu_move_bytes(t->lane, t->unpack ? here : there, t->unpack ? there : here, t->bytes);
+    }
+    if (whole > 0)
+        status = move(t, (pw_gpu_part){.n = whole}, packed, t->unpack);
+    if (status == PW_OK && rest > 0)
+        status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
+    return status;
+}
+
+/* ---- ways
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static pw_cu_ptr host_end(const transfer *t, int64_t offset)
+{
+    return pw_cu_address((char *)t->packed.host + offset);
+}
+
+/* Without device memory for the copy, kernels use the packed copy itself if they can reach it. */
+static pw_status move_staged(transfer *t)
+{
+    pw_status status;
+
+    if (!t->user->layout || !t->packed.host || need(t->user->gpu, t->bytes, &t->scratch) != PW_OK)
+        return move_all(t, t->packed);
+    if (t->unpack) {
+        status = pw_gpu_move_bytes(t->lane, t->scratch->device, host_end(t, 0), t->bytes);
+        return status == PW_OK ? move_all(t, pw_gpu_packed_in(t->scratch)) : status;
+    }
+    status = move_all(t, pw_gpu_packed_in(t->scratch));
+    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), t->scratch->device, t->bytes) : status;
+}
+
+/* The side stream goes on when the stream is as far as it is now; or the other way round. */
+static pw_status follow(pw_gpu_lane *lane, void *from, void *to, int event)
+{
+    pw_status status = pw_cu_check(pw_cu.event_record(lane->events[event], from), "cuEventRecord");
+
+    return status == PW_OK ? pw_cu_check(pw_cu.stream_wait_event(to, lane->events[event], 0), "cuStreamWaitEvent")
+                           : status;
+}
+
+static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
+{
+    pw_cu_ptr device = t->scratch->device + (pw_cu_ptr)at, host = host_end(t, at);
+
+    return pw_cu_check(pw_cu.copy(t->unpack ? device : host, t->unpack ? host : device, (size_t)bytes, t->lane->side),
+                       "cuMemcpyAsync");
+}
+
+/* One chunk: packed and then copied, or copied and then unpacked; kernels in the stream, copies beside it. */
+static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes)
+{
+    pw_gpu_lane *lane = t->lane;
+    pw_gpu_packed chunk = pw_gpu_packed_at(pw_gpu_packed_in(t->scratch), at);
+    pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false);
+
+    if (status == PW_OK)
+        status = t->unpack ? follow(lane, lane->side, lane->stream, 0) : follow(lane, lane->stream, lane->side, 0);
+    if (status == PW_OK)
+        status = t->unpack ? move(t, part, chunk, true) : copy_beside(t, at, bytes);
+    return status;
+}
+
+static pw_status move_pipelined(transfer *t)
+{
+    int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->bytes);
+    bool sliced;
+    int64_t parts = pw_gpu_user_parts(t->user, &each, &sliced);
+    pw_status status;
+
+    if (t->bytes != t->user->bytes || parts < 2 || each <= 0 || !t->packed.host ||
+        need(t->user->gpu, t->bytes, &t->scratch) != PW_OK)
+        return move_staged(t);
+    step = chunk / each > 0 ? chunk / each : 1;
+    /* The side stream begins after what the stream did with the scratch memory before. */
+    status = follow(t->lane, t->lane->stream, t->lane->side, 1);
+    for (int64_t first = 0; first < parts && status == PW_OK; first += step) {
+        int64_t n = parts - first < step ? parts - first : step;
+
+        status = move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each);
+        at += n * each;
+    }
+    if (status == PW_OK && !t->unpack) {
+        status = follow(t->lane, t->lane->side, t->lane->stream, 1);
+        t->lane->flagged = false;
+    }
+    return status;
+}
+
+static pw_status enqueue(transfer *t)
+{
+    switch (t->way) {
+    case PW_GPU_DIRECT: return move_all(t, t->packed);
+    case PW_GPU_STAGED: return move_staged(t);
+    case PW_GPU_PIPELINED: return move_pipelined(t);
+    }
+    return PW_ERR_INVALID;
+}
+
+/* Also after a failure: what was begun must be over before its memory is given back. */
+static pw_status wait(transfer *t, pw_status status)
+{
+    if (status == PW_OK)
+        return pw_gpu_lane_wait(t->lane);
+    pw_cu.stream_wait(t->lane->side);
+    pw_cu.stream_wait(t->lane->stream);
+    return status;
+}
+
+static pw_status run(transfer *t)
+{
+    pw_gpu *gpu = t->user->gpu;
+    pw_status status = pw_gpu_lane_take(gpu, &t->lane);
+
+    if (status != PW_OK)
+        return status;
+    status = wait(t, enqueue(t));
+    if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !atomic_load(&gpu->lost)) {
+        pw_warn_once("a kernel failed on GPU %d (%s); buffers are copied block by block", gpu->ordinal,
+                     pw_status_text(status));
+        t->plainly = true;
+        t->way = PW_GPU_DIRECT;
+        status = wait(t, enqueue(t));
+    }
+    pw_gpu_block_give(gpu, t->scratch);
+    pw_gpu_block_give(gpu, t->part);
+    pw_gpu_lane_give(t->lane);
+    return status;
+}
+
+static pw_status start(transfer *t)
+{
+    pw_gpu *gpu = t->user->gpu;
+    pw_gpu_scope scope;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    status = run(t);
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way)
+{
+    return start(&(transfer){.user = u, .packed = packed, .bytes = u->bytes, .way = way});
+}
+
+pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way)
+{
+    return start(&(transfer){.user = u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
+}
+
+/* ---- the rest
+ * ------------------------------------------------------------------------------------------------------------ */
+
+int64_t pw_gpu_chunk(int64_t bytes)
+{
+    int64_t chunk = bytes / 8;
+
+    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > CHUNK_BYTES ? CHUNK_BYTES : chunk;
+}
+
+bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk)
+{
+    int64_t each;
+    bool sliced;
+
+    return u->bytes > chunk && pw_gpu_user_parts(u, &each, &sliced) > 1 && each <= chunk;
+}
+
+pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    status = pw_gpu_lane_take(gpu, &lane);
+    if (status == PW_OK) {
+        status = pw_gpu_move_bytes(lane, to, from, bytes);
+        if (status == PW_OK)
+            status = pw_gpu_lane_wait(lane);
+        pw_gpu_lane_give(lane);
+    }
+    pw_gpu_leave(&scope);
+    return pw_gpu_judge(gpu, status);
+}
+
+pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
+{
+    pw_gpu_scope scope;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return PW_ERR_IO;
+    status = pw_gpu_block_take(gpu, memory, bytes, out);
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block)
+{
+    pw_gpu_scope scope;
+
+    if (!block || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return;
+    pw_gpu_block_give(gpu, block);
+    pw_gpu_leave(&scope);
+}

@@ -1,0 +1,39 @@
+/*
+ * Whole transfers between a user's buffer on a GPU and its packed copy; complete on return. Each takes the lane and the
+ * scratch memory that it needs from the pools, leaves the caller's current context as it was, and falls back to copies
+ * of the driver when kernels fail (one warning). A failure that is left is the caller's to report.
+ */
+#ifndef PW_RUNTIME_GPU_TRANSFER_H
+#define PW_RUNTIME_GPU_TRANSFER_H
+
+#include "runtime/gpu/move.h"
+
+/* How the bytes get to where the packed copy is. */
+typedef enum pw_gpu_way {
+    PW_GPU_DIRECT,   /* kernels write and read the packed copy themselves: device or mapped memory */
+    PW_GPU_STAGED,   /* kernels to device memory, then one copy */
+    PW_GPU_PIPELINED /* the same in chunks, of which one is packed while the one before is copied */
+} pw_gpu_way;
+
+pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way);
+/* The first `bytes` packed bytes only. */
+pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way);
+
+/* Could the message be cut into chunks of about `chunk` bytes? */
+bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk);
+/* Bytes of a chunk. */
+int64_t pw_gpu_chunk(int64_t bytes);
+
+/* `bytes` from one place to another, both known to the driver, in the context of `gpu`. */
+pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
+
+/* Packed memory of a pool, in the context of `gpu`. */
+pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
+void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
+
+static inline pw_gpu_packed pw_gpu_packed_in(const pw_gpu_block *block)
+{
+    return (pw_gpu_packed){.host = block->host, .device = block->device};
+}
+
+#endif

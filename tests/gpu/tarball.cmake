@@ -1,0 +1,30 @@
+# `cpack` in the build tree makes packwright-gpu-tests.tar.xz: what tests/gpu/run needs on a machine with a GPU and without
+# this tree, a compiler or a package registry. The MPI comes from that machine, or is unpacked beside it (run -p).
+set(part COMPONENT gpu-tests EXCLUDE_FROM_ALL)
+
+function(pw_gpu_tarball destination)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      install(TARGETS ${target} RUNTIME DESTINATION ${destination} ${part} LIBRARY DESTINATION ${destination} ${part})
+    endif()
+  endforeach()
+endfunction()
+
+pw_gpu_tarball(lib packwright-mpich packwright-openmpi packwright-nvrtc packwright-llvm)
+pw_gpu_tarball(tests test_gpu_kernels)
+foreach(program pack messages large)
+  pw_gpu_tarball(tests test_mpich_gpu_${program} test_openmpi_gpu_${program})
+endforeach()
+pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
+install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run DESTINATION . ${part})
+
+set(CPACK_GENERATOR TXZ)
+set(CPACK_PACKAGE_NAME packwright)
+set(CPACK_PACKAGE_FILE_NAME packwright)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_GPU-TESTS_FILE_NAME packwright-gpu-tests)
+set(CPACK_COMPONENTS_ALL gpu-tests)
+set(CPACK_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -1,0 +1,100 @@
+/*
+ * A stand-in for the CUDA driver with two GPUs, for machines without one. What a GPU would do goes wrong here, too:
+ *
+ *   - device memory cannot be touched by the CPU (fake_open_memory lets an MPI that is told to be GPU-aware do it);
+ *   - streams work behind the caller's back: a thread carries out one operation after the other, of streams taken at
+ *     random, so that a missing wait or event shows;
+ *   - kernels reach device memory of their own context, pinned, registered and managed memory; an address beyond that
+ *     is the sticky error of a fault;
+ *   - calls need the right current context.
+ *
+ * "Cubins" are made by the compiler module beside it (fake_nvrtc.c): they describe the regions of a plan, and a launch
+ * interprets them with the parameters that it gets.
+ */
+#ifndef PW_TESTS_MPI_GPU_FAKE_H
+#define PW_TESTS_MPI_GPU_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_ARENA ((size_t)1 << 30)
+
+enum {
+    FAKE_OK = 0,
+    FAKE_INVALID = 1,
+    FAKE_NO_MEMORY = 2,
+    FAKE_NO_CONTEXT = 201,
+    FAKE_BAD_HANDLE = 400,
+    FAKE_NOT_FOUND = 500,
+    FAKE_NOT_READY = 600,
+    FAKE_FAULT = 700,
+    FAKE_LAUNCH_FAILED = 719
+};
+
+/* ---- for tests, by dlsym -------------------------------------------------------------------------------------------
+ */
+
+/* The `after`-th call from now of the named function (cuMemAlloc_v2, ...), and all later ones, fail with `result`;
+ * 0 ends that. */
+void fake_fail(const char *call, int after, int result);
+/* How often a function was called. */
+long fake_calls(const char *call);
+/* Where device 1 will have its memory, FAKE_ARENA bytes; before its first use. */
+void fake_place(void *at);
+/* Lets the CPU touch device memory. */
+void fake_open_memory(bool open);
+/* Kernels launched by the name of what they do, "pw_t0_" for tier 0. */
+long fake_launches(const char *prefix);
+/* ---- inside --------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct fake_context_t {
+    int device;
+    unsigned long long id;
+    int error; /* sticky */
+} fake_context_t;
+
+/* Counts a call; false, with the result to be returned, when it is to fail. */
+bool fake_enter(const char *call, int *result);
+fake_context_t *fake_current(void);
+
+/* memory.c: where the CPU finds `bytes` bytes at an address; NULL: nowhere that code of this context may touch. With
+ * `copy` ordinary host memory is fine, too. */
+void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, bool copy);
+
+/* kernel.c */
+typedef struct fake_function fake_function;
+int fake_module_load(void **module, const void *image);
+void fake_module_unload(void *module);
+const fake_function *fake_module_find(void *module, const char *name);
+/* FAKE_OK or FAKE_FAULT. */
+int fake_run(const fake_context_t *context, const fake_function *f, const uint64_t *params);
+
+/* ---- the image -----------------------------------------------------------------------------------------------------
+ */
+
+enum { FAKE_DIMS = 24, FAKE_NAME = 64, FAKE_MACHINE = 190 };
+#define FAKE_MAGIC UINT64_C(0x6b65726e656c2121)
+
+typedef struct fake_region {
+    int kind, word, ndims, record, tail, npieces;
+    struct {
+        int role, has_table, width;
+    } dims[FAKE_DIMS];
+    int offs_width, starts_width;
+    int first_piece; /* of baked ones, in fake_kernel's list */
+} fake_region;
+
+typedef struct fake_piece {
+    int64_t mem, packed, bytes;
+} fake_piece;
+
+/* Follows the ELF header; then its regions and pieces; then the next kernel. */
+typedef struct fake_kernel {
+    uint64_t magic;
+    char pack[FAKE_NAME], unpack[FAKE_NAME];
+    int64_t nregions, npieces, bytes; /* bytes: to the next one; 0 in the last */
+} fake_kernel;
+
+#endif

@@ -1,0 +1,521 @@
+/* Contexts, streams, events and modules of the stand-in. */
+#define _GNU_SOURCE
+#include "tests/mpi/gpu/fake.h"
+
+#include "runtime/gpu/driver.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEVICES = 2, STREAMS = 256, NAMES = 64, DEPTH = 16, PARAM_BYTES = 32768, DELAY_NS = 3000 };
+
+/* ---- calls
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        char name[48];
+        long calls;
+        int after, result;
+    } names[NAMES];
+    int n;
+    long launches[2]; /* of tier 0, of others */
+} calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int name_of(const char *call)
+{
+    int i = 0;
+
+    while (i < calls.n && strcmp(calls.names[i].name, call) != 0)
+        i++;
+    if (i == calls.n && calls.n < NAMES)
+        strncpy(calls.names[calls.n++].name, call, sizeof calls.names[0].name - 1);
+    return i;
+}
+
+bool fake_enter(const char *call, int *result)
+{
+    int i;
+
+    pthread_mutex_lock(&calls.lock);
+    i = name_of(call);
+    calls.names[i].calls++;
+    *result = FAKE_OK;
+    if (calls.names[i].result != 0 && calls.names[i].after-- <= 0)
+        *result = calls.names[i].result;
+    pthread_mutex_unlock(&calls.lock);
+    return *result == FAKE_OK;
+}
+
+void fake_fail(const char *call, int after, int result)
+{
+    pthread_mutex_lock(&calls.lock);
+    int i = name_of(call);
+    calls.names[i].after = after;
+    calls.names[i].result = result;
+    pthread_mutex_unlock(&calls.lock);
+}
+
+long fake_calls(const char *call)
+{
+    pthread_mutex_lock(&calls.lock);
+    long n = calls.names[name_of(call)].calls;
+    pthread_mutex_unlock(&calls.lock);
+    return n;
+}
+
+long fake_launches(const char *prefix)
+{
+    return calls.launches[strcmp(prefix, "pw_t0_") != 0];
+}
+
+#define ENTER()                                  \
+    do {                                         \
+        int fake_result;                         \
+        if (!fake_enter(__func__, &fake_result)) \
+            return fake_result;                  \
+    } while (0)
+
+/* ---- contexts
+ * --------------------------------------------------------------------------------------------------------- */
+
+static fake_context_t primary[DEVICES] = {{.device = 0, .id = 1}, {.device = 1, .id = 2}};
+static _Thread_local fake_context_t *stack[DEPTH];
+static _Thread_local int depth;
+
+fake_context_t *fake_current(void)
+{
+    return depth > 0 ? stack[depth - 1] : NULL;
+}
+
+int cuInit(unsigned flags);
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    return FAKE_OK;
+}
+
+int cuDeviceGetCount(int *n);
+int cuDeviceGetCount(int *n)
+{
+    *n = DEVICES;
+    return FAKE_OK;
+}
+
+int cuCtxCreate_v2(void **context, unsigned flags, int device);
+int cuCtxCreate_v2(void **context, unsigned flags, int device)
+{
+    static unsigned long long next = 10;
+    fake_context_t *c = calloc(1, sizeof *c);
+
+    (void)flags;
+    *c = (fake_context_t){.device = device, .id = next++};
+    stack[depth++] = c;
+    *context = c;
+    return FAKE_OK;
+}
+
+int cuCtxSetCurrent(void *context);
+int cuCtxSetCurrent(void *context)
+{
+    depth = depth > 0 ? depth : 1;
+    stack[depth - 1] = context;
+    return FAKE_OK;
+}
+
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPushCurrent_v2(void *context)
+{
+    ENTER();
+    if (depth == DEPTH)
+        abort();
+    stack[depth++] = context;
+    return FAKE_OK;
+}
+
+int cuCtxPopCurrent_v2(void **context);
+int cuCtxPopCurrent_v2(void **context)
+{
+    ENTER();
+    if (depth == 0)
+        return FAKE_NO_CONTEXT;
+    *context = stack[--depth];
+    return FAKE_OK;
+}
+
+int cuCtxGetCurrent(void **context);
+int cuCtxGetCurrent(void **context)
+{
+    *context = fake_current();
+    return FAKE_OK;
+}
+
+int cuCtxGetDevice(int *device);
+int cuCtxGetDevice(int *device)
+{
+    if (!fake_current())
+        return FAKE_NO_CONTEXT;
+    *device = fake_current()->device;
+    return FAKE_OK;
+}
+
+int cuCtxGetId(void *context, unsigned long long *id);
+int cuCtxGetId(void *context, unsigned long long *id)
+{
+    *id = ((fake_context_t *)context)->id;
+    return FAKE_OK;
+}
+
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGet(int *device, int ordinal)
+{
+    ENTER();
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < DEVICES ? FAKE_OK : FAKE_INVALID;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    *value = attribute == 16 ? 4 : attribute == 39 ? 2048 : attribute == 75 ? 9 : 0;
+    return FAKE_OK;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    ENTER();
+    *context = &primary[device];
+    return FAKE_OK;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    (void)device;
+    return FAKE_OK;
+}
+
+/* ---- streams
+ * ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct event {
+    long recorded, done; /* how often */
+} event;
+
+typedef enum what { COPY, ROWS, FILL, LAUNCH, RECORD, WAIT } what;
+
+typedef struct op {
+    what what;
+    uint64_t to, from;
+    size_t bytes;
+    int value;
+    pw_cu_copy_2d rows;
+    const fake_function *function;
+    uint64_t *params;
+    event *event;
+    long number;
+    struct op *next;
+} op;
+
+typedef struct stream {
+    fake_context_t *context;
+    op *first, *last;
+    bool busy, used;
+} stream;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool started;
+    stream list[STREAMS];
+    uint64_t random;
+} streams = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .random = 12345};
+
+static bool is_ready(const stream *s)
+{
+    return s->used && s->first && !s->busy && (s->first->what != WAIT || s->first->event->done >= s->first->number);
+}
+
+static stream *pick(void)
+{
+    streams.random = streams.random * 6364136223846793005u + 1442695040888963407u;
+    for (int i = 0; i < STREAMS; i++) {
+        stream *s = &streams.list[((streams.random >> 33) + (uint64_t)i) % STREAMS];
+
+        if (is_ready(s))
+            return s;
+    }
+    return NULL;
+}
+
+static int copy_bytes(uint64_t to, uint64_t from, size_t bytes)
+{
+    void *t = fake_reach(NULL, to, bytes, true), *f = fake_reach(NULL, from, bytes, true);
+
+    if (!t || !f)
+        return FAKE_FAULT;
+    memcpy(t, f, bytes);
+    return FAKE_OK;
+}
+
+static int copy_rows(const pw_cu_copy_2d *c)
+{
+    uint64_t from = c->src_type == PW_CU_MEMORY_HOST ? (uint64_t)(uintptr_t)c->src_host : c->src_device;
+    uint64_t to = c->dst_type == PW_CU_MEMORY_HOST ? (uint64_t)(uintptr_t)c->dst_host : c->dst_device;
+    int result = FAKE_OK;
+
+    for (size_t y = 0; y < c->height && result == FAKE_OK; y++)
+        result = copy_bytes(to + y * c->dst_pitch, from + y * c->src_pitch, c->width);
+    return result;
+}
+
+static int carry_out(const stream *s, op *o)
+{
+    switch (o->what) {
+    case COPY: return copy_bytes(o->to, o->from, o->bytes);
+    case ROWS: return copy_rows(&o->rows);
+    case FILL: memset(fake_reach(NULL, o->to, o->bytes, true), o->value, o->bytes); return FAKE_OK;
+    case LAUNCH: return fake_run(s->context, o->function, o->params);
+    case RECORD:
+    case WAIT: break;
+    }
+    return FAKE_OK;
+}
+
+static void *work(void *arg)
+{
+    pthread_mutex_lock(&streams.lock);
+    for (;;) {
+        stream *s = pick();
+        op *o;
+        int result = FAKE_OK;
+
+        if (!s) {
+            pthread_cond_wait(&streams.changed, &streams.lock);
+            continue;
+        }
+        o = s->first;
+        s->busy = true;
+        pthread_mutex_unlock(&streams.lock);
+        nanosleep(&(struct timespec){.tv_nsec = DELAY_NS}, NULL);
+        if (!s->context->error)
+            result = carry_out(s, o);
+        pthread_mutex_lock(&streams.lock);
+        if (result != FAKE_OK)
+            s->context->error = result;
+        if (o->what == RECORD)
+            o->event->done = o->number;
+        s->first = o->next;
+        if (!s->first)
+            s->last = NULL;
+        s->busy = false;
+        free(o->params);
+        free(o);
+        pthread_cond_broadcast(&streams.changed);
+    }
+    return arg;
+}
+
+/* Every operation needs the stream's context to be current, and a context that has seen no fault. */
+static int put(void *handle, const op *o)
+{
+    stream *s = handle;
+    op *copy = malloc(sizeof *copy);
+    int error;
+
+    *copy = *o;
+    copy->next = NULL;
+    pthread_mutex_lock(&streams.lock);
+    error = s->context->error ? s->context->error : s->context != fake_current() ? FAKE_BAD_HANDLE : FAKE_OK;
+    if (error == FAKE_OK) {
+        *(s->last ? &s->last->next : &s->first) = copy;
+        s->last = copy;
+        if (!streams.started)
+            pthread_create(&streams.thread, NULL, work, NULL);
+        streams.started = true;
+        if (o->what == RECORD)
+            copy->number = ++o->event->recorded;
+        if (o->what == WAIT)
+            copy->number = o->event->recorded;
+        pthread_cond_broadcast(&streams.changed);
+    } else {
+        free(copy);
+    }
+    pthread_mutex_unlock(&streams.lock);
+    return error;
+}
+
+int cuStreamCreate(void **out, unsigned flags);
+int cuStreamCreate(void **out, unsigned flags)
+{
+    int i = 0;
+
+    (void)flags;
+    ENTER();
+    if (!fake_current())
+        return FAKE_NO_CONTEXT;
+    pthread_mutex_lock(&streams.lock);
+    while (i < STREAMS && streams.list[i].used)
+        i++;
+    if (i < STREAMS)
+        streams.list[i] = (stream){.context = fake_current(), .used = true};
+    pthread_mutex_unlock(&streams.lock);
+    *out = &streams.list[i];
+    return i < STREAMS ? FAKE_OK : FAKE_NO_MEMORY;
+}
+
+int cuStreamSynchronize(void *handle);
+int cuStreamSynchronize(void *handle)
+{
+    stream *s = handle;
+    int error;
+
+    ENTER();
+    pthread_mutex_lock(&streams.lock);
+    while (s->first)
+        pthread_cond_wait(&streams.changed, &streams.lock);
+    error = s->context->error;
+    pthread_mutex_unlock(&streams.lock);
+    return error;
+}
+
+int cuStreamDestroy_v2(void *handle);
+int cuStreamDestroy_v2(void *handle)
+{
+    int error = cuStreamSynchronize(handle);
+
+    ((stream *)handle)->used = false;
+    return error;
+}
+
+int cuStreamQuery(void *handle);
+int cuStreamQuery(void *handle)
+{
+    stream *s = handle;
+    int result;
+
+    ENTER();
+    if (!s)
+        return fake_current() ? fake_current()->error : FAKE_NO_CONTEXT;
+    pthread_mutex_lock(&streams.lock);
+    result = s->context->error ? s->context->error : s->first ? FAKE_NOT_READY : FAKE_OK;
+    pthread_mutex_unlock(&streams.lock);
+    return result;
+}
+
+int cuEventCreate(void **out, unsigned flags);
+int cuEventCreate(void **out, unsigned flags)
+{
+    (void)flags;
+    ENTER();
+    *out = calloc(1, sizeof(event));
+    return FAKE_OK;
+}
+
+int cuEventDestroy_v2(void *e);
+int cuEventDestroy_v2(void *e)
+{
+    free(e);
+    return FAKE_OK;
+}
+
+int cuEventRecord(void *e, void *s);
+int cuEventRecord(void *e, void *s)
+{
+    ENTER();
+    return put(s, &(op){.what = RECORD, .event = e});
+}
+
+int cuStreamWaitEvent(void *s, void *e, unsigned flags);
+int cuStreamWaitEvent(void *s, void *e, unsigned flags)
+{
+    (void)flags;
+    ENTER();
+    return put(s, &(op){.what = WAIT, .event = e});
+}
+
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *s);
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *s)
+{
+    ENTER();
+    return put(s, &(op){.what = COPY, .to = to, .from = from, .bytes = bytes});
+}
+
+int cuMemcpy2DAsync_v2(const pw_cu_copy_2d *rows, void *s);
+int cuMemcpy2DAsync_v2(const pw_cu_copy_2d *rows, void *s)
+{
+    ENTER();
+    if (rows->width > rows->src_pitch || rows->width > rows->dst_pitch)
+        return FAKE_INVALID;
+    return put(s, &(op){.what = ROWS, .rows = *rows});
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s);
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s)
+{
+    ENTER();
+    return put(s, &(op){.what = FILL, .to = to, .value = value, .bytes = bytes});
+}
+
+/* ---- modules
+ * ---------------------------------------------------------------------------------------------------------- */
+
+int cuModuleLoadData(void **module, const void *image);
+int cuModuleLoadData(void **module, const void *image)
+{
+    ENTER();
+    return fake_current() ? fake_module_load(module, image) : FAKE_NO_CONTEXT;
+}
+
+int cuModuleUnload(void *module);
+int cuModuleUnload(void *module)
+{
+    ENTER();
+    fake_module_unload(module);
+    return FAKE_OK;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    ENTER();
+    *function = (void *)(uintptr_t)fake_module_find(module, name);
+    return *function ? FAKE_OK : FAKE_NOT_FOUND;
+}
+
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *s, void **params, void **extra);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *s, void **params, void **extra)
+{
+    uint64_t *copy;
+    size_t bytes;
+
+    ENTER();
+    if (gx == 0 || gy != 1 || gz != 1 || bx != 256 || by != 1 || bz != 1 || shared != 0 || params ||
+        extra[0] != (void *)1 || extra[2] != (void *)2)
+        return FAKE_INVALID;
+    bytes = *(size_t *)extra[3];
+    if (bytes > PARAM_BYTES)
+        return FAKE_INVALID;
+    copy = malloc(bytes);
+    memcpy(copy, extra[1], bytes);
+    pthread_mutex_lock(&calls.lock);
+    calls.launches[strncmp(function, "pw_t0_", 6) != 0]++;
+    pthread_mutex_unlock(&calls.lock);
+    return put(s, &(op){.what = LAUNCH, .function = function, .params = copy});
+}
+
+int cuGetErrorName(int error, const char **name);
+int cuGetErrorName(int error, const char **name)
+{
+    *name = error == FAKE_NO_MEMORY ? "FAKE_NO_MEMORY" : "FAKE_ERROR";
+    return FAKE_OK;
+}

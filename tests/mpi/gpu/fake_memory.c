@@ -1,0 +1,302 @@
+/* Memory of the stand-in: an arena for each device, which the CPU sees at another address than the program does. */
+#define _GNU_SOURCE
+#include "tests/mpi/gpu/fake.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { DEVICES = 2, ALLOCATIONS = 8192, GRAIN = 512 };
+static const size_t arena_bytes = FAKE_ARENA;
+
+typedef enum kind { DEVICE, PINNED, REGISTERED, MANAGED } kind;
+
+typedef struct allocation {
+    kind kind;
+    uint64_t address;
+    size_t bytes;
+    fake_context_t *context;
+    int device;
+    bool used, to_cpu;
+} allocation;
+
+static struct {
+    pthread_mutex_t lock;
+    char *seen[DEVICES], *shadow[DEVICES]; /* the program's view, and ours */
+    size_t top[DEVICES];
+    allocation list[ALLOCATIONS];
+    int n;
+    int protection;
+    void *place;
+} memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .protection = PROT_NONE};
+
+static void make_arena(int device)
+{
+    int fd;
+
+    if (memory.seen[device])
+        return;
+    fd = memfd_create("fake-gpu", 0);
+    if (fd < 0 || ftruncate(fd, (off_t)arena_bytes) != 0)
+        abort();
+    memory.seen[device] = mmap(device == 1 ? memory.place : NULL, arena_bytes, memory.protection, MAP_SHARED, fd, 0);
+    memory.shadow[device] = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+}
+
+void fake_place(void *at)
+{
+    memory.place = at;
+}
+
+void fake_open_memory(bool open)
+{
+    pthread_mutex_lock(&memory.lock);
+    memory.protection = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    for (int d = 0; d < DEVICES; d++)
+        if (memory.seen[d])
+            mprotect(memory.seen[d], arena_bytes, memory.protection);
+    pthread_mutex_unlock(&memory.lock);
+}
+
+static allocation *record(kind k, uint64_t address, size_t bytes, fake_context_t *context)
+{
+    int i = 0;
+
+    while (i < memory.n && memory.list[i].used)
+        i++;
+    if (i == ALLOCATIONS)
+        return NULL;
+    memory.n = i == memory.n ? i + 1 : memory.n;
+    memory.list[i] = (allocation){.kind = k,
+                                  .address = address,
+                                  .bytes = bytes,
+                                  .context = context,
+                                  .device = context ? context->device : 0,
+                                  .used = true};
+    return &memory.list[i];
+}
+
+static allocation *find(uint64_t address)
+{
+    for (int i = 0; i < memory.n; i++)
+        if (memory.list[i].used && address - memory.list[i].address < memory.list[i].bytes)
+            return &memory.list[i];
+    return NULL;
+}
+
+/* Exact sizes are used again; else new memory. */
+static uint64_t arena_take(int device, size_t bytes)
+{
+    uint64_t address;
+
+    make_arena(device);
+    if (memory.top[device] + bytes + GRAIN > arena_bytes)
+        return 0;
+    address = (uint64_t)(uintptr_t)memory.seen[device] + memory.top[device];
+    memory.top[device] += (bytes + 2 * GRAIN - 1) & ~(size_t)(GRAIN - 1);
+    return address;
+}
+
+int cuMemAlloc_v2(uint64_t *out, size_t bytes);
+int cuMemAlloc_v2(uint64_t *out, size_t bytes)
+{
+    fake_context_t *context = fake_current();
+    uint64_t address;
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
+    if (!context)
+        return FAKE_NO_CONTEXT;
+    pthread_mutex_lock(&memory.lock);
+    address = arena_take(context->device, bytes);
+    if (address && !record(DEVICE, address, bytes, context))
+        address = 0;
+    pthread_mutex_unlock(&memory.lock);
+    *out = address;
+    return address ? FAKE_OK : FAKE_NO_MEMORY;
+}
+
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags);
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    int result;
+
+    (void)flags;
+    if (!fake_enter(__func__, &result))
+        return result;
+    if (!fake_current())
+        return FAKE_NO_CONTEXT;
+    *out = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    pthread_mutex_lock(&memory.lock);
+    record(PINNED, (uint64_t)(uintptr_t)*out, bytes, fake_current());
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}
+
+static int forget(uint64_t address, kind k)
+{
+    allocation *a;
+    int result = FAKE_INVALID;
+
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    if (a && a->address == address && a->kind == k) {
+        a->used = false;
+        result = FAKE_OK;
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return result;
+}
+
+int cuMemFree_v2(uint64_t address);
+int cuMemFree_v2(uint64_t address)
+{
+    int result;
+
+    return fake_enter(__func__, &result) ? forget(address, DEVICE) : result;
+}
+
+int cuMemFreeHost(void *p);
+int cuMemFreeHost(void *p)
+{
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
+    result = forget((uint64_t)(uintptr_t)p, PINNED);
+    if (result == FAKE_OK)
+        free(p);
+    return result;
+}
+
+int cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags);
+int cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags)
+{
+    int result;
+
+    (void)flags;
+    if (!fake_enter(__func__, &result))
+        return result;
+    *out = (uint64_t)(uintptr_t)p;
+    return FAKE_OK;
+}
+
+int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags);
+int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    pthread_mutex_lock(&memory.lock);
+    record(REGISTERED, (uint64_t)(uintptr_t)host, bytes, fake_current());
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}
+
+int cuMemAllocManaged(uint64_t *out, size_t bytes, unsigned flags);
+int cuMemAllocManaged(uint64_t *out, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *out = (uint64_t)(uintptr_t)aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    pthread_mutex_lock(&memory.lock);
+    record(MANAGED, *out, bytes, fake_current());
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}
+
+int cuMemPrefetchAsync(uint64_t managed, size_t bytes, int device, void *stream);
+int cuMemPrefetchAsync(uint64_t managed, size_t bytes, int device, void *stream)
+{
+    (void)bytes, (void)stream;
+    pthread_mutex_lock(&memory.lock);
+    find(managed)->to_cpu = device < 0;
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}
+
+static void *shadow_of(const allocation *a, uint64_t address)
+{
+    return memory.shadow[a->device] + (address - (uint64_t)(uintptr_t)memory.seen[a->device]);
+}
+
+void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, bool copy)
+{
+    allocation *a;
+    void *p = NULL;
+
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    if (a && address + bytes > a->address + a->bytes)
+        a = NULL; /* beyond the end, or over a neighbour */
+    else if (a && a->kind != DEVICE)
+        p = (void *)(uintptr_t)address;
+    else if (a && (copy || a->context == context))
+        p = shadow_of(a, address);
+    else if (!a && copy && !find(address + bytes - 1))
+        p = (void *)(uintptr_t)address;
+    pthread_mutex_unlock(&memory.lock);
+    return p;
+}
+
+int cuMemcpy(uint64_t to, uint64_t from, size_t bytes);
+int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
+{
+    void *t = fake_reach(NULL, to, bytes, true), *f = fake_reach(NULL, from, bytes, true);
+
+    if (!t || !f)
+        return FAKE_INVALID;
+    memcpy(t, f, bytes);
+    return FAKE_OK;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
+{
+    return cuMemcpy(to, (uint64_t)(uintptr_t)from, bytes);
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+    return cuMemcpy((uint64_t)(uintptr_t)to, from, bytes);
+}
+
+int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address);
+int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address)
+{
+    allocation none = {.used = false}, *a;
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    a = a ? a : &none;
+    for (unsigned i = 0; i < n; i++) {
+        switch (attributes[i]) {
+        case 1: *(void **)values[i] = a->context; break;
+        case 2: *(unsigned *)values[i] = !a->used ? 0 : a->kind == DEVICE || a->kind == MANAGED ? 2 : 1; break;
+        case 3: *(uint64_t *)values[i] = a->used ? address : 0; break;
+        case 8: *(bool *)values[i] = a->used && a->kind == MANAGED; break;
+        case 9: *(int *)values[i] = a->used ? a->device : -2; break;
+        default: break;
+        }
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}
+
+int cuMemRangeGetAttribute(void *data, size_t size, int attribute, uint64_t address, size_t bytes);
+int cuMemRangeGetAttribute(void *data, size_t size, int attribute, uint64_t address, size_t bytes)
+{
+    allocation *a;
+
+    (void)size, (void)attribute, (void)bytes;
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    *(int *)data = a && a->to_cpu ? -1 : -2;
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
+}

@@ -1,0 +1,171 @@
+/*
+ * What goes wrong with a GPU, and what must not: failures of the driver injected into the stand-in, contexts, memory
+ * that changes its kind, and that a steady state allocates nothing. One rank, which sends to itself.
+ *
+ * usage: faults <driver>
+ */
+#include "tests/mpi/gpu/fake.h"
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/interposer/harness.h"
+
+#include <sys/mman.h>
+
+enum { N = 1000, TAG = 3, BYTES = 16 * N };
+
+static void (*fail)(const char *, int, int);
+static long (*calls)(const char *);
+static MPI_Datatype type;
+
+/* Every second double of device memory to itself, through MPI. */
+static int exchange(const gpu_memory *out, const gpu_memory *in, int seed, bool *right)
+{
+    static unsigned char from[BYTES], want[BYTES], got[BYTES];
+    int rc;
+
+    test_fill(from, BYTES, (unsigned)seed);
+    test_fill(want, BYTES, (unsigned)seed + 1);
+    gpu_write(out, 0, from, BYTES);
+    gpu_write(in, 0, want, BYTES);
+    for (int i = 0; i < N; i++)
+        memcpy(want + 16 * i, from + 16 * i, 8);
+    rc = MPI_Sendrecv(out->at, 1, type, 0, TAG, in->at, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    gpu_read(in, 0, got, BYTES);
+    *right = memcmp(got, want, BYTES) == 0;
+    return rc;
+}
+
+static void expect_right(const char *what, const gpu_memory *out, const gpu_memory *in)
+{
+    bool right;
+    int rc = exchange(out, in, (int)strlen(what), &right);
+
+    CHECK(rc == MPI_SUCCESS && right, "%s: rc %d", what, rc);
+}
+
+static void check_failures(const gpu_memory *out, const gpu_memory *in)
+{
+    static const struct {
+        const char *call;
+        int result;
+    } rows[] = {{"cuMemAlloc_v2", FAKE_NO_MEMORY},
+                {"cuMemHostAlloc", FAKE_NO_MEMORY},
+                {"cuLaunchKernel", 701},
+                {"cuModuleLoadData", 209},
+                {"cuModuleGetFunction", FAKE_NOT_FOUND},
+                {"cuMemcpy2DAsync_v2", FAKE_INVALID},
+                {"cuStreamCreate", FAKE_NO_MEMORY}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fail(rows[i].call, 0, rows[i].result);
+        expect_right(rows[i].call, out, in);
+        fail(rows[i].call, 0, 0);
+        expect_right("afterwards", out, in);
+    }
+    fail("cuMemAlloc_v2", 0, FAKE_NO_MEMORY);
+    fail("cuMemHostAlloc", 0, FAKE_NO_MEMORY);
+    expect_right("no memory at all", out, in);
+    fail("cuMemAlloc_v2", 0, 0);
+    fail("cuMemHostAlloc", 0, 0);
+}
+
+static void check_steady(const gpu_memory *out, const gpu_memory *in)
+{
+    long device, pinned, streams;
+
+    for (int i = 0; i < 3; i++)
+        expect_right("warming up", out, in);
+    device = calls("cuMemAlloc_v2");
+    pinned = calls("cuMemHostAlloc");
+    streams = calls("cuStreamCreate") + calls("cuEventCreate") + calls("cuModuleLoadData");
+    for (int i = 0; i < 50; i++)
+        expect_right("steady", out, in);
+    CHECK(calls("cuMemAlloc_v2") == device && calls("cuMemHostAlloc") == pinned &&
+              calls("cuStreamCreate") + calls("cuEventCreate") + calls("cuModuleLoadData") == streams,
+          "%ld more allocations of device memory, %ld of pinned memory", calls("cuMemAlloc_v2") - device,
+          calls("cuMemHostAlloc") - pinned);
+}
+
+/* Host memory that was sent from goes back to the system, and a GPU's appears at its address. */
+static void check_reuse(const gpu_memory *in)
+{
+    gpu_memory host = {.kind = GPU_HOST, .bytes = BYTES}, device;
+    void *first = gpu_current();
+
+    host.at = mmap(NULL, FAKE_ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    expect_right("host memory", &host, in);
+    expect_right("host memory again", &host, in);
+    munmap(host.at, FAKE_ARENA);
+    ((void (*)(void *))gpu_symbol("fake_place"))(host.at);
+    gpu_set_current(gpu_primary(1));
+    device = gpu_memory_make(GPU_DEVICE, BYTES);
+    CHECK(device.at == host.at, "the stand-in has its memory elsewhere");
+    expect_right("device memory in the place of host memory", &device, in);
+    gpu_set_current(first);
+}
+
+/* Buffers of another context on the same GPU, of another GPU, with none current: always the caller's stays current. */
+static void check_contexts(const gpu_memory *out, const gpu_memory *in)
+{
+    void *first = gpu_current(), *second = gpu_primary(1);
+    gpu_memory of_own, of_second;
+
+    gpu_new_context(0);
+    of_own = gpu_memory_make(GPU_DEVICE, BYTES);
+
+    gpu_set_current(second);
+    of_second = gpu_memory_make(GPU_DEVICE, BYTES);
+    expect_right("between contexts", &of_own, in);
+    CHECK(gpu_current() == second, "another context is current");
+    expect_right("between GPUs", &of_second, &of_own);
+    CHECK(gpu_current() == second, "another context is current");
+    gpu_set_current(NULL);
+    expect_right("without a context", out, &of_second);
+    CHECK(gpu_current() == NULL, "a context is current");
+    gpu_set_current(first);
+    expect_right("back", out, in);
+}
+
+static void check_lost(const gpu_memory *out, const gpu_memory *in)
+{
+    bool right;
+    int rc;
+
+    fail("cuStreamSynchronize", 0, FAKE_LAUNCH_FAILED);
+    fail("cuLaunchKernel", 0, FAKE_LAUNCH_FAILED);
+    fail("cuMemcpyAsync", 0, FAKE_LAUNCH_FAILED);
+    fail("cuMemcpy2DAsync_v2", 0, FAKE_LAUNCH_FAILED);
+    rc = exchange(out, in, 5, &right);
+    CHECK(rc != MPI_SUCCESS, "a lost GPU is no error");
+    rc = exchange(out, in, 5, &right);
+    CHECK(rc != MPI_SUCCESS, "a lost GPU is no error the second time");
+}
+
+int main(int argc, char **argv)
+{
+    gpu_memory out, in;
+    int rc;
+
+    MPI_Init(&argc, &argv);
+    if (!gpu_start(argc > 1 ? argv[1] : "")) {
+        MPI_Finalize();
+        return 1;
+    }
+    fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
+    calls = (long (*)(const char *))gpu_symbol("fake_calls");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    out = gpu_memory_make(GPU_DEVICE, BYTES);
+    in = gpu_memory_make(GPU_DEVICE, BYTES);
+    /* Nothing is in the pools yet: the first row finds them empty. */
+    check_failures(&out, &in);
+    check_steady(&out, &in);
+    check_reuse(&in);
+    check_contexts(&out, &in);
+    check_lost(&out, &in);
+    MPI_Type_free(&type);
+    gpu_report();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}

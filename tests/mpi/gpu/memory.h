@@ -1,0 +1,44 @@
+/*
+ * Memory of every kind for the tests of MPI calls on GPU buffers, through the CUDA driver or the stand-in for it
+ * (fake.h), found with dlopen. Programs that use this need no CUDA to build.
+ */
+#ifndef PW_TESTS_MPI_GPU_MEMORY_H
+#define PW_TESTS_MPI_GPU_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum gpu_kind { GPU_DEVICE, GPU_HOST, GPU_PINNED, GPU_REGISTERED, GPU_MANAGED, GPU_KINDS } gpu_kind;
+
+const char *gpu_kind_name(gpu_kind kind);
+
+/* Takes the driver from `path` (the stand-in), or the system's when it is NULL; makes the first device's primary
+ * context current. False, said on stdout: there is no GPU. */
+bool gpu_start(const char *path);
+/* Is it the stand-in? */
+bool gpu_is_fake(void);
+int gpu_devices(void);
+/* The driver's or the stand-in's function; ends the program when there is none. */
+void *gpu_symbol(const char *name);
+/* Contexts: the primary one of a device, a new one; which is current. */
+void *gpu_primary(int device);
+void *gpu_new_context(int device);
+void gpu_set_current(void *context);
+void *gpu_current(void);
+
+typedef struct gpu_memory {
+    gpu_kind kind;
+    unsigned char *at; /* device memory must not be touched */
+    size_t bytes;
+} gpu_memory;
+
+/* In the current context. Ends the program when there is none. */
+gpu_memory gpu_memory_make(gpu_kind kind, size_t bytes);
+void gpu_memory_free(gpu_memory *m); /* of kind GPU_DEVICE */
+void gpu_write(const gpu_memory *m, size_t offset, const void *from, size_t bytes);
+/* Says how many kernels the stand-in has run; on a GPU nothing. */
+void gpu_report(void);
+void gpu_read(const gpu_memory *m, size_t offset, void *to, size_t bytes);
+
+#endif
