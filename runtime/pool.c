@@ -10,7 +10,7 @@ enum {
     FIRST_SHIFT = 12, /* smallest class: 4 KiB */
     LAST_SHIFT = 40,
     CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
-    KEPT = 8, /* idle buffers of one class */
+    KEPT = 32, /* idle buffers of one class: eight messages each way, twice */
     LINE = 64,
     HUGE_SHIFT = 21 /* from here on buffers are aligned to, and ask for, huge pages */
 };

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -98,24 +99,63 @@ static void threads_share(void **state)
 /* ---- cost ---------------------------------------------------------------------------------------------------------
  */
 
+/* For each MPI, each sort of call that moves messages. MPICH's constants are left in force. */
+static void for_all(void (*fn)(pw_call_sort sort))
+{
+    for (int open_mpi = 1; open_mpi >= 0; open_mpi--) {
+        pw_cost_start(open_mpi);
+        for (int sort = 0; sort < PW_CALL_SORTS; sort++)
+            fn((pw_call_sort)sort);
+    }
+}
+
+static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
+{
+    return pw_cost_packed(sort, bytes, bytes / block) < pw_cost_native(sort, bytes, bytes / block);
+}
+
 /* What the model must say whatever its constants: many tiny blocks are packed, few long ones are left to MPI. */
+static void decide_extremes(pw_call_sort sort)
+{
+    for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
+        assert_true(is_packed(sort, bytes, 8));
+    for (int64_t bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2)
+        assert_false(is_packed(sort, bytes, bytes / 2));
+    assert_false(is_packed(sort, 1 << 26, 1 << 25));
+}
+
 static void extremes_are_decided(void **state)
 {
     (void)state;
-    assert_true(pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, (1 << 20) / 8) <
-                pw_cost_native(PW_CALL_BLOCKING, 1 << 20, (1 << 20) / 8));
-    assert_true(pw_cost_packed(PW_CALL_BLOCKING, 1 << 26, 2) > pw_cost_native(PW_CALL_BLOCKING, 1 << 26, 2));
+    for_all(decide_extremes);
+}
+
+/* From 32 KiB on, what is packed with blocks of some length is packed with shorter ones. */
+static void decide_once(pw_call_sort sort)
+{
+    for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
+        for (int64_t block = 8; block < 8192; block *= 2)
+            assert_true(is_packed(sort, bytes, block) || !is_packed(sort, bytes, 2 * block));
+}
+
+static void blocks_cross_once(void **state)
+{
+    (void)state;
+    for_all(decide_once);
+}
+
+static void grow(pw_call_sort sort)
+{
+    for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
+        assert_true(pw_cost_native(sort, bytes, bytes / 8) < pw_cost_native(sort, 2 * bytes, bytes / 4));
+        assert_true(pw_cost_packed(sort, bytes, bytes / 8) < pw_cost_packed(sort, 2 * bytes, bytes / 4));
+    }
 }
 
 static void cost_grows(void **state)
 {
     (void)state;
-    for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
-        assert_true(pw_cost_native(PW_CALL_BLOCKING, bytes, bytes / 8) <
-                    pw_cost_native(PW_CALL_BLOCKING, 2 * bytes, bytes / 4));
-        assert_true(pw_cost_packed(PW_CALL_BLOCKING, bytes, bytes / 8) <
-                    pw_cost_packed(PW_CALL_BLOCKING, 2 * bytes, bytes / 4));
-    }
+    for_all(grow);
 }
 
 int main(void)
@@ -126,6 +166,7 @@ int main(void)
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(threads_share),
         cmocka_unit_test(extremes_are_decided),
+        cmocka_unit_test(blocks_cross_once),
         cmocka_unit_test(cost_grows),
     };
 

@@ -1,0 +1,213 @@
+#include "bench/messages/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const modes[MSG_MODES] = {"ping-pong", "in-flight", "alltoall", "neighbours"};
+static const char *const peers[MSG_PEERS] = {"native", "ours", "plain"};
+
+const char *msg_mode_name(int mode)
+{
+    return modes[mode];
+}
+
+const char *msg_peer_name(int peer)
+{
+    return peers[peer];
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+typedef struct calls {
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*waitall)(int, MPI_Request[], MPI_Status *);
+    int (*alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*neighbours)(const void *, const int[], const MPI_Aint[], const MPI_Datatype[], void *, const int[],
+                      const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
+} calls;
+
+static const calls ours = {MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall, MPI_Neighbor_alltoallw};
+static const calls below = {
+    PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall, PMPI_Neighbor_alltoallw};
+
+/* What one peer moves. */
+typedef struct cargo {
+    const calls *call;
+    char *send, *recv;
+    MPI_Datatype type;
+    int count;
+    MPI_Aint step;
+} cargo;
+
+static cargo cargo_of(msg_mode mode, msg_peer peer, const msg_buffers *b)
+{
+    const msg_parcel *p = b->parcel;
+    cargo c = {.call = peer == MSG_OURS ? &ours : &below};
+
+    if (peer == MSG_PLAIN) {
+        c.send = b->plain_send, c.recv = b->plain_recv;
+        c.type = MPI_BYTE, c.count = (int)p->bytes, c.step = p->bytes;
+        return c;
+    }
+    c.send = b->send - p->lo, c.recv = b->recv - p->lo;
+    if (mode == MSG_ALLTOALL)
+        c.type = p->spaced, c.count = p->spaced_count, c.step = p->step;
+    else
+        c.type = p->type, c.count = p->count, c.step = p->span;
+    return c;
+}
+
+static void ping_pong(const cargo *c, const msg_world *w)
+{
+    MPI_Status status;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    if (w->rank < w->partner)
+        c->call->send(c->send, c->count, c->type, w->partner, 0, w->all);
+    c->call->recv(c->recv, c->count, c->type, w->partner, 0, w->all, &status);
+    if (w->rank > w->partner)
+        c->call->send(c->send, c->count, c->type, w->partner, 0, w->all);
+}
+
+/* All sends read one buffer, as is allowed; receives have one each. */
+static void in_flight(const cargo *c, const msg_world *w)
+{
+    MPI_Request requests[2 * MSG_IN_FLIGHT];
+    MPI_Status statuses[2 * MSG_IN_FLIGHT];
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    for (int i = 0; i < MSG_IN_FLIGHT; i++)
+        c->call->irecv(c->recv + i * c->step, c->count, c->type, w->partner, i, w->all, &requests[i]);
+    for (int i = 0; i < MSG_IN_FLIGHT; i++)
+        c->call->isend(c->send, c->count, c->type, w->partner, i, w->all, &requests[MSG_IN_FLIGHT + i]);
+    c->call->waitall(2 * MSG_IN_FLIGHT, requests, statuses);
+}
+
+static void neighbours(const cargo *c, const msg_world *w)
+{
+    const int counts[2] = {c->count, c->count};
+    const MPI_Datatype types[2] = {c->type, c->type};
+    const MPI_Aint from[2] = {0, 0}, to[2] = {0, c->step};
+
+    c->call->neighbours(c->send, counts, from, types, c->recv, counts, to, types, w->ring);
+}
+
+void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times)
+{
+    cargo c = cargo_of(mode, peer, b);
+
+    for (int i = 0; i < times; i++) {
+        switch (mode) {
+        case MSG_PING_PONG: ping_pong(&c, w); break;
+        case MSG_IN_FLIGHT_8: in_flight(&c, w); break;
+        case MSG_ALLTOALL: c.call->alltoall(c.send, c.count, c.type, c.recv, c.count, c.type, w->all); break;
+        default: neighbours(&c, w); break;
+        }
+    }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+int msg_sent(msg_mode mode, const msg_world *w)
+{
+    return mode == MSG_ALLTOALL ? w->ranks : 1;
+}
+
+int msg_received(msg_mode mode, const msg_world *w)
+{
+    switch (mode) {
+    case MSG_PING_PONG: return 1;
+    case MSG_IN_FLIGHT_8: return MSG_IN_FLIGHT;
+    case MSG_ALLTOALL: return w->ranks;
+    default: return 2;
+    }
+}
+
+static int64_t typed_bytes(const msg_parcel *p, msg_mode mode, int messages)
+{
+    return (messages - 1) * (mode == MSG_ALLTOALL ? p->step : p->span) + p->span;
+}
+
+int64_t msg_memory(const msg_parcel *p, msg_mode mode, const msg_world *w)
+{
+    int sent = msg_sent(mode, w), received = msg_received(mode, w);
+
+    return typed_bytes(p, mode, sent) + typed_bytes(p, mode, received) + (sent + received) * p->bytes;
+}
+
+static char *take(int64_t bytes, int fill)
+{
+    char *memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
+
+    if (memory)
+        memset(memory, fill, (size_t)bytes);
+    return memory;
+}
+
+bool msg_buffers_take(msg_buffers *b, const msg_parcel *p, msg_mode mode, const msg_world *w)
+{
+    int sent = msg_sent(mode, w), received = msg_received(mode, w);
+
+    *b = (msg_buffers){.parcel = p,
+                       .send_bytes = typed_bytes(p, mode, sent),
+                       .recv_bytes = typed_bytes(p, mode, received),
+                       .plain_bytes = (sent > received ? sent : received) * p->bytes};
+    b->send = take(b->send_bytes, 1);
+    b->recv = take(b->recv_bytes, 2);
+    b->plain_send = take(b->plain_bytes, 3);
+    b->plain_recv = take(b->plain_bytes, 4);
+    return b->send && b->recv && b->plain_send && b->plain_recv;
+}
+
+void msg_buffers_give(msg_buffers *b)
+{
+    free(b->send);
+    free(b->recv);
+    free(b->plain_send);
+    free(b->plain_recv);
+}
+
+/* ---- verification ----------------------------------------------------------------------------------------------- */
+
+/* Depends on each byte and its place. */
+static uint64_t digest(const char *memory, int64_t bytes)
+{
+    uint64_t h = 0;
+
+    for (int64_t i = 0; i + 8 <= bytes; i += 8) {
+        uint64_t word;
+
+        memcpy(&word, memory + i, 8);
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static void fill(char *memory, int64_t bytes, unsigned seed)
+{
+    for (int64_t i = 0; i < bytes; i++)
+        memory[i] = (char)(i * 131 + (i >> 8) * 17 + seed * 29);
+}
+
+bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b)
+{
+    uint64_t untouched, after[2];
+
+    fill(b->send, b->send_bytes, (unsigned)w->rank + 1);
+    memset(b->recv, 0xa5, (size_t)b->recv_bytes);
+    untouched = digest(b->recv, b->recv_bytes);
+    for (msg_peer peer = MSG_NATIVE; peer <= MSG_OURS; peer++) {
+        memset(b->recv, 0xa5, (size_t)b->recv_bytes);
+        msg_exchange(mode, peer, w, b, 1);
+        after[peer] = digest(b->recv, b->recv_bytes);
+    }
+    /* Who has no partner receives nothing. */
+    return after[MSG_NATIVE] == after[MSG_OURS] &&
+           (after[MSG_OURS] == untouched) == (mode <= MSG_IN_FLIGHT_8 && w->partner == MPI_PROC_NULL);
+}

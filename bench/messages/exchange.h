@@ -1,0 +1,44 @@
+/*
+ * The exchanges, each done by one of three peers: `ours` calls MPI_X, which is Packwright's; `native` calls PMPI_X on
+ * the same buffers, which is the MPI's own; `plain` calls PMPI_X for as many contiguous bytes, the limit for both.
+ */
+#ifndef PW_BENCH_MESSAGES_EXCHANGE_H
+#define PW_BENCH_MESSAGES_EXCHANGE_H
+
+#include "bench/messages/parcel.h"
+
+typedef enum msg_mode { MSG_PING_PONG, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
+typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_PLAIN, MSG_PEERS } msg_peer;
+
+/* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), and a ring. */
+typedef struct msg_world {
+    MPI_Comm all, ring;
+    int rank, ranks, partner;
+} msg_world;
+
+/* Memory for one mode of one row, typed and contiguous. */
+typedef struct msg_buffers {
+    const msg_parcel *parcel;
+    char *send, *recv, *plain_send, *plain_recv;
+    int64_t send_bytes, recv_bytes, plain_bytes;
+} msg_buffers;
+
+const char *msg_mode_name(int mode);
+const char *msg_peer_name(int peer);
+
+/* What is sent and received at once: for messages per exchange and the memory they need. */
+int msg_sent(msg_mode mode, const msg_world *w);
+int msg_received(msg_mode mode, const msg_world *w);
+int64_t msg_memory(const msg_parcel *p, msg_mode mode, const msg_world *w);
+
+/* False: no memory. Pages are touched. */
+bool msg_buffers_take(msg_buffers *b, const msg_parcel *p, msg_mode mode, const msg_world *w);
+void msg_buffers_give(msg_buffers *b);
+
+/* `times` exchanges. Of a ping-pong that is there and back. */
+void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times);
+
+/* Does ours leave in memory, gaps included, what native does? On this rank. */
+bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b);
+
+#endif

@@ -1,0 +1,159 @@
+#include "bench/messages/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void msg_results_add(msg_results *results, const msg_result *r)
+{
+    if (results->n == results->capacity) {
+        results->capacity = results->capacity ? 2 * results->capacity : 256;
+        results->all = realloc(results->all, sizeof *results->all * (size_t)results->capacity);
+        if (!results->all) {
+            fprintf(stderr, "messages: no memory for the results\n");
+            exit(1);
+        }
+    }
+    results->all[results->n++] = *r;
+}
+
+static double by_min(const msg_result *r)
+{
+    return r->times.min[MSG_NATIVE] / r->times.min[MSG_OURS];
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static void print_cpu(void)
+{
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[256];
+
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "model name", 10)) {
+            printf("machine: %s", strchr(line, ':') + 2);
+            break;
+        }
+    if (f)
+        fclose(f);
+}
+
+void msg_report_header(int argc, char **argv, int ranks)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n;
+
+    print_cpu();
+    PMPI_Get_library_version(version, &n);
+    printf("MPI: %.*s\ncommand: mpiexec -n %d", (int)strcspn(version, "\n"), version, ranks);
+    for (int i = 0; i < argc; i++)
+        printf(" %s", argv[i]);
+    printf("\n\ntimes in us, least/median; a ping-pong is half a round trip, all else an exchange\n"
+           "ratios are native by ours: of the least times, and the median over the rounds\n\n"
+           "%-10s %-34s %9s %8s  %19s %19s %10s %7s %7s\n",
+           "mode", "row", "bytes", "block", "native", "ours", "contiguous", "least", "median");
+    fflush(stdout);
+}
+
+void msg_report_row(const msg_result *r)
+{
+    const msg_times *t = &r->times;
+    char row[2 * BENCH_PARAMS_TEXT];
+
+    snprintf(row, sizeof row, "%s %s", r->name, r->params);
+    printf("%-10s %-34s %9lld %8.0f  %9.2f/%-9.2f %9.2f/%-9.2f %10.2f %7.2f %7.2f\n", msg_mode_name(r->mode), row,
+           (long long)r->bytes, r->block, t->min[MSG_NATIVE], t->median[MSG_NATIVE], t->min[MSG_OURS],
+           t->median[MSG_OURS], t->min[MSG_PLAIN], by_min(r), t->paired);
+    fflush(stdout);
+}
+
+bool msg_report_csv(const msg_results *results, int ranks, const char *path)
+{
+    FILE *f = fopen(path, "we");
+    bool good;
+
+    if (!f) {
+        fprintf(stderr, "messages: cannot write %s\n", path);
+        return false;
+    }
+    fprintf(f, "ranks,mode,name,params,bytes,block,rounds,native_least,native_median,ours_least,ours_median,"
+               "contiguous_least,contiguous_median,ratio_least,ratio_paired\n");
+    for (int i = 0; i < results->n; i++) {
+        const msg_result *r = &results->all[i];
+
+        fprintf(f, "%d,%s,%s,\"%s\",%lld,%.1f,%d", ranks, msg_mode_name(r->mode), r->name, r->params,
+                (long long)r->bytes, r->block, r->times.rounds);
+        for (int peer = 0; peer < MSG_PEERS; peer++)
+            fprintf(f, ",%.3f,%.3f", r->times.min[peer], r->times.median[peer]);
+        fprintf(f, ",%.4f,%.4f\n", by_min(r), r->times.paired);
+    }
+    good = !ferror(f);
+    good = fclose(f) == 0 && good;
+    if (!good)
+        fprintf(stderr, "messages: writing %s failed\n", path);
+    return good;
+}
+
+/* ---- summary ---------------------------------------------------------------------------------------------------- */
+
+static bool is_sparse(const msg_result *r)
+{
+    return r->block < 64 && r->bytes >= 32 << 10;
+}
+
+typedef struct sums {
+    int n, within;
+    double least, paired;
+} sums;
+
+static void print_mode(const msg_results *results, int mode)
+{
+    sums all = {0}, sparse = {0};
+
+    for (int i = 0; i < results->n; i++) {
+        const msg_result *r = &results->all[i];
+
+        if ((int)r->mode != mode)
+            continue;
+        for (int k = 0; k < 1 + is_sparse(r); k++) {
+            sums *s = k ? &sparse : &all;
+
+            s->n++;
+            s->within += by_min(r) >= 0.97 || r->times.paired >= 0.97;
+            s->least += log(by_min(r));
+            s->paired += log(r->times.paired);
+        }
+    }
+    if (!all.n)
+        return;
+    printf("%-10s %4d rows: geometric mean %.2f (least), %.2f (median); %.1f %% not slower than native by 3 %%\n",
+           msg_mode_name(mode), all.n, exp(all.least / all.n), exp(all.paired / all.n), 100.0 * all.within / all.n);
+    if (sparse.n)
+        printf("%-10s %4d rows with blocks below 64 bytes from 32 KiB up: %.2f (least), %.2f (median)\n", "", sparse.n,
+               exp(sparse.least / sparse.n), exp(sparse.paired / sparse.n));
+}
+
+/* A row is slower only as far as both of its ratios say so: a disturbed batch shows in one of them. */
+static double better_ratio(const msg_result *r)
+{
+    return by_min(r) > r->times.paired ? by_min(r) : r->times.paired;
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+    double x = better_ratio(a), y = better_ratio(b);
+
+    return (x > y) - (x < y);
+}
+
+void msg_report_summary(const msg_results *results, int worst)
+{
+    printf("\nsummary\n");
+    for (int mode = 0; mode < MSG_MODES; mode++)
+        print_mode(results, mode);
+    qsort(results->all, (size_t)results->n, sizeof *results->all, by_ratio);
+    printf("\nworst rows\n");
+    for (int i = 0; i < results->n && i < worst; i++)
+        msg_report_row(&results->all[i]);
+}
