@@ -25,6 +25,8 @@ int test_launch_rank(void)
 {
     const char *rank = getenv("PMI_RANK");
 
+    if (!rank)
+        rank = getenv("OMPI_COMM_WORLD_RANK");
     return rank ? atoi(rank) : -1;
 }
 

@@ -8,6 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Predefined handles: constants, or the addresses of data in the library. */
+#ifdef OPEN_MPI
+#define HANDLE(module, name, symbol) dlsym(module, symbol)
+#else
+#define HANDLE(module, name, symbol) name
+#endif
+
 int main(int argc, char **argv)
 {
     void *module = argc > 1 ? dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL) : NULL;
@@ -37,9 +44,9 @@ int main(int argc, char **argv)
     init(&argc, &argv);
     for (int i = 0; i < 64; i++)
         memory[i] = i;
-    vector(8, 1, 8, MPI_DOUBLE, &type);
+    vector(8, 1, 8, HANDLE(module, MPI_DOUBLE, "ompi_mpi_double"), &type);
     commit(&type);
-    pack(memory, 1, type, packed, sizeof packed, &position, MPI_COMM_WORLD);
+    pack(memory, 1, type, packed, sizeof packed, &position, HANDLE(module, MPI_COMM_WORLD, "ompi_mpi_comm_world"));
     for (int i = 0; i < 8; i++)
         wrong += packed[i] != 8 * i;
     finalize();
