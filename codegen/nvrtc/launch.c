@@ -5,8 +5,14 @@
 
 enum {
     MAX_REGION_BLOCKS = 1 << 20, /* beyond it blocks of threads go round again */
-    CHUNKED_FROM = 64 << 10,     /* bytes of a list that are searched rather than shared out by entries */
-    LANE_BYTES = 16,             /* of a block of bytes per lane that works on it */
+    CHUNKED_FROM = 2 << 10,      /* bytes of a list that blocks of threads take by spans, rather than by entries */
+    LEAST_SPAN = 2 << 10,
+    MOST_SPAN = 64 << 10,
+    LEAST_WINDOW = 16,
+    SPARSE_BYTES = 40, /* blocks shorter than this, at SPARSE_TIMES their length, have granules of their own */
+    SPARSE_TIMES = 8,
+    SHORT_BYTES = 24, /* mean bytes of blocks that are not worth cutting */
+    LANE_BYTES = 16,  /* of a block of bytes per lane that works on it */
     MAX_LANES_LOG = 5
 };
 
@@ -16,7 +22,7 @@ typedef struct region_call {
     const pw_gpu_call *call;
     uint64_t *rec;
     int64_t count[PW_GPU_MAX_DIMS], mem[PW_GPU_MAX_DIMS], packed[PW_GPU_MAX_DIMS];
-    int64_t units;
+    int64_t units, span;
     bool chunked;
 } region_call;
 
@@ -35,15 +41,18 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-static int64_t longest_piece(const region_call *c)
+/* Parts that a piece of so many bytes can be cut into, wherever it begins. */
+static int64_t parts_of(const region_call *c, int piece)
 {
-    const pw_shape_region *r = c->g->shape;
-    int64_t most = 0;
-    for (int i = 0; i < r->npieces; i++) {
-        int64_t bytes = value(c, r->pieces[i].bytes);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
+    return pw_gpu_parts(c->g, value(c, c->g->shape->pieces[piece].bytes));
+}
+
+static int64_t parts_of_leaf(const region_call *c)
+{
+    int64_t n = 0;
+    for (int i = 0; i < c->g->shape->npieces; i++)
+        n += parts_of(c, i);
+    return n;
 }
 
 static int64_t whole_count(const region_call *c, const pw_gpu_dim *d)
@@ -51,10 +60,10 @@ static int64_t whole_count(const region_call *c, const pw_gpu_dim *d)
     const pw_shape_region *r = c->g->shape;
     if (d->is_object)
         return c->call->count;
-    if (d->role == PW_GPU_CHUNK)
-        return ceil_div(longest_piece(c), PW_PIECE_CHUNK_BYTES);
+    if (d->role == PW_GPU_PART)
+        return parts_of_leaf(c);
     if (d->role == PW_GPU_ENTRY)
-        return c->chunked ? ceil_div(value(c, r->leaf_size), PW_LIST_CHUNK_BYTES) : value(c, r->nblocks);
+        return c->chunked ? ceil_div(value(c, r->leaf_size), c->span) : value(c, r->nblocks);
     return value(c, d->count);
 }
 
@@ -122,20 +131,37 @@ static bool is_dense(const region_call *c)
 
 /* n / d as a multiplication: by ceil(2^(31 + l) / d) and of the high half by ceil(2^(63 + l) / d), where
  * 2^(l - 1) < d <= 2^l. Exact for n < 2^31 and n < 2^63. */
-static void write_magic(uint64_t *dim, uint64_t d)
+static int log_of(uint64_t d)
 {
-    int l = 0;
-    while (l < 62 && (UINT64_C(1) << l) < d)
-        l++;
-    if (d <= UINT64_C(1) << 31) {
-        uint64_t magic = ((UINT64_C(1) << (31 + l)) + d - 1) / d;
-        dim[PW_DIM_MAGIC32] = (magic & UINT32_MAX) | (uint64_t)(31 + l) << 32;
-    }
+    return d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
+}
+
+static void write_magic32(uint64_t *dim, uint64_t d)
+{
+    int l = log_of(d);
+    if (d <= UINT64_C(1) << 31)
+        dim[PW_DIM_MAGIC32] = (((UINT64_C(1) << (31 + l)) + d - 1) / d & UINT32_MAX) | (uint64_t)(31 + l) << 32;
+}
+
+static void write_magic64(uint64_t *dim, uint64_t d)
+{
+    int l = log_of(d);
     if (d > 1) {
         unsigned __int128 top = (unsigned __int128)1 << (63 + l);
         dim[PW_DIM_MAGIC64] = (uint64_t)((top + d - 1) / d);
         dim[PW_DIM_SHIFT64] = (uint64_t)(l - 1);
     }
+}
+
+/* For all loops; the division of 128 bits is worth its time only when it is needed. */
+static void write_magics64(const pw_gpu_plan *plan, uint64_t *w)
+{
+    for (int i = 0; i < plan->nregions; i++)
+        for (int k = 0; k < plan->regions[i].ndims; k++) {
+            uint64_t *dim = w + plan->regions[i].record + PW_REC_DIMS + PW_DIM_WORDS * k;
+            if (dim[PW_DIM_COUNT] > 0)
+                write_magic64(dim, dim[PW_DIM_COUNT]);
+        }
 }
 
 static void write_loops(region_call *c)
@@ -147,7 +173,7 @@ static void write_loops(region_call *c)
             dim[k] = 0;
         dim[PW_DIM_COUNT] = (uint64_t)c->count[i];
         if (c->count[i] > 0)
-            write_magic(dim, (uint64_t)c->count[i]);
+            write_magic32(dim, (uint64_t)c->count[i]);
         dim[PW_DIM_MEM] = (uint64_t)c->mem[i];
         dim[PW_DIM_PACKED] = (uint64_t)c->packed[i];
         if (pw_gpu_table_is_there(&d->table)) {
@@ -155,6 +181,17 @@ static void write_loops(region_call *c)
             dim[PW_DIM_SCALE] = (uint64_t)value(c, d->table.scale);
         }
     }
+}
+
+/* Somewhat more blocks of a list than a span has on the average. */
+static uint64_t list_window(const region_call *c)
+{
+    int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
+    int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 : 1, window = LEAST_WINDOW;
+    wanted = wanted < n ? wanted : n;
+    while (window < wanted && window < PW_LIST_WINDOW)
+        window *= 2;
+    return (uint64_t)window;
 }
 
 static void write_tail(region_call *c)
@@ -166,10 +203,13 @@ static void write_tail(region_call *c)
         tail[PW_TAIL_COUNT_A] = (uint64_t)whole_count(c, inner);
         tail[PW_TAIL_COUNT_B] = (uint64_t)whole_count(c, inner - 1);
     } else if (c->g->kind == PW_GPU_PIECES) {
+        int64_t first = 0;
         for (int i = 0; i < r->npieces; i++, tail += PW_TAIL_PIECE) {
             tail[0] = (uint64_t)value(c, r->pieces[i].mem_off);
             tail[1] = (uint64_t)value(c, r->pieces[i].packed_off);
             tail[2] = (uint64_t)value(c, r->pieces[i].bytes);
+            tail[3] = (uint64_t)first;
+            first += parts_of(c, i);
         }
     } else if (c->g->kind == PW_GPU_LIST) {
         tail[PW_TAIL_OFFS] = table_pointer(c, &r->block_offs);
@@ -179,6 +219,8 @@ static void write_tail(region_call *c)
         tail[PW_TAIL_STARTS_SCALE] = (uint64_t)value(c, r->block_starts.scale);
         tail[PW_TAIL_N] = (uint64_t)value(c, r->nblocks);
         tail[PW_TAIL_LEAF] = (uint64_t)value(c, r->leaf_size);
+        tail[PW_TAIL_SPAN] = (uint64_t)c->span;
+        tail[PW_TAIL_WINDOW] = list_window(c);
     }
 }
 
@@ -191,18 +233,34 @@ static uint64_t lanes_log(int64_t bytes)
     return (uint64_t)log;
 }
 
-static uint64_t region_lanes(const region_call *c)
+/* Mean bytes of the blocks of a list. */
+static int64_t mean_block(const region_call *c)
 {
-    const pw_shape_region *r = c->g->shape;
-    int64_t n = r->npieces > 0 ? r->npieces : value(c, r->nblocks);
-    if (c->g->kind != PW_GPU_LIST && c->g->kind != PW_GPU_PIECES)
-        return 0;
-    return lanes_log(n > 0 ? value(c, r->leaf_size) / n : 1);
+    int64_t n = value(c, c->g->shape->nblocks);
+    return n > 0 ? value(c, c->g->shape->leaf_size) / n : 1;
+}
+
+/* Does every block of the region lie alone in its granules of memory? */
+static bool is_sparse(const region_call *c)
+{
+    int64_t bytes, stride = INT64_MAX;
+    if (c->g->kind != PW_GPU_WORDS || c->g->shape->npieces != 1)
+        return false;
+    for (int i = 0; i < c->g->ndims; i++) {
+        int64_t mem = c->mem[i] < 0 ? -c->mem[i] : c->mem[i];
+        if (pw_gpu_table_is_there(&c->g->dims[i].table))
+            return false;
+        if (c->g->dims[i].role != PW_GPU_WORD && c->count[i] > 1 && mem < stride)
+            stride = mem;
+    }
+    bytes = value(c, c->g->shape->pieces[0].bytes);
+    return bytes < SPARSE_BYTES && stride != INT64_MAX && stride / SPARSE_TIMES >= bytes;
 }
 
 static void write_header(region_call *c)
 {
     const pw_shape_region *r = c->g->shape;
+    const uint64_t both = PW_FLAG_ALIGNED | PW_FLAG_DENSE;
     uint64_t *rec = c->rec;
     int64_t mem = value(c, r->mem_off), packed = value(c, r->packed_off);
     uint64_t bits = (uint64_t)(uintptr_t)c->call->dst | (uint64_t)(uintptr_t)c->call->src;
@@ -218,38 +276,116 @@ static void write_header(region_call *c)
     rec[PW_REC_UNITS] = (uint64_t)c->units;
     rec[PW_REC_MEM] = (uint64_t)mem;
     rec[PW_REC_PACKED] = (uint64_t)packed;
-    rec[PW_REC_LANES] = region_lanes(c);
+    rec[PW_REC_LANES] = c->g->kind == PW_GPU_LIST && !c->chunked ? lanes_log(mean_block(c)) : 0;
     rec[PW_REC_FLAGS] = (bits & (uint64_t)(c->g->word - 1)) == 0 ? PW_FLAG_ALIGNED : 0;
     rec[PW_REC_FLAGS] |= is_dense(c) ? PW_FLAG_DENSE : 0;
     rec[PW_REC_FLAGS] |= c->chunked ? PW_FLAG_CHUNKED : 0;
+    rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
+    if (is_sparse(c))
+        rec[PW_REC_FLAGS] |= PW_FLAG_SPARSE;
+    if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
+        ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
+        rec[PW_REC_FLAGS] |= PW_FLAG_NARROW;
     rec[PW_REC_SPARE] = 0;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------------ */
 
-/*
- * Blocks for a region. A thread takes several words when there are enough to fill the GPU; when there are not,
- * fewer words a thread are sooner done.
- */
-static int64_t region_blocks(const region_call *c, const pw_gpu_device *device)
+/* What a thread takes one of: a word, or several narrow ones. */
+static int64_t thread_units(const pw_gpu_region *g, const uint64_t *rec)
 {
-    int threads = device->threads > 0 ? device->threads : 2048;
-    int64_t full = (int64_t)device->multiprocessors * threads / PW_GPU_THREADS, blocks = c->units;
-    if (c->g->kind == PW_GPU_WORDS) {
-        int64_t most = ceil_div(c->units, PW_GPU_THREADS);
-        blocks = ceil_div(c->units, PW_GPU_THREADS * PW_BATCH_WORDS);
-        if (blocks < full)
+    int64_t units = (int64_t)rec[PW_REC_UNITS];
+    return rec[PW_REC_FLAGS] & PW_FLAG_NARROW ? ceil_div(units, PW_NARROW_BYTES / g->word) : units;
+}
+
+/*
+ * Blocks for a region, `full` of which fill its share of the GPU. A thread takes several words when there are enough;
+ * when there are not, fewer words a thread are sooner done. Where every word costs a granule, one a thread is enough in
+ * flight, and memory does better with what is close together in time.
+ */
+static int64_t region_blocks(const pw_gpu_region *g, const uint64_t *rec, int64_t full)
+{
+    int64_t units = thread_units(g, rec), blocks = units;
+    if (g->kind == PW_GPU_WORDS) {
+        int64_t most = ceil_div(units, PW_GPU_THREADS);
+        blocks = ceil_div(units, PW_GPU_THREADS * g->batch);
+        if (rec[PW_REC_FLAGS] & PW_FLAG_SPARSE)
+            blocks = most;
+        else if (blocks < full)
             blocks = most < full ? most : full;
-    } else if (c->g->kind != PW_GPU_TILE && !c->chunked) {
-        blocks = ceil_div(c->units, PW_GPU_THREADS >> c->rec[PW_REC_LANES]);
+    } else if (g->kind != PW_GPU_TILE && !(rec[PW_REC_FLAGS] & PW_FLAG_CHUNKED)) {
+        blocks = ceil_div(units, PW_GPU_THREADS >> rec[PW_REC_LANES]);
     }
     return blocks < MAX_REGION_BLOCKS ? blocks : MAX_REGION_BLOCKS;
 }
 
-static pw_status make_region(const pw_gpu_region *g, const pw_gpu_call *call, uint64_t *w, region_call *c)
+/* A block's words are a whole of the packed side, when each of its threads takes several. */
+static void write_steps(const pw_gpu_region *g, uint64_t *rec)
+{
+    int64_t blocks = (int64_t)rec[PW_REC_BLOCKS], several = PW_GPU_THREADS * g->batch;
+    bool full = blocks * several <= thread_units(g, rec) + several;
+    rec[PW_REC_CHUNK] = (uint64_t)(full ? several : PW_GPU_THREADS);
+    rec[PW_REC_STEP] = (uint64_t)(full ? PW_GPU_THREADS : blocks * PW_GPU_THREADS);
+}
+
+static int64_t blocks_at_once(const pw_gpu_plan *plan, const pw_gpu_device *device)
+{
+    int threads = device->threads > 0 ? device->threads : 2048, most = threads / PW_GPU_THREADS;
+    int64_t full = (int64_t)device->multiprocessors * (most < plan->resident ? most : plan->resident);
+    return full > 0 ? full : 1;
+}
+
+/* A share of `whole`: part / all of it, at least one. */
+static int64_t share_of(int64_t whole, int64_t part, int64_t all)
+{
+    int64_t share = all > 0 ? (int64_t)((double)whole * (double)part / (double)all) : whole;
+    return share > 1 ? share : 1;
+}
+
+/* Shares out `full` blocks among the regions of words, and numbers all blocks through. Returns how many there are. */
+static int64_t share_blocks(const pw_gpu_plan *plan, uint64_t *w, int64_t full, int64_t most)
+{
+    int64_t all = 0, words = 0, next = 0;
+    for (int i = 0; i < plan->nregions; i++)
+        if (plan->regions[i].kind == PW_GPU_WORDS)
+            words += thread_units(&plan->regions[i], w + plan->regions[i].record);
+    for (int i = 0; i < plan->nregions; i++) {
+        const pw_gpu_region *g = &plan->regions[i];
+        uint64_t *rec = w + g->record;
+        rec[PW_REC_BLOCKS] = (uint64_t)region_blocks(g, rec, share_of(full, thread_units(g, rec), words));
+        all += (int64_t)rec[PW_REC_BLOCKS];
+    }
+    for (int i = 0; i < plan->nregions; i++) {
+        const pw_gpu_region *g = &plan->regions[i];
+        uint64_t *rec = w + g->record;
+        if (most > 0 && all > most && rec[PW_REC_BLOCKS] > 0)
+            rec[PW_REC_BLOCKS] = (uint64_t)share_of(most, (int64_t)rec[PW_REC_BLOCKS], all);
+        write_steps(g, rec);
+        rec[PW_REC_FIRST] = (uint64_t)next;
+        next += (int64_t)rec[PW_REC_BLOCKS];
+        w[2 * i] = (uint64_t)next;
+        w[2 * i + 1] = (uint64_t)g->record | (uint64_t)g->code << 32;
+    }
+    return next;
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------- */
+
+/* Packed bytes of a list that a block of threads takes: few enough that all get some. */
+static int64_t list_span(const region_call *c, int64_t full)
+{
+    int64_t leaf = value(c, c->g->shape->leaf_size), total, span;
+    if (__builtin_mul_overflow(leaf, c->call->count, &total))
+        total = INT64_MAX;
+    span = total / full < MOST_SPAN ? (total / full + 15) & -16 : MOST_SPAN;
+    return span < LEAST_SPAN ? LEAST_SPAN : span;
+}
+
+static pw_status make_region(const pw_gpu_region *g, const pw_gpu_call *call, int64_t full, uint64_t *w, region_call *c)
 {
     *c = (region_call){.g = g, .call = call, .rec = w + g->record};
     c->chunked = g->kind == PW_GPU_LIST && value(c, g->shape->leaf_size) >= CHUNKED_FROM;
+    c->span = c->chunked ? list_span(c, full) : 0;
     pw_status status = read_loops(c);
     if (status != PW_OK)
         return status;
@@ -259,31 +395,37 @@ static pw_status make_region(const pw_gpu_region *g, const pw_gpu_call *call, ui
     return PW_OK;
 }
 
+static void write_head(const pw_gpu_call *call, uint64_t *params)
+{
+    params[PW_HEAD_DST] = (uint64_t)(uintptr_t)call->dst;
+    params[PW_HEAD_SRC] = (uint64_t)(uintptr_t)call->src;
+    params[PW_HEAD_FLAG] = (uint64_t)(uintptr_t)call->flag.where;
+    params[PW_HEAD_ARRIVALS] = (uint64_t)(uintptr_t)call->flag.arrivals;
+    params[PW_HEAD_VALUE] = call->flag.value;
+}
+
 pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device,
                              uint64_t *params, pw_gpu_launch *out)
 {
     uint64_t *w = params + PW_GPU_HEAD_WORDS;
-    uint64_t blocks = 0;
-    pw_gpu_launch l = {
-        .block = PW_GPU_THREADS, .shared = (uint32_t)plan->shared_bytes, .param_bytes = pw_gpu_plan_param_bytes(plan)};
+    int64_t full = blocks_at_once(plan, device);
+    pw_gpu_launch l = {.big = call->big,
+                       .block = PW_GPU_THREADS,
+                       .shared = (uint32_t)plan->shared_bytes,
+                       .param_bytes = pw_gpu_plan_param_bytes(plan)};
     for (int i = 0; i < plan->nregions; i++) {
         region_call c;
-        pw_status status = make_region(&plan->regions[i], call, w, &c);
+        pw_status status = make_region(&plan->regions[i], call, full, w, &c);
         if (status != PW_OK)
             return status;
-        c.rec[PW_REC_FIRST] = blocks;
-        c.rec[PW_REC_BLOCKS] = (uint64_t)region_blocks(&c, device);
-        blocks += c.rec[PW_REC_BLOCKS];
-        w[2 * i] = blocks;
-        w[2 * i + 1] = (uint64_t)plan->regions[i].record | (uint64_t)plan->regions[i].code << 32;
         l.big |= c.units >= INT64_C(1) << 31;
         if (__builtin_add_overflow(l.total_units, c.units, &l.total_units))
             return PW_ERR_OVERFLOW;
     }
-    params[0] = (uint64_t)(uintptr_t)call->dst;
-    params[1] = (uint64_t)(uintptr_t)call->src;
-    params[2] = blocks;
-    l.grid = device->max_grid > 0 && blocks > device->max_grid ? device->max_grid : (uint32_t)blocks;
+    if (l.big)
+        write_magics64(plan, w);
+    l.grid = (uint32_t)share_blocks(plan, w, full, device->max_grid);
+    write_head(call, params);
     *out = l;
     return PW_OK;
 }

@@ -17,8 +17,20 @@
 typedef struct pw_gpu_device {
     int multiprocessors;
     int threads;       /* resident on each; 0: 2048 */
-    uint32_t max_grid; /* 0: no limit. Kernels are right with any grid */
+    uint32_t max_grid; /* blocks of a launch, but at least one for each region; 0: no limit */
 } pw_gpu_device;
+
+/*
+ * A word that the kernel writes when all that it moved can be seen by the host and by every GPU: who polls it needs
+ * no call of the driver to know that the transfer is over. `where` NULL: nothing is written. `arrivals` is a 32-bit
+ * counter in device memory, for one launch at a time: 0 before the first launch, and 0 again when the flag is written.
+ * A launch of one block does not use it. A grid of 0 writes no flag, since nothing is launched.
+ */
+typedef struct pw_gpu_flag {
+    uint64_t *where; /* as the GPU sees it; mapped host memory, say */
+    uint32_t *arrivals;
+    uint64_t value;
+} pw_gpu_flag;
 
 /* Pack: dst is the packed buffer, src the first object; unpack the other way round; both as the GPU sees them.
  * Tables in `args` are device addresses, too. */
@@ -27,6 +39,8 @@ typedef struct pw_gpu_call {
     int64_t count;
     void *dst;
     const void *src;
+    pw_gpu_flag flag;
+    bool big; /* take the kernel with the suffix, however few units there are */
 } pw_gpu_call;
 
 typedef struct pw_gpu_launch {

@@ -6,8 +6,16 @@
 
 enum {
     MAX_PARAM_BYTES = 32000, /* of 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
-    LANES_FROM = 32,         /* mean bytes of pieces that several lanes share */
-    WORD_FOR_THREADS = 4     /* words narrower than this are worth a thread only for short pieces */
+    PARTS_FROM = 24,         /* mean bytes of pieces that are cut into parts, when their words are narrow */
+    WIDE_PARTS_FROM = 128,   /* ... into parts of 16 bytes rather than 8 */
+    WORD_FOR_THREADS = 4,    /* words narrower than this are worth a thread only for short pieces */
+    PLAIN_FROM = 3,          /* regions that had better share their code */
+    RESIDENT = 4,            /* blocks of a multiprocessor: 64 registers a thread */
+    RESIDENT_SMALL = 8,      /* 32 registers */
+    RESIDENT_WIDE_TILE = 6,  /* 40 */
+    RESIDENT_LIST = 6,
+    RESIDENT_LARGE_TILE = 5, /* 48 */
+    WINDOW_BYTES = PW_LIST_WINDOW * 12 + 16
 };
 
 static bool is_baked(pw_num n)
@@ -25,7 +33,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool is_baked_leaf(const pw_shape_region *r)
+bool pw_gpu_pieces_are_baked(const pw_shape_region *r)
 {
     bool all = r->npieces > 0;
     for (int i = 0; i < r->npieces; i++)
@@ -87,9 +95,9 @@ static pw_gpu_kind kind_of(const pw_shape_region *r, int word, int *a, int *b)
         return PW_GPU_LIST;
     if (find_tile(r, word, a, b))
         return PW_GPU_TILE;
-    if (r->npieces > 1 && !is_baked_leaf(r))
+    if (r->npieces > 1 && !pw_gpu_pieces_are_baked(r))
         return PW_GPU_PIECES;
-    return word < WORD_FOR_THREADS && mean_piece(r) >= LANES_FROM ? PW_GPU_PIECES : PW_GPU_WORDS;
+    return word < WORD_FOR_THREADS && mean_piece(r) >= PARTS_FROM ? PW_GPU_PIECES : PW_GPU_WORDS;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------- */
@@ -141,7 +149,7 @@ static void add_tiles(pw_gpu_region *g, pw_gpu_role role, const pw_shape_dim *d)
     g->dims[g->ndims++] = (pw_gpu_dim){.role = role,
                                        .is_object = d->is_object,
                                        .count = d->count,
-                                       .per = PW_TILE_SIDE,
+                                       .per = g->side,
                                        .mem = d->mem_stride,
                                        .packed = d->packed_stride,
                                        .table = {.slot = -1}};
@@ -166,6 +174,7 @@ static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_
     g->shape = r;
     g->word = (int)least(r->word, least(r->align, r->packed_align));
     g->kind = kind_of(r, g->word, &a, &b);
+    g->side = g->word <= 4 ? 64 : 32;
     if (g->kind != PW_GPU_TILE)
         a = b = -1;
     add_loops(shape, g, a, b);
@@ -176,15 +185,54 @@ static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_
     } else if (g->kind == PW_GPU_WORDS) {
         add_words(g);
     } else if (g->kind == PW_GPU_PIECES) {
-        append(g, PW_GPU_PIECE, baked(r->npieces), 1, 0);
-        append(g, PW_GPU_CHUNK, baked(1), 1, 0);
+        append(g, PW_GPU_PART, baked(1), 1, 0);
+        g->part = mean_piece(r) >= WIDE_PARTS_FROM ? 16 : 8;
         tail = PW_TAIL_PIECE * r->npieces;
     } else {
         append(g, PW_GPU_ENTRY, r->nblocks, 1, 0);
         tail = PW_TAIL_LIST;
     }
-    g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
-    g->words = g->tail + tail;
+    g->tail_words = tail;
+}
+
+/* ---- regions in plain form --------------------------------------------------------------------------------- */
+
+static bool can_be_plain(const pw_gpu_region *g)
+{
+    return g->kind == PW_GPU_WORDS && g->shape->npieces == 1;
+}
+
+/* As many loops as the others, by such of one iteration outside; nothing but tables and words is known of any. */
+static void make_plain(pw_gpu_region *g, int ndims)
+{
+    int more = ndims - g->ndims;
+    for (int i = g->ndims - 1; i >= 0; i--)
+        g->dims[i + more] = g->dims[i];
+    for (int i = 0; i < more; i++)
+        g->dims[i] =
+            (pw_gpu_dim){.count = baked(1), .per = 1, .mem = baked(0), .packed = baked(0), .table = {.slot = -1}};
+    g->ndims = ndims;
+    for (int i = 0; i < ndims; i++) {
+        g->dims[i].plain = true;
+        g->dims[i].free = g->dims[i].role != PW_GPU_WORD && g->dims[i].table.slot < 0;
+    }
+}
+
+/*
+ * Many regions, such as the faces, edges and corners of a box, are each a little different in what is baked. Code for
+ * each would be long, and take more registers than the largest of them alone.
+ */
+static void make_regions_plain(pw_gpu_plan *plan)
+{
+    int most = 0;
+    if (plan->nregions < PLAIN_FROM)
+        return;
+    for (int i = 0; i < plan->nregions; i++)
+        if (can_be_plain(&plan->regions[i]) && plan->regions[i].ndims > most)
+            most = plan->regions[i].ndims;
+    for (int i = 0; i < plan->nregions; i++)
+        if (can_be_plain(&plan->regions[i]))
+            make_plain(&plan->regions[i], most);
 }
 
 /* ---- shared code --------------------------------------------------------------------------------------- */
@@ -206,11 +254,15 @@ static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
         return false;
     for (int i = 0; i < a->ndims; i++) {
         const pw_gpu_dim *x = &a->dims[i], *y = &b->dims[i];
+        if (x->plain != y->plain || !same_table(&x->table, &y->table))
+            return false;
+        if (x->plain)
+            continue;
         if (x->role != y->role || x->per != y->per || pw_gpu_dim_is_counted(x) != pw_gpu_dim_is_counted(y))
             return false;
         if (!pw_gpu_dim_is_counted(x) && x->count.value != y->count.value)
             return false;
-        if (!same_num(x->mem, y->mem) || !same_num(x->packed, y->packed) || !same_table(&x->table, &y->table))
+        if (!same_num(x->mem, y->mem) || !same_num(x->packed, y->packed))
             return false;
     }
     return true;
@@ -220,16 +272,35 @@ static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
 static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
 {
     const pw_shape_region *r = a->shape, *s = b->shape;
-    if (a->kind != b->kind || a->word != b->word || r->npieces != s->npieces || !same_loops(a, b))
+    if (a->kind != b->kind || a->word != b->word || a->part != b->part || r->npieces != s->npieces || !same_loops(a, b))
         return false;
     if (a->kind == PW_GPU_LIST)
         return r->block_offs.width == s->block_offs.width && r->block_starts.width == s->block_starts.width;
-    for (int i = 0; i < r->npieces && r->npieces > 1 && a->kind == PW_GPU_WORDS; i++)
+    if (a->kind != PW_GPU_PIECES && (a->kind != PW_GPU_WORDS || r->npieces == 1))
+        return true;
+    for (int i = 0; i < r->npieces; i++)
         if (!same_num(r->pieces[i].mem_off, s->pieces[i].mem_off) ||
             !same_num(r->pieces[i].packed_off, s->pieces[i].packed_off) ||
             !same_num(r->pieces[i].bytes, s->pieces[i].bytes))
             return false;
     return true;
+}
+
+/*
+ * Words of a thread, in flight at once. One of 16 bytes is enough, and keeps what is moved at a time close together,
+ * which memory rewards; narrower ones take more, as do tables, since their entries must come first.
+ */
+static int batch_of(const pw_gpu_region *g)
+{
+    bool heavy = false; /* coordinates cost more */
+    for (int i = 0; i < g->ndims; i++)
+        heavy |= pw_gpu_table_is_there(&g->dims[i].table) || g->dims[i].plain;
+    switch (g->word) {
+    case 16: return g->dims[0].plain ? 4 : heavy ? 2 : 1;
+    case 8: return heavy && !g->dims[0].plain ? 2 : 4;
+    case 4: return heavy ? 4 : 8;
+    default: return 4;
+    }
 }
 
 static int find_code(const pw_gpu_plan *plan, int region)
@@ -243,21 +314,38 @@ static int find_code(const pw_gpu_plan *plan, int region)
     return next;
 }
 
+static int resident_of(const pw_gpu_region *g)
+{
+    if (g->kind == PW_GPU_TILE)
+        return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_SMALL;
+    if (g->kind == PW_GPU_LIST && g->word >= WORD_FOR_THREADS)
+        return RESIDENT_LIST;
+    return g->kind == PW_GPU_WORDS && g->batch == 1 ? RESIDENT_SMALL : RESIDENT;
+}
+
 static void plan_shape(pw_gpu_plan *plan)
 {
     const pw_shape *shape = plan->shape;
     plan->words = 2 * shape->nregions;
+    plan->resident = RESIDENT_SMALL;
+    for (int i = 0; i < shape->nregions; i++)
+        plan_region(shape, &shape->regions[i], &plan->regions[i]);
+    make_regions_plain(plan);
     for (int i = 0; i < shape->nregions; i++) {
         pw_gpu_region *g = &plan->regions[i];
         int shared = 0;
-        plan_region(shape, &shape->regions[i], g);
+        g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
+        g->words = g->tail + g->tail_words;
         g->code = find_code(plan, i);
         g->record = plan->words;
         plan->words += g->words;
         if (g->kind == PW_GPU_TILE)
-            shared = PW_TILE_SIDE * (PW_TILE_SIDE + 1) * g->word;
+            shared = g->side * (g->side + 1) * g->word;
         else if (g->kind == PW_GPU_LIST)
-            shared = 16;
+            shared = WINDOW_BYTES;
+        g->batch = batch_of(g);
+        if (resident_of(g) < plan->resident)
+            plan->resident = resident_of(g);
         plan->shared_bytes = shared > plan->shared_bytes ? shared : plan->shared_bytes;
     }
 }

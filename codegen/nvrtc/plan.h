@@ -11,8 +11,8 @@
 
 typedef enum pw_gpu_kind {
     PW_GPU_WORDS,  /* a thread per word, in packed order */
-    PW_GPU_TILE,   /* a block per 32 x 32 tile of a transpose, through shared memory */
-    PW_GPU_PIECES, /* some lanes per part of a piece: long pieces that no word divides */
+    PW_GPU_TILE,   /* a block per tile of a transpose, through shared memory */
+    PW_GPU_PIECES, /* a thread per part of a piece, cut where the destination is aligned: no word divides them */
     PW_GPU_LIST    /* blocks of varying length */
 } pw_gpu_kind;
 
@@ -22,9 +22,8 @@ typedef enum pw_gpu_role {
     PW_GPU_WORD,    /* the words of the leaf */
     PW_GPU_TILE_A,  /* tiles along the loop that is close in packed order */
     PW_GPU_TILE_B,  /* tiles along the loop that is close in memory */
-    PW_GPU_PIECE,   /* the pieces of the leaf */
-    PW_GPU_CHUNK,   /* parts of a piece */
-    PW_GPU_ENTRY    /* blocks of the list, or chunks of its packed bytes: the launch decides */
+    PW_GPU_PART,    /* parts of the leaf's pieces */
+    PW_GPU_ENTRY    /* blocks of the list, or spans of its packed bytes: the launch decides */
 } pw_gpu_role;
 
 typedef struct pw_gpu_dim {
@@ -34,7 +33,8 @@ typedef struct pw_gpu_dim {
     int64_t per;
     pw_num mem, packed; /* strides in bytes: of an iteration, and in tiles of an element */
     pw_shape_table table;
-    bool free; /* nothing is baked: the launch may exchange it with others that are */
+    bool free;  /* nothing is baked: the launch may exchange it with others that are */
+    bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
 enum { PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
@@ -42,11 +42,15 @@ enum { PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 typedef struct pw_gpu_region {
     const pw_shape_region *shape;
     pw_gpu_kind kind;
-    int word; /* bytes a thread moves at once */
+    int word;  /* bytes a thread moves at once */
+    int batch; /* words: so many a thread, when there are enough */
+    int side;  /* of a tile */
+    int part;  /* bytes of a part of a piece */
     int ndims;
     pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
     int code;                         /* regions of one number share code */
     int record, tail, words;          /* of the record: where it begins in w[], its tail in it, and its length */
+    int tail_words;
 } pw_gpu_region;
 
 typedef struct pw_gpu_plan {
@@ -55,13 +59,14 @@ typedef struct pw_gpu_plan {
     pw_gpu_region *regions;
     int words;        /* length of w[] */
     int shared_bytes; /* of one block */
+    int resident;     /* blocks that a multiprocessor can hold at once, by their registers */
     pw_arena *arena;
 } pw_gpu_plan;
 
 /* Are the iterations known at the launch only? */
 static inline bool pw_gpu_dim_is_counted(const pw_gpu_dim *d)
 {
-    return d->is_object || d->count.slot >= 0 || d->role == PW_GPU_CHUNK || d->role == PW_GPU_ENTRY;
+    return d->is_object || d->plain || d->count.slot >= 0 || d->role == PW_GPU_PART || d->role == PW_GPU_ENTRY;
 }
 
 static inline bool pw_gpu_dim_is_tile(const pw_gpu_dim *d)
@@ -77,6 +82,15 @@ static inline bool pw_gpu_table_is_there(const pw_shape_table *t)
 
 /* Do the pieces follow each other in packed order without gaps, from the first on? */
 bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
+
+/* Are all numbers of the pieces baked? */
+bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
+
+/* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */
+static inline int64_t pw_gpu_parts(const pw_gpu_region *g, int64_t bytes)
+{
+    return (bytes + 2 * g->part - 2) / g->part;
+}
 
 /* PW_ERR_UNSUPPORTED: too much for the parameters of a launch; PW_ERR_NOMEM. */
 pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *diag);

@@ -1,7 +1,7 @@
 /*
  * The words of a kernel's parameters, as the host writes and device/prelude.cuh reads them. The parameters are
  *
- *     dst, src, blocks                      3 words
+ *     dst, src, flag, arrivals, value       the buffers; what the end of the kernel writes, and where (launch.h)
  *     w[]: (end block, record | class << 32) for each region, then the regions' records
  *
  * and a region's record is a header, a record for each loop (of the plan's order), and a tail by kind: the pieces
@@ -10,7 +10,9 @@
 #ifndef PW_CODEGEN_NVRTC_RECORD_H
 #define PW_CODEGEN_NVRTC_RECORD_H
 
-enum { PW_GPU_THREADS = 256, PW_GPU_HEAD_WORDS = 3 };
+enum { PW_GPU_THREADS = 256 };
+
+enum { PW_HEAD_DST, PW_HEAD_SRC, PW_HEAD_FLAG, PW_HEAD_ARRIVALS, PW_HEAD_VALUE, PW_GPU_HEAD_WORDS };
 
 enum {
     PW_REC_FIRST, /* the region's first block */
@@ -19,8 +21,10 @@ enum {
     PW_REC_MEM,
     PW_REC_PACKED,
     PW_REC_FLAGS,
-    PW_REC_LANES, /* log2 of the lanes that share a block of bytes */
+    PW_REC_LANES, /* log2 of the lanes that share a block of a list */
     PW_REC_SPARE,
+    PW_REC_CHUNK, /* words: units between the first ones of neighbouring blocks, and between those of a thread */
+    PW_REC_STEP,
     PW_REC_DIMS
 };
 
@@ -44,12 +48,15 @@ enum {
     PW_TAIL_STARTS_SCALE,
     PW_TAIL_N,
     PW_TAIL_LEAF,
+    PW_TAIL_SPAN,   /* packed bytes that a block takes at once */
+    PW_TAIL_WINDOW, /* blocks of the list that it takes into shared memory at once: a power of two */
     PW_TAIL_LIST
 };
-enum { PW_TAIL_PIECE = 3 };                              /* memory offset, packed offset, bytes */
+enum { PW_TAIL_PIECE = 4 };                              /* memory offset, packed offset, bytes, first part */
 enum { PW_TAIL_COUNT_A, PW_TAIL_COUNT_B, PW_TAIL_TILE }; /* whole counts of the tiled loops */
 
-enum { PW_FLAG_ALIGNED = 1, PW_FLAG_DENSE = 2, PW_FLAG_CHUNKED = 4 };
-enum { PW_TILE_SIDE = 32, PW_PIECE_CHUNK_BYTES = 4096, PW_LIST_CHUNK_BYTES = 8192, PW_BATCH_WORDS = 4 };
+enum { PW_FLAG_ALIGNED = 1, PW_FLAG_DENSE = 2, PW_FLAG_CHUNKED = 4, PW_FLAG_NARROW = 8, PW_FLAG_SHORT = 16 };
+enum { PW_FLAG_SPARSE = 32 }; /* for the host's decisions alone */
+enum { PW_LIST_WINDOW = 512, PW_NARROW_BYTES = 4 };
 
 #endif

@@ -83,6 +83,8 @@ static void put_table(FILE *f, const pw_shape_table *t, int k)
     fprintf(f, "p.w[o + %d], i%d);\n", dim_word(k, PW_DIM_TABLE), k);
 }
 
+static const pw_num in_record = {.slot = 0};
+
 /* " + i * stride" for each loop. */
 static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
 {
@@ -90,12 +92,14 @@ static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
     for (int k = 0; k < g->ndims; k++) {
         const pw_gpu_dim *d = &g->dims[k];
         pw_num stride = packed ? d->packed : d->mem;
-        if (is_zero(stride) || (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1))
+        bool plain = d->plain && d->role != PW_GPU_WORD;
+        if (plain ? !packed && pw_gpu_table_is_there(&d->table)
+                  : is_zero(stride) || (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1))
             continue;
         fprintf(f, " + (pw_u64)i%d * ", k);
         if (pw_gpu_dim_is_tile(d))
-            fprintf(f, "PW_TILE * ");
-        put_num(f, stride, dim_word(k, packed ? PW_DIM_PACKED : PW_DIM_MEM));
+            fprintf(f, "%d * ", g->side);
+        put_num(f, plain ? in_record : stride, dim_word(k, packed ? PW_DIM_PACKED : PW_DIM_MEM));
     }
 }
 
@@ -167,13 +171,39 @@ static void put_packed(const writer *w, const pw_gpu_region *g)
 {
     fprintf(w->f, "        s.packed = p.w[o + PW_PACKED]");
     if (g->kind == PW_GPU_WORDS) {
-        fprintf(w->f, " + (p.w[o + PW_FLAGS] & PW_DENSE ? (pw_u64)unit * %d : 0ull", g->word);
+        fprintf(w->f, " + (DENSE ? (pw_u64)unit * %d : 0ull", g->word);
         put_sum(w, g, true);
         fprintf(w->f, ")");
     } else {
         put_sum(w, g, true);
     }
     fprintf(w->f, ";\n");
+}
+
+/* Which piece part number i of the leaf is of: by comparisons with numbers of the code, or of the record. */
+static void put_piece(const writer *w, const pw_gpu_region *g)
+{
+    FILE *f = w->f;
+    int last = g->ndims - 1;
+    int64_t first = 0;
+    if (!pw_gpu_pieces_are_baked(g->shape)) {
+        fprintf(f, "        pw_choose_piece<pw_k%d_r%d>(p, o, i%d, s);\n", w->job, g->code, last);
+        return;
+    }
+    fprintf(f, "        pw_u64 mem, packed;\n        pw_u32 first;\n");
+    for (int i = 0; i < g->shape->npieces; i++) {
+        const pw_shape_piece *piece = &g->shape->pieces[i];
+        fprintf(f, "        %s", i ? "if " : "");
+        if (i)
+            fprintf(f, "(i%d >= %" PRId64 ")", last, first);
+        fprintf(f, "%smem = ", i ? " {\n            " : "");
+        put_literal(f, piece->mem_off.value);
+        fprintf(f, ", packed = ");
+        put_literal(f, piece->packed_off.value);
+        fprintf(f, ", s.n = %" PRId64 ", first = %" PRId64 ";\n%s", piece->bytes.value, first, i ? "        }\n" : "");
+        first += pw_gpu_parts(g, piece->bytes.value);
+    }
+    fprintf(f, "        s.mem += mem;\n        s.packed += packed;\n        s.a = i%d - first;\n", last);
 }
 
 /* What else a kind wants to know of a place. */
@@ -188,10 +218,7 @@ static void put_rest(const writer *w, const pw_gpu_region *g)
     } else if (g->kind == PW_GPU_LIST) {
         fprintf(f, "        s.a = i%d;\n", last);
     } else {
-        fprintf(f, "        const pw_u32 k = o + TAIL + %d * (pw_u32)i%d;\n", PW_TAIL_PIECE, last - 1);
-        fprintf(f, "        const pw_u64 part = (pw_u64)i%d * PW_PIECE_CHUNK, left = p.w[k + 2] - part;\n", last);
-        fprintf(f, "        s.mem += p.w[k] + part;\n        s.packed += p.w[k + 1] + part;\n");
-        fprintf(f, "        s.n = (pw_i64)left > PW_PIECE_CHUNK ? (pw_u64)PW_PIECE_CHUNK : left;\n");
+        put_piece(w, g);
     }
 }
 
@@ -204,14 +231,13 @@ static void put_member(FILE *f, const char *name, pw_num n, int word)
 
 static void put_tile_members(FILE *f, const pw_gpu_region *g)
 {
-    const pw_num from_tail = {.slot = 0};
     int a = g->ndims - 1, b = g->ndims - 2;
     put_member(f, "mem_a", g->dims[a].mem, dim_word(a, PW_DIM_MEM));
     put_member(f, "mem_b", g->dims[b].mem, dim_word(b, PW_DIM_MEM));
     put_member(f, "packed_a", g->dims[a].packed, dim_word(a, PW_DIM_PACKED));
     put_member(f, "packed_b", g->dims[b].packed, dim_word(b, PW_DIM_PACKED));
-    put_member(f, "count_a", from_tail, g->tail + PW_TAIL_COUNT_A);
-    put_member(f, "count_b", from_tail, g->tail + PW_TAIL_COUNT_B);
+    put_member(f, "count_a", in_record, g->tail + PW_TAIL_COUNT_A);
+    put_member(f, "count_b", in_record, g->tail + PW_TAIL_COUNT_B);
 }
 
 static void put_entry_member(FILE *f, const char *name, int width, int shift)
@@ -225,11 +251,14 @@ static void put_entry_member(FILE *f, const char *name, int width, int shift)
 
 static void put_region(const writer *w, const pw_gpu_region *g)
 {
-    static const char *const kinds[] = {"a thread per word", "tiles", "lanes per piece", "a list of blocks"};
+    static const char *const kinds[] = {"a thread per word", "tiles", "parts of pieces", "a list of blocks"};
     FILE *f = w->f;
-    fprintf(f, "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d };\n", kinds[g->kind], g->word, w->job,
-            g->code, g->tail);
-    fprintf(f, "    template <class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
+    fprintf(
+        f,
+        "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, PART = %d };\n",
+        kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, g->part);
+    fprintf(
+        f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");
     put_indices(w, g);
     put_mem(w, g);
@@ -247,35 +276,66 @@ static void put_region(const writer *w, const pw_gpu_region *g)
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-static void put_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big, const char *fast)
+static const char *name_of(bool b)
+{
+    return b ? "true" : "false";
+}
+
+static void put_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big, bool fast, bool dense)
 {
     static const char *const loops[] = {"pw_words", "pw_tile", "pw_pieces", "pw_list"};
-    bool words = g->kind == PW_GPU_WORDS || g->kind == PW_GPU_TILE;
-    bool shared = g->kind == PW_GPU_LIST || g->kind == PW_GPU_TILE;
+    bool words = g->kind != PW_GPU_PIECES, shared = g->kind == PW_GPU_LIST || g->kind == PW_GPU_TILE;
     FILE *f = w->f;
     fprintf(f, "%s<pw_k%d_r%d, ", loops[g->kind], w->job, g->code);
     if (words)
-        fprintf(f, "%d, ", g->word);
-    fprintf(f, "%s, %s", unpack ? "true" : "false", big ? "pw_u64" : "pw_u32");
-    if (words)
-        fprintf(f, ", %s", fast);
+        fprintf(f, "%d, ", g->kind == PW_GPU_LIST && !fast ? 1 : g->word);
+    fprintf(f, "%s, %s", name_of(unpack), big ? "pw_u64" : "pw_u32");
+    if (g->kind == PW_GPU_WORDS || g->kind == PW_GPU_TILE)
+        fprintf(f, ", %s", name_of(fast));
+    if (g->kind == PW_GPU_WORDS)
+        fprintf(f, ", %s", name_of(dense));
     fprintf(f, ">(p, o, block%s);\n", shared ? ", shared" : "");
 }
 
-/* With 32-bit indices words are moved whole where the launch says that addresses allow; bytes always are. */
+/* "if (all of these flags) call; else" */
+static void put_case(const writer *w, const pw_gpu_region *g, bool unpack, const char *flags, bool fast, bool dense)
+{
+    fprintf(w->f, "        if ((p.w[o + PW_FLAGS] & (%s)) == (%s))\n            ", flags, flags);
+    put_call(w, g, unpack, false, fast, dense);
+    fprintf(w->f, "        else\n");
+}
+
+static void put_narrow(const writer *w, const pw_gpu_region *g, bool unpack)
+{
+    fprintf(w->f, "        if (p.w[o + PW_FLAGS] & PW_NARROW)\n");
+    fprintf(w->f, "            pw_words_narrow<pw_k%d_r%d, %d, %s, pw_u32>(p, o, block);\n        else\n", w->job,
+            g->code, g->word, name_of(unpack));
+}
+
+static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
+{
+    fprintf(w->f, "        if (!(p.w[o + PW_FLAGS] & PW_CHUNKED))\n");
+    fprintf(w->f, "            pw_list_lanes<pw_k%d_r%d, %s, %s>(p, o, block);\n        else\n", w->job, g->code,
+            name_of(unpack), big ? "pw_u64" : "pw_u32");
+}
+
+/*
+ * With 32-bit indices, words are moved whole where the launch says that addresses allow; tiles of bytes always are.
+ * Words of one and two bytes that are neither dense nor aligned are rare: they take the way of those at any address.
+ */
 static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
 {
-    bool words = g->kind == PW_GPU_WORDS || g->kind == PW_GPU_TILE;
-    const char *indent = "            ";
-    if (words && !big && g->word > 1) {
-        fprintf(w->f, "%sif (p.w[o + PW_FLAGS] & PW_ALIGNED)\n%s    ", indent, indent);
-        put_call(w, g, unpack, big, "true");
-        fprintf(w->f, "%selse\n%s    ", indent, indent);
-        put_call(w, g, unpack, big, "false");
-        return;
-    }
-    fprintf(w->f, "%s", indent);
-    put_call(w, g, unpack, big, big ? "false" : "true");
+    bool words = g->kind == PW_GPU_WORDS, narrow = g->word < PW_NARROW_BYTES;
+    if (g->kind == PW_GPU_LIST)
+        put_lanes(w, g, unpack, big);
+    if (words && !big && pw_gpu_pieces_are_dense(g->shape) && narrow)
+        put_narrow(w, g, unpack);
+    else if (words && !big && pw_gpu_pieces_are_dense(g->shape))
+        put_case(w, g, unpack, "PW_ALIGNED | PW_DENSE", true, true);
+    if (!big && (words || g->kind == PW_GPU_LIST ? !narrow : g->kind == PW_GPU_TILE && g->word > 1))
+        put_case(w, g, unpack, "PW_ALIGNED", true, false);
+    fprintf(w->f, "        ");
+    put_call(w, g, unpack, big, g->kind == PW_GPU_TILE && g->word == 1, false);
 }
 
 /* The first region of code number `code`; NULL past the last. */
@@ -292,33 +352,31 @@ static void put_dispatch(const writer *w, bool unpack, bool big)
     FILE *f = w->f;
     const pw_gpu_region *g = region_of_code(w->plan, 1);
     if (w->plan->nregions == 1) {
-        fprintf(f, "        const pw_u32 o = %d, block = b;\n        {\n", w->plan->regions[0].record);
+        fprintf(f, "    const pw_u32 o = %d, block = PW_BLOCK;\n    {\n", w->plan->regions[0].record);
     } else {
-        fprintf(f, "        pw_u32 r = 0;\n        while (b >= (pw_u32)p.w[2 * r])\n            r++;\n");
-        fprintf(f, "        const pw_u64 where = p.w[2 * r + 1];\n");
-        fprintf(f, "        const pw_u32 o = (pw_u32)where, block = b - (pw_u32)p.w[o + PW_FIRST];\n");
-        fputs(g ? "        switch (where >> 32) {\n        case 0:\n" : "        {\n", f);
+        fprintf(f, "    const pw_u64 where = p.w[2 * pw_region_of<%d>(p, PW_BLOCK) + 1];\n", w->plan->nregions);
+        fprintf(f, "    const pw_u32 o = (pw_u32)where, block = PW_BLOCK - (pw_u32)p.w[o + PW_FIRST];\n");
+        fputs(g ? "    switch (where >> 32) {\n    case 0:\n" : "    {\n", f);
     }
     put_region_call(w, region_of_code(w->plan, 0), unpack, big);
     for (int code = 1; (g = region_of_code(w->plan, code)); code++) {
-        fprintf(f, "            break;\n        case %d:\n", code);
+        fprintf(f, "        break;\n    case %d:\n", code);
         put_region_call(w, g, unpack, big);
     }
-    fprintf(f, "        }\n");
+    fprintf(f, "    }\n");
 }
 
 static void put_kernel(const writer *w, const char *name, bool unpack, bool big)
 {
     FILE *f = w->f;
     const char *suffix = big ? PW_GPU_BIG_SUFFIX : "";
-    fprintf(f, "PW_KERNEL(%s%s, pw_params<%d>)\n{\n", name, suffix, w->plan->words > 0 ? w->plan->words : 1);
+    fprintf(f, "PW_KERNEL(%s%s, pw_params<%d>, %d)\n{\n", name, suffix, w->plan->words > 0 ? w->plan->words : 1,
+            w->plan->resident);
     if (w->plan->shared_bytes)
         fprintf(f, "    PW_SHARED char shared[%d];\n", w->plan->shared_bytes);
-    if (w->plan->nregions > 0) {
-        fprintf(f, "    for (pw_u32 b = PW_BLOCK; b < p.blocks; b += PW_GRID) {\n");
+    if (w->plan->nregions > 0)
         put_dispatch(w, unpack, big);
-        fprintf(f, "    }\n");
-    }
+    fprintf(f, "    pw_finish(p, PW_BLOCK, PW_GRID);\n");
     fprintf(f, "}\n\n");
 }
 

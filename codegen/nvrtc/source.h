@@ -1,5 +1,5 @@
 /*
- * CUDA C from shapes. Kernels of one source share the prelude (device/prelude.cuh); each job adds a struct
+ * CUDA C from shapes. Kernels of one source share the prelude (the files of device/); each job adds a struct
  * pw_k<job>_r<code> for every sort of region that it has, and four kernels: pack and unpack, with 32- and 64-bit
  * indices (launch.h). docs/gpu.md shows an example.
  */

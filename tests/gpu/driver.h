@@ -13,6 +13,7 @@ typedef uint64_t gpu_ptr;
 typedef void *gpu_module;
 typedef void *gpu_function;
 typedef void *gpu_event;
+typedef void *gpu_stream; /* NULL: the default stream */
 
 typedef struct gpu_info {
     char name[128];
@@ -37,10 +38,40 @@ gpu_function gpu_find(gpu_module module, const char *name);
 void gpu_unload(gpu_module module);
 /* `params` is the one struct that the kernel takes. */
 void gpu_launch(gpu_function f, uint32_t grid, uint32_t block, void *params, size_t bytes);
+void gpu_launch_on(gpu_stream s, gpu_function f, uint32_t grid, uint32_t block, void *params, size_t bytes);
+void gpu_launch_3d(gpu_stream s, gpu_function f, const uint32_t grid[3], const uint32_t block[3], void *params,
+                   size_t bytes);
+/* The same with the parameters by kernelParams, rather than as a buffer. */
+void gpu_launch_params(gpu_stream s, gpu_function f, uint32_t grid, uint32_t block, void *params);
 void gpu_wait(void);
 
+gpu_stream gpu_stream_make(void);
+void gpu_stream_wait(gpu_stream s);
+bool gpu_stream_is_done(gpu_stream s);
+void gpu_copy_on(gpu_stream s, gpu_ptr to, gpu_ptr from, size_t bytes);
+/* `rows` rows of `width` bytes; false when the driver refuses these pitches. */
+bool gpu_copy_2d_on(gpu_stream s, gpu_ptr to, size_t to_pitch, gpu_ptr from, size_t from_pitch, size_t width,
+                    size_t rows);
+/* A 32-bit word written when all before it in the stream is through. */
+void gpu_write_on(gpu_stream s, gpu_ptr to, uint32_t value);
+
+/* A graph of one kernel, whose grid and parameters can be changed. */
+typedef struct gpu_graph {
+    void *graph, *node, *exec;
+} gpu_graph;
+
+gpu_graph gpu_graph_make(gpu_function f, uint32_t grid, uint32_t block, void *params);
+void gpu_graph_set(gpu_graph g, gpu_function f, uint32_t grid, uint32_t block, void *params);
+void gpu_graph_launch(gpu_graph g, gpu_stream s);
+
+/* Have waits for the GPU spin, or leave the way to the driver. */
+void gpu_spin(bool spin);
+
 gpu_event gpu_event_make(void);
+void gpu_event_free(gpu_event e);
 void gpu_event_record(gpu_event e);
+void gpu_event_record_on(gpu_event e, gpu_stream s);
+bool gpu_event_is_done(gpu_event e);
 float gpu_event_microseconds(gpu_event from, gpu_event to);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PARAM_WORDS = 512 };
+enum { MAX_PARAM_WORDS = 4096 };
 
 static size_t table_bytes(const pw_table *t)
 {
@@ -28,7 +28,7 @@ static size_t bytes_of_table(const pw_nest *nest, const void *data)
     return 0;
 }
 
-static bool upload_tables(gpu_kernel *k)
+bool gpu_kernel_upload(gpu_kernel *k)
 {
     int n = k->shape->ntables;
     const void **device = pw_arena_array(k->arena, (size_t)n, sizeof *device);
@@ -63,7 +63,7 @@ bool gpu_kernel_make(gpu_kernel *k, const pw_type *type, int number)
     }
     if (pw_gpu_plan_create(k->shape, &k->plan, &diag) != PW_OK)
         k->plan = NULL;
-    return upload_tables(k);
+    return true;
 }
 
 void gpu_kernel_free(gpu_kernel *k)
@@ -77,28 +77,15 @@ void gpu_kernel_free(gpu_kernel *k)
     pw_arena_destroy(k->arena);
 }
 
-static void find_functions(gpu_kernel *k, gpu_module module)
-{
-    const char *names[] = {k->pack, k->unpack};
-    char big[64];
-
-    for (int i = 0; i < 2; i++) {
-        snprintf(big, sizeof big, "%s%s", names[i], PW_GPU_BIG_SUFFIX);
-        k->function[i][0] = gpu_find(module, names[i]);
-        k->function[i][1] = gpu_find(module, big);
-    }
-}
-
-bool gpu_kernels_compile(gpu_kernel *kernels, int n, const gpu_info *gpu, gpu_module *module)
+bool gpu_kernels_compile(gpu_kernel *kernels, int n, int arch, pw_blob *cubin)
 {
     pw_compile_job *jobs = calloc((size_t)n, sizeof *jobs), *last = NULL;
     pw_target target = {.arch = "nvptx64"};
     pw_diag diag = {0};
-    pw_blob cubin = {0};
     const pw_backend *backend = pw_backend_load("nvrtc", &diag);
     bool ok = backend && jobs;
 
-    snprintf(target.cpu, sizeof target.cpu, "sm_%d%d", gpu->major, gpu->minor);
+    snprintf(target.cpu, sizeof target.cpu, "sm_%d", arch);
     for (int i = 0; ok && i < n; i++) {
         if (!kernels[i].plan)
             continue;
@@ -110,32 +97,46 @@ bool gpu_kernels_compile(gpu_kernel *kernels, int n, const gpu_info *gpu, gpu_mo
         jobs[i].next = last;
         last = &jobs[i];
     }
-    ok = ok && last && backend->compile(last, &cubin, &diag) == PW_OK;
-    if (ok) {
-        *module = gpu_load(cubin.data);
-        for (int i = 0; i < n; i++)
-            if (kernels[i].plan)
-                find_functions(&kernels[i], *module);
-    } else {
+    ok = ok && last && backend->compile(last, cubin, &diag) == PW_OK;
+    if (!ok)
         fprintf(stderr, "compile: %s\n", diag.text);
-    }
-    pw_blob_free(&cubin);
     free(jobs);
     return ok;
 }
 
-bool gpu_kernel_start(const gpu_kernel *k, const gpu_info *gpu, bool unpack, int64_t count, gpu_ptr dst, gpu_ptr src)
+void gpu_kernels_find(gpu_kernel *kernels, int n, gpu_module module)
+{
+    char big[64];
+
+    for (int k = 0; k < n; k++) {
+        const char *names[] = {kernels[k].pack, kernels[k].unpack};
+
+        for (int i = 0; kernels[k].plan && i < 2; i++) {
+            snprintf(big, sizeof big, "%s%s", names[i], PW_GPU_BIG_SUFFIX);
+            kernels[k].function[i][0] = gpu_find(module, names[i]);
+            kernels[k].function[i][1] = gpu_find(module, big);
+        }
+    }
+}
+
+bool gpu_kernel_start_on(gpu_stream s, const gpu_kernel *k, const gpu_info *gpu, bool unpack, const pw_gpu_call *call)
 {
     pw_gpu_device device = {.multiprocessors = gpu->multiprocessors, .threads = gpu->threads};
-    pw_gpu_call call = {
-        .args = &k->args, .count = count, .dst = (void *)(uintptr_t)dst, .src = (const void *)(uintptr_t)src};
     uint64_t params[MAX_PARAM_WORDS];
     pw_gpu_launch launch;
 
     if (pw_gpu_plan_param_bytes(k->plan) > sizeof params ||
-        pw_gpu_launch_make(k->plan, &call, &device, params, &launch) != PW_OK)
+        pw_gpu_launch_make(k->plan, call, &device, params, &launch) != PW_OK)
         return false;
     if (launch.grid > 0)
-        gpu_launch(k->function[unpack][launch.big], launch.grid, launch.block, params, launch.param_bytes);
+        gpu_launch_on(s, k->function[unpack][launch.big], launch.grid, launch.block, params, launch.param_bytes);
     return true;
+}
+
+bool gpu_kernel_start(const gpu_kernel *k, const gpu_info *gpu, bool unpack, int64_t count, gpu_ptr dst, gpu_ptr src)
+{
+    const pw_gpu_call call = {
+        .args = &k->args, .count = count, .dst = (void *)(uintptr_t)dst, .src = (const void *)(uintptr_t)src};
+
+    return gpu_kernel_start_on(NULL, k, gpu, unpack, &call);
 }

@@ -18,14 +18,20 @@ typedef struct gpu_kernel {
     gpu_function function[2][2]; /* [unpack][64-bit] */
 } gpu_kernel;
 
-/* Canonicalises, lowers and plans. Prints and returns false when that fails. */
+/* Canonicalises, lowers and plans; needs no GPU. Prints and returns false when that fails. */
 bool gpu_kernel_make(gpu_kernel *k, const pw_type *type, int number);
 void gpu_kernel_free(gpu_kernel *k);
 
-/* Compiles the kernels of n types (those that have a plan) into one module and finds them. */
-bool gpu_kernels_compile(gpu_kernel *kernels, int n, const gpu_info *gpu, gpu_module *module);
+/* The tables to the GPU; what to do before the first launch. */
+bool gpu_kernel_upload(gpu_kernel *k);
+
+/* A cubin with the kernels of n types (those that have a plan), for sm_<arch>; needs no GPU. */
+bool gpu_kernels_compile(gpu_kernel *kernels, int n, int arch, pw_blob *cubin);
+/* Their kernels in the module made of it. */
+void gpu_kernels_find(gpu_kernel *kernels, int n, gpu_module module);
 
 /* Starts packing (or unpacking) `count` objects. False when the launch could not be made. */
 bool gpu_kernel_start(const gpu_kernel *k, const gpu_info *gpu, bool unpack, int64_t count, gpu_ptr dst, gpu_ptr src);
+bool gpu_kernel_start_on(gpu_stream s, const gpu_kernel *k, const gpu_info *gpu, bool unpack, const pw_gpu_call *call);
 
 #endif

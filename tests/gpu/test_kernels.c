@@ -55,6 +55,36 @@ static bool same(const unsigned char *got, const unsigned char *want, int64_t by
     return memcmp(got + GUARD, want, (size_t)bytes) == 0;
 }
 
+/*
+ * Runs a kernel, and knows by the flag that it writes that it is over; the flag must not come before the data (which
+ * the caller compares), and the counter must be ready for the next launch.
+ */
+static bool run_to_flag(const gpu_kernel *k, const gpu_info *gpu, bool unpack, int64_t count, gpu_ptr dst, gpu_ptr src)
+{
+    static volatile uint64_t *seen;
+    static gpu_ptr where, arrivals;
+    static uint64_t value;
+    pw_gpu_call call = {
+        .args = &k->args, .count = count, .dst = (void *)(uintptr_t)dst, .src = (const void *)(uintptr_t)src};
+    uint32_t left = 1;
+
+    if (!seen) {
+        seen = gpu_alloc_mapped(sizeof *seen, &where);
+        *seen = 0;
+        arrivals = gpu_alloc(sizeof left);
+        gpu_fill(arrivals, 0, sizeof left);
+    }
+    call.flag =
+        (pw_gpu_flag){.where = (void *)(uintptr_t)where, .arrivals = (void *)(uintptr_t)arrivals, .value = ++value};
+    if (!gpu_kernel_start_on(NULL, k, gpu, unpack, &call))
+        return false;
+    for (int64_t patience = INT64_C(1) << 32; count * k->nest->size > 0 && *seen != value; patience--)
+        if (patience == 0)
+            return false;
+    gpu_download(&left, arrivals, sizeof left);
+    return left == 0;
+}
+
 /* Packs into `packed` (device or mapped memory of total + 2 * GUARD bytes) and compares. */
 static bool check_pack(const gpu_kernel *k, const gpu_info *gpu, const buffers *b, int64_t count, gpu_ptr memory,
                        gpu_ptr packed, int off)
@@ -63,8 +93,7 @@ static bool check_pack(const gpu_kernel *k, const gpu_info *gpu, const buffers *
     bool ok;
 
     gpu_fill(packed, GUARD_BYTE, (size_t)b->total + 2 * GUARD + 16);
-    ok = gpu_kernel_start(k, gpu, false, count, packed + GUARD + (gpu_ptr)off, memory - (gpu_ptr)b->lo);
-    gpu_wait();
+    ok = run_to_flag(k, gpu, false, count, packed + GUARD + (gpu_ptr)off, memory - (gpu_ptr)b->lo);
     gpu_download(got, packed + (gpu_ptr)off, (size_t)b->total + 2 * GUARD);
     ok = ok && same(got, b->packed, b->total);
     free(got);
@@ -136,17 +165,21 @@ static int check_batch(const gpu_info *gpu, uint64_t first, int n, int *checked)
     pw_type types[BATCH];
     gpu_kernel kernels[BATCH];
     gpu_module module;
+    pw_blob cubin;
     int failures = 0;
 
     for (int i = 0; i < n; i++) {
         pw_random_options options = {.max_size = (first + (uint64_t)i) % 16 == 0 ? 200000 : 4096};
 
         types[i] = pw_random_type(&b, first + (uint64_t)i, &options);
-        if (!gpu_kernel_make(&kernels[i], &types[i], i))
+        if (!gpu_kernel_make(&kernels[i], &types[i], i) || !gpu_kernel_upload(&kernels[i]))
             exit(1);
     }
-    if (!gpu_kernels_compile(kernels, n, gpu, &module))
+    if (!gpu_kernels_compile(kernels, n, 10 * gpu->major + gpu->minor, &cubin))
         exit(1);
+    module = gpu_load(cubin.data);
+    pw_blob_free(&cubin);
+    gpu_kernels_find(kernels, n, module);
     for (int i = 0; i < n; i++) {
         if (kernels[i].plan) {
             ++*checked;

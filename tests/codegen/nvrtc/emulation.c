@@ -115,7 +115,7 @@ typedef struct runner {
 static void run_launch(const runner *r, const char *name, const pw_gpu_launch *l, const uint64_t *params,
                        const pw_gpu_flag *flag)
 {
-    emulated_kernel *kernel = find(r->lib, name, r->big || l->big);
+    emulated_kernel *kernel = find(r->lib, name, l->big);
     for (uint32_t b = 0; b < l->grid; b++) {
         assert_true(!flag->where || *flag->where != flag->value);
         kernel(params, b, l->grid);
@@ -133,6 +133,7 @@ static void run(void *how, const pw_judge_call *c)
     uint64_t done = 0;
     uint32_t arrivals = 0;
     pw_gpu_call call = {.args = r->args, .count = c->count, .dst = c->dst, .src = c->src};
+    call.big = r->big;
     if (!r->big)
         call.flag = (pw_gpu_flag){.where = &done, .arrivals = &arrivals, .value = r->s->seed + 1};
     int n = r->tier0 ? pw_gpu_tier0_launches(r->s->nest) : 1;

@@ -1,0 +1,200 @@
+/* Part of the prelude: a loop over the units of a region for each way to share them out; and what kernels begin and end
+ * with. */
+
+/* ---- the loops: a region's units among its blocks -------------------------------------------------------- */
+
+/* The words u, u + step, ... of one thread: all loads before the stores. ALL: none is beyond the last. */
+template <class R, int W, bool UNPACK, class I, bool DENSE, bool ALL, class P>
+PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step, I units)
+{
+    typename pw_word<W>::type v[R::BATCH];
+    pw_spot at[R::BATCH];
+#pragma unroll
+    for (int j = 0; j < R::BATCH; j++)
+        if (ALL || u + j * step < units)
+            R::template at<DENSE>(p, o, (I)(u + j * step), at[j]);
+#pragma unroll
+    for (int j = 0; j < R::BATCH; j++)
+        if (ALL || u + j * step < units)
+            v[j] = pw_load<W>(p.src + (UNPACK ? at[j].packed : at[j].mem));
+#pragma unroll
+    for (int j = 0; j < R::BATCH; j++)
+        if (ALL || u + j * step < units)
+            pw_store<W>(p.dst + (UNPACK ? at[j].mem : at[j].packed), v[j]);
+}
+
+/* One word by the parts that are aligned. */
+template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_word_any(const P &p, pw_u32 o, I u)
+{
+    pw_spot at;
+    R::template at<false>(p, o, u, at);
+    pw_put<W, false>(p.dst + (UNPACK ? at.mem : at.packed), pw_get<W, false>(p.src + (UNPACK ? at.packed : at.mem)));
+}
+
+/*
+ * A thread per word. Threads next to each other take words next to each other in packed order; a thread takes
+ * BATCH words. DENSE: word u is at u * W of the region's packed bytes.
+ */
+template <class R, int W, bool UNPACK, class I, bool FAST, bool DENSE, class P>
+PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
+{
+    const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_STEP];
+    const I round = (I)p.w[o + PW_BLOCKS] * (PW_THREADS * R::BATCH);
+    PW_EACH_THREAD(t)
+    for (I u = (I)block * (I)p.w[o + PW_CHUNK] + t; u < units; u += round) {
+        if (FAST && u + (R::BATCH - 1) * step < units)
+            pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step, units);
+        else if (FAST)
+            pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step, units);
+        else
+            for (I one = u; one < units && one - u < R::BATCH * step; one += step)
+                pw_word_any<R, W, UNPACK, I>(p, o, one);
+    }
+}
+
+/*
+ * Words of one and two bytes, dense: a thread takes as many as fill a word of four bytes of the packed side, which is
+ * aligned to that.
+ */
+template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_words_narrow(const P &p, pw_u32 o, pw_u32 block)
+{
+    const int several = 4 / W;
+    const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_STEP];
+    const I round = (I)p.w[o + PW_BLOCKS] * (PW_THREADS * R::BATCH);
+    PW_EACH_THREAD(t)
+    for (I g = (I)block * (I)p.w[o + PW_CHUNK] + t; g * several < units; g += round)
+        for (I u = g * several, j = 0; j < R::BATCH && u < units; u += step * several, j++) {
+            pw_spot at[several];
+            if (u + several > units) {
+#pragma unroll 1
+                for (; u < units; u++) {
+                    R::template at<true>(p, o, u, at[0]);
+                    pw_store<W>(p.dst + (UNPACK ? at[0].mem : at[0].packed),
+                                pw_load<W>(p.src + (UNPACK ? at[0].packed : at[0].mem)));
+                }
+                break;
+            }
+#pragma unroll
+            for (int k = 0; k < several; k++)
+                R::template at<true>(p, o, (I)(u + k), at[k]);
+            pw_u32 v = UNPACK ? pw_load<4>(p.src + at[0].packed) : 0;
+#pragma unroll
+            for (int k = 0; k < several; k++)
+                if (UNPACK)
+                    pw_store<W>(p.dst + at[k].mem, (typename pw_word<W>::type)(v >> (8 * W * k)));
+                else
+                    v |= (pw_u32)pw_load<W>(p.src + at[k].mem) << (8 * W * k);
+            if (!UNPACK)
+                pw_store<4>(p.dst + at[0].packed, v);
+        }
+}
+
+/* The element in row a and column b of a tile: rows are close in packed order, columns in memory. */
+template <class R, int W, bool UNPACK, bool LOAD, class P>
+PW_FN pw_u64 pw_tile_at(const P &p, pw_u32 o, const pw_spot &s, pw_u32 a, pw_u32 b)
+{
+    return UNPACK == LOAD ? s.packed + a * R::packed_a(p, o) + b * R::packed_b(p, o)
+                          : s.mem + a * R::mem_a(p, o) + b * R::mem_b(p, o);
+}
+
+/* A square tile of words per block, through shared memory: both sides are walked along their close direction. */
+template <class R, int W, bool UNPACK, class I, bool FAST, class P>
+PW_FN void pw_tile(const P &p, pw_u32 o, pw_u32 block, char *shared)
+{
+    typedef typename pw_word<W>::type word;
+    const int side = R::SIDE, rows = PW_THREADS / side, batch = side / rows;
+    word *tile = (word *)shared;
+    const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS];
+    for (I u = block; u < units; u += step) {
+        pw_spot s;
+        R::template at<false>(p, o, u, s);
+        const pw_u64 na = R::count_a(p, o) - s.a * side, nb = R::count_b(p, o) - s.b * side;
+        PW_EACH_THREAD(t)
+        {
+            const pw_u32 x = t % side, y = t / side;
+            word v[batch];
+#pragma unroll
+            for (int j = 0; j < batch; j++) {
+                const pw_u32 a = UNPACK ? x : y + j * rows, b = UNPACK ? y + j * rows : x;
+                if (a < na && b < nb)
+                    v[j] = pw_get<W, FAST>(p.src + pw_tile_at<R, W, UNPACK, true>(p, o, s, a, b));
+            }
+#pragma unroll
+            for (int j = 0; j < batch; j++) {
+                const pw_u32 a = UNPACK ? x : y + j * rows, b = UNPACK ? y + j * rows : x;
+                if (a < na && b < nb)
+                    tile[a * (side + 1) + b] = v[j];
+            }
+        }
+        PW_SYNC();
+        PW_EACH_THREAD(t)
+        {
+            const pw_u32 x = t % side, y = t / side;
+#pragma unroll
+            for (int j = 0; j < batch; j++) {
+                const pw_u32 a = UNPACK ? y + j * rows : x, b = UNPACK ? x : y + j * rows;
+                if (a < na && b < nb)
+                    pw_put<W, FAST>(p.dst + pw_tile_at<R, W, UNPACK, false>(p, o, s, a, b),
+                                    tile[a * (side + 1) + b]);
+            }
+        }
+        PW_SYNC();
+    }
+}
+
+/* A thread per part of a piece. */
+template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &p, pw_u32 o, pw_u32 block)
+{
+    const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS] * PW_THREADS;
+    PW_EACH_THREAD(t)
+    for (I u = (I)block * PW_THREADS + t; u < units; u += step) {
+        pw_spot s;
+        R::template at<false>(p, o, u, s);
+        pw_part<R::PART>(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), s.n, s.a);
+    }
+}
+
+/* Which of the region's pieces part `k` of its leaf is of, and which of its parts. */
+template <class R, class P> PW_FN void pw_choose_piece(const P &p, pw_u32 o, pw_u64 k, pw_spot &s)
+{
+    pw_u32 at = o + R::TAIL;
+#pragma unroll
+    for (int i = 1; i < R::PIECES; i++)
+        if (k >= p.w[o + R::TAIL + 4 * i + 3])
+            at = o + R::TAIL + 4 * i;
+    s.mem += p.w[at];
+    s.packed += p.w[at + 1];
+    s.n = p.w[at + 2];
+    s.a = k - p.w[at + 3];
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------- */
+
+/* The region that block b is of: how many of N regions end at or before it. */
+template <int N, class P> PW_FN pw_u32 pw_region_of(const P &p, pw_u32 b)
+{
+    pw_u32 r = 0;
+#pragma unroll
+    for (int step = N < 4 ? 2 : N < 8 ? 4 : N < 16 ? 8 : N < 32 ? 16 : N < 64 ? 32 : N < 128 ? 64 : 128; step; step /= 2)
+        if (r + step < N && b >= (pw_u32)p.w[2 * (r + step - 1)])
+            r += step;
+    return r;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------- */
+
+/* Every block makes what it wrote visible to all, and the last one says so. */
+template <class P> PW_FN void pw_finish(const P &p, pw_u32 block, pw_u32 grid)
+{
+    if (p.flag == 0)
+        return;
+    PW_SYNC();
+    PW_EACH_THREAD(t)
+    if (t == 0) {
+        PW_FENCE();
+        if (grid == 1 || PW_ARRIVE(p.arrivals, grid - 1) == grid - 1) {
+            PW_FENCE();
+            *p.flag = p.value;
+        }
+    }
+}
