@@ -16,8 +16,14 @@
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                \
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                      \
     X(STRATEGY, "PACKWRIGHT_STRATEGY", STRING, "", "forces a transfer strategy by name (native, packed, ...)")     \
+    X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                         \
+      "the file that `packwright measure` wrote, or off (default: in the cache directory)")                        \
+    X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                \
+      "1 says that all ranks of the job have Packwright, as `packwright run` sees to")                             \
     X(STAGING, "PACKWRIGHT_STAGING", SIZE, "256M",                                                                 \
       "largest message that is staged in a packed copy; larger go native")                                         \
+    X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                               \
+      "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                              \
     X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                             \
       "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                        \
     X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                           \

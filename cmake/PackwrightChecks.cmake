@@ -44,5 +44,11 @@ if(PW_TEST_SANITIZERS AND NOT PW_SANITIZE)
     pw_sanitizer_step(asan random AFTER build SECONDS 900 ENV ASAN_OPTIONS=detect_leaks=0
       COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/asan --output-on-failure --no-tests=error
             -R [.]random$)
+    # The tests themselves say what the MPI below needs to run inside a sanitizer.
+    foreach(preset asan tsan)
+      pw_sanitizer_step(${preset} stress AFTER build SECONDS 600
+        COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/${preset} --output-on-failure --no-tests=error
+              -R ^mpich[.]interposer[.](stress|request_threads))
+    endforeach()
   endif()
 endif()
