@@ -121,20 +121,22 @@ static bool own_blocks_meet(const pw_collective *c)
            (char *)one->buf == (char *)many->buf + rank * many->count * entry->size;
 }
 
-/* Do both sides name the same memory? That is an error, and MPIs find some of its forms. */
+/* Do both sides name the same memory? That is an error, and MPIs find some of its forms. One array from which halos are
+ * sent and into which they are received, at other displacements, is none. */
 static bool sides_meet(const pw_collective *c)
 {
+    bool neighbours = c->family >= PW_NEIGHBOUR_ALLGATHER;
     const pw_side *s = &c->send, *r = &c->recv;
 
     if (!s->use || !r->use || s->buf == MPI_BOTTOM)
         return false;
     if (s->buf != r->buf)
-        return c->family < PW_NEIGHBOUR_ALLGATHER && own_blocks_meet(c);
-    switch (r->form) {
-    case PW_SIDE_TYPED: return s->types == r->types && s->counts.at == r->counts.at;
-    case PW_SIDE_VARYING: return s->form != r->form || (s->type == r->type && s->counts.at == r->counts.at);
-    default: return true;
-    }
+        return !neighbours && own_blocks_meet(c);
+    if (r->form < PW_SIDE_VARYING || s->form != r->form)
+        return true;
+    if (s->counts.at != r->counts.at || (neighbours && s->displs.at != r->displs.at))
+        return false;
+    return r->form == PW_SIDE_TYPED ? s->types == r->types : s->type == r->type;
 }
 
 /* Blocks without objects and those of neighbours that do not exist may have any type. */

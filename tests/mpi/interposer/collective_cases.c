@@ -203,6 +203,10 @@ static void check_flight(void)
     }
     MPI_Comm_free(&comm);
     MPI_Type_free(&t);
+    if (size == 1) { /* Open MPI's Waitsome never returns for requests that were done at once */
+        MPI_Waitall(OPERATIONS, requests, statuses);
+        left = 0;
+    }
     while (left > 0) {
         int done, indices[OPERATIONS];
 
