@@ -53,7 +53,7 @@ if(PW_TEST_SANITIZERS AND NOT PW_SANITIZE)
     foreach(preset asan tsan)
       pw_sanitizer_step(${preset} stress AFTER build SECONDS 600
         COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/${preset} --output-on-failure --no-tests=error
-              -R ^mpich[.]interposer[.](stress|request_threads))
+              -R "^mpich[.]interposer[.](stress|request_threads)")
     endforeach()
   endif()
 endif()
