@@ -4,11 +4,11 @@
 #include "base/log.h"
 #include "runtime/errors.h"
 #include "runtime/locate.h"
-#include "runtime/pending.h"
+#include "runtime/one_sided/rma.h"
 #include "runtime/registry.h"
-#include "runtime/rma.h"
-#include "runtime/strategy.h"
-#include "runtime/trace.h"
+#include "runtime/requests/pending.h"
+#include "runtime/stats/trace.h"
+#include "runtime/strategy/strategy.h"
 
 #include "next.h"
 

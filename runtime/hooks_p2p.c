@@ -5,9 +5,9 @@
  * (docs/mpi.md says why not MPI_PACKED).
  */
 #include "runtime/errors.h"
-#include "runtime/received.h"
 #include "runtime/registry.h"
-#include "runtime/strategy.h"
+#include "runtime/requests/received.h"
+#include "runtime/strategy/strategy.h"
 
 #include "hooks.h"
 #include "next.h"

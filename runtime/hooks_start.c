@@ -5,14 +5,14 @@
  */
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/collective/twin.h"
 #include "runtime/ending.h"
 #include "runtime/gpu/device.h"
-#include "runtime/pending.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
-#include "runtime/stats.h"
-#include "runtime/trace.h"
-#include "runtime/twin.h"
+#include "runtime/requests/pending.h"
+#include "runtime/stats/stats.h"
+#include "runtime/stats/trace.h"
 
 #include "hooks.h"
 #include "next.h"

@@ -8,7 +8,7 @@
 #include "runtime/handle_table.h"
 #include "runtime/memory.h"
 #include "runtime/predefined.h"
-#include "runtime/trace.h"
+#include "runtime/stats/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
 #ifndef PW_RUNTIME_REGISTRY_H
 #define PW_RUNTIME_REGISTRY_H
 
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 #include "runtime/mpi_compat.h"
-#include "runtime/strategy.h"
+#include "runtime/strategy/strategy.h"
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 
 #include "runtime/gpu/device.h"
 #include "runtime/gpu/transfer.h"
-#include "runtime/model_file.h"
+#include "runtime/model/file.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

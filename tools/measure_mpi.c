@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "runtime/gpu/aware.h"
 #include "runtime/gpu/device.h"
-#include "runtime/model_file.h"
+#include "runtime/model/file.h"
 #include "tools/measure_messages.h"
 #include "tools/measure_node.h"
 #include "tools/measure_save.h"

@@ -8,7 +8,7 @@
 #ifndef PW_TOOLS_MEASURE_PROBE_H
 #define PW_TOOLS_MEASURE_PROBE_H
 
-#include "runtime/model_tables.h"
+#include "runtime/model/tables.h"
 
 typedef struct pw_probe pw_probe;
 

@@ -1,6 +1,6 @@
 #include "tools/measure_report.h"
 
-#include "runtime/model_file.h"
+#include "runtime/model/file.h"
 #include "tools/interposer.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "tools/measure_save.h"
 
 #include "codegen/target.h"
-#include "runtime/model_file.h"
+#include "runtime/model/file.h"
 #include "tools/measure_node.h"
 
 #include <stdio.h>

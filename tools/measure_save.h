@@ -2,7 +2,7 @@
 #ifndef PW_TOOLS_MEASURE_SAVE_H
 #define PW_TOOLS_MEASURE_SAVE_H
 
-#include "runtime/model_tables.h"
+#include "runtime/model/tables.h"
 #include "tools/measure_options.h"
 
 /* Measures what one process can, with its share of the time: CPU kernels and the GPU, as far as they are asked for and

@@ -294,8 +294,8 @@ def wrapper(f):
 
 
 def wrappers_source(calls):
-    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/pending.h"\n'
-           '#include "runtime/registry.h"\n#include "runtime/rma.h"\n\n'
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/requests/pending.h"\n'
+           '#include "runtime/registry.h"\n#include "runtime/one_sided/rma.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n\n']
     out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
     return "".join(out)

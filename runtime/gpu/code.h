@@ -8,7 +8,7 @@
 #include "codegen/nvrtc/tier0.h"
 #include "jit-cache/cache.h"
 #include "runtime/gpu/device.h"
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 typedef struct pw_gpu_code {
     int major, minor;

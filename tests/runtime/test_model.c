@@ -1,6 +1,6 @@
 /* The model's tables and costs: interpolation at points, between and beyond them, defaults, shapes. */
-#include "runtime/cost.h"
-#include "runtime/model_file.h"
+#include "runtime/model/cost.h"
+#include "runtime/model/file.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Models as files: what is written is read again, and what is damaged is refused with a place. */
-#include "runtime/model_file.h"
-#include "runtime/model_json.h"
+#include "runtime/model/file.h"
+#include "runtime/model/json.h"
 
 #include <locale.h>
 #include <setjmp.h>

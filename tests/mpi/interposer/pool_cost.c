@@ -1,5 +1,5 @@
 /* Unit tests of runtime/pool and runtime/cost. */
-#include "runtime/cost.h"
+#include "runtime/model/cost.h"
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -114,7 +114,8 @@ static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
     return pw_cost_packed(sort, bytes, bytes / block) < pw_cost_native(sort, bytes, bytes / block);
 }
 
-/* One-sided and I/O calls ask when it is settled that they are worth packing (runtime/rma_cost.h, io_cost.h). */
+/* One-sided and I/O calls ask when it is settled that they are worth packing (runtime/one_sided/rma_cost.h, io_cost.h).
+ */
 static bool is_settled(pw_call_sort sort)
 {
     return sort == PW_CALL_ONE_SIDED || sort == PW_CALL_IO;

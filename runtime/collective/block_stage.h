@@ -1,0 +1,68 @@
+/*
+ * One contiguous stand-in for the blocks of a collective's buffer.
+ *
+ * The stage of a whole side is taken once, by one strategy. It is packed and unpacked in runs: objects of one type that
+ * follow each other in the user's memory and in the stage. What no block names - gaps between blocks, blocks of
+ * neighbours that do not exist, the block contributed in place - is not written.
+ *
+ * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: layout, buf, count,
+ * data and bytes are the run's. So a strategy must not keep in `own` what depends on these, only what serves any part.
+ */
+#ifndef PW_RUNTIME_BLOCK_STAGE_H
+#define PW_RUNTIME_BLOCK_STAGE_H
+
+#include "runtime/collective/collective.h"
+#include "runtime/collective/twin.h"
+#include "runtime/layout/layout.h"
+#include "runtime/strategy/strategy.h"
+
+typedef struct pw_run {
+    pw_layout *layout; /* NULL: dense */
+    int64_t offset;    /* of a dense run's first byte from buf */
+    char *buf;
+    int64_t count, bytes;
+    int64_t at; /* bytes from the beginning of the stage */
+    unsigned use;
+    bool copied; /* dense host memory, which needs no strategy */
+    bool owner;  /* of a reference to the layout */
+    pw_twin twin;
+} pw_run;
+
+/* Plain data: may be moved. */
+typedef struct pw_block_stage {
+    pw_stage whole;
+    int64_t runs;
+    pw_run *many; /* in arrays; NULL: there is one run */
+    pw_run one;
+    void *arrays; /* runs, and the arrays of the stand-in, which MPI may read until the operation completes */
+    int64_t array_bytes;
+} pw_block_stage;
+
+/* Stages a side that pw_collective_judge has found sound, and turns it into its stand-in. False: it stays native, and
+ * is as it was; the stage is then empty, and closing it does nothing. */
+bool pw_block_stage_open(pw_block_stage *b, pw_side *side);
+/* The blocks that are read, and those that are written. On an empty stage they do nothing. */
+pw_status pw_block_stage_pack(pw_block_stage *b);
+pw_status pw_block_stage_unpack(pw_block_stage *b);
+/* After MPI has been called, and while it works: frees twins that were made for this call only. */
+void pw_block_stage_called(pw_block_stage *b);
+/* Calls MPI only if pw_block_stage_called was not. Calling it again does nothing. */
+void pw_block_stage_close(pw_block_stage *b);
+
+/* ---- for the two ways of opening ------------------------------------------------------------------------------ */
+
+bool pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side); /* one type */
+bool pw_block_stage_open_typed(pw_block_stage *b, pw_side *side);   /* a type for each block */
+
+static inline pw_run *pw_block_stage_runs(pw_block_stage *b)
+{
+    return b->many ? b->many : &b->one;
+}
+
+/* Which way the transfer of a side is counted. */
+static inline pw_direction pw_side_direction(const pw_side *side)
+{
+    return side->use == PW_USE_READ ? PW_SEND : side->use == PW_USE_WRITE ? PW_RECV : PW_BOTH;
+}
+
+#endif

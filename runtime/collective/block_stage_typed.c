@@ -1,0 +1,182 @@
+/*
+ * Sides with a type for each block, the w-forms.
+ *
+ * Where displacements are addresses (neighbourhoods, and the _c forms) any block may stay where it is, so each is
+ * staged if that is cheaper for it. Where they are ints, bytes from one buffer, all blocks must lie in the stage, and
+ * contiguous ones ride along.
+ */
+#include "runtime/collective/block_stage.h"
+#include "runtime/pool.h"
+#include "runtime/registry.h"
+
+#include <limits.h>
+
+/* What becomes of a block. */
+typedef enum fate { STAYS, IS_STAGED, RIDES, IS_TROUBLE } fate;
+
+static pw_message message_of(const pw_side *side, int i)
+{
+    return (pw_message){.sort = PW_CALL_COLLECTIVE,
+                        .direction = pw_side_direction(side),
+                        .entry = pw_registry_find(side->types[i]),
+                        .buf = (char *)side->buf + pw_displ_at(side->displs, i),
+                        .count = pw_count_at(side->counts, i)};
+}
+
+static bool is_plain(const pw_message *m)
+{
+    return m->entry->dense && m->bytes > 0 && m->buf != MPI_BOTTOM && m->place.kind == PW_PLACE_HOST;
+}
+
+/* Blocks without bytes stay, which is nowhere in particular. Fills *m for those that do not. */
+static fate fate_of(const pw_side *side, int i, pw_message *m)
+{
+    if (pw_count_at(side->counts, i) == 0 || !pw_side_use(side, i))
+        return STAYS;
+    *m = message_of(side, i);
+    if (!m->entry)
+        return IS_TROUBLE;
+    if (pw_message_describe(m))
+        return !side->displs.wide || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE ? IS_STAGED : STAYS;
+    if (side->displs.wide)
+        return STAYS;
+    return is_plain(m) ? RIDES : IS_TROUBLE;
+}
+
+/* Of all blocks that lie in the stage. */
+typedef struct tally {
+    int64_t runs, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
+    pw_message largest;          /* of those that are staged; bytes 0: there is none */
+} tally;
+
+static bool add_up(const pw_side *side, tally *t)
+{
+    *t = (tally){.runs = 0};
+    for (int i = 0; i < side->blocks; i++) {
+        pw_message m;
+        fate f = fate_of(side, i, &m);
+
+        if (f == IS_TROUBLE)
+            return false;
+        if (f == STAYS)
+            continue;
+        t->runs++;
+        if (__builtin_add_overflow(t->bytes, m.bytes, &t->bytes))
+            return false;
+        t->pieces += f == IS_STAGED ? m.count * m.entry->blocks : 1;
+        if (f == IS_STAGED && m.bytes > t->largest.bytes)
+            t->largest = m;
+    }
+    return t->largest.bytes > 0 && (side->displs.wide || t->bytes <= INT_MAX);
+}
+
+/* One stage for all, by the strategy for a message with their bytes in their pieces. */
+static bool take_whole(pw_block_stage *b, const tally *t)
+{
+    pw_message m = t->largest;
+
+    m.bytes = t->bytes;
+    m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
+    return pw_stage_open(&b->whole, &m);
+}
+
+typedef struct stand_in {
+    MPI_Datatype *types;
+    void *displs;
+} stand_in;
+
+static bool take_arrays(pw_block_stage *b, const pw_side *side, const tally *t, stand_in *s)
+{
+    int64_t n = side->blocks, runs = t->runs * (int64_t)sizeof(pw_run), types = n * (int64_t)sizeof(MPI_Datatype);
+
+    b->array_bytes = runs + n * (int64_t)sizeof(MPI_Aint) + types;
+    b->arrays = pw_pool_take(b->array_bytes);
+    if (!b->arrays)
+        return false;
+    b->many = b->arrays;
+    s->displs = (char *)b->arrays + runs;
+    s->types = (MPI_Datatype *)((char *)s->displs + n * (int64_t)sizeof(MPI_Aint));
+    return true;
+}
+
+static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t bytes)
+{
+    if (side->displs.wide)
+        ((MPI_Aint *)s->displs)[i] = (MPI_Aint)bytes;
+    else
+        ((int *)s->displs)[i] = (int)bytes;
+}
+
+/* Where it was, seen from the stage. */
+static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
+{
+    int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
+
+    s->types[i] = side->types[i];
+    set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
+}
+
+/* Block i, to `at` in the stage. */
+static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
+                        int64_t at)
+{
+    pw_run *run = &b->many[b->runs];
+
+    *run = (pw_run){.layout = m->entry->layout,
+                    .offset = m->entry->offset,
+                    .buf = m->buf,
+                    .count = m->count,
+                    .bytes = m->bytes,
+                    .at = at,
+                    .use = pw_side_use(side, i),
+                    .copied = !m->entry->layout && m->place.kind == PW_PLACE_HOST};
+    if ((!run->copied && !b->whole.strategy->can(m)) || !pw_twin_take(m->entry->size, &run->twin))
+        return false;
+    if (run->layout) {
+        pw_layout_ref(run->layout);
+        run->owner = true;
+    }
+    b->runs++;
+    s->types[i] = run->twin.type;
+    set_displ(side, s, i, at);
+    return true;
+}
+
+/* Choices may have changed since they were added up. */
+static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, const pw_message *m)
+{
+    return b->runs < t->runs && m->bytes <= t->bytes - at;
+}
+
+static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t, const stand_in *s)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < side->blocks; i++) {
+        pw_message m;
+
+        if (fate_of(side, i, &m) == STAYS) {
+            keep_block(b, side, s, i);
+        } else if (has_room(b, t, at, &m) && stage_block(b, side, s, i, &m, at)) {
+            at += m.bytes;
+        } else if (side->displs.wide) {
+            keep_block(b, side, s, i);
+        } else {
+            return false;
+        }
+    }
+    return b->runs > 0;
+}
+
+bool pw_block_stage_open_typed(pw_block_stage *b, pw_side *side)
+{
+    stand_in s;
+    tally t;
+
+    if (!add_up(side, &t) || !take_whole(b, &t) || !take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))
+        return false;
+    side->buf = b->whole.data;
+    side->types = s.types;
+    side->displs.at = s.displs;
+    return true;
+}

@@ -1,0 +1,33 @@
+#include "runtime/io/io_cost.h"
+
+#include "runtime/mpi_compat.h"
+
+/* Nanoseconds: of looking at the type, and of packing a byte. */
+static const double fixed = 200, per_byte = 0.025;
+
+/* ROMIO allocates and walks for a write whatever the blocks are; for a read it walks. */
+static bool pays_on_mpich(const pw_io_transfer *t)
+{
+    return t->write || 3.4 * (double)t->blocks > fixed;
+}
+
+/* OMPIO gives the system a list of the blocks: 24 ns for each to write, 7 ns to read. */
+static bool pays_on_open_mpi(const pw_io_transfer *t)
+{
+    double walk = (t->write ? 24 : 7) * (double)t->blocks;
+
+    return walk > fixed + (t->write ? per_byte * (double)t->bytes : 0);
+}
+
+/* Through a view with holes the MPI walks over the file's blocks, and hardly slower over both sides'. */
+static bool pays_with_holes(const pw_io_transfer *t)
+{
+    return t->bytes <= 32 * t->blocks && 3 * (double)t->blocks > fixed + per_byte * (double)t->bytes;
+}
+
+bool pw_io_pays(const pw_io_transfer *t)
+{
+    if (!t->plain)
+        return pays_with_holes(t);
+    return PW_MPI_IS_OPEN_MPI ? pays_on_open_mpi(t) : pays_on_mpich(t);
+}

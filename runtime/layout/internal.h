@@ -1,0 +1,66 @@
+/*
+ * Inside the layout engine: layout_engine.c (the table and its configuration), layout.c (making layouts,
+ * references), layout_heat.c (when a kernel is asked for), layout_move.c (pack and unpack).
+ */
+#ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
+#define PW_RUNTIME_LAYOUT_INTERNAL_H
+
+#include "jit-cache/hash_map.h"
+#include "runtime/layout/layout.h"
+
+#include <pthread.h>
+
+enum {
+    PW_LAYOUT_ALIASES = 8, /* raw hashes remembered for a layout; further ones are canonicalised each time */
+    /* Bounds on what is kept without references. */
+    PW_LAYOUT_PARKED = 512,
+    PW_LAYOUT_PARKED_BYTES = 32 << 20,
+    PW_LAYOUT_REFUSED = 1024 /* types remembered as unsupported; then all are forgotten */
+};
+
+typedef struct pw_layout_entry {
+    pw_layout layout; /* first: pw_layout* and pw_layout_entry* convert */
+    pw_nest *nest;    /* owned */
+    int64_t footprint;
+    /* Under the engine's mutex: */
+    pw_hash aliases[PW_LAYOUT_ALIASES];
+    int naliases;
+    struct pw_layout_entry *prev, *next;               /* all, by creation */
+    struct pw_layout_entry *parked_prev, *parked_next; /* unreferenced, longest first */
+} pw_layout_entry;
+
+struct pw_layout_engine {
+    pw_jit_mode mode;
+    int64_t hot_bytes;
+    bool timed;
+    pw_cache *cache;
+    pthread_mutex_t lock;
+    pw_hash_map by_raw, by_canonical; /* -> pw_layout_entry */
+    pw_hash_map refused;              /* raw hashes of unsupported types, since finding that out is slow */
+    pw_layout_entry *first, *last;
+    pw_layout_entry *parked_first, *parked_last;
+    int64_t parked, parked_bytes;
+};
+
+/* Frees an entry that no table holds any more. */
+void pw_layout_entry_free(pw_layout_entry *entry);
+
+/* A layout has come by a kernel, maybe one that others have. */
+void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);
+/* Tier 0 is about to move `bytes` more. True: time that, and tell pw_layout_heat. */
+static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
+{
+    pw_kernel_demand *d = &kernel->demand;
+
+    return atomic_fetch_add_explicit(&d->bytes, bytes, memory_order_relaxed) + bytes >=
+           atomic_load_explicit(&d->mark, memory_order_relaxed);
+}
+/* It took `ns` to move `bytes`: ask for the kernel. */
+void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns);
+
+static inline pw_layout_entry *pw_layout_entry_of(pw_layout *layout)
+{
+    return (pw_layout_entry *)layout;
+}
+
+#endif

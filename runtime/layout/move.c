@@ -1,0 +1,132 @@
+/* The choice of tier at every call. */
+#include "runtime/layout/internal.h"
+
+#include <string.h>
+#include <time.h>
+
+typedef struct move {
+    pw_layout *layout;
+    bool unpack;
+    char *mem; /* const when packing */
+    char *packed;
+} move;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void interpret(const move *m, int64_t count)
+{
+    if (m->unpack)
+        pw_interp_unpack(m->layout->nest, m->mem, count, m->packed);
+    else
+        pw_interp_pack(m->layout->nest, m->mem, count, m->packed);
+}
+
+/* Tier 0, while counting towards a kernel; the call that reaches the mark is timed. */
+static void interpret_warming(const move *m, int64_t count, int64_t bytes)
+{
+    pw_layout *l = m->layout;
+    int64_t started;
+
+    if (!pw_layout_heat_add(l->kernel, bytes)) {
+        interpret(m, count);
+        return;
+    }
+    started = now_ns();
+    interpret(m, count);
+    pw_layout_heat(l, bytes, now_ns() - started);
+}
+
+static void copy_contiguous(const move *m, int64_t bytes)
+{
+    char *mem = m->mem + m->layout->nest->lo;
+
+    if (m->unpack)
+        memcpy(mem, m->packed, (size_t)bytes);
+    else
+        memcpy(m->packed, mem, (size_t)bytes);
+}
+
+/* Whole objects, count > 0 and size > 0. True: by a kernel. */
+static inline bool move_objects(const move *m, int64_t count)
+{
+    pw_layout *l = m->layout;
+    pw_kernel *k = l->kernel;
+    pw_kernel_fn *fn;
+
+    if (l->contiguous) {
+        copy_contiguous(m, count * l->size);
+        return false;
+    }
+    if (!k) {
+        interpret(m, count);
+        return false;
+    }
+    fn = atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire);
+    if (fn) {
+        fn(m->unpack ? m->mem : m->packed, m->unpack ? m->packed : m->mem, count, &l->args);
+        return true;
+    }
+    if (l->engine->mode == PW_JIT_ASYNC)
+        interpret_warming(m, count, count * l->size);
+    else
+        interpret(m, count);
+    return false;
+}
+
+static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, int64_t started)
+{
+    pw_layout_stats *s = &l->stats;
+
+    atomic_fetch_add_explicit(unpack ? &s->unpacks : &s->packs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
+    if (tier1)
+        atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
+    if (l->engine->timed)
+        atomic_fetch_add_explicit(&s->nanoseconds, now_ns() - started, memory_order_relaxed);
+}
+
+static void move_and_note(const move *m, int64_t count)
+{
+    int64_t started;
+    bool tier1;
+
+    if (count <= 0 || m->layout->size == 0)
+        return;
+    started = m->layout->engine->timed ? now_ns() : 0;
+    tier1 = move_objects(m, count);
+    note(m->layout, m->unpack, count * m->layout->size, tier1, started);
+}
+
+void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed)
+{
+    move_and_note(&(move){layout, false, (char *)mem, packed}, count);
+}
+
+void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed)
+{
+    move_and_note(&(move){layout, true, mem, (char *)packed}, count);
+}
+
+void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const void *packed)
+{
+    move m = {layout, true, mem, (char *)packed};
+    int64_t started, whole;
+    bool tier1 = false;
+
+    if (bytes <= 0 || layout->size == 0)
+        return;
+    started = layout->engine->timed ? now_ns() : 0;
+    whole = bytes / layout->size;
+    if (whole)
+        tier1 = move_objects(&m, whole);
+    if (bytes % layout->size)
+        pw_interp_unpack_range(layout->nest, mem, whole + 1, whole * layout->size, bytes,
+                               m.packed + whole * layout->size);
+    note(layout, true, bytes, tier1, started);
+}

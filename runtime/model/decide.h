@@ -1,0 +1,104 @@
+/*
+ * Decisions: which strategy a message takes, remembered by layout, size, sort of call and place, with the reason and
+ * with what was observed of it. Knows strategies by number only, so tests decide with tables of their own.
+ *
+ * A decision costs a look into a small direct-mapped table of the thread. Those it does not have are made by asking for
+ * the cost of every strategy, and recorded for all threads. They are made again after 8, 64, 512 and then every
+ * 1024 uses of a strategy, since estimates are corrected by what is observed:
+ *
+ * For each strategy, class of sizes (an octave) and direction there is a factor, a moving mean of the logarithm of
+ * observed over estimated time of the rank's own work: packing or unpacking with its copies. The newest counts for an
+ * eighth, or a quarter of that if it is above the mean, since interruptions make times longer only. How long MPI takes
+ * is not part of it, since that is mostly waiting for the peer. Single ratios and factors are kept within 1/4 and 4; a
+ * factor counts from its 8th observation on. Strategies that a remade decision does not take lose half of their
+ * correction, so that what was bad once (a busy machine, an interpreter before its kernel came) is tried again.
+ *
+ * Thread safe, without locks where the decision is known. All times are nanoseconds.
+ */
+#ifndef PW_RUNTIME_MODEL_DECIDE_H
+#define PW_RUNTIME_MODEL_DECIDE_H
+
+#include "base/hash.h"
+#include "runtime/model/model.h"
+
+#include <stdatomic.h>
+
+enum {
+    PW_DECIDE_STRATEGIES = 12, /* at most */
+    PW_DECIDE_RECORDS = 4096   /* decisions that are recorded; further ones are made each time */
+};
+
+/* Plain data without padding: compared as bytes. */
+typedef struct pw_decision_key {
+    pw_hash layout; /* any value that tells layouts apart */
+    uint16_t size;  /* pw_decision_size */
+    uint8_t sort;   /* pw_call_sort */
+    uint8_t memory; /* pw_model_memory */
+    int32_t device; /* 0 for host memory */
+} pw_decision_key;
+
+/* Classes of sizes: quarters of octaves, so that sizes of one class differ by a quarter at most, and powers of two
+ * are the largest of theirs. `bytes` > 0. */
+static inline uint16_t pw_decision_size(int64_t bytes)
+{
+    uint64_t n = (uint64_t)bytes - 1;
+    int top;
+
+    if (n < 4)
+        return (uint16_t)n;
+    top = 63 - __builtin_clzll(n);
+    return (uint16_t)(4 * (top - 1) + (int)(n >> (top - 2) & 3));
+}
+
+/* The largest number of bytes in a class. */
+int64_t pw_decision_most(uint16_t size);
+
+/* What a strategy would cost; total below 0: it cannot. `own` is the rank's part of it that is timed, 0: none is. */
+typedef struct pw_estimate {
+    double total, own[PW_MODEL_ACTIONS];
+} pw_estimate;
+
+typedef pw_estimate pw_estimate_fn(void *arg, int strategy);
+
+typedef struct pw_decision_cell {
+    _Atomic float total, own[PW_MODEL_ACTIONS];  /* estimated when last made; total as corrected, below 0: cannot */
+    _Atomic int64_t timed[PW_MODEL_ACTIONS];     /* observations */
+    _Atomic int64_t observed[PW_MODEL_ACTIONS];  /* their sum */
+    _Atomic int64_t estimated[PW_MODEL_ACTIONS]; /* the sum of the estimates for the same, uncorrected */
+    _Atomic int64_t uses;
+} pw_decision_cell;
+
+typedef struct pw_decision {
+    pw_decision_key key;
+    int strategies;
+    _Atomic int chosen;
+    pw_decision_cell cells[];
+} pw_decision;
+
+/*
+ * The strategy to take, among 0 .. strategies - 1, of which the first always can. On ties the first. *record, if not
+ * NULL, is the decision's record, valid as long as the process; NULL where there is none.
+ */
+int pw_decide(const pw_decision_key *key, int strategies, int forced, pw_estimate_fn *fn, void *arg,
+              pw_decision **record);
+
+/* Is it worth two looks at the clock, which take some 50 ns, to time this? */
+static inline bool pw_decision_is_timed(const pw_decision *d, int strategy, pw_model_action action)
+{
+    return d && d->cells[strategy].own[action] >= 5000;
+}
+
+/* The rank's own work took so long, for one message. `learn`: the estimates of later decisions are corrected by it;
+ * else it is only noted. NULL is allowed. */
+void pw_decision_observe(pw_decision *d, int strategy, pw_model_action action, int64_t ns, bool learn);
+
+/* The factor in force for a strategy and size. */
+double pw_decision_factor(int strategy, uint16_t size, pw_model_action action);
+
+/* Calls fn for every record, in the order of their making. */
+void pw_decision_each(void (*fn)(void *arg, const pw_decision *d), void *arg);
+
+/* Forgets everything, for tests. No other thread may be deciding. */
+void pw_decision_reset(void);
+
+#endif

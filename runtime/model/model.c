@@ -1,0 +1,275 @@
+#include "runtime/model/model.h"
+
+#include "runtime/model/cost.h"
+#include "runtime/model/default.h"
+#include "runtime/model/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DEFAULT_CHUNK = 4 << 20 };
+
+static int64_t at_least_one(int64_t v)
+{
+    return v > 0 ? v : 1;
+}
+
+pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent)
+{
+    int64_t block = at_least_one(bytes / at_least_one(blocks));
+    double spread = fabs((double)extent) / (double)at_least_one(bytes);
+
+    return (pw_model_shape){bytes, block,
+                            spread < PW_MODEL_NEAR  ? PW_MODEL_NEAR
+                            : spread < PW_MODEL_FAR ? spread
+                                                    : PW_MODEL_FAR};
+}
+
+static int64_t blocks_of(pw_model_shape s)
+{
+    return (s.bytes + s.block - 1) / at_least_one(s.block);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------- */
+
+static double ask(const pw_model *m, pw_model_table_id id, int64_t bytes, int64_t block)
+{
+    return pw_model_table_at(&m->tables[id], (double)at_least_one(bytes), (double)at_least_one(block));
+}
+
+/* The near table of a move; the far one is the next. */
+static pw_model_table_id table_of_move(pw_model_memory packed, pw_model_action action)
+{
+    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_MODEL_ACTIONS] = {
+        [PW_MODEL_HOST] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR},
+        [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
+        [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
+        [PW_MODEL_STAGED] = {PW_TABLE_PACK_STAGED_NEAR, PW_TABLE_UNPACK_STAGED_NEAR},
+        [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
+    };
+
+    return near[packed][action];
+}
+
+static bool move_is_measured(const pw_model *m, pw_model_memory packed, pw_model_action action)
+{
+    pw_model_table_id near = table_of_move(packed, action);
+
+    return pw_model_has(m, near) || pw_model_has(m, near + 1);
+}
+
+static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+{
+    static const double range = (double)PW_MODEL_FAR / PW_MODEL_NEAR;
+    pw_model_table_id near = table_of_move(packed, action), far = near + 1;
+    double t, ratio;
+
+    if (!pw_model_has(m, near) || !pw_model_has(m, far))
+        return ask(m, pw_model_has(m, near) ? near : far, s.bytes, s.block);
+    t = ask(m, near, s.bytes, s.block);
+    if (s.spread <= PW_MODEL_NEAR)
+        return t;
+    ratio = ask(m, far, s.bytes, s.block) / t;
+    return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
+}
+
+static pw_model_copy_way way_of(pw_model_action action)
+{
+    return action == PW_MODEL_PACK ? PW_MODEL_D2H : PW_MODEL_H2D;
+}
+
+/*
+ * What a copy adds to a kernel in the same stream: its bytes, and of the launch (seen on an H100) all when it comes
+ * after the kernel, whose end it has to see, and little when it comes before.
+ */
+static double copy_beside(const pw_model *m, pw_model_action action, int64_t bytes)
+{
+    pw_model_copy_way way = way_of(action);
+
+    double more = pw_model_copy(m, way, bytes) - pw_model_copy(m, way, 1);
+
+    return (more > 0 ? more : 0) + pw_model_launch(m) / (action == PW_MODEL_PACK ? 1 : 6);
+}
+
+static double staged(const pw_model *m, pw_model_action action, pw_model_shape s)
+{
+    return pw_model_move(m, PW_MODEL_DEVICE, action, s) + copy_beside(m, action, s.bytes);
+}
+
+/* Kernel and copy engine work at the same time, each on its own chunk: the first chunk as if it were alone, and for
+ * every other one the slower of the two, with a quarter of a launch, since launches overlap with work, too. */
+static double pipelined(const pw_model *m, pw_model_action action, pw_model_shape s, int64_t chunk)
+{
+    pw_model_shape part = s;
+    double chunks, kernel, copy, launch = pw_model_launch(m), first;
+
+    if (s.bytes <= chunk)
+        return staged(m, action, s);
+    part.bytes = chunk;
+    chunks = (double)((s.bytes + chunk - 1) / chunk);
+    first = staged(m, action, part);
+    kernel = pw_model_move(m, PW_MODEL_DEVICE, action, part) - launch * 3 / 4;
+    copy = pw_model_copy(m, way_of(action), chunk) - pw_model_copy(m, way_of(action), 1) + launch / 4;
+    return first + (chunks - 1) * (kernel > copy ? kernel : copy);
+}
+
+double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+{
+    if (move_is_measured(m, packed, action))
+        return measured_move(m, packed, action, s);
+    switch (packed) {
+    case PW_MODEL_STAGED: return staged(m, action, s);
+    case PW_MODEL_PIPELINED: return pipelined(m, action, s, DEFAULT_CHUNK);
+    default: return pw_model_default_move(packed, action, s);
+    }
+}
+
+/* The table of a sort in a group that begins at `first`; the blocking one for sorts without. PW_TABLE_COUNT: neither.
+ */
+static pw_model_table_id of_sort(const pw_model *m, pw_model_table_id first, pw_call_sort sort)
+{
+    pw_model_table_id id = first + (unsigned)sort;
+
+    if ((int)sort < PW_MODEL_SORTS && pw_model_has(m, id))
+        return id;
+    return pw_model_has(m, first) ? first : PW_TABLE_COUNT;
+}
+
+double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_sort sort, int64_t bytes)
+{
+    bool device = from == PW_MODEL_DEVICE;
+    pw_model_table_id id = of_sort(m, device ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST, sort);
+
+    return id != PW_TABLE_COUNT ? ask(m, id, bytes, 1) : pw_model_default_send(device, bytes);
+}
+
+/* In host memory a sort that was not measured is left to runtime/model/cost.h, which knows all of them. */
+static bool host_is_measured(const pw_model *m, pw_call_sort sort)
+{
+    return (int)sort < PW_MODEL_SORTS && pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort);
+}
+
+/* The native times are those of near blocks. Farther ones cost whoever walks over them about the same, so what packing
+ * and unpacking them costs more is added. */
+static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shape s)
+{
+    pw_model_shape near = s;
+    double more = 0;
+
+    near.spread = PW_MODEL_NEAR;
+    for (int action = 0; s.spread > PW_MODEL_NEAR && action < PW_MODEL_ACTIONS; action++) {
+        double extra = pw_model_move(m, memory, (pw_model_action)action, s) -
+                       pw_model_move(m, memory, (pw_model_action)action, near);
+
+        more += extra > 0 ? extra : 0;
+    }
+    return more;
+}
+
+double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape s)
+{
+    pw_model_table_id id;
+
+    if (memory != PW_MODEL_DEVICE)
+        return host_is_measured(m, sort)
+                   ? ask(m, PW_TABLE_NATIVE_HOST + (unsigned)sort, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s)
+                   : pw_cost_native(sort, s.bytes, blocks_of(s));
+    id = of_sort(m, PW_TABLE_NATIVE_DEVICE, sort);
+    if (id == PW_TABLE_COUNT)
+        return pw_model_default_native_device(s.bytes, blocks_of(s));
+    return ask(m, id, s.bytes, s.block) + of_spread(m, PW_MODEL_DEVICE, s);
+}
+
+double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes)
+{
+    pw_model_table_id id = PW_TABLE_COPY_D2H + (unsigned)way;
+
+    return pw_model_has(m, id) ? ask(m, id, bytes, 1) : pw_model_default_copy(way, bytes);
+}
+
+double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape s)
+{
+    pw_model_table_id id = PW_TABLE_ROWS_D2H + (unsigned)way;
+
+    return pw_model_has(m, id) ? ask(m, id, s.bytes, s.block) : pw_model_default_rows(way, s);
+}
+
+double pw_model_launch(const pw_model *m)
+{
+    return pw_model_has(m, PW_TABLE_LAUNCH) ? m->tables[PW_TABLE_LAUNCH].t[0] : pw_model_default_launch();
+}
+
+/* ---- what a rank does itself ------------------------------------------------------------------------------------- */
+
+double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return pw_model_move(m, PW_MODEL_HOST, action, q->shape);
+}
+
+double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? 0 : pw_model_move(m, PW_MODEL_DEVICE, action, q->shape);
+}
+
+double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_MAPPED, action, q->shape);
+}
+
+double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_STAGED, action, q->shape);
+}
+
+double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_model_action action, int64_t chunk)
+{
+    if (q->contiguous)
+        return pw_model_own_staged(m, q, action);
+    return move_is_measured(m, PW_MODEL_PIPELINED, action) ? pw_model_move(m, PW_MODEL_PIPELINED, action, q->shape)
+                                                           : pipelined(m, action, q->shape, chunk);
+}
+
+/* ---- whole strategies ----------------------------------------------------------------------------------------- */
+
+double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
+{
+    if (q->contiguous)
+        return pw_model_send(m, q->memory, q->sort, q->shape.bytes);
+    return pw_model_native(m, q->memory, q->sort, q->shape);
+}
+
+double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
+{
+    /* As for the native time: only likes are compared. */
+    if (!host_is_measured(m, q->sort))
+        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape));
+    return pw_model_own_packed(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+           pw_model_own_packed(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_device(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_device(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) +
+           pw_model_own_device(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_one_shot(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+           pw_model_own_one_shot(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_staged(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_staged(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+           pw_model_own_staged(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk)
+{
+    return pw_model_own_pipelined(m, q, PW_MODEL_PACK, chunk) +
+           pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+           pw_model_own_pipelined(m, q, PW_MODEL_UNPACK, chunk);
+}

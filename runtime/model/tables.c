@@ -1,0 +1,169 @@
+#include "runtime/model/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const pw_model_table_info infos[PW_TABLE_COUNT] = {
+#define X(symbol, name, axes, meaning) {name, meaning, axes},
+    PW_MODEL_TABLES(X)
+#undef X
+};
+
+const pw_model_table_info *pw_model_table_describe(pw_model_table_id id)
+{
+    return &infos[id];
+}
+
+pw_model_table_id pw_model_table_named(const char *name)
+{
+    int id = 0;
+
+    while (id < PW_TABLE_COUNT && strcmp(infos[id].name, name))
+        id++;
+    return (pw_model_table_id)id;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+pw_model *pw_model_create(void)
+{
+    return calloc(1, sizeof(pw_model));
+}
+
+void pw_model_destroy(pw_model *m)
+{
+    if (!m)
+        return;
+    for (int id = 0; id < PW_TABLE_COUNT; id++)
+        free((void *)m->tables[id].x);
+    free(m);
+}
+
+static bool is_axis(const double *at, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(at[i]) || at[i] < 1 || (i > 0 && at[i] <= at[i - 1]))
+            return false;
+    return true;
+}
+
+static bool are_times(const double *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(t[i]) || t[i] <= 0)
+            return false;
+    return true;
+}
+
+static pw_status check(pw_model_table_id id, const double *x, int nx, const double *y, int ny, const double *t,
+                       pw_diag *diag)
+{
+    const pw_model_table_info *info = &infos[id];
+
+    if (nx < 1 || nx > PW_MODEL_MAX_POINTS || ny < 1 || ny > PW_MODEL_MAX_POINTS || (info->axes < 1 && nx != 1) ||
+        (info->axes < 2 && ny != 1))
+        return pw_diag_set(diag, PW_ERR_INVALID, "%s: %d times %d points", info->name, nx, ny);
+    if ((info->axes > 0 && !is_axis(x, nx)) || (info->axes > 1 && !is_axis(y, ny)))
+        return pw_diag_set(diag, PW_ERR_INVALID, "%s: sizes do not ascend from 1", info->name);
+    if (!are_times(t, nx * ny))
+        return pw_diag_set(diag, PW_ERR_INVALID, "%s: a time is not positive", info->name);
+    return PW_OK;
+}
+
+static void copy_axis(double *to, const double *from, int n, bool there)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = there ? from[i] : 1;
+}
+
+pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int nx, const double *y, int ny,
+                       const double *t, pw_diag *diag)
+{
+    pw_status status = check(id, x, nx, y, ny, t, diag);
+    size_t n = (size_t)nx + (size_t)ny + (size_t)nx * (size_t)ny;
+    double *at;
+
+    if (status)
+        return status;
+    at = malloc(2 * n * sizeof *at);
+    if (!at)
+        return pw_diag_set(diag, PW_ERR_NOMEM, "%s: out of memory", infos[id].name);
+    copy_axis(at, x, nx, infos[id].axes > 0);
+    copy_axis(at + nx, y, ny, infos[id].axes > 1);
+    memcpy(at + nx + ny, t, (size_t)nx * (size_t)ny * sizeof *t);
+    for (size_t i = 0; i < n; i++)
+        at[n + i] = log2(at[i]);
+    free((void *)m->tables[id].x);
+    m->tables[id] = (pw_model_table){nx, ny, at, at + nx, at + nx + ny, at + n};
+    return PW_OK;
+}
+
+pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag)
+{
+    pw_status status = PW_OK;
+
+    for (int id = 0; id < PW_TABLE_COUNT && !status; id++) {
+        const pw_model_table *t = &from->tables[id];
+
+        if (t->nx > 0)
+            status = pw_model_set(m, (pw_model_table_id)id, t->x, t->nx, t->y, t->ny, t->t, diag);
+    }
+    return status;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------------
+ */
+
+/* A place on an axis: between points i and i + 1, `part` of the way; beyond the ends `part` is below 0 or above 1. */
+typedef struct place {
+    int i;
+    double part;
+} place;
+
+static place find(const double *at, int n, double v)
+{
+    int i = 0;
+
+    if (n == 1)
+        return (place){0, 0};
+    while (i < n - 2 && v > at[i + 1])
+        i++;
+    return (place){i, (v - at[i]) / (at[i + 1] - at[i])};
+}
+
+static double between(double a, double b, double part)
+{
+    return a + (b - a) * part;
+}
+
+static double within(double v, double low, double high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+/* Along y: ends are explained in model.h. `t` are the logarithms of one row. */
+static double along_blocks(const double *y, const double *t, int n, place p)
+{
+    double slope;
+
+    if (p.part >= 0 || n == 1)
+        return n == 1 ? t[0] : between(t[p.i], t[p.i + 1], p.part < 1 ? p.part : 1);
+    slope = within((t[1] - t[0]) / (y[1] - y[0]), -1, 0);
+    return t[0] + slope * p.part * (y[1] - y[0]);
+}
+
+double pw_model_table_at(const pw_model_table *t, double x, double y)
+{
+    const double *lx = t->logs, *ly = lx + t->nx, *lt = ly + t->ny;
+    place px = find(lx, t->nx, t->nx > 1 ? log2(x) : 0), py = find(ly, t->ny, t->ny > 1 ? log2(y) : 0);
+    double low = along_blocks(ly, lt + (size_t)px.i * (size_t)t->ny, t->ny, py), high, slope;
+
+    if (t->nx == 1 || px.part <= 0)
+        return exp2(low);
+    high = along_blocks(ly, lt + (size_t)(px.i + 1) * (size_t)t->ny, t->ny, py);
+    if (px.part <= 1)
+        return exp2(between(low, high, px.part));
+    slope = within((high - low) / (lx[px.i + 1] - lx[px.i]), 0, 1);
+    return exp2(high + slope * (px.part - 1) * (lx[px.i + 1] - lx[px.i]));
+}

@@ -1,0 +1,212 @@
+#include "runtime/one_sided/rma.h"
+
+#include "base/env.h"
+#include "runtime/errors.h"
+#include "runtime/one_sided/rma_ops.h"
+#include "runtime/pool.h"
+
+#include <pthread.h>
+
+_Atomic int64_t pw_rma_live = 1;
+
+/* Operations by window; windows that meet in a list share its lock and nothing else. */
+enum { LISTS = 64 };
+
+typedef struct op_list {
+    pthread_mutex_t lock;
+    pw_rma_op *first;
+    uint64_t serial; /* of the last operation */
+} op_list;
+
+static op_list lists[LISTS] = {[0 ... LISTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+void pw_rma_start(void)
+{
+    atomic_fetch_sub_explicit(&pw_rma_live, 1, memory_order_release);
+}
+
+static uint64_t win_key(MPI_Win win)
+{
+    uint64_t key = 0;
+
+    memcpy(&key, &win, sizeof win);
+    return key;
+}
+
+static op_list *list_of(uint64_t win)
+{
+    return &lists[(win * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+}
+
+static void link_op(op_list *list, pw_rma_op *op)
+{
+    op->serial = ++list->serial;
+    op->prev = NULL;
+    op->next = list->first;
+    if (op->next)
+        op->next->prev = op;
+    list->first = op;
+    op->listed = true;
+    atomic_fetch_add_explicit(&pw_rma_live, 1, memory_order_relaxed);
+}
+
+static void unlink_op(op_list *list, pw_rma_op *op)
+{
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        list->first = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    op->listed = false;
+    atomic_fetch_sub_explicit(&pw_rma_live, 1, memory_order_relaxed);
+}
+
+/* ---- one operation ---------------------------------------------------------------------------------------------- */
+
+/* In all stages: programs start puts without end before they synchronise, and each takes its origin's memory again. */
+static _Atomic int64_t staged_bytes;
+
+static bool may_stage(int64_t bytes)
+{
+    return atomic_fetch_add_explicit(&staged_bytes, bytes, memory_order_relaxed) + bytes <= pw_env_int(PW_ENV_STAGING);
+}
+
+static void close_stage(pw_stage *s)
+{
+    if (pw_stage_is_open(s))
+        atomic_fetch_sub_explicit(&staged_bytes, s->bytes, memory_order_relaxed);
+    pw_stage_close(s);
+}
+
+pw_rma_op *pw_rma_open(const pw_message *m)
+{
+    pw_rma_op *op;
+    pw_stage stage;
+
+    if (!pw_stage_open(&stage, m))
+        return NULL;
+    op = pw_pool_take(sizeof *op);
+    if (!may_stage(stage.bytes) || !op || (m->direction == PW_SEND && pw_stage_pack(&stage) != PW_OK)) {
+        close_stage(&stage);
+        pw_pool_give(op, sizeof *op);
+        return NULL;
+    }
+    *op = (pw_rma_op){.stage = stage, .unpacks = m->direction == PW_RECV};
+    return op;
+}
+
+void pw_rma_drop(pw_rma_op *op)
+{
+    close_stage(&op->stage);
+    pw_pool_give(op, sizeof *op);
+}
+
+/* Under the list's lock: MPI has done its part. The operation is gone, unless it has a request. */
+static pw_status finish(op_list *list, pw_rma_op *op)
+{
+    pw_status status = op->unpacks ? pw_stage_unpack(&op->stage, op->stage.bytes) : PW_OK;
+
+    unlink_op(list, op);
+    if (op->has_request)
+        close_stage(&op->stage);
+    else
+        pw_rma_drop(op);
+    return status;
+}
+
+static void track(pw_rma_op *op, MPI_Win win, int target)
+{
+    op_list *list;
+
+    op->win = win_key(win);
+    op->target = target;
+    list = list_of(op->win);
+    pthread_mutex_lock(&list->lock);
+    link_op(list, op);
+    pthread_mutex_unlock(&list->lock);
+}
+
+void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
+{
+    track(op, win, target);
+}
+
+/* ---- those with a request --------------------------------------------------------------------------------------- */
+
+/* A flush may have been first. */
+static int request_complete(pw_pending *p, const MPI_Status *status)
+{
+    pw_rma_op *op = (pw_rma_op *)p;
+    op_list *list = list_of(op->win);
+    pw_status result;
+
+    (void)status; /* of one-sided operations it says nothing but the error */
+    pthread_mutex_lock(&list->lock);
+    result = op->listed ? finish(list, op) : PW_OK;
+    pthread_mutex_unlock(&list->lock);
+    return pw_mpi_error(result);
+}
+
+static void request_destroy(pw_pending *p)
+{
+    pw_rma_op *op = (pw_rma_op *)p;
+    op_list *list = list_of(op->win);
+
+    pthread_mutex_lock(&list->lock);
+    if (op->listed)
+        unlink_op(list, op);
+    pthread_mutex_unlock(&list->lock);
+    pw_rma_drop(op);
+}
+
+void pw_rma_track_request(pw_rma_op *op, MPI_Win win, int target, MPI_Request request)
+{
+    static const pw_pending_ops ops = {.complete = request_complete, .destroy = request_destroy, .uncancellable = true};
+
+    op->pending = (pw_pending){.ops = &ops, .comm = MPI_COMM_NULL};
+    op->has_request = true;
+    track(op, win, target);
+    pw_pending_track(request, &op->pending);
+}
+
+/* ---- synchronising ---------------------------------------------------------------------------------------------- */
+
+uint64_t pw_rma_mark(MPI_Win win)
+{
+    op_list *list = list_of(win_key(win));
+    uint64_t mark;
+
+    pthread_mutex_lock(&list->lock);
+    mark = list->serial;
+    pthread_mutex_unlock(&list->lock);
+    return mark;
+}
+
+pw_status pw_rma_settle(MPI_Win win, int target, uint64_t mark)
+{
+    uint64_t key = win_key(win);
+    op_list *list = list_of(key);
+    pw_status first = PW_OK;
+
+    pthread_mutex_lock(&list->lock);
+    for (pw_rma_op *op = list->first, *next; op; op = next) {
+        next = op->next;
+        if (op->win == key && op->serial <= mark && (target == PW_RMA_ALL_TARGETS || op->target == target)) {
+            pw_status status = finish(list, op);
+
+            first = first == PW_OK ? status : first;
+        }
+    }
+    pthread_mutex_unlock(&list->lock);
+    return first;
+}
+
+int pw_win_fail(MPI_Win win, pw_status status)
+{
+    int error = pw_mpi_error(status);
+
+    if (error != MPI_SUCCESS)
+        PMPI_Win_call_errhandler(win, error);
+    return error;
+}

@@ -1,0 +1,77 @@
+#include "runtime/errors.h"
+#include "runtime/pool.h"
+#include "runtime/requests/hooks_complete.h"
+
+#include <stddef.h>
+
+bool pw_is_refusal(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    PMPI_Error_class(rc, &class);
+    return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
+}
+
+bool pw_is_over(pw_pending *p, MPI_Request left, bool named)
+{
+    if (left != MPI_REQUEST_NULL)
+        return p->persistent && named;
+    p->persistent = false;
+    return true;
+}
+
+static bool find_room(pw_batch *b, int n)
+{
+    b->n = n;
+    b->memory = NULL;
+    b->ops = b->few_ops;
+    b->statuses = b->few_statuses;
+    if (n <= PW_BATCH_FEW)
+        return true;
+    b->bytes = (int64_t)n * (int64_t)(sizeof *b->ops + sizeof *b->statuses);
+    b->memory = pw_pool_take(b->bytes);
+    b->ops = b->memory;
+    b->statuses = (MPI_Status *)(void *)(b->ops + n);
+    return b->memory;
+}
+
+pw_batch_state pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc)
+{
+    pw_pending *first = NULL;
+    int place = 0;
+
+    if (!requests)
+        return PW_BATCH_EMPTY;
+    while (place < n && !(first = pw_pending_claim(requests[place])))
+        place++;
+    if (!first)
+        return PW_BATCH_EMPTY;
+    if (!find_room(b, n)) {
+        pw_pending_unclaim(first);
+        *rc = pw_mpi_fail(MPI_COMM_SELF, PW_ERR_NOMEM);
+        return PW_BATCH_NO_MEMORY;
+    }
+    for (int i = 0; i < place; i++)
+        b->ops[i] = NULL;
+    b->ops[place] = first;
+    for (int i = place + 1; i < n; i++)
+        b->ops[i] = pw_pending_claim(requests[i]);
+    return PW_BATCH_OPEN;
+}
+
+void pw_batch_close(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i])
+            pw_pending_unclaim(b->ops[i]);
+    if (b->memory)
+        pw_pool_give(b->memory, b->bytes);
+}
+
+int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm)
+{
+    pw_pending *p = b->ops[place];
+
+    b->ops[place] = NULL;
+    return p ? pw_pending_settle(p, status, comm) : MPI_SUCCESS;
+}

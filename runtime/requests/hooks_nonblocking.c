@@ -1,0 +1,277 @@
+/*
+ * Point to point with requests. A stage is taken as in hooks_p2p.c; it lives in the transfer, which waits among the
+ * pending operations (runtime/requests/pending.h) until the request has completed.
+ */
+#include "runtime/cells.h"
+#include "runtime/errors.h"
+#include "runtime/registry.h"
+#include "runtime/requests/pending.h"
+#include "runtime/requests/received.h"
+#include "runtime/strategy/strategy.h"
+
+#include "hooks.h"
+#include "next.h"
+
+#include <limits.h>
+
+typedef struct transfer {
+    pw_pending pending;
+    pw_stage out, in; /* either may be empty */
+} transfer;
+
+_Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
+
+/* ---- what happens to a transfer --------------------------------------------------------------------------------- */
+
+static int pack(pw_pending *p)
+{
+    return pw_mpi_error(pw_stage_pack(&((transfer *)p)->out));
+}
+
+static int unpack_arrived(pw_pending *p, const MPI_Status *status)
+{
+    return pw_mpi_error(pw_stage_unpack(&((transfer *)p)->in, pw_received_bytes(status)));
+}
+
+static void destroy(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+
+    pw_stage_close(&t->out);
+    pw_stage_close(&t->in);
+    pw_cell_give(t);
+}
+
+static const pw_pending_ops send_ops = {.destroy = destroy};
+static const pw_pending_ops persistent_send_ops = {.start = pack, .destroy = destroy};
+static const pw_pending_ops recv_ops = {.complete = unpack_arrived, .destroy = destroy};
+
+/* Opens a stage for one side of a call. False: this side is native. */
+static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
+                  int peer)
+{
+    s->strategy = NULL;
+    return entry && peer != MPI_PROC_NULL && pw_pending_is_seen() &&
+           pw_stage_try(s, PW_CALL_NONBLOCKING, direction, entry, buf, count);
+}
+
+/* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
+static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
+{
+    static const pw_stage none = {.strategy = NULL};
+    transfer *t = pw_cell_take();
+
+    if (t) {
+        *t = (transfer){.pending = {.ops = ops, .comm = comm}, .out = out ? *out : none, .in = in ? *in : none};
+        return t;
+    }
+    if (out)
+        pw_stage_close(out);
+    if (in)
+        pw_stage_close(in);
+    return NULL;
+}
+
+/* After MPI: the request is tracked, or there is none. */
+static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
+{
+    if (rc == MPI_SUCCESS)
+        pw_pending_track(*request, &t->pending);
+    else
+        destroy(&t->pending);
+    return PW_DONE;
+}
+
+/* The arguments of a call that stays native, one whose types are not all known. */
+static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
+{
+    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
+}
+
+/* ---- send ------------------------------------------------------------------------------------------------------- */
+
+typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+
+static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                       MPI_Comm comm, MPI_Request *request, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    pw_stage s;
+    transfer *t;
+
+    if (!stage(&s, PW_SEND, entry, buf, count, dest))
+        return pass(entry, count, dest);
+    t = create(&send_ops, comm, &s, NULL);
+    if (!t)
+        return PW_PASS;
+    *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    if (*rc == MPI_SUCCESS)
+        *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+static pw_verdict send_init(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                            MPI_Comm comm, MPI_Request *request, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    pw_stage s;
+    transfer *t;
+
+    if (!stage(&s, PW_SEND, entry, buf, count, dest))
+        return pass(entry, count, dest);
+    t = create(&persistent_send_ops, comm, &s, NULL);
+    if (!t)
+        return PW_PASS;
+    t->pending.persistent = true;
+    *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+#define SEND(carry, mode)                                                                                 \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                   \
+    {                                                                                                     \
+        (void)large;                                                                                      \
+        return carry(pw_call_##mode, buf, count, datatype, dest, tag, comm, request, rc);                 \
+    }
+
+SEND(send, Isend)
+SEND(send, Issend)
+SEND(send, Ibsend)
+SEND(send, Irsend)
+SEND(send_init, Send_init)
+SEND(send_init, Ssend_init)
+SEND(send_init, Bsend_init)
+SEND(send_init, Rsend_init)
+
+/* ---- receive ---------------------------------------------------------------------------------------------------- */
+
+typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+
+static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    pw_stage s;
+    transfer *t;
+
+    if (!stage(&s, PW_RECV, entry, buf, count, source))
+        return pass(entry, count, source);
+    t = create(&recv_ops, comm, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    t->pending.persistent = persistent;
+    *rc = next(t->in.data, t->in.bytes, MPI_BYTE, source, tag, comm, request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+pw_verdict pw_hook_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                         MPI_Request *request, bool large, int *rc)
+{
+    (void)large;
+    return recv(pw_call_Irecv, false, buf, count, datatype, source, tag, comm, request, rc);
+}
+
+pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                             MPI_Request *request, bool large, int *rc)
+{
+    (void)large;
+    return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, request, rc);
+}
+
+/* The communicator of a matched message is not known; its handler would be the right one for failures of ours. */
+pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request,
+                          bool large, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    pw_stage s;
+    transfer *t;
+
+    (void)large;
+    if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
+        return pass(entry, count, source);
+    t = create(&recv_ops, MPI_COMM_NULL, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------- */
+
+#if PW_MPI_SINCE(4, 0)
+
+/* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
+ * came. */
+static int unpack_whole(pw_pending *p, const MPI_Status *status)
+{
+    transfer *t = (transfer *)p;
+
+    (void)status;
+    return pw_mpi_error(pw_stage_unpack(&t->in, t->in.bytes));
+}
+
+static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
+
+/*
+ * MPICH 4.0 leaves in the status of these what an earlier operation had in it, so the length of the message is not
+ * known. The stage that is received into gets the user's data first; what was not received is then put back.
+ */
+pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                             void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                             MPI_Comm comm, MPI_Request *request, bool large, int *rc)
+{
+    pw_entry *out = pw_registry_find(sendtype), *in = pw_registry_find(recvtype);
+    pw_stage s, r;
+    transfer *t;
+
+    if (!out || !in)
+        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
+    stage(&s, PW_SEND, out, sendbuf, sendcount, dest);
+    stage(&r, PW_BOTH, in, recvbuf, recvcount, source);
+    if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
+        return PW_PASS;
+    t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
+    if (!t)
+        return PW_PASS;
+    *rc = MPI_SUCCESS;
+    if (pw_stage_is_open(&s)) {
+        sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
+        *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    }
+    if (pw_stage_is_open(&r)) {
+        recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
+        *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_stage_pack(&t->in)) : *rc;
+    }
+    large = large || sendcount > INT_MAX || recvcount > INT_MAX;
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                                recvtag, comm, request, large);
+    return launched(t, request, *rc);
+}
+
+/* One stage is sent and received into. */
+pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                                     int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
+{
+    pw_entry *entry = pw_registry_find(datatype);
+    pw_stage s;
+    transfer *t;
+
+    (void)large;
+    if (source == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, dest))
+        return pass(entry, count, dest);
+    t = create(&both_ops, comm, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    *rc = pw_mpi_fail(comm, pw_stage_pack(&t->in));
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Isendrecv_replace(t->in.data, t->in.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
+                                        request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+#endif

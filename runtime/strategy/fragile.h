@@ -1,0 +1,22 @@
+/*
+ * Messages that the MPI below delivers only to a receiver of the right kind.
+ *
+ * MPICH delivers a long message from contiguous memory in pieces that may end inside a basic element; a native receive
+ * into a derived type then fails with MPI_ERR_TRUNCATE, unless all elements have one size, to whose multiples pieces
+ * are cut (seen with 4.0.2, ch4:ucx). A stage is contiguous memory. So such a message is staged by its sender only if
+ * the receiver is known to stage it, too, and that it does on jobs where PACKWRIGHT_ALL_RANKS says so.
+ */
+#ifndef PW_RUNTIME_FRAGILE_H
+#define PW_RUNTIME_FRAGILE_H
+
+#include "runtime/strategy/strategy.h"
+
+/* Reads PACKWRIGHT_ALL_RANKS. */
+void pw_fragile_start(void);
+
+/* May not be staged: its receiver may be native. */
+bool pw_fragile_needs_native(const pw_message *m);
+/* May not be native: its sender may have staged it. */
+bool pw_fragile_needs_stage(const pw_message *m);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * packed: the kernel packs into a staging buffer of host memory, which goes as an ordinary contiguous message; and the
+ * other way round.
+ */
+#include "base/env.h"
+#include "runtime/pool.h"
+#include "runtime/registry.h"
+#include "runtime/strategy/fragile.h"
+#include "runtime/strategy/strategy.h"
+
+#include <limits.h>
+
+/* Read once: this is asked for every message. */
+static int64_t staging_limit(void)
+{
+    static _Atomic int64_t limit = -1;
+    int64_t known = atomic_load_explicit(&limit, memory_order_relaxed);
+
+    if (known < 0) {
+        known = pw_env_int(PW_ENV_STAGING);
+        atomic_store_explicit(&limit, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+static bool can(const pw_message *m)
+{
+    return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= staging_limit() &&
+           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m);
+}
+
+static double cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_cost_packed(pw_model_now(), &q);
+}
+
+static double own_cost(const pw_message *m, pw_model_action action)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_own_packed(pw_model_now(), &q, action);
+}
+
+static pw_status take(pw_stage *s)
+{
+    s->data = pw_pool_take(s->bytes);
+    return s->data ? PW_OK : PW_ERR_NOMEM;
+}
+
+static pw_status pack(pw_stage *s)
+{
+    pw_layout_pack(s->layout, s->buf, s->count, s->data);
+    return PW_OK;
+}
+
+static pw_status unpack(pw_stage *s, int64_t received)
+{
+    if (received == s->bytes)
+        pw_layout_unpack(s->layout, s->buf, s->count, s->data);
+    else
+        pw_layout_unpack_prefix(s->layout, s->buf, received, s->data);
+    return PW_OK;
+}
+
+static void give(pw_stage *s)
+{
+    pw_pool_give(s->data, s->bytes);
+}
+
+const pw_strategy pw_strategy_packed = {.name = "packed",
+                                        .can = can,
+                                        .cost = cost,
+                                        .own_cost = own_cost,
+                                        .take = take,
+                                        .pack = pack,
+                                        .unpack = unpack,
+                                        .give = give};

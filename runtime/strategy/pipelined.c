@@ -1,0 +1,58 @@
+/*
+ * pipelined: as staged, in chunks - whole objects, or parts of the outermost loop of one - each of which crosses to the
+ * host while the next is packed. On the wire it is one ordinary message.
+ */
+#include "runtime/strategy/gpu.h"
+
+#include "runtime/registry.h"
+
+static bool is_divisible(const pw_message *m)
+{
+    const pw_gpu_user user = {
+        .gpu = m->place.gpu, .layout = m->entry->layout, .buf = m->buf, .count = m->count, .bytes = m->bytes};
+
+    return pw_gpu_is_divisible(&user, pw_gpu_chunk(m->bytes));
+}
+
+static bool can(const pw_message *m)
+{
+    return pw_strategy_gpu_can(m) && m->entry->layout && is_divisible(m);
+}
+
+static double cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->bytes));
+}
+
+static double own_cost(const pw_message *m, pw_model_action action)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_own_pipelined(pw_model_now(), &q, action, pw_gpu_chunk(m->bytes));
+}
+
+static pw_status take(pw_stage *s)
+{
+    return pw_strategy_gpu_take(s, PW_GPU_PINNED_MEMORY);
+}
+
+static pw_status pack(pw_stage *s)
+{
+    return pw_strategy_gpu_pack(s, PW_GPU_PIPELINED);
+}
+
+static pw_status unpack(pw_stage *s, int64_t received)
+{
+    return pw_strategy_gpu_unpack(s, received, PW_GPU_PIPELINED);
+}
+
+const pw_strategy pw_strategy_pipelined = {.name = "pipelined",
+                                           .can = can,
+                                           .cost = cost,
+                                           .own_cost = own_cost,
+                                           .take = take,
+                                           .pack = pack,
+                                           .unpack = unpack,
+                                           .give = pw_strategy_gpu_give};

@@ -1,0 +1,292 @@
+#include "runtime/strategy/strategy.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/model/cost.h"
+#include "runtime/model/decide.h"
+#include "runtime/registry.h"
+#include "runtime/strategy/fragile.h"
+
+#include <time.h>
+
+static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
+#define X(symbol, name) &pw_strategy_##name,
+    PW_STRATEGIES(X)
+#undef X
+};
+
+_Static_assert((int)PW_STRATEGY_COUNT <= PW_DECIDE_STRATEGIES, "decisions have room for all strategies");
+
+/* The singleton, set once at start. */
+static struct {
+    pw_strategy_id forced; /* PACKWRIGHT_STRATEGY, or PW_STRATEGY_COUNT for the model */
+    bool stats;
+} chosen_by = {PW_STRATEGY_COUNT, false};
+
+void pw_strategy_start(void)
+{
+    const char *name = pw_env_string(PW_ENV_STRATEGY);
+
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+        if (!strcmp(name, table[id]->name))
+            chosen_by.forced = (pw_strategy_id)id;
+    if (*name && chosen_by.forced == PW_STRATEGY_COUNT)
+        pw_log(PW_LOG_WARN, "PACKWRIGHT_STRATEGY: there is no strategy '%s'", name);
+    chosen_by.stats = pw_env_bool(PW_ENV_STATS);
+    pw_fragile_start();
+    pw_cost_start(PW_MPI_IS_OPEN_MPI);
+    pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------- */
+
+/* All objects of a message, from the first to the last byte. */
+static int64_t stretch_of(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+    int64_t one = layout->type.root->hi - layout->type.root->lo, all;
+
+    if (__builtin_mul_overflow((int64_t)m->count - 1, layout->extent, &all))
+        return INT64_MAX;
+    all = all < 0 ? -all : all;
+    return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
+}
+
+pw_model_query pw_message_query(const pw_message *m)
+{
+    const pw_entry *entry = m->entry;
+    pw_model_query q = {.sort = m->sort,
+                        .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                        .contiguous = !entry->layout};
+    /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
+    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->bytes;
+    double blocks = (double)m->bytes / block;
+
+    q.shape = pw_model_shape_of(m->bytes, blocks < 1 ? 1 : (int64_t)blocks, q.contiguous ? m->bytes : stretch_of(m));
+    return q;
+}
+
+static bool is_possible(int id, const pw_message *m, unsigned refused)
+{
+    return !(refused >> id & 1) && table[id]->can(m);
+}
+
+static pw_estimate estimate(void *arg, int id)
+{
+    const pw_message *m = arg;
+    const pw_strategy *s = table[id];
+    pw_estimate e = {.total = -1};
+
+    if (id != PW_STRATEGY_NATIVE && !s->can(m))
+        return e;
+    e.total = s->cost(m);
+    for (int action = 0; s->own_cost && action < PW_MODEL_ACTIONS; action++)
+        e.own[action] = s->own_cost(m, (pw_model_action)action);
+    return e;
+}
+
+/* For what is not as usual, so nothing is remembered. */
+static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
+{
+    pw_strategy_id best = PW_STRATEGY_NATIVE;
+    double best_cost = table[best]->cost(m);
+
+    if (chosen_by.forced != PW_STRATEGY_COUNT && is_possible(chosen_by.forced, m, refused))
+        return chosen_by.forced;
+    for (int id = PW_STRATEGY_NATIVE + 1; id < PW_STRATEGY_COUNT; id++) {
+        double cost = is_possible(id, m, refused) ? table[id]->cost(m) : best_cost;
+
+        if (cost < best_cost) {
+            best = (pw_strategy_id)id;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+static pw_decision_key key_of(const pw_message *m)
+{
+    bool device = m->place.kind == PW_PLACE_DEVICE;
+
+    return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
+                             .size = pw_decision_size(m->bytes),
+                             .sort = (uint8_t)m->sort,
+                             .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                             .device = device ? m->place.device : 0};
+}
+
+static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
+{
+    pw_decision_key key = key_of(m);
+    int id;
+
+    *record = NULL;
+    if (is_possible(PW_STRATEGY_PACKED, m, refused) && pw_fragile_needs_stage(m))
+        return PW_STRATEGY_PACKED;
+    if (refused)
+        return choose_afresh(m, refused);
+    id = pw_decide(&key, PW_STRATEGY_COUNT, chosen_by.forced, estimate, (void *)m, record);
+    if (table[id]->can(m))
+        return (pw_strategy_id)id;
+    *record = NULL; /* something about this message is special */
+    return choose_afresh(m, refused);
+}
+
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused)
+{
+    pw_decision *record;
+
+    return choose(m, refused, &record);
+}
+
+/* ---- messages and stages -------------------------------------------------------------------------------------- */
+
+bool pw_message_describe(pw_message *m)
+{
+    const pw_entry *entry = m->entry;
+
+    if (m->count <= 0 || (!entry->layout && !entry->dense) ||
+        __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) || m->bytes == 0 ||
+        (m->buf == MPI_BOTTOM && entry->touches_origin))
+        return false;
+    /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
+    m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->type.root->lo : entry->offset));
+    return m->place.kind == PW_PLACE_HOST ? entry->layout != NULL : m->place.kind != PW_PLACE_UNKNOWN;
+}
+
+/* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
+static void count_use(const pw_message *m, pw_strategy_id id)
+{
+    /* Entries are shared and constant but for their counters. */
+    pw_entry *entry = (pw_entry *)m->entry;
+
+    if (m->direction != PW_RECV)
+        atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
+    if (m->direction != PW_SEND)
+        atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
+}
+
+bool pw_stage_open(pw_stage *s, const pw_message *m)
+{
+    unsigned refused = 0;
+    pw_decision *record;
+    pw_strategy_id id;
+
+    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE) {
+        *s = (pw_stage){.layout = m->entry->layout,
+                        .offset = m->entry->offset,
+                        .buf = m->buf,
+                        .count = m->count,
+                        .place = m->place,
+                        .bytes = m->bytes,
+                        .decision = record};
+        if (table[id]->take(s) == PW_OK)
+            break;
+        refused |= 1U << id;
+    }
+    count_use(m, id);
+    if (id == PW_STRATEGY_NATIVE) {
+        *s = (pw_stage){.strategy = NULL};
+        return false;
+    }
+    s->strategy = table[id];
+    if (s->layout)
+        pw_layout_ref(s->layout);
+    return true;
+}
+
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const pw_entry *entry, const void *buf,
+                  MPI_Count count)
+{
+    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+
+    s->strategy = NULL;
+    return pw_message_describe(&m) && pw_stage_open(s, &m);
+}
+
+/* ---- what is observed ----------------------------------------------------------------------------------------- */
+
+static int id_of(const pw_strategy *strategy)
+{
+    int id = 0;
+
+    while (table[id] != strategy)
+        id++;
+    return id;
+}
+
+/* While a CPU kernel may still come, times say little about those after it. */
+static bool is_settled(const pw_stage *s)
+{
+    const pw_layout *layout = s->layout;
+
+    return s->place.kind != PW_PLACE_HOST || !layout || !layout->kernel ||
+           atomic_load_explicit(&layout->kernel->pack, memory_order_relaxed) ||
+           atomic_load_explicit(&layout->kernel->state, memory_order_relaxed) == PW_KERNEL_FAILED;
+}
+
+typedef struct watch {
+    int id;
+    bool timed, learn;
+    int64_t begin;
+} watch;
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
+ * stage may have been narrowed to a part of the message that was decided about. */
+static watch begin(const pw_stage *s, pw_model_action action)
+{
+    watch w = {.timed = s->decision && pw_decision_size(s->bytes) == s->decision->key.size};
+
+    if (!w.timed)
+        return w;
+    w.id = id_of(s->strategy);
+    w.learn = pw_decision_is_timed(s->decision, w.id, action) && is_settled(s);
+    w.timed = w.learn || chosen_by.stats;
+    if (w.timed)
+        w.begin = now();
+    return w;
+}
+
+static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, pw_status status)
+{
+    if (w->timed && status == PW_OK)
+        pw_decision_observe(s->decision, w->id, action, now() - w->begin, w->learn);
+    return status;
+}
+
+pw_status pw_stage_pack(pw_stage *s)
+{
+    watch w = begin(s, PW_MODEL_PACK);
+
+    return end(&w, s, PW_MODEL_PACK, s->strategy->pack(s));
+}
+
+pw_status pw_stage_unpack(pw_stage *s, int64_t received)
+{
+    watch w;
+
+    if (received <= 0 || received > s->bytes)
+        return PW_OK;
+    if (received < s->bytes)
+        return s->strategy->unpack(s, received);
+    w = begin(s, PW_MODEL_UNPACK);
+    return end(&w, s, PW_MODEL_UNPACK, s->strategy->unpack(s, received));
+}
+
+void pw_stage_close(pw_stage *s)
+{
+    if (!s->strategy)
+        return;
+    s->strategy->give(s);
+    s->strategy = NULL;
+    pw_layout_unref(s->layout);
+    s->layout = NULL;
+}
