@@ -9,8 +9,7 @@
 static int rank, ranks;
 static bool is_staged;
 
-/* ---- requests that are freed --------------------------------------------------------------------------------------
- */
+/* ---- requests that are freed ------------------------------------------------------------------------------------- */
 
 /* Passes through MPI until the memory is as expected, or for long enough. */
 static void expect_eventually(const test_buffer *in, const test_buffer *expected, const char *what)
@@ -125,8 +124,7 @@ static void check_disconnect(int n)
     MPI_Type_free(&type);
 }
 
-/* ---- looking without completing ------------------------------------------------------------------------------------
- */
+/* ---- looking without completing ---------------------------------------------------------------------------------- */
 
 /* Once told that a receive is complete, the program may use its buffer, even write to it. */
 static void check_get_status(int n)
@@ -163,8 +161,7 @@ static void check_get_status(int n)
     MPI_Type_free(&type);
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 /* `n` messages to oneself, among null requests, requests of contiguous types, and inactive ones. */
 static void check_mixed(test_way way, int n, bool ignore)
@@ -209,6 +206,71 @@ static void check_mixed(test_way way, int n, bool ignore)
     MPI_Type_free(&type);
 }
 
+/*
+ * Messages so long that MPI_Waitall completes them one by one, in another order than they come, with a null request and
+ * a cancelled receive among them; as new and as persistent requests.
+ */
+static void check_bulky(bool persistent)
+{
+    enum { N = 5, ROUNDS = 3 };
+    MPI_Datatype type = test_type(1, 20000);
+    test_buffer out[N], in[N + 1];
+    MPI_Request requests[2 * N + 2];
+    MPI_Status statuses[2 * N + 2];
+    int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks, cancelled;
+
+    for (int i = 0; i <= N; i++)
+        in[i] = test_buffer_create(type, 1);
+    for (int i = 0; i < N; i++) {
+        out[i] = test_buffer_create(type, 1);
+        if (persistent) {
+            MPI_Recv_init(in[i].origin, 1, type, before, i, MPI_COMM_WORLD, &requests[i]);
+            MPI_Send_init(out[i].origin, 1, type, next, N - 1 - i, MPI_COMM_WORLD, &requests[N + i]);
+        }
+    }
+    requests[2 * N] = MPI_REQUEST_NULL;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i <= N; i++)
+            test_buffer_fill(&in[i], 4);
+        for (int i = 0; i < N; i++)
+            test_buffer_fill(&out[i], (unsigned)(100 * round + N - 1 - i));
+        if (persistent)
+            MPI_Startall(2 * N, requests);
+        for (int i = 0; i < N && !persistent; i++)
+            MPI_Irecv(in[i].origin, 1, type, before, i, MPI_COMM_WORLD, &requests[i]);
+        for (int i = 0; i < N && !persistent; i++)
+            MPI_Isend(out[i].origin, 1, type, next, N - 1 - i, MPI_COMM_WORLD, &requests[N + i]);
+        MPI_Irecv(in[N].origin, 1, type, MPI_ANY_SOURCE, 1234, MPI_COMM_WORLD, &requests[2 * N + 1]);
+        MPI_Cancel(&requests[2 * N + 1]);
+        MPI_Waitall(2 * N + 2, requests, statuses);
+        MPI_Test_cancelled(&statuses[2 * N + 1], &cancelled);
+        CHECK(cancelled, "round %d: the cancelled receive is not", round);
+        for (int i = 0; i <= N; i++) {
+            test_buffer expected =
+                i < N ? test_expected(type, 1, (unsigned)(100 * round + i), type, 1, 4) : test_buffer_create(type, 1);
+            int got = i < N ? -1 : 1;
+
+            if (i < N)
+                MPI_Get_count(&statuses[i], type, &got);
+            else
+                test_buffer_fill(&expected, 4);
+            CHECK(test_buffer_equal(&in[i], &expected), "bulky message %d, round %d", i, round);
+            CHECK(got == 1, "bulky message %d, round %d: %d objects", i, round, got);
+            test_buffer_free(&expected);
+        }
+    }
+    for (int i = 0; i <= N; i++)
+        test_buffer_free(&in[i]);
+    for (int i = 0; i < N; i++) {
+        test_buffer_free(&out[i]);
+        if (persistent) {
+            MPI_Request_free(&requests[i]);
+            MPI_Request_free(&requests[N + i]);
+        }
+    }
+    MPI_Type_free(&type);
+}
+
 /* None of these has anything to complete; the answers are compared with those without Packwright. */
 static void check_nothing(void)
 {
@@ -247,8 +309,7 @@ static void check_nothing(void)
     MPI_Type_free(&type);
 }
 
-/* ---- storms
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- storms ------------------------------------------------------------------------------------------------------ */
 
 /* Short sends, most of which MPI does at once and answers with one and the same handle; in random order with receives
  * that keep their handles busy, so that handles are reused all the time. */
@@ -311,8 +372,7 @@ static void check_storm(int messages)
         MPI_Type_free(&types[i]);
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* What MPI_Finalize finds: messages under way whose requests are freed, and requests that nobody has freed. */
 typedef struct ending {
@@ -378,6 +438,8 @@ int main(int argc, char **argv)
     for (int way = 0; way < TEST_WAYS; way++)
         for (int n = 1; n < 300; n = n * 6 + 1)
             check_mixed((test_way)way, n, n % 2);
+    check_bulky(false);
+    check_bulky(true);
     check_storm(10000);
     leave_behind(&end);
     rc = test_result();
