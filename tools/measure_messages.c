@@ -16,11 +16,21 @@ enum {
     NEAR = PW_MODEL_NEAR
 };
 
+/*
+ * Denser than the axes of kernels where MPIs change their ways: from short messages to those that are met by the
+ * receiver, and from block to block where walking over blocks and packing them cost about the same.
+ */
+static const int64_t sizes_at[] = {64,        256,       1 << 10,   4 << 10, 8 << 10, 10 << 10, 32 << 10, 64 << 10,
+                                   128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20,  16 << 20};
+static const int64_t lengths_at[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096};
+static const pw_axis sizes = {sizes_at, sizeof sizes_at / sizeof *sizes_at};
+static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_at};
+
 /* Every buffer has room for what is in flight, with its gaps. */
 static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * NEAR;
 
-/* kind: sort, memory, typed. */
-enum { BY_SORT = 4, BY_MEMORY = 2 };
+/* kind: sort, memory, way. */
+enum { PLAIN, NATIVE, PACKED, BY_MEMORY, BY_SORT = 2 * BY_MEMORY };
 
 /* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
 typedef struct parcel {
@@ -29,8 +39,7 @@ typedef struct parcel {
     size_t stretch;
 } parcel;
 
-/* ---- parcels --------------------------------------------------------------------------------------------------------
- */
+/* ---- parcels ----------------------------------------------------------------------------------------------------- */
 
 static MPI_Datatype vector(int64_t bytes, int64_t block)
 {
@@ -44,7 +53,7 @@ static MPI_Datatype vector(int64_t bytes, int64_t block)
 
 static parcel *parcel_of(pw_probe *p)
 {
-    bool typed = p->kind % BY_MEMORY, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
+    bool typed = p->kind % BY_MEMORY != PLAIN, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
     /* Of a collective the size is that of all blocks. */
     int64_t bytes = collective ? p->bytes / PAIR : p->bytes, block = p->block < bytes ? p->block : bytes;
     parcel *all = p->own;
@@ -61,41 +70,53 @@ static parcel *parcel_of(pw_probe *p)
     return all;
 }
 
-/* ---- exchanges ----------------------------------------------------------------------------------------------------
- */
+/* ---- exchanges --------------------------------------------------------------------------------------------------- */
+
+typedef struct calls {
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*waitall)(int, MPI_Request[], MPI_Status *);
+    int (*alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+} calls;
+
+static const calls ours = {MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall};
+static const calls below = {PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall};
 
 typedef struct buffers {
     char *send, *recv;
 } buffers;
 
-static void ping_pong(const pw_measure_messages *m, const parcel *x, buffers b)
+static void ping_pong(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b)
 {
+    MPI_Status status;
+
     if (m->rank == 0)
-        MPI_Send(b.send, x->count, x->type, 1, 0, m->pair);
-    MPI_Recv(b.recv, x->count, x->type, 1 - m->rank, 0, m->pair, MPI_STATUS_IGNORE);
+        c->send(b.send, x->count, x->type, 1, 0, m->pair);
+    c->recv(b.recv, x->count, x->type, 1 - m->rank, 0, m->pair, &status);
     if (m->rank == 1)
-        MPI_Send(b.send, x->count, x->type, 0, 0, m->pair);
+        c->send(b.send, x->count, x->type, 0, 0, m->pair);
 }
 
-static void in_flight(const pw_measure_messages *m, const parcel *x, buffers b)
+static void in_flight(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b)
 {
     MPI_Request requests[2 * IN_FLIGHT];
     MPI_Status statuses[2 * IN_FLIGHT]; /* GCC 12 warns of MPICH's constant for none */
 
     for (int i = 0; i < IN_FLIGHT; i++)
-        MPI_Irecv(b.recv + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair, &requests[i]);
+        c->irecv(b.recv + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair, &requests[i]);
     for (int i = 0; i < IN_FLIGHT; i++)
-        MPI_Isend(b.send + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair,
-                  &requests[IN_FLIGHT + i]);
-    MPI_Waitall(2 * IN_FLIGHT, requests, statuses);
+        c->isend(b.send + (size_t)i * x->stretch, x->count, x->type, 1 - m->rank, i, m->pair, &requests[IN_FLIGHT + i]);
+    c->waitall(2 * IN_FLIGHT, requests, statuses);
 }
 
-static void exchange(const pw_measure_messages *m, const parcel *x, buffers b, int sort)
+static void exchange(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b, int sort)
 {
     switch (sort) {
-    case PW_CALL_BLOCKING: ping_pong(m, x, b); break;
-    case PW_CALL_NONBLOCKING: in_flight(m, x, b); break;
-    default: MPI_Alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
+    case PW_CALL_BLOCKING: ping_pong(c, m, x, b); break;
+    case PW_CALL_NONBLOCKING: in_flight(c, m, x, b); break;
+    default: c->alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
     }
 }
 
@@ -111,6 +132,7 @@ static double run(pw_probe *p, int runs)
 {
     static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1};
     const pw_measure_messages *m = p->arg;
+    const calls *c = p->kind % BY_MEMORY == PACKED ? &ours : &below;
     const parcel *x = parcel_of(p);
     int memory = p->kind / BY_MEMORY % 2, sort = p->kind / BY_SORT;
     buffers b = {m->send[memory], m->recv[memory]};
@@ -118,11 +140,11 @@ static double run(pw_probe *p, int runs)
 
     if (!x || !times)
         MPI_Abort(m->pair, 1); /* the other rank would wait for ever */
-    MPI_Barrier(m->pair);
+    PMPI_Barrier(m->pair);
     for (int i = 0; i < runs; i++) {
         double begin = MPI_Wtime();
 
-        exchange(m, x, b, sort);
+        exchange(c, m, x, b, sort);
         times[i] = MPI_Wtime() - begin;
     }
     qsort(times, (size_t)runs, sizeof *times, by_value);
@@ -135,12 +157,11 @@ int pw_measure_messages_agree(void *arg, int value)
 {
     pw_measure_messages *m = arg;
 
-    MPI_Bcast(&value, 1, MPI_INT, 0, m->pair);
+    PMPI_Bcast(&value, 1, MPI_INT, 0, m->pair);
     return value;
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------------------
- */
+/* ---- the part ---------------------------------------------------------------------------------------------------- */
 
 static bool all_have(bool here, MPI_Comm comm)
 {
@@ -182,10 +203,13 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
     for (unsigned sort = 0; sort < PW_MODEL_SORTS; sort++) {
         pw_probe like = {.run = run, .arg = m, .kind = (int)sort * BY_SORT + memory * BY_MEMORY};
 
-        pw_probe_add(list, plain + sort, &pw_measure_bytes, NULL,
-                     sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT, &like);
-        like.kind++;
-        pw_probe_add(list, typed + sort, &pw_measure_bytes, &pw_measure_blocks, MOST_TYPED, &like);
+        pw_probe_add(list, plain + sort, &sizes, NULL, sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
+                     &like);
+        like.kind += NATIVE - PLAIN;
+        pw_probe_add(list, typed + sort, &sizes, &lengths, MOST_TYPED, &like);
+        like.kind += PACKED - NATIVE;
+        if (!memory)
+            pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
     }
 }
 

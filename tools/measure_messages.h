@@ -1,6 +1,7 @@
 /*
- * The probes of messages between two ranks, by an MPI that nothing is put in front of: contiguous ones, and typed ones
- * that are left to it, in host memory and, if the MPI takes it, in GPU memory.
+ * The probes of messages between two ranks, in host memory and, if the MPI takes it, in GPU memory: contiguous ones and
+ * typed ones that are left to the MPI (called as PMPI_), and typed ones in host memory that Packwright packs, by the
+ * whole way that a program's call takes (called as MPI_, with the interposer linked in front of the MPI).
  */
 #ifndef PW_TOOLS_MEASURE_MESSAGES_H
 #define PW_TOOLS_MEASURE_MESSAGES_H

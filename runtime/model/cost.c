@@ -1,73 +1,88 @@
 #include "runtime/model/cost.h"
 
+#include <stddef.h>
+
 /* fixed + per_block * blocks + per_byte * bytes, nanoseconds. */
 typedef struct linear {
     double fixed, per_block, per_byte;
 } linear;
 
+/* Longer messages of up to so many bytes are packed when their blocks are shorter than `cross`. */
 typedef struct range {
-    int64_t up_to; /* bytes */
-    linear native, packed;
+    int64_t up_to;
+    double cross;
 } range;
 
 enum { MPICH, OPEN_MPI, MPIS, RANGES = 6 };
 
+typedef struct lines {
+    int64_t short_to; /* bytes */
+    linear native_short, packed_short;
+    linear native; /* longer ones */
+    double spared; /* nanoseconds of the MPI's walk that packing spares for each of their blocks */
+    range ranges[RANGES];
+} lines;
+
 /*
  * A short message is copied through shared memory whatever its layout: packed saves the set-up of the MPI's walk over
  * the blocks, and has a second copy and its own walk to pay. A longer one is fetched by the receiver in one go when it
- * is contiguous, but travels in pieces, each packed and unpacked on the way, when it is not: a pipeline that wins as
- * soon as its blocks are not tiny, until messages fall out of the caches and the pieces with them.
+ * is contiguous, but travels in pieces, each packed and unpacked on the way, when it is not: a pipeline in which both
+ * ranks work at the same time, and in their caches. It wins as soon as the MPI's walk over the blocks does not take
+ * much more than their copy: from short blocks on for Open MPI, which walks well; from longer ones for MPICH.
  *
- * Per block and byte the lines are those of bench/messages, between two ranks of one node; Open MPI's beyond 8 KiB are
- * twice that, as on a busy machine, since packing is corrected by what is observed and native is not. The lengths of
- * block at which native and packed cross, all that decides, were then set from the ratios: beyond 8 KiB they are about
- *
- *                      to 96 KiB   400 KiB   1.5 MiB   beyond
- *     MPICH blocking         95        95   95, 360       360     ( 768 KiB)
- *           else             90       209       376      6000
- *     Open MPI blocking      90        90       200      2000
- *           nonblocking      60  60 to 110       150      2000     (200, 800 KiB)
- *           collective       80  80 to 150       300      2000     (200, 800 KiB)
- *
- * Up to 8 KiB MPICH's own walk over blocks of 8 or 16 bytes is faster than ours with a second copy, beyond some 130 to
- * 350 blocks, and a request costs what packing saves.
+ * The lengths at which native and packed cross are those at which neither bench/messages on two cores of a Zen 4 nor on
+ * sixteen of an Emerald Rapids, both with nothing else to do, found packing slower by more than the noise; where the
+ * two machines differ, the one on which packing wins less counts. `packwright measure` finds those of a machine.
  */
 #define KB(n) ((int64_t)(n) << 10)
 #define REST INT64_MAX
 
-static const range measured[MPIS][PW_CALL_COLLECTIVE + 1][RANGES] = {
-    [MPICH] = {[PW_CALL_BLOCKING] = {{KB(8), {420, 0.9, 0.1}, {230, 1.5, 0.09}},
-                                     {KB(768), {300, 12.5, 0.085}, {1000, 1.6, 0.2}},
-                                     {REST, {300, 12.5, 0.17}, {1000, 1.6, 0.2}}},
-               [PW_CALL_NONBLOCKING] = {{KB(8), {400, 0.9, 0.115}, {360, 1.5, 0.1}},
-                                        {KB(96), {300, 22, 0.15}, {1400, 3.2, 0.36}},
-                                        {KB(400), {300, 22, 0.27}, {1400, 3.2, 0.36}},
-                                        {KB(1536), {300, 22, 0.31}, {1400, 3.2, 0.36}},
-                                        {REST, {300, 22, 0.357}, {1400, 3.2, 0.36}}},
-               [PW_CALL_COLLECTIVE] = {{KB(4), {900, 0.9, 0.1}, {700, 1.2, 0.1}},
-                                       {KB(8), {900, 0.9, 0.1}, {940, 0.9, 0.1}},
-                                       {KB(96), {300, 22, 0.15}, {1400, 3.2, 0.36}},
-                                       {KB(400), {300, 22, 0.27}, {1400, 3.2, 0.36}},
-                                       {KB(1536), {300, 22, 0.31}, {1400, 3.2, 0.36}},
-                                       {REST, {300, 22, 0.357}, {1400, 3.2, 0.36}}}},
-    [OPEN_MPI] = {[PW_CALL_BLOCKING] = {{KB(8), {300, 4.5, 0.1}, {290, 1.5, 0.13}},
-                                        {KB(400), {1800, 12, 0.302}, {2000, 3.2, 0.4}},
-                                        {KB(1536), {1800, 12, 0.356}, {2000, 3.2, 0.4}},
-                                        {REST, {1800, 12, 0.3956}, {2000, 3.2, 0.4}}},
-                  [PW_CALL_NONBLOCKING] = {{KB(8), {300, 4.5, 0.1}, {340, 1.5, 0.15}},
-                                           {KB(200), {3600, 24, 0.506}, {4000, 6.4, 0.8}},
-                                           {KB(800), {3600, 24, 0.64}, {4000, 6.4, 0.8}},
-                                           {KB(1536), {3600, 24, 0.682}, {4000, 6.4, 0.8}},
-                                           {REST, {3600, 24, 0.7912}, {4000, 6.4, 0.8}}},
-                  [PW_CALL_COLLECTIVE] = {{KB(8), {700, 4.5, 0.1}, {680, 1.5, 0.133}},
-                                          {KB(200), {3600, 24, 0.58}, {4000, 6.4, 0.8}},
-                                          {KB(800), {3600, 24, 0.682}, {4000, 6.4, 0.8}},
-                                          {KB(1536), {3600, 24, 0.7414}, {4000, 6.4, 0.8}},
-                                          {REST, {3600, 24, 0.7912}, {4000, 6.4, 0.8}}}}};
+static const lines mpich_blocking = {.short_to = KB(8),
+                                     .native_short = {420, 0.9, 0.1},
+                                     .packed_short = {230, 1.5, 0.09},
+                                     .native = {300, 12.5, 0.085},
+                                     .spared = 11,
+                                     .ranges = {{KB(400), 95}, {REST, 80}}};
+static const lines mpich_nonblocking = {.short_to = KB(8),
+                                        .native_short = {400, 0.9, 0.115},
+                                        .packed_short = {360, 1.5, 0.1},
+                                        .native = {300, 22, 0.15},
+                                        .spared = 19,
+                                        .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 376}, {REST, 6000}}};
+static const lines mpich_collective = {.short_to = KB(8),
+                                       .native_short = {900, 0.9, 0.1},
+                                       .packed_short = {700, 1.2, 0.13},
+                                       .native = {300, 22, 0.15},
+                                       .spared = 19,
+                                       .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 250}, {REST, 400}}};
+static const lines openmpi_blocking = {.short_to = KB(2),
+                                       .native_short = {300, 4.5, 0.1},
+                                       .packed_short = {290, 1.5, 0.13},
+                                       .native = {1000, 3, 0.12},
+                                       .spared = 1.5,
+                                       .ranges = {{KB(6), 12}, {KB(12), 40}, {KB(192), 90}, {REST, 6}}};
+static const lines openmpi_nonblocking = {
+    .short_to = KB(2),
+    .native_short = {300, 4.5, 0.1},
+    .packed_short = {340, 1.5, 0.15},
+    .native = {1000, 4, 0.2},
+    .spared = 1.5,
+    .ranges = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 10}}};
+static const lines openmpi_collective = {
+    .short_to = KB(4),
+    .native_short = {700, 4.5, 0.1},
+    .packed_short = {680, 1.5, 0.133},
+    .native = {1000, 4, 0.2},
+    .spared = 1.5,
+    .ranges = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 10}}};
 
-/* One-sided and I/O calls come here only when rules of their own (rma_cost.h, io_cost.h) have found them worth packing:
- * no correction by what is observed may turn that. */
-static const range others[] = {{REST, {1000, 20, 1.0}, {100, 1, 0.1}}};
+static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
+    [MPICH] = {&mpich_blocking, &mpich_nonblocking, &mpich_collective},
+    [OPEN_MPI] = {&openmpi_blocking, &openmpi_nonblocking, &openmpi_collective},
+};
+
+/* One-sided and I/O calls come here only when rules of their own (rma_cost.h, io_cost.h) have found them worth packing. */
+static const linear native_other = {1000, 20, 1.0}, packed_other = {100, 1, 0.1};
 
 static int below = MPICH;
 
@@ -76,26 +91,43 @@ void pw_cost_start(bool open_mpi)
     below = open_mpi ? OPEN_MPI : MPICH;
 }
 
-static const range *range_of(pw_call_sort sort, int64_t bytes)
-{
-    const range *r = sort <= PW_CALL_COLLECTIVE ? measured[below][sort] : others;
-
-    while (bytes > r->up_to)
-        r++;
-    return r;
-}
-
 static double at(const linear *f, int64_t bytes, int64_t blocks)
 {
     return f->fixed + f->per_block * (double)blocks + f->per_byte * (double)bytes;
 }
 
-double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
+/* NULL: of a sort that has no lines. */
+static const lines *lines_of(pw_call_sort sort)
 {
-    return at(&range_of(sort, bytes)->native, bytes, blocks);
+    return sort <= PW_CALL_COLLECTIVE ? measured[below][sort] : NULL;
 }
 
+static double cross_of(const lines *l, int64_t bytes)
+{
+    const range *r = l->ranges;
+
+    while (bytes > r->up_to)
+        r++;
+    return r->cross;
+}
+
+double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
+{
+    const lines *l = lines_of(sort);
+
+    if (!l)
+        return at(&native_other, bytes, blocks);
+    return at(bytes <= l->short_to ? &l->native_short : &l->native, bytes, blocks);
+}
+
+/* Of longer messages the same as native where blocks have the length at which both cross. */
 double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks)
 {
-    return at(&range_of(sort, bytes)->packed, bytes, blocks);
+    const lines *l = lines_of(sort);
+
+    if (!l)
+        return at(&packed_other, bytes, blocks);
+    if (bytes <= l->short_to)
+        return at(&l->packed_short, bytes, blocks);
+    return at(&l->native, bytes, blocks) - l->spared * ((double)blocks - (double)bytes / cross_of(l, bytes));
 }

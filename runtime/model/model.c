@@ -242,9 +242,14 @@ double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
 
 double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 {
+    pw_model_table_id whole;
+
     /* As for the native time: only likes are compared. */
     if (!host_is_measured(m, q->sort))
         return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape));
+    whole = PW_TABLE_PACKED_HOST + (unsigned)q->sort;
+    if (pw_model_has(m, whole))
+        return ask(m, whole, q->shape.bytes, q->shape.block) + of_spread(m, PW_MODEL_HOST, q->shape);
     return pw_model_own_packed(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
            pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }

@@ -23,6 +23,10 @@
       "typed host memory left to MPI, blocks every 2 lengths, half a round trip")                                 \
     X(NATIVE_HOST_NB, "native.host.nonblocking", 2, "the same, one of 8 messages in flight each way")             \
     X(NATIVE_HOST_COLL, "native.host.collective", 2, "the same, a block of an Alltoall")                          \
+    X(PACKED_HOST, "packed.host.blocking", 2,                                                                     \
+      "typed host memory packed at both ends, blocks every 2 lengths, half a round trip")                         \
+    X(PACKED_HOST_NB, "packed.host.nonblocking", 2, "the same, one of 8 messages in flight each way")             \
+    X(PACKED_HOST_COLL, "packed.host.collective", 2, "the same, a block of an Alltoall")                          \
     X(NATIVE_DEVICE, "native.device.blocking", 2,                                                                 \
       "typed GPU memory left to MPI, blocks every 2 lengths, half a round trip")                                  \
     X(NATIVE_DEVICE_NB, "native.device.nonblocking", 2, "the same, one of 8 messages in flight each way")         \

@@ -96,8 +96,7 @@ static void threads_share(void **state)
     pw_pool_trim();
 }
 
-/* ---- cost ---------------------------------------------------------------------------------------------------------
- */
+/* ---- cost -------------------------------------------------------------------------------------------------------- */
 
 /* For each MPI, each sort of call that moves messages. MPICH's constants are left in force. */
 static void for_all(void (*fn)(pw_call_sort sort))
@@ -114,8 +113,7 @@ static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
     return pw_cost_packed(sort, bytes, bytes / block) < pw_cost_native(sort, bytes, bytes / block);
 }
 
-/* One-sided and I/O calls ask when it is settled that they are worth packing (runtime/one_sided/rma_cost.h, io_cost.h).
- */
+/* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.h, io/io_cost.h). */
 static bool is_settled(pw_call_sort sort)
 {
     return sort == PW_CALL_ONE_SIDED || sort == PW_CALL_IO;
@@ -125,7 +123,7 @@ static bool is_settled(pw_call_sort sort)
 static void decide_extremes(pw_call_sort sort)
 {
     for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
-        assert_true(is_packed(sort, bytes, 8));
+        assert_true(is_packed(sort, bytes, 4));
     for (int64_t bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2)
         assert_true(is_packed(sort, bytes, bytes / 2) == is_settled(sort));
     assert_true(is_packed(sort, 1 << 26, 1 << 25) == is_settled(sort));
