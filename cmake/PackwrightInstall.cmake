@@ -5,11 +5,15 @@ foreach(module packwright-llvm packwright-nvrtc)
   endif()
 endforeach()
 
-# packwright.pc finds its prefix from its own place, so that an installation can be moved.
+# packwright-<mpi>.pc finds its prefix from its own place, so that an installation can be moved.
 file(RELATIVE_PATH PW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" PW_PC_TO_PREFIX "${PW_PC_TO_PREFIX}")
-configure_file(${CMAKE_CURRENT_LIST_DIR}/packwright.pc.in ${CMAKE_BINARY_DIR}/packwright.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/packwright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(mpi mpich openmpi)
+  if(TARGET packwright-${mpi})
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/packwright-mpi.pc.in ${CMAKE_BINARY_DIR}/packwright-${mpi}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/packwright-${mpi}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+endforeach()
 
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE ${documents}

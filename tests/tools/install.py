@@ -30,24 +30,36 @@ def parse_arguments():
     return parser.parse_args([a for a in sys.argv[1:] if a])
 
 
+def package(mpi):
+    return "packwright-" + mpi
+
+
+def interposer(mpi):
+    return "lib" + package(mpi) + ".so"
+
+
+def mpis(options):
+    return [mpi for mpi in ("mpich", "openmpi") if interposer(mpi) in options.library]
+
+
 def check_files(options, root):
     for path in [os.path.join(options.bindir, "packwright"),
-                 os.path.join(options.libdir, "pkgconfig", "packwright.pc"),
                  os.path.join(options.docdir, "README.md"), os.path.join(options.docdir, "LICENSE"),
-                 os.path.join(options.docdir, "ir.md")] + [os.path.join(options.libdir, l) for l in options.library]:
+                 os.path.join(options.docdir, "ir.md")] + [os.path.join(options.libdir, l) for l in options.library] + [
+                 os.path.join(options.libdir, "pkgconfig", package(mpi) + ".pc") for mpi in mpis(options)]:
         expect(os.path.exists(os.path.join(root, path)), "%s in %s" % (path, root))
 
 
-def check_pkg_config(options, prefix):
+def check_pkg_config(options, prefix, mpi):
     path = os.path.join(prefix, options.libdir, "pkgconfig")
 
     def ask(*what):
-        return run([options.pkg_config, *what, "packwright"], PKG_CONFIG_PATH=path).split()
+        return run([options.pkg_config, *what, package(mpi)], PKG_CONFIG_PATH=path).split()
 
     expect(ask("--modversion") == [options.version], "the version")
-    expect("-lpackwright-mpich" in ask("--libs"), "the interposer among the libraries")
-    interposer = os.path.join(prefix, options.libdir, "libpackwright-mpich.so")
-    expect(os.path.samefile(ask("--variable=preload")[0], interposer), "the preload path")
+    expect("-l" + package(mpi) in ask("--libs"), "the interposer among the libraries")
+    expect(os.path.samefile(ask("--variable=preload")[0], os.path.join(prefix, options.libdir, interposer(mpi))),
+           "the preload path")
     return ask("--libs")
 
 
@@ -76,8 +88,11 @@ def main():
     for library in options.library:
         expect(os.path.join(prefix, "lib") in out or os.path.join(prefix, options.libdir) in out,
                "%s found beside the installed command" % library)
-    if options.pkg_config and "NOTFOUND" not in options.pkg_config and "libpackwright-mpich.so" in options.library:
-        check_linked_program(options, prefix, check_pkg_config(options, prefix))
+    if options.pkg_config and "NOTFOUND" not in options.pkg_config:
+        for mpi in mpis(options):
+            libs = check_pkg_config(options, prefix, mpi)
+            if mpi == "mpich":
+                check_linked_program(options, prefix, libs)
 
 
 main()
