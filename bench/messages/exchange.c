@@ -4,16 +4,15 @@
 #include <string.h>
 
 static const char *const modes[MSG_MODES] = {"ping-pong", "in-flight", "alltoall", "neighbours"};
-static const char *const peers[MSG_PEERS] = {"native", "ours", "plain"};
 
 const char *msg_mode_name(int mode)
 {
     return modes[mode];
 }
 
-const char *msg_peer_name(int peer)
+bool msg_peer_can(msg_peer peer, const msg_parcel *p)
 {
-    return peers[peer];
+    return peer != MSG_HAND || msg_loop_is_there(&p->loop);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -97,17 +96,107 @@ static void neighbours(const cargo *c, const msg_world *w)
     c->call->neighbours(c->send, counts, from, types, c->recv, counts, to, types, w->ring);
 }
 
+/* ---- by hand ------------------------------------------------------------------------------------------------------
+ */
+
+/* Packs `n` messages, `step` bytes apart, one behind the other. */
+static void pack(const msg_buffers *b, const cargo *c, int n, MPI_Aint step)
+{
+    for (int i = 0; i < n; i++)
+        msg_loop_pack(&b->parcel->loop, c->send + i * step, b->plain_send + i * b->parcel->bytes);
+}
+
+static void unpack(const msg_buffers *b, const cargo *c, int n)
+{
+    for (int i = 0; i < n; i++)
+        msg_loop_unpack(&b->parcel->loop, c->recv + i * c->step, b->plain_recv + i * b->parcel->bytes);
+}
+
+static void hand_ping_pong(const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    int bytes = (int)b->parcel->bytes;
+    MPI_Status status;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    for (int turn = 0; turn < 2; turn++) {
+        if ((w->rank < w->partner) == (turn == 0)) {
+            pack(b, c, 1, 0);
+            PMPI_Send(b->plain_send, bytes, MPI_BYTE, w->partner, 0, w->all);
+        } else {
+            PMPI_Recv(b->plain_recv, bytes, MPI_BYTE, w->partner, 0, w->all, &status);
+            unpack(b, c, 1);
+        }
+    }
+}
+
+static void hand_in_flight(const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    MPI_Request requests[2 * MSG_IN_FLIGHT];
+    MPI_Status statuses[2 * MSG_IN_FLIGHT];
+    int bytes = (int)b->parcel->bytes;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    for (int i = 0; i < MSG_IN_FLIGHT; i++)
+        PMPI_Irecv(b->plain_recv + i * b->parcel->bytes, bytes, MPI_BYTE, w->partner, i, w->all, &requests[i]);
+    for (int i = 0; i < MSG_IN_FLIGHT; i++) {
+        char *packed = b->plain_send + i * b->parcel->bytes;
+
+        msg_loop_pack(&b->parcel->loop, c->send, packed);
+        PMPI_Isend(packed, bytes, MPI_BYTE, w->partner, i, w->all, &requests[MSG_IN_FLIGHT + i]);
+    }
+    PMPI_Waitall(2 * MSG_IN_FLIGHT, requests, statuses);
+    unpack(b, c, MSG_IN_FLIGHT);
+}
+
+static void hand_alltoall(const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    int bytes = (int)b->parcel->bytes;
+
+    pack(b, c, w->ranks, c->step);
+    PMPI_Alltoall(b->plain_send, bytes, MPI_BYTE, b->plain_recv, bytes, MPI_BYTE, w->all);
+    unpack(b, c, w->ranks);
+}
+
+static void hand_neighbours(const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    int bytes = (int)b->parcel->bytes;
+
+    pack(b, c, 2, 0);
+    PMPI_Neighbor_alltoall(b->plain_send, bytes, MPI_BYTE, b->plain_recv, bytes, MPI_BYTE, w->ring);
+    unpack(b, c, 2);
+}
+
+static void exchange_by_hand(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    switch (mode) {
+    case MSG_PING_PONG: hand_ping_pong(c, w, b); break;
+    case MSG_IN_FLIGHT_8: hand_in_flight(c, w, b); break;
+    case MSG_ALLTOALL: hand_alltoall(c, w, b); break;
+    default: hand_neighbours(c, w, b); break;
+    }
+}
+
+static void exchange(msg_mode mode, const cargo *c, const msg_world *w)
+{
+    switch (mode) {
+    case MSG_PING_PONG: ping_pong(c, w); break;
+    case MSG_IN_FLIGHT_8: in_flight(c, w); break;
+    case MSG_ALLTOALL: c->call->alltoall(c->send, c->count, c->type, c->recv, c->count, c->type, w->all); break;
+    default: neighbours(c, w); break;
+    }
+}
+
 void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times)
 {
     cargo c = cargo_of(mode, peer, b);
 
     for (int i = 0; i < times; i++) {
-        switch (mode) {
-        case MSG_PING_PONG: ping_pong(&c, w); break;
-        case MSG_IN_FLIGHT_8: in_flight(&c, w); break;
-        case MSG_ALLTOALL: c.call->alltoall(c.send, c.count, c.type, c.recv, c.count, c.type, w->all); break;
-        default: neighbours(&c, w); break;
-        }
+        if (peer == MSG_HAND)
+            exchange_by_hand(mode, &c, w, b);
+        else
+            exchange(mode, &c, w);
     }
 }
 
@@ -197,17 +286,20 @@ static void fill(char *memory, int64_t bytes, unsigned seed)
 
 bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b)
 {
-    uint64_t untouched, after[2];
+    uint64_t untouched, after[MSG_HAND + 1];
+    bool same = true;
 
     fill(b->send, b->send_bytes, (unsigned)w->rank + 1);
     memset(b->recv, 0xa5, (size_t)b->recv_bytes);
     untouched = digest(b->recv, b->recv_bytes);
-    for (msg_peer peer = MSG_NATIVE; peer <= MSG_OURS; peer++) {
+    for (msg_peer peer = MSG_NATIVE; peer <= MSG_HAND; peer++) {
+        if (!msg_peer_can(peer, b->parcel))
+            continue;
         memset(b->recv, 0xa5, (size_t)b->recv_bytes);
         msg_exchange(mode, peer, w, b, 1);
         after[peer] = digest(b->recv, b->recv_bytes);
+        same = same && after[peer] == after[MSG_NATIVE];
     }
     /* Who has no partner receives nothing. */
-    return after[MSG_NATIVE] == after[MSG_OURS] &&
-           (after[MSG_OURS] == untouched) == (mode <= MSG_IN_FLIGHT_8 && w->partner == MPI_PROC_NULL);
+    return same && (after[MSG_OURS] == untouched) == (mode <= MSG_IN_FLIGHT_8 && w->partner == MPI_PROC_NULL);
 }

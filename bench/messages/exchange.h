@@ -1,6 +1,7 @@
 /*
- * The exchanges, each done by one of three peers: `ours` calls MPI_X, which is Packwright's; `native` calls PMPI_X on
- * the same buffers, which is the MPI's own; `plain` calls PMPI_X for as many contiguous bytes, the limit for both.
+ * The exchanges, each done by one of four peers: `ours` calls MPI_X, which is Packwright's; `native` calls PMPI_X on
+ * the same buffers, which is the MPI's own; `hand` packs with a loop, calls PMPI_X for contiguous bytes and unpacks
+ * with a loop, as programs do; `plain` calls PMPI_X for as many contiguous bytes, the limit for all.
  */
 #ifndef PW_BENCH_MESSAGES_EXCHANGE_H
 #define PW_BENCH_MESSAGES_EXCHANGE_H
@@ -8,7 +9,7 @@
 #include "bench/messages/parcel.h"
 
 typedef enum msg_mode { MSG_PING_PONG, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
-typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_PLAIN, MSG_PEERS } msg_peer;
+typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_PEERS } msg_peer;
 
 /* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), and a ring. */
 typedef struct msg_world {
@@ -24,7 +25,8 @@ typedef struct msg_buffers {
 } msg_buffers;
 
 const char *msg_mode_name(int mode);
-const char *msg_peer_name(int peer);
+/* Not all rows have loops. */
+bool msg_peer_can(msg_peer peer, const msg_parcel *p);
 
 /* What is sent and received at once: for messages per exchange and the memory they need. */
 int msg_sent(msg_mode mode, const msg_world *w);
@@ -38,7 +40,7 @@ void msg_buffers_give(msg_buffers *b);
 /* `times` exchanges. Of a ping-pong that is there and back. */
 void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times);
 
-/* Does ours leave in memory, gaps included, what native does? On this rank. */
+/* Do ours and hand leave in memory, gaps included, what native does? On this rank. */
 bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b);
 
 #endif

@@ -49,12 +49,18 @@ static void level(int *times)
         *a = *b = *a < *b ? *a : *b;
 }
 
-/* The i-th of a round: each peer comes after each other one, and first, equally often. */
-static msg_peer turn(int round, int i)
+/* Every order of the peers is as likely as any other, and all ranks have the same. */
+static void shuffle(msg_peer *order, uint32_t *state)
 {
-    int step = round % 2 ? 1 : MSG_PEERS - 1;
+    for (int i = MSG_PEERS - 1; i > 0; i--) {
+        msg_peer last = order[i];
+        int j;
 
-    return (msg_peer)((round / 2 + i * step) % MSG_PEERS);
+        *state = *state * 1664525 + 1013904223;
+        j = (int)((*state >> 16) % (uint32_t)(i + 1));
+        order[i] = order[j];
+        order[j] = last;
+    }
 }
 
 /* Until kernels are there, if they come. */
@@ -80,14 +86,22 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
+/* The median over the rounds of how many times as long as ours the peer takes. */
+static double paired(double (*samples)[MAX_ROUNDS], int rounds, msg_peer peer)
 {
-    msg_times t = {.rounds = rounds};
     double ratios[MAX_ROUNDS];
 
     for (int i = 0; i < rounds; i++)
-        ratios[i] = samples[MSG_NATIVE][i] / samples[MSG_OURS][i];
-    t.paired = median(ratios, rounds);
+        ratios[i] = samples[peer][i] / samples[MSG_OURS][i];
+    return median(ratios, rounds);
+}
+
+/* Sorts the samples. */
+static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
+{
+    msg_times t = {
+        .rounds = rounds, .paired = paired(samples, rounds, MSG_NATIVE), .by_hand = paired(samples, rounds, MSG_HAND)};
+
     for (int peer = 0; peer < MSG_PEERS; peer++) {
         t.median[peer] = median(samples[peer], rounds) / unit;
         t.min[peer] = samples[peer][0] / unit;
@@ -98,20 +112,25 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
 msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
 {
     static double samples[MSG_PEERS][MAX_ROUNDS];
+    msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN};
+    int times[MSG_PEERS] = {1, 1, 1, 1}, rounds = 0;
+    uint32_t state = 1;
     double until;
-    int times[MSG_PEERS] = {1, 1, 1}, rounds = 0;
 
     if (!quick)
         warm_up(mode, w, b, seconds / 8);
     for (int peer = 0; peer < MSG_PEERS && !quick; peer++)
-        times[peer] = times_of(mode, (msg_peer)peer, w, b);
+        if (msg_peer_can((msg_peer)peer, b->parcel))
+            times[peer] = times_of(mode, (msg_peer)peer, w, b);
     level(times);
     until = bench_now() + seconds * 1e9;
     do {
+        shuffle(order, &state);
         for (int i = 0; i < MSG_PEERS; i++) {
-            msg_peer peer = turn(rounds, i);
+            msg_peer peer = order[i];
+            bool can = msg_peer_can(peer, b->parcel);
 
-            samples[peer][rounds] = batch(mode, peer, w, b, times[peer]);
+            samples[peer][rounds] = can ? batch(mode, peer, w, b, times[peer]) : 0;
         }
         rounds++;
     } while (agree(w, quick ? rounds < 2 : rounds < MAX_ROUNDS && (rounds < LEAST_ROUNDS || bench_now() < until)));

@@ -9,9 +9,10 @@
 
 #include "bench/messages/exchange.h"
 
+/* 0 of a peer that does not take part. */
 typedef struct msg_times {
     double min[MSG_PEERS], median[MSG_PEERS];
-    double paired; /* the median over the rounds of native by ours */
+    double paired, by_hand; /* medians over the rounds: of native by ours, and of hand by ours */
     int rounds;
 } msg_times;
 

@@ -30,6 +30,19 @@ static void build_indexed(const bench_spec *spec, bench_row *row)
     free(list);
 }
 
+/* The loop for the same message. */
+static msg_loop loop_of(const bench_spec *spec)
+{
+    const int64_t *a = spec->args;
+    int n = (int)(a[0] / (int64_t)sizeof(float));
+
+    if (spec->build == build_blocks)
+        return (msg_loop){.n = a[0] / a[1], .block = a[1], .stride = a[2]};
+    if (spec->build == build_indexed)
+        return (msg_loop){.n = n, .block = sizeof(float), .list = bench_random_indices(n, 4 * n, 4)};
+    return (msg_loop){.n = 0};
+}
+
 static void build_contiguous(const bench_spec *spec, bench_row *row)
 {
     bench_part_add(row, bench_contiguous((int)(spec->args[0] / 8), MPI_DOUBLE), 1, NULL);
@@ -144,7 +157,7 @@ bool msg_parcel_make(msg_parcel *p, const bench_spec *spec)
     row = bench_row_build(spec);
     mallopt(M_MMAP_MAX, 65536);
     part = largest_part(row);
-    *p = (msg_parcel){.count = part->count, .bytes = part->size, .block = mean_block(row)};
+    *p = (msg_parcel){.count = part->count, .bytes = part->size, .block = mean_block(row), .loop = loop_of(spec)};
     PMPI_Type_dup(part->native_type, &p->type);
     MPI_Type_commit(&p->type);
     bench_row_free(row);
@@ -159,4 +172,5 @@ void msg_parcel_free(msg_parcel *p)
     if (p->spaced != p->type)
         PMPI_Type_free(&p->spaced);
     PMPI_Type_free(&p->type);
+    msg_loop_free(&p->loop);
 }

@@ -8,6 +8,7 @@
 #ifndef PW_BENCH_MESSAGES_PARCEL_H
 #define PW_BENCH_MESSAGES_PARCEL_H
 
+#include "bench/messages/loops.h"
 #include "bench/suite.h"
 
 enum { MSG_IN_FLIGHT = 8 };
@@ -20,6 +21,7 @@ typedef struct msg_parcel {
     MPI_Aint step;     /* from one message to the next in a buffer of a collective */
     int64_t bytes;     /* of a message */
     double block;      /* mean length of its contiguous blocks */
+    msg_loop loop;     /* of own rows that are not contiguous */
     MPI_Aint lo, span; /* where a message's memory begins, seen from its buffer, and whole lines that it takes */
 } msg_parcel;
 
