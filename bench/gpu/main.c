@@ -4,7 +4,7 @@
  */
 #include "bench/clock.h"
 #include "bench/gpu/completion.h"
-#include "bench/gpu/report.h"
+#include "bench/gpu/published.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -16,13 +16,14 @@ typedef struct options {
     const char *rows, *csv, *kernels;
     int64_t payloads[16];
     int npayloads, reps, prepare;
-    bool completion, mapped, all_rows;
+    bool completion, mapped, all_rows, published;
     int64_t max_span;
 } options;
 
 static const char usage[] =
     "usage: gpu [--rows GLOB,...] [--payloads 4K,64K,1M,4M,64M] [--reps N] [--csv FILE] [--kernels FOLDER]\n"
-    "           [--max-span MIB] [--no-mapped] [--all-rows] [--completion] [--prepare ARCH]\n"
+    "           [--max-span MIB] [--no-mapped] [--all-rows] [--completion] [--published] [--prepare ARCH]\n"
+    "--published runs the layouts and sizes of which there are figures of others, and compares.\n"
     "--prepare 90 compiles all kernels for sm_90 into the folder, and needs no GPU.\n";
 
 static int64_t bytes_of(const char *text, char **end)
@@ -56,6 +57,8 @@ static bool parse_flag(options *o, const char *name)
         o->mapped = false;
     else if (strcmp(name, "--all-rows") == 0)
         o->all_rows = true;
+    else if (strcmp(name, "--published") == 0)
+        o->published = true;
     else
         return false;
     return true;
@@ -119,20 +122,47 @@ static bool is_chosen(const char *patterns, const char *name)
 
 typedef void subject_fn(void *arg, gpu_subject *s);
 
+static void for_payload(const options *o, const gpu_row *row, int64_t payload, subject_fn *fn, void *arg)
+{
+    gpu_subject s;
+
+    if (gpu_subject_make(&s, row, payload, o->max_span)) {
+        fn(arg, &s);
+        gpu_subject_free(&s);
+    }
+}
+
+/* Each row and payload of which there are figures of others, once. */
+static void for_each_published(const options *o, subject_fn *fn, void *arg)
+{
+    int n, nrows;
+    const gpu_published *figures = gpu_published_figures(&n);
+    const gpu_row *rows = gpu_rows(&nrows);
+
+    for (int i = 0; i < n; i++) {
+        bool again = false;
+
+        for (int k = 0; k < i; k++)
+            again |= strcmp(figures[k].row, figures[i].row) == 0 && figures[k].payload == figures[i].payload;
+        for (int k = 0; k < nrows && !again; k++)
+            if (strcmp(rows[k].name, figures[i].row) == 0)
+                for_payload(o, &rows[k], figures[i].payload, fn, arg);
+    }
+}
+
 static void for_each(const options *o, subject_fn *fn, void *arg)
 {
     int n;
     const gpu_row *rows = gpu_rows(&n);
 
+    if (o->published) {
+        for_each_published(o, fn, arg);
+        return;
+    }
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < o->npayloads; k++) {
-            gpu_subject s;
-
-            if (!is_chosen(o->rows, rows[i].name) || !gpu_subject_make(&s, &rows[i], o->payloads[k], o->max_span))
-                continue;
-            fn(arg, &s);
-            gpu_subject_free(&s);
-        }
+        for (int k = 0; k < o->npayloads; k++)
+            if (is_chosen(o->rows, rows[i].name))
+                for_payload(o, &rows[i], o->payloads[k], fn, arg);
 }
 
 static void prepare_one(void *arg, gpu_subject *s)
@@ -183,6 +213,8 @@ static void open_bench(gpu_bench *b, const options *o, gpu_store *store)
     if (!gpu_generic_load(&b->generic, store))
         exit(1);
     open_tier0(b, store);
+    gpu_flagged_open(b);
+    b->warm = o->published;
     gpu_fill_random(&b->generic, b->memory, b->max_span, 3);
     gpu_fill_random(&b->generic, b->scrub, b->scrub_bytes, 4);
     gpu_measure_machine(b);
@@ -228,6 +260,8 @@ static void report(const session *all)
         gpu_report_rows(&all->results, 0);
     gpu_report_worst(&all->results, 30);
     gpu_report_means(&all->results);
+    if (all->options->published)
+        gpu_report_published(&all->results);
 }
 
 static int prepare(const options *o, gpu_store *store)

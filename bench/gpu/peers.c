@@ -8,6 +8,11 @@ static bool always(const gpu_work *w)
     return true;
 }
 
+static void wait_for_stream(const gpu_work *w)
+{
+    gpu_stream_wait(w->bench->stream);
+}
+
 static void fail(const gpu_work *w, const char *what)
 {
     fprintf(stderr, "%s: %s\n", w->subject->row->name, what);
@@ -49,6 +54,46 @@ static void start_specialised(const gpu_work *w)
 
     if (!gpu_kernel_start_on(w->bench->stream, &w->subject->kernel, &w->bench->gpu, w->unpack, &call))
         fail(w, "no launch");
+}
+
+enum { MAX_PARAM_WORDS = 4096 };
+
+static void start_graph(const gpu_work *w)
+{
+    static uint64_t params[MAX_PARAM_WORDS];
+    const gpu_bench *b = w->bench;
+    const gpu_kernel *k = &w->subject->kernel;
+    const pw_gpu_device device = {.multiprocessors = b->gpu.multiprocessors, .threads = b->gpu.threads};
+    pw_gpu_call call = call_of(w);
+    pw_gpu_launch l;
+
+    call.flag = (pw_gpu_flag){.where = (void *)(uintptr_t)b->flagged->where,
+                              .arrivals = (void *)(uintptr_t)b->flagged->arrivals,
+                              .value = ++b->flagged->value};
+    if (pw_gpu_plan_param_bytes(k->plan) > sizeof params ||
+        pw_gpu_launch_make(k->plan, &call, &device, params, &l) != PW_OK || l.grid == 0)
+        fail(w, "no launch");
+    gpu_graph_set(b->flagged->graph, k->function[w->unpack][l.big], l.grid, l.block, params);
+    gpu_graph_launch(b->flagged->graph, b->stream);
+}
+
+static void wait_for_flag(const gpu_work *w)
+{
+    while (*w->bench->flagged->seen != w->bench->flagged->value)
+        ;
+}
+
+void gpu_flagged_open(gpu_bench *b)
+{
+    static gpu_flagged flagged;
+    char params[40] = {0};
+
+    flagged.seen = gpu_alloc_mapped(64, &flagged.where);
+    *flagged.seen = 0;
+    flagged.arrivals = gpu_alloc(64);
+    gpu_fill(flagged.arrivals, 0, 64);
+    flagged.graph = gpu_graph_make(b->generic.empty, 1, 256, params);
+    b->flagged = &flagged;
 }
 
 static bool tier0_takes(const gpu_work *w)
@@ -164,11 +209,12 @@ double gpu_peer_scale(gpu_peer_id id, const gpu_subject *s)
 }
 
 const gpu_peer gpu_peers[PEERS] = {
-    [PEER_EMPTY] = {"empty", always, start_empty},
-    [PEER_COPY] = {"copy", always, start_copy},
-    [PEER_SPECIALISED] = {"specialised", always, start_specialised},
-    [PEER_TIER0] = {"tier0", tier0_takes, start_tier0},
-    [PEER_GENERIC] = {"generic", generic_takes, start_generic},
-    [PEER_COPY_2D] = {"copy2d", copy_2d_takes, start_copy_2d},
-    [PEER_BLOCKS] = {"blocks", always, start_blocks},
+    [PEER_EMPTY] = {"empty", always, start_empty, wait_for_stream},
+    [PEER_COPY] = {"copy", always, start_copy, wait_for_stream},
+    [PEER_SPECIALISED] = {"specialised", always, start_specialised, wait_for_stream},
+    [PEER_GRAPH] = {"graph", always, start_graph, wait_for_flag},
+    [PEER_TIER0] = {"tier0", tier0_takes, start_tier0, wait_for_stream},
+    [PEER_GENERIC] = {"generic", generic_takes, start_generic, wait_for_stream},
+    [PEER_COPY_2D] = {"copy2d", copy_2d_takes, start_copy_2d, wait_for_stream},
+    [PEER_BLOCKS] = {"blocks", always, start_blocks, wait_for_stream},
 };

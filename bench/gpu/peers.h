@@ -8,6 +8,7 @@ typedef enum gpu_peer_id {
     PEER_EMPTY,       /* an empty kernel: what every launch and wait costs */
     PEER_COPY,        /* as many bytes, contiguous on both sides, by the driver */
     PEER_SPECIALISED, /* ours, compiled for the shape */
+    PEER_GRAPH,       /* the same as MPI calls start it: by a graph, and over when its flag is seen */
     PEER_TIER0,       /* ours, parametric */
     PEER_GENERIC,     /* a kernel as TEMPI has it */
     PEER_COPY_2D,     /* cuMemcpy2DAsync */
@@ -16,6 +17,14 @@ typedef enum gpu_peer_id {
 } gpu_peer_id;
 
 enum { BLOCKS_TIMED = 256, MAX_TIER0_LAUNCHES = 64 };
+
+/* A graph of one kernel, and the flag that it writes (codegen/nvrtc/launch.h). */
+typedef struct gpu_flagged {
+    gpu_graph graph;
+    volatile uint64_t *seen;
+    gpu_ptr where, arrivals;
+    uint64_t value;
+} gpu_flagged;
 
 /* What all peers work with. */
 typedef struct gpu_bench {
@@ -27,7 +36,9 @@ typedef struct gpu_bench {
     gpu_ptr memory, packed, other; /* the layout's memory, and two packed buffers */
     gpu_ptr mapped;                /* a packed buffer in pinned host memory */
     gpu_ptr scrub;
+    gpu_flagged *flagged;
     size_t max_span, scrub_bytes;
+    bool warm; /* leave in the L2 cache what is there */
     double device_bandwidth,
         mapped_bandwidth[2]; /* bytes a microsecond: read + written; packed to, and from the host */
 } gpu_bench;
@@ -43,7 +54,10 @@ typedef struct gpu_peer {
     const char *name;
     bool (*takes)(const gpu_work *w);
     void (*start)(const gpu_work *w);
+    void (*wait)(const gpu_work *w);
 } gpu_peer;
+
+void gpu_flagged_open(gpu_bench *b);
 
 extern const gpu_peer gpu_peers[PEERS];
 

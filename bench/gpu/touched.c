@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_SPAN = 1 << 28 };
+enum { MAX_SPAN = 1 << 30 };
 
 /* A bit for each byte, a word for each sector. */
 typedef struct map {

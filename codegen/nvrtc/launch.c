@@ -8,6 +8,9 @@ enum {
     CHUNKED_FROM = 2 << 10,      /* bytes of a list that blocks of threads take by spans, rather than by entries */
     LEAST_SPAN = 2 << 10,
     MOST_SPAN = 64 << 10,
+    GOOD_SPAN = 16 << 10, /* larger ones only where there are still WAVES for all */
+    WAVES = 8,            /* spans for each block of threads that runs at once, so that the last ones end together */
+    FEW_WAVES = 4,        /* at most so many blocks for each that runs at once, where they shall be few */
     LEAST_WINDOW = 16,
     SPARSE_BYTES = 40, /* blocks shorter than this, at SPARSE_TIMES their length, have granules of their own */
     SPARSE_TIMES = 8,
@@ -44,7 +47,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 /* Parts that a piece of so many bytes can be cut into, wherever it begins. */
 static int64_t parts_of(const region_call *c, int piece)
 {
-    return pw_gpu_parts(c->g, value(c, c->g->shape->pieces[piece].bytes));
+    return pw_gpu_parts(value(c, c->g->shape->pieces[piece].bytes));
 }
 
 static int64_t parts_of_leaf(const region_call *c)
@@ -194,6 +197,49 @@ static uint64_t list_window(const region_call *c)
     return (uint64_t)window;
 }
 
+/* A list is searched around the place that its mean length gives, as far as lengths drawn by chance would vary it. */
+static void write_guess(const region_call *c, uint64_t *tail)
+{
+    int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
+    double guess = leaf > 0 ? (double)c->span * (double)n / (double)leaf * 65536 : 0;
+    uint64_t stride = 1;
+    while (stride * stride * PW_GPU_THREADS * PW_GPU_THREADS / 8 < (uint64_t)n)
+        stride *= 2;
+    tail[PW_TAIL_GUESS] = guess < 0x1p40 ? (uint64_t)guess : 0;
+    tail[PW_TAIL_STRIDE] = stride;
+    tail[PW_TAIL_BUCKET] = 0;
+    while (c->span > (int64_t)PW_LIST_BUCKETS << tail[PW_TAIL_BUCKET])
+        tail[PW_TAIL_BUCKET]++;
+}
+
+/* What the region spans: in memory unless it has a table, and in packed order. */
+static void write_ranges(const region_call *c, uint64_t *ranges)
+{
+    const pw_shape_region *r = c->g->shape;
+    int64_t lo[2] = {INT64_MAX, INT64_MAX}, hi[2] = {INT64_MIN, INT64_MIN};
+    bool table = false;
+    for (int i = 0; i < r->npieces; i++) {
+        const int64_t at[] = {value(c, r->pieces[i].mem_off), value(c, r->pieces[i].packed_off)};
+        int64_t n = value(c, r->pieces[i].bytes);
+        for (int side = 0; side < 2; side++) {
+            lo[side] = at[side] < lo[side] ? at[side] : lo[side];
+            hi[side] = at[side] + n > hi[side] ? at[side] + n : hi[side];
+        }
+    }
+    for (int i = 0; i < c->g->ndims; i++) {
+        const int64_t stride[] = {c->mem[i], c->packed[i]};
+        table |= pw_gpu_table_is_there(&c->g->dims[i].table);
+        for (int side = 0; side < 2 && c->count[i] > 0; side++)
+            *(stride[side] < 0 ? &lo[side] : &hi[side]) += (c->count[i] - 1) * stride[side];
+    }
+    for (int side = 0; side < 2; side++) {
+        uint64_t base = c->rec[side ? PW_REC_PACKED : PW_REC_MEM];
+        bool known = side || !table;
+        ranges[2 * side] = known ? base + (uint64_t)lo[side] : 0;
+        ranges[2 * side + 1] = known ? base + (uint64_t)hi[side] : 0;
+    }
+}
+
 static void write_tail(region_call *c)
 {
     const pw_shape_region *r = c->g->shape;
@@ -211,6 +257,7 @@ static void write_tail(region_call *c)
             tail[3] = (uint64_t)first;
             first += parts_of(c, i);
         }
+        write_ranges(c, tail);
     } else if (c->g->kind == PW_GPU_LIST) {
         tail[PW_TAIL_OFFS] = table_pointer(c, &r->block_offs);
         tail[PW_TAIL_OFFS_SCALE] = (uint64_t)value(c, r->block_offs.scale);
@@ -221,6 +268,7 @@ static void write_tail(region_call *c)
         tail[PW_TAIL_LEAF] = (uint64_t)value(c, r->leaf_size);
         tail[PW_TAIL_SPAN] = (uint64_t)c->span;
         tail[PW_TAIL_WINDOW] = list_window(c);
+        write_guess(c, tail);
     }
 }
 
@@ -257,6 +305,17 @@ static bool is_sparse(const region_call *c)
     return bytes < SPARSE_BYTES && stride != INT64_MAX && stride / SPARSE_TIMES >= bytes;
 }
 
+/*
+ * A kernel that writes a flag waits for its writes at the end of every block. Blocks that move little in a short time,
+ * a wide word for each thread, had better go round several times then; others do not show it.
+ */
+static bool shall_be_few(const region_call *c)
+{
+    const pw_gpu_region *g = c->g;
+    return c->call->flag.where && g->kind == PW_GPU_WORDS && g->word == 16 && g->batch == 1 &&
+           (g->shape->npieces > 1 || value(c, g->shape->pieces[0].bytes) >= SPARSE_BYTES);
+}
+
 static void write_header(region_call *c)
 {
     const pw_shape_region *r = c->g->shape;
@@ -281,8 +340,8 @@ static void write_header(region_call *c)
     rec[PW_REC_FLAGS] |= is_dense(c) ? PW_FLAG_DENSE : 0;
     rec[PW_REC_FLAGS] |= c->chunked ? PW_FLAG_CHUNKED : 0;
     rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
-    if (is_sparse(c))
-        rec[PW_REC_FLAGS] |= PW_FLAG_SPARSE;
+    rec[PW_REC_FLAGS] |= is_sparse(c) ? PW_FLAG_SPARSE : 0;
+    rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
     if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
         ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
         rec[PW_REC_FLAGS] |= PW_FLAG_NARROW;
@@ -311,8 +370,10 @@ static int64_t region_blocks(const pw_gpu_region *g, const uint64_t *rec, int64_
         blocks = ceil_div(units, PW_GPU_THREADS * g->batch);
         if (rec[PW_REC_FLAGS] & PW_FLAG_SPARSE)
             blocks = most;
-        else if (blocks < full)
-            blocks = most < full ? most : full;
+        else if (blocks < full / 2)
+            blocks = most;
+        if (rec[PW_REC_FLAGS] & PW_FLAG_FEW && blocks > FEW_WAVES * full)
+            blocks = FEW_WAVES * full;
     } else if (g->kind != PW_GPU_TILE && !(rec[PW_REC_FLAGS] & PW_FLAG_CHUNKED)) {
         blocks = ceil_div(units, PW_GPU_THREADS >> rec[PW_REC_LANES]);
     }
@@ -371,13 +432,17 @@ static int64_t share_blocks(const pw_gpu_plan *plan, uint64_t *w, int64_t full, 
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
-/* Packed bytes of a list that a block of threads takes: few enough that all get some. */
+/* Packed bytes of a list that a block of threads takes: few enough that all get some, and several when there are
+ * enough. */
 static int64_t list_span(const region_call *c, int64_t full)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), total, span;
     if (__builtin_mul_overflow(leaf, c->call->count, &total))
         total = INT64_MAX;
-    span = total / full < MOST_SPAN ? (total / full + 15) & -16 : MOST_SPAN;
+    span = total / full;
+    if (span > GOOD_SPAN)
+        span = span / WAVES > GOOD_SPAN ? span / WAVES : GOOD_SPAN;
+    span = span < MOST_SPAN ? (span + 15) & -16 : MOST_SPAN;
     return span < LEAST_SPAN ? LEAST_SPAN : span;
 }
 

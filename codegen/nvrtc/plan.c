@@ -7,15 +7,15 @@
 enum {
     MAX_PARAM_BYTES = 32000, /* of 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
     PARTS_FROM = 24,         /* mean bytes of pieces that are cut into parts, when their words are narrow */
-    WIDE_PARTS_FROM = 128,   /* ... into parts of 16 bytes rather than 8 */
     WORD_FOR_THREADS = 4,    /* words narrower than this are worth a thread only for short pieces */
     PLAIN_FROM = 3,          /* regions that had better share their code */
-    RESIDENT = 4,            /* blocks of a multiprocessor: 64 registers a thread */
-    RESIDENT_SMALL = 8,      /* 32 registers */
-    RESIDENT_WIDE_TILE = 6,  /* 40 */
-    RESIDENT_LIST = 6,
+    SHORT_BYTES = 40,        /* blocks shorter than this fill no sector */
+    RESIDENT_PLAIN = 4,      /* blocks of a multiprocessor: 64 registers a thread; all numbers from the record */
     RESIDENT_LARGE_TILE = 5, /* 48 */
-    WINDOW_BYTES = PW_LIST_WINDOW * 12 + 16
+    RESIDENT_WIDE_TILE = 6,  /* 40 */
+    RESIDENT_HEAVY = 6,
+    RESIDENT_MOST = 8, /* 32 */
+    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_BUCKETS * 2 + 16
 };
 
 static bool is_baked(pw_num n)
@@ -186,8 +186,7 @@ static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_
         add_words(g);
     } else if (g->kind == PW_GPU_PIECES) {
         append(g, PW_GPU_PART, baked(1), 1, 0);
-        g->part = mean_piece(r) >= WIDE_PARTS_FROM ? 16 : 8;
-        tail = PW_TAIL_PIECE * r->npieces;
+        tail = PW_TAIL_PIECE * r->npieces + PW_TAIL_RANGES;
     } else {
         append(g, PW_GPU_ENTRY, r->nblocks, 1, 0);
         tail = PW_TAIL_LIST;
@@ -272,7 +271,7 @@ static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
 static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
 {
     const pw_shape_region *r = a->shape, *s = b->shape;
-    if (a->kind != b->kind || a->word != b->word || a->part != b->part || r->npieces != s->npieces || !same_loops(a, b))
+    if (a->kind != b->kind || a->word != b->word || r->npieces != s->npieces || !same_loops(a, b))
         return false;
     if (a->kind == PW_GPU_LIST)
         return r->block_offs.width == s->block_offs.width && r->block_starts.width == s->block_starts.width;
@@ -286,21 +285,37 @@ static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
     return true;
 }
 
+/* Does a coordinate come out of a table? One that may be there or not counts as `maybe`. */
+static bool has_table(const pw_gpu_region *g, bool maybe)
+{
+    bool has = false;
+    for (int i = 0; i < g->ndims; i++)
+        has |= pw_gpu_table_is_there(&g->dims[i].table) && (maybe || g->dims[i].table.width > 0);
+    return has;
+}
+
 /*
  * Words of a thread, in flight at once. One of 16 bytes is enough, and keeps what is moved at a time close together,
- * which memory rewards; narrower ones take more, as do tables, since their entries must come first.
+ * which memory rewards; narrower ones take more, as do those whose coordinates come from the record.
  */
 static int batch_of(const pw_gpu_region *g)
 {
-    bool heavy = false; /* coordinates cost more */
-    for (int i = 0; i < g->ndims; i++)
-        heavy |= pw_gpu_table_is_there(&g->dims[i].table) || g->dims[i].plain;
+    bool plain = g->ndims > 0 && g->dims[0].plain;
     switch (g->word) {
-    case 16: return g->dims[0].plain ? 4 : heavy ? 2 : 1;
-    case 8: return heavy && !g->dims[0].plain ? 2 : 4;
-    case 4: return heavy ? 4 : 8;
-    default: return 4;
+    case 16: return plain ? 4 : has_table(g, true) ? 2 : 1;
+    case 8: return plain ? 4 : 2;
+    case 4: return plain ? 8 : has_table(g, false) ? 1 : 4;
+    case 2: return 4;
+    default: return 2;
     }
+}
+
+static bool is_short(const pw_gpu_region *g)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < g->shape->npieces; i++)
+        bytes += is_baked(g->shape->pieces[i].bytes) ? g->shape->pieces[i].bytes.value : SHORT_BYTES;
+    return bytes < SHORT_BYTES;
 }
 
 static int find_code(const pw_gpu_plan *plan, int region)
@@ -314,20 +329,29 @@ static int find_code(const pw_gpu_plan *plan, int region)
     return next;
 }
 
+/* Do the coordinates take many registers, since all their numbers come from the record? */
+static bool is_parametric(const pw_gpu_region *g)
+{
+    return (g->ndims > 0 && g->dims[0].plain) || has_table(g, true) != has_table(g, false);
+}
+
+/* As many blocks as registers are taken for: enough in flight is what most kernels live by. */
 static int resident_of(const pw_gpu_region *g)
 {
     if (g->kind == PW_GPU_TILE)
-        return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_SMALL;
-    if (g->kind == PW_GPU_LIST && g->word >= WORD_FOR_THREADS)
-        return RESIDENT_LIST;
-    return g->kind == PW_GPU_WORDS && g->batch == 1 ? RESIDENT_SMALL : RESIDENT;
+        return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_MOST;
+    if (is_parametric(g))
+        return RESIDENT_PLAIN;
+    if (g->kind != PW_GPU_WORDS)
+        return RESIDENT_MOST;
+    return has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
 }
 
 static void plan_shape(pw_gpu_plan *plan)
 {
     const pw_shape *shape = plan->shape;
     plan->words = 2 * shape->nregions;
-    plan->resident = RESIDENT_SMALL;
+    plan->resident = RESIDENT_MOST;
     for (int i = 0; i < shape->nregions; i++)
         plan_region(shape, &shape->regions[i], &plan->regions[i]);
     make_regions_plain(plan);

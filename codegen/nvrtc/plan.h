@@ -37,7 +37,7 @@ typedef struct pw_gpu_dim {
     bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
-enum { PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
+enum { PW_GPU_PART_BYTES = 8, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 
 typedef struct pw_gpu_region {
     const pw_shape_region *shape;
@@ -45,7 +45,6 @@ typedef struct pw_gpu_region {
     int word;  /* bytes a thread moves at once */
     int batch; /* words: so many a thread, when there are enough */
     int side;  /* of a tile */
-    int part;  /* bytes of a part of a piece */
     int ndims;
     pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
     int code;                         /* regions of one number share code */
@@ -87,9 +86,9 @@ bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
 bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
 
 /* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */
-static inline int64_t pw_gpu_parts(const pw_gpu_region *g, int64_t bytes)
+static inline int64_t pw_gpu_parts(int64_t bytes)
 {
-    return (bytes + 2 * g->part - 2) / g->part;
+    return (bytes + 2 * PW_GPU_PART_BYTES - 2) / PW_GPU_PART_BYTES;
 }
 
 /* PW_ERR_UNSUPPORTED: too much for the parameters of a launch; PW_ERR_NOMEM. */

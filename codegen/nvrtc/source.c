@@ -201,7 +201,7 @@ static void put_piece(const writer *w, const pw_gpu_region *g)
         fprintf(f, ", packed = ");
         put_literal(f, piece->packed_off.value);
         fprintf(f, ", s.n = %" PRId64 ", first = %" PRId64 ";\n%s", piece->bytes.value, first, i ? "        }\n" : "");
-        first += pw_gpu_parts(g, piece->bytes.value);
+        first += pw_gpu_parts(piece->bytes.value);
     }
     fprintf(f, "        s.mem += mem;\n        s.packed += packed;\n        s.a = i%d - first;\n", last);
 }
@@ -253,10 +253,8 @@ static void put_region(const writer *w, const pw_gpu_region *g)
 {
     static const char *const kinds[] = {"a thread per word", "tiles", "parts of pieces", "a list of blocks"};
     FILE *f = w->f;
-    fprintf(
-        f,
-        "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, PART = %d };\n",
-        kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, g->part);
+    fprintf(f, "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d };\n",
+            kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side);
     fprintf(
         f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");

@@ -39,6 +39,7 @@ bool gpu_kernel_upload(gpu_kernel *k)
     for (int i = 0; i < n; i++) {
         size_t bytes = bytes_of_table(k->nest, k->args.tables[i]);
 
+        k->table_bytes += bytes;
         k->tables[i] = gpu_alloc(bytes);
         gpu_upload(k->tables[i], k->args.tables[i], bytes);
         device[i] = (const void *)(uintptr_t)k->tables[i];

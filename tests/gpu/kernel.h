@@ -14,6 +14,7 @@ typedef struct gpu_kernel {
     pw_arena *arena;
     pw_kernel_args args; /* with device addresses */
     gpu_ptr *tables;
+    size_t table_bytes; /* of all tables, once they are on the GPU */
     char pack[32], unpack[32];
     gpu_function function[2][2]; /* [unpack][64-bit] */
 } gpu_kernel;

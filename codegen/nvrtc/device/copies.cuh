@@ -73,50 +73,70 @@ PW_FN void pw_lanes_copy(char *d, const char *s, pw_u64 n, pw_u32 lane, pw_u32 l
 
 /* ---- copies by parts -------------------------------------------------------------------------------------- */
 
-template <int D> PW_FN void pw_store_u32(char *d, const pw_u32 *v)
+/* Addresses of the source between which aligned words may be read, whether or not they are wanted as a whole. */
+struct pw_range {
+    pw_u64 lo, hi;
+};
+
+/* Bytes [a, b) of the 8 at `s`, by aligned words that lie in the range, else one by one; what the others are is open.
+ */
+PW_FN pw_u64 pw_fetch(const char *s, pw_u32 a, pw_u32 b, const pw_range &r)
 {
-    if (D == 8) {
-        pw_store<8>(d, (pw_u64)v[1] << 32 | v[0]);
+    const pw_u32 off = (pw_u32)(pw_u64)s & 7;
+    const char *const word = s - off;
+    const bool first = a + off < 8, second = b + off > 8;
+    pw_u64 v = 0;
+    if ((pw_u64)(first ? word : word + 8) >= r.lo && (pw_u64)(second ? word + 16 : word + 8) <= r.hi) {
+        if (first)
+            v = pw_load<8>(word) >> (8 * off);
+        if (second)
+            v |= pw_load<8>(word + 8) << (64 - 8 * off);
     } else {
-        pw_u128 w;
-        w.x = (pw_u64)v[1] << 32 | v[0];
-        w.y = (pw_u64)v[3] << 32 | v[2];
-        pw_store<16>(d, w);
+#pragma unroll
+        for (pw_u32 i = 0; i < 8; i++)
+            if (i >= a && i < b)
+                v |= (pw_u64)pw_load<1>(s + i) << (8 * i);
     }
+    return v;
+}
+
+/* Bytes [a, b) of v to the 8 at `d`, which is aligned to them: by as few stores as their alignments take. */
+PW_FN void pw_store_some(char *d, pw_u64 v, pw_u32 a, pw_u32 b)
+{
+    if (a == 0 && b >= 8) {
+        pw_store<8>(d, v);
+        return;
+    }
+    if ((a & 1) && a + 1 <= b) {
+        pw_store<1>(d + a, (unsigned char)(v >> (8 * a)));
+        a += 1;
+    }
+    if ((a & 2) && a + 2 <= b) {
+        pw_store<2>(d + a, (pw_u16)(v >> (8 * a)));
+        a += 2;
+    }
+    if (a + 4 <= b) {
+        pw_store<4>(d + a, (pw_u32)(v >> (8 * a)));
+        a += 4;
+    }
+    if (a + 2 <= b) {
+        pw_store<2>(d + a, (pw_u16)(v >> (8 * a)));
+        a += 2;
+    }
+    if (a < b)
+        pw_store<1>(d + a, (unsigned char)(v >> (8 * a)));
 }
 
 /*
- * A piece of n bytes, cut where its destination is aligned to D bytes: part k of at most (n + 2 * D - 2) / D. Whole parts
- * are put together from aligned words, none of which lies even partly outside of the piece; the others go by bytes.
+ * A piece of n bytes, cut where its destination is aligned to 8 bytes: part k of at most (n + 14) / 8.
  */
-template <int D> PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k)
+PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k, pw_range r)
 {
-    const pw_i64 at = (pw_i64)(k * D - ((pw_u64)d & (D - 1))), rest = (pw_i64)n - at;
-    const char *from = s + at;
-    char *to = d + at;
-    const pw_u32 off = (pw_u32)(pw_u64)from & 3;
-    pw_u32 v[D];
-    if (D == 16 && at >= 0 && rest >= 16 && ((pw_u32)(pw_u64)from & 15) == 0) {
-        pw_store<16>(to, pw_load<16>(from));
-    } else if (at >= off && rest >= D + (off ? 4 - (pw_i64)off : 0)) {
-#pragma unroll
-        for (int i = 0; i < D / 4; i++)
-            v[i] = pw_load<4>(from - off + 4 * i);
-        if (off) {
-            v[D / 4] = pw_load<4>(from - off + D);
-#pragma unroll
-            for (int i = 0; i < D / 4; i++)
-                v[i] = (pw_u32)(((pw_u64)v[i + 1] << 32 | v[i]) >> (8 * off));
-        }
-        pw_store_u32<D>(to, v);
-    } else {
-#pragma unroll
-        for (int i = 0; i < D; i++)
-            if (at + i >= 0 && i < rest)
-                v[i] = (unsigned char)from[i];
-#pragma unroll
-        for (int i = 0; i < D; i++)
-            if (at + i >= 0 && i < rest)
-                to[i] = (char)v[i];
+    const pw_i64 at = (pw_i64)(8 * k - ((pw_u64)d & 7)), rest = (pw_i64)n - at;
+    r.lo = r.lo < (pw_u64)s ? r.lo : (pw_u64)s;
+    r.hi = r.hi > (pw_u64)s + n ? r.hi : (pw_u64)s + n;
+    if (rest > 0) {
+        const pw_u32 a = at < 0 ? (pw_u32)(0 - at) : 0, b = rest < 8 ? (pw_u32)rest : 8;
+        pw_store_some(d + at, pw_fetch(s + at, a, b, r), a, b);
     }
 }

@@ -3,37 +3,36 @@
 
 /* ---- the loops: a region's units among its blocks -------------------------------------------------------- */
 
-/* The words u, u + step, ... of one thread: all loads before the stores. ALL: none is beyond the last. */
-template <class R, int W, bool UNPACK, class I, bool DENSE, bool ALL, class P>
-PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step, I units)
+/* The words u, u + step, ... of one thread: all loads before the stores. */
+template <class R, int W, bool UNPACK, class I, bool DENSE, class P>
+PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step)
 {
     typename pw_word<W>::type v[R::BATCH];
     pw_spot at[R::BATCH];
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
-        if (ALL || u + j * step < units)
-            R::template at<DENSE>(p, o, (I)(u + j * step), at[j]);
+        R::template at<DENSE>(p, o, (I)(u + j * step), at[j]);
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
-        if (ALL || u + j * step < units)
-            v[j] = pw_load<W>(p.src + (UNPACK ? at[j].packed : at[j].mem));
+        v[j] = pw_load<W>(p.src + (UNPACK ? at[j].packed : at[j].mem));
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
-        if (ALL || u + j * step < units)
-            pw_store<W>(p.dst + (UNPACK ? at[j].mem : at[j].packed), v[j]);
+        pw_store<W>(p.dst + (UNPACK ? at[j].mem : at[j].packed), v[j]);
 }
 
-/* One word by the parts that are aligned. */
-template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_word_any(const P &p, pw_u32 o, I u)
+/* One word; unless FAST by the parts that are aligned. */
+template <class R, int W, bool UNPACK, class I, bool FAST, bool DENSE, class P>
+PW_FN void pw_words_one(const P &p, pw_u32 o, I u)
 {
     pw_spot at;
-    R::template at<false>(p, o, u, at);
-    pw_put<W, false>(p.dst + (UNPACK ? at.mem : at.packed), pw_get<W, false>(p.src + (UNPACK ? at.packed : at.mem)));
+    R::template at<DENSE>(p, o, u, at);
+    pw_put<W, FAST>(p.dst + (UNPACK ? at.mem : at.packed), pw_get<W, FAST>(p.src + (UNPACK ? at.packed : at.mem)));
 }
 
 /*
  * A thread per word. Threads next to each other take words next to each other in packed order; a thread takes
- * BATCH words. DENSE: word u is at u * W of the region's packed bytes.
+ * BATCH words: at once, or one after the other where there are fewer, by code that is short, since it may have to be
+ * fetched from DRAM. DENSE: word u is at u * W of the region's packed bytes.
  */
 template <class R, int W, bool UNPACK, class I, bool FAST, bool DENSE, class P>
 PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
@@ -42,13 +41,14 @@ PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
     const I round = (I)p.w[o + PW_BLOCKS] * (PW_THREADS * R::BATCH);
     PW_EACH_THREAD(t)
     for (I u = (I)block * (I)p.w[o + PW_CHUNK] + t; u < units; u += round) {
-        if (FAST && u + (R::BATCH - 1) * step < units)
-            pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step, units);
-        else if (FAST)
-            pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step, units);
-        else
-            for (I one = u; one < units && one - u < R::BATCH * step; one += step)
-                pw_word_any<R, W, UNPACK, I>(p, o, one);
+        if (FAST && u + (R::BATCH - 1) * step < units) {
+            pw_words_batch<R, W, UNPACK, I, DENSE>(p, o, u, step);
+        } else {
+            I one = u;
+#pragma unroll 1
+            for (int j = 0; j < R::BATCH && one < units; j++, one += step)
+                pw_words_one<R, W, UNPACK, I, FAST, DENSE>(p, o, one);
+        }
     }
 }
 
@@ -134,23 +134,26 @@ PW_FN void pw_tile(const P &p, pw_u32 o, pw_u32 block, char *shared)
             for (int j = 0; j < batch; j++) {
                 const pw_u32 a = UNPACK ? y + j * rows : x, b = UNPACK ? x : y + j * rows;
                 if (a < na && b < nb)
-                    pw_put<W, FAST>(p.dst + pw_tile_at<R, W, UNPACK, false>(p, o, s, a, b),
-                                    tile[a * (side + 1) + b]);
+                    pw_put<W, FAST>(p.dst + pw_tile_at<R, W, UNPACK, false>(p, o, s, a, b), tile[a * (side + 1) + b]);
             }
         }
         PW_SYNC();
     }
 }
 
-/* A thread per part of a piece. */
+/* A thread per part of a piece. Behind the pieces stands what the region spans on both sides. */
 template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &p, pw_u32 o, pw_u32 block)
 {
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS] * PW_THREADS;
+    const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES + (UNPACK ? PW_SPAN_PACKED : PW_SPAN_MEM);
+    pw_range range;
+    range.lo = p.w[span] != p.w[span + 1] ? (pw_u64)p.src + p.w[span] : ~0ull; /* not known: that of the piece alone */
+    range.hi = p.w[span] != p.w[span + 1] ? (pw_u64)p.src + p.w[span + 1] : 0;
     PW_EACH_THREAD(t)
     for (I u = (I)block * PW_THREADS + t; u < units; u += step) {
         pw_spot s;
         R::template at<false>(p, o, u, s);
-        pw_part<R::PART>(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), s.n, s.a);
+        pw_part(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), s.n, s.a, range);
     }
 }
 
@@ -160,8 +163,8 @@ template <class R, class P> PW_FN void pw_choose_piece(const P &p, pw_u32 o, pw_
     pw_u32 at = o + R::TAIL;
 #pragma unroll
     for (int i = 1; i < R::PIECES; i++)
-        if (k >= p.w[o + R::TAIL + 4 * i + 3])
-            at = o + R::TAIL + 4 * i;
+        if (k >= p.w[o + R::TAIL + PW_PIECE_WORDS * i + 3])
+            at = o + R::TAIL + PW_PIECE_WORDS * i;
     s.mem += p.w[at];
     s.packed += p.w[at + 1];
     s.n = p.w[at + 2];
@@ -175,7 +178,14 @@ template <int N, class P> PW_FN pw_u32 pw_region_of(const P &p, pw_u32 b)
 {
     pw_u32 r = 0;
 #pragma unroll
-    for (int step = N < 4 ? 2 : N < 8 ? 4 : N < 16 ? 8 : N < 32 ? 16 : N < 64 ? 32 : N < 128 ? 64 : 128; step; step /= 2)
+    for (int step = N < 4     ? 2
+                    : N < 8   ? 4
+                    : N < 16  ? 8
+                    : N < 32  ? 16
+                    : N < 64  ? 32
+                    : N < 128 ? 64
+                              : 128;
+         step; step /= 2)
         if (r + step < N && b >= (pw_u32)p.w[2 * (r + step - 1)])
             r += step;
     return r;
@@ -183,7 +193,10 @@ template <int N, class P> PW_FN pw_u32 pw_region_of(const P &p, pw_u32 b)
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
-/* Every block makes what it wrote visible to all, and the last one says so. */
+/*
+ * Every block makes what it wrote visible to all of the GPU before it says that it is through; the last one, which has
+ * seen that of all others, makes it visible to the host and to every GPU, and says so.
+ */
 template <class P> PW_FN void pw_finish(const P &p, pw_u32 block, pw_u32 grid)
 {
     if (p.flag == 0)
@@ -191,7 +204,7 @@ template <class P> PW_FN void pw_finish(const P &p, pw_u32 block, pw_u32 grid)
     PW_SYNC();
     PW_EACH_THREAD(t)
     if (t == 0) {
-        PW_FENCE();
+        PW_FENCE_GPU();
         if (grid == 1 || PW_ARRIVE(p.arrivals, grid - 1) == grid - 1) {
             PW_FENCE();
             *p.flag = p.value;

@@ -24,15 +24,30 @@ typedef ulonglong2 pw_u128;
 #define PW_HIGH(a, b) __umul64hi(a, b)
 #define PW_FIXED(p) __ldg(p)
 #define PW_FENCE() __threadfence_system()
+#define PW_FENCE_GPU() __threadfence()
 #define PW_ARRIVE(counter, last) atomicInc(counter, last)
 #endif
 
 /* Record of a region, then of a loop, in words; the numbers of codegen/nvrtc/record.h. */
 enum { PW_FIRST, PW_BLOCKS, PW_UNITS, PW_MEM, PW_PACKED, PW_FLAGS, PW_LANES, PW_SPARE, PW_CHUNK, PW_STEP, PW_DIMS };
 enum { PW_COUNT, PW_MAGIC32, PW_MAGIC64, PW_SHIFT64, PW_MSTRIDE, PW_PSTRIDE, PW_TABLE, PW_SCALE, PW_DIM_WORDS };
-enum { PW_OFFS, PW_OFFS_SCALE, PW_STARTS, PW_STARTS_BASE, PW_STARTS_SCALE, PW_ENTRIES, PW_LEAF, PW_SPAN, PW_WINDOW };
+enum {
+    PW_OFFS,
+    PW_OFFS_SCALE,
+    PW_STARTS,
+    PW_STARTS_BASE,
+    PW_STARTS_SCALE,
+    PW_ENTRIES,
+    PW_LEAF,
+    PW_SPAN,
+    PW_WINDOW,
+    PW_GUESS,
+    PW_STRIDE,
+    PW_BUCKET
+};
+enum { PW_PIECE_WORDS = 4, PW_SPAN_MEM = 0, PW_SPAN_PACKED = 2 };
 enum { PW_ALIGNED = 1, PW_DENSE = 2, PW_CHUNKED = 4, PW_NARROW = 8, PW_SHORT = 16 };
-enum { PW_LIST_MOST = 512, PW_LIST_PART = 8, PW_LANE_BATCH = 2 };
+enum { PW_LIST_MOST = 512, PW_BUCKETS = 256, PW_PART = 8, PW_LANE_BATCH = 2 };
 
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
 template <int N> struct pw_params {

@@ -22,6 +22,7 @@ struct alignas(16) pw_u128 {
 #define PW_HIGH(a, b) (pw_u64)((unsigned __int128)(a) * (b) >> 64)
 #define PW_FIXED(p) (*(p))
 #define PW_FENCE() (void)0
+#define PW_FENCE_GPU() (void)0
 #define PW_ARRIVE(counter, last) pw_arrive(counter, last)
 /* atomicInc: what was there before; behind `last` it begins again. */
 static inline pw_u32 pw_arrive(pw_u32 *counter, pw_u32 last)

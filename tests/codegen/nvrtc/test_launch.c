@@ -109,8 +109,8 @@ typedef struct row {
 static const row rows[] = {
     {VECTOR8, 0, 4096, "words 8: 0 in 0 dense; grid 0"},
     {VECTOR8, 1, 4096, "words 8: 100000 in 391 dense; grid 391"},
-    {VECTOR8, 10, 4096, "words 8: 1000000 in 977 dense; grid 977"},
-    {VECTOR8, 1000, 4096, "words 8: 100000000 in 97657 dense; grid 97657"},
+    {VECTOR8, 10, 4096, "words 8: 1000000 in 1954 dense; grid 1954"},
+    {VECTOR8, 1000, 4096, "words 8: 100000000 in 195313 dense; grid 195313"},
     {VECTOR8, 20000, 4096, "words 8: 2000000000 in 1048576 dense; grid 1048576"},
     {VECTOR8, 30000, 4096, "words 8: 3000000000 in 1048576 dense; grid 1048576 big"},
     {SPARSE8, 1000, 4096, "words 8: 100000000 in 390625 dense sparse; grid 390625"},
@@ -119,8 +119,8 @@ static const row rows[] = {
     {BLOCKS64, 1, 4104, "words 16: 40000 in 157 unaligned dense; grid 157"},
     {COLUMNS, 1, 4096, "tiles 8: 2016 in 2016; grid 2016"},
     {COLUMNS, 3, 4097, "tiles 8: 6048 in 6048 unaligned; grid 6048"},
-    {ODD, 1, 4097, "pieces 1: 448 in 2; grid 2"},
-    {ODD, 100, 4097, "pieces 1: 44800 in 175; grid 175"},
+    {ODD, 1, 4097, "pieces 1: 882 in 4; grid 4"},
+    {ODD, 100, 4097, "pieces 1: 88200 in 345; grid 345"},
     {SHORT_LIST, 100, 4096, "list 1: 1900 in 60 lanes 8; grid 60"},
     {LIST, 1, 4096, "list 1: 3 in 3 chunked; grid 3"},
     {LIST, 100, 4096, "list 1: 300 in 300 chunked; grid 300"},
@@ -156,6 +156,24 @@ static void grid_limit(void **state)
     (void)state;
     pw_gpu_launch l = launch(&b, 100, 4096, &small, params);
     assert_int_equal(l.grid, 7);
+    release(&b);
+}
+
+/* Blocks that wait for their writes, so that a flag can be written, are few and large. */
+static void flag_limit(void **state)
+{
+    static uint64_t params[4096], where;
+    static uint32_t arrivals;
+    bound b = bind(BLOCKS64);
+    pw_gpu_call call = {.args = &b.args, .count = 10, .dst = params, .src = params};
+    pw_gpu_launch l;
+    (void)state;
+    call.flag = (pw_gpu_flag){.where = &where, .arrivals = &arrivals};
+    assert_int_equal(pw_gpu_launch_make(b.plan, &call, &h100, params, &l), PW_OK);
+    assert_int_equal(l.grid, 1563);
+    call.count = 1000;
+    assert_int_equal(pw_gpu_launch_make(b.plan, &call, &h100, params, &l), PW_OK);
+    assert_int_equal(l.grid, 4 * 8 * 132);
     release(&b);
 }
 
@@ -259,8 +277,9 @@ static void quotients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decisions),   cmocka_unit_test(grid_limit), cmocka_unit_test(overflow),
-        cmocka_unit_test(shared_code), cmocka_unit_test(quotients),  cmocka_unit_test(too_many_regions),
+        cmocka_unit_test(decisions),        cmocka_unit_test(grid_limit),  cmocka_unit_test(flag_limit),
+        cmocka_unit_test(overflow),         cmocka_unit_test(shared_code), cmocka_unit_test(quotients),
+        cmocka_unit_test(too_many_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
