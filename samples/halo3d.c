@@ -5,7 +5,7 @@
  * the halo with the neighbours' points: 6 faces, 12 edges and 8 corners, each described by one MPI datatype.
  *
  * With --device the grid, and the buffers that it is packed into, lie in the memory of a GPU. TEMPI's case study is
- * --device --nx=256 --ny=256 --nz=256 --fields=8 --radius=3.
+ * --device --mode=alltoallv --nx=256 --ny=256 --nz=256 --fields=8 --radius=3.
  */
 #include "sample_gpu.h"
 
@@ -13,8 +13,8 @@ enum { NEIGHBOURS = 26 };
 
 static const char *const type_words[] = {"subarray", "hvector", NULL};
 enum { TYPES_SUBARRAY, TYPES_HVECTOR };
-static const char *const mode_words[] = {"pack", "sendrecv", "send", "isend", NULL};
-enum { MODE_PACK, MODE_SENDRECV, MODE_SEND, MODE_ISEND };
+static const char *const mode_words[] = {"pack", "alltoallv", "sendrecv", "send", "isend", NULL};
+enum { MODE_PACK, MODE_ALLTOALLV, MODE_SENDRECV, MODE_SEND, MODE_ISEND };
 
 typedef struct options {
     int n[3]; /* local points: x, y, z */
@@ -27,7 +27,7 @@ typedef struct region {
     MPI_Datatype type;
     size_t offset; /* of the address to pass with the type, in doubles */
     int rank;      /* the neighbour in this direction */
-    int slot;      /* of its packed form in the staging buffer, and the room there, in bytes */
+    int slot;      /* where its packed form begins in the buffer, and the room there, in bytes */
     int room;
 } region;
 
@@ -42,6 +42,7 @@ typedef struct halo {
     region send[NEIGHBOURS], recv[NEIGHBOURS]; /* by direction; recv[d] lies on the side of direction d */
     char *send_buffer, *recv_buffer;
     int buffer_bytes;
+    int *counts, *displs; /* of the slots of each rank, the same in both buffers */
 } halo;
 
 /* ---- directions: -1, 0 or 1 on each axis, all but the centre ------------------------------------------------ */
@@ -130,34 +131,74 @@ static region make_region(const halo *h, int d, bool inner)
     return r;
 }
 
+/* In both buffers the slots of one rank lie together, in the order of the directions in which messages are sent. */
+static void place_slots(halo *h)
+{
+    int ranks;
+
+    MPI_Comm_size(h->comm, &ranks);
+    h->counts = allocate(sizeof(int) * (size_t)ranks);
+    h->displs = allocate(sizeof(int) * (size_t)ranks);
+    h->buffer_bytes = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        int send_end = h->buffer_bytes, recv_end = h->buffer_bytes;
+
+        h->displs[rank] = h->buffer_bytes;
+        for (int d = 0; d < NEIGHBOURS; d++) {
+            region *s = &h->send[d], *r = &h->recv[opposite(d)];
+
+            if (s->rank == rank) {
+                s->slot = send_end;
+                send_end += s->room;
+            }
+            if (r->rank == rank) {
+                r->slot = recv_end;
+                recv_end += r->room;
+            }
+        }
+        h->counts[rank] = send_end - h->buffer_bytes;
+        h->buffer_bytes = send_end;
+    }
+}
+
 static void make_regions(halo *h)
 {
-    h->buffer_bytes = 0;
     for (int d = 0; d < NEIGHBOURS; d++) {
         h->send[d] = make_region(h, d, true);
         h->recv[d] = make_region(h, d, false);
-        h->send[d].slot = h->recv[d].slot = h->buffer_bytes;
-        h->buffer_bytes += h->send[d].room;
     }
+    place_slots(h);
     h->send_buffer = allocate_data(h, (size_t)h->buffer_bytes);
     h->recv_buffer = allocate_data(h, (size_t)h->buffer_bytes);
 }
 
 /* ---- exchanges: a message sent in direction d has tag d ------------------------------------------------------- */
 
-static void exchange_packed(halo *h, timing *t)
+/* Where each packed form ends is stored in end[]. */
+static void pack(halo *h, int end[NEIGHBOURS])
 {
-    MPI_Request requests[2 * NEIGHBOURS];
-    int end[NEIGHBOURS];
-    double begin = MPI_Wtime(), packed, arrived, done;
-
     for (int d = 0; d < NEIGHBOURS; d++) {
         const region *r = &h->send[d];
 
         end[d] = r->slot;
         MPI_Pack(h->data + r->offset, 1, r->type, h->send_buffer, h->buffer_bytes, &end[d], h->comm);
     }
-    packed = MPI_Wtime();
+}
+
+static void unpack(halo *h)
+{
+    for (int d = 0; d < NEIGHBOURS; d++) {
+        const region *r = &h->recv[d];
+        int position = r->slot;
+
+        MPI_Unpack(h->recv_buffer, h->buffer_bytes, &position, h->data + r->offset, 1, r->type, h->comm);
+    }
+}
+
+static void exchange_slots(halo *h, const int end[NEIGHBOURS])
+{
+    MPI_Request requests[2 * NEIGHBOURS];
+
     for (int d = 0; d < NEIGHBOURS; d++)
         MPI_Irecv(h->recv_buffer + h->recv[d].slot, h->recv[d].room, MPI_PACKED, h->recv[d].rank, opposite(d), h->comm,
                   &requests[d]);
@@ -165,13 +206,22 @@ static void exchange_packed(halo *h, timing *t)
         MPI_Isend(h->send_buffer + h->send[d].slot, end[d] - h->send[d].slot, MPI_PACKED, h->send[d].rank, d, h->comm,
                   &requests[NEIGHBOURS + d]);
     MPI_Waitall(2 * NEIGHBOURS, requests, MPI_STATUSES_IGNORE);
-    arrived = MPI_Wtime();
-    for (int d = 0; d < NEIGHBOURS; d++) {
-        const region *r = &h->recv[d];
-        int position = r->slot;
+}
 
-        MPI_Unpack(h->recv_buffer, h->buffer_bytes, &position, h->data + r->offset, 1, r->type, h->comm);
-    }
+static void exchange_packed(halo *h, timing *t)
+{
+    int end[NEIGHBOURS];
+    double begin = MPI_Wtime(), packed, arrived, done;
+
+    pack(h, end);
+    packed = MPI_Wtime();
+    if (h->o.mode == MODE_ALLTOALLV)
+        MPI_Alltoallv(h->send_buffer, h->counts, h->displs, MPI_PACKED, h->recv_buffer, h->counts, h->displs,
+                      MPI_PACKED, h->comm);
+    else
+        exchange_slots(h, end);
+    arrived = MPI_Wtime();
+    unpack(h);
     done = MPI_Wtime();
     if (t) {
         phase_add(&t->pack, packed - begin);
@@ -248,7 +298,8 @@ static void exchange(halo *h, timing *t)
     MPI_Barrier(h->comm);
     begin = MPI_Wtime();
     switch (h->o.mode) {
-    case MODE_PACK: exchange_packed(h, t); break;
+    case MODE_PACK:
+    case MODE_ALLTOALLV: exchange_packed(h, t); break;
     case MODE_SENDRECV: exchange_sendrecv(h); break;
     case MODE_SEND: exchange_send(h); break;
     case MODE_ISEND: exchange_isend(h); break;
@@ -324,6 +375,7 @@ static const char help_text[] =
     "  --radius=R            width of the halo, 1 to 3 (default 2)\n"
     "  --types=WORD          subarray or hvector: how the regions are described (default subarray)\n"
     "  --mode=WORD           pack: MPI_Pack into one buffer, exchange, MPI_Unpack (default)\n"
+    "                        alltoallv: the same, exchanged by one MPI_Alltoallv\n"
     "                        sendrecv, send, isend: derived types in MPI_Sendrecv, in blocking MPI_Send and\n"
     "                        MPI_Recv, in MPI_Isend and MPI_Irecv\n"
     "  --iterations=N        timed exchanges (default 20)\n"
@@ -405,6 +457,8 @@ static void tear_down(halo *h)
     if (h->o.device)
         gpu_free(h->data);
     free(h->grid);
+    free(h->counts);
+    free(h->displs);
     free_data(h, h->send_buffer);
     free_data(h, h->recv_buffer);
     MPI_Comm_free(&h->comm);

@@ -23,49 +23,66 @@ static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
     s.count = run->count;
     s.data = (char *)b->whole.data + run->at;
     s.bytes = run->bytes;
+    s.under_way = run->under_way;
     return s;
 }
 
-static pw_status pack_run(const pw_block_stage *b, const pw_run *run)
+static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
+{
+    pw_stage part;
+    bool begun;
+
+    if (run->copied || !(run->use & use))
+        return true;
+    part = narrow(b, run);
+    begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->bytes);
+    run->under_way = part.under_way;
+    return begun;
+}
+
+static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
 {
     pw_stage part = narrow(b, run);
 
+    run->under_way = NULL;
     if (!run->copied)
-        return pw_stage_pack(&part);
-    memcpy(part.data, run->buf + run->offset, (size_t)run->bytes);
+        return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->bytes);
+    if (use == PW_USE_READ)
+        memcpy(part.data, run->buf + run->offset, (size_t)run->bytes);
+    else
+        memcpy(run->buf + run->offset, part.data, (size_t)run->bytes);
     return PW_OK;
 }
 
-static pw_status unpack_run(const pw_block_stage *b, const pw_run *run)
+/* Runs that can are begun before those in front of them are finished. After a failure the others are moved all the
+ * same, since they may have begun. */
+static pw_status move_runs(pw_block_stage *b, unsigned use)
 {
-    pw_stage part = narrow(b, run);
+    pw_run *runs = pw_block_stage_runs(b);
+    pw_status status = PW_OK;
+    int64_t next = 0;
 
-    if (!run->copied)
-        return pw_stage_unpack(&part, run->bytes);
-    memcpy(run->buf + run->offset, part.data, (size_t)run->bytes);
-    return PW_OK;
+    for (int64_t i = 0; i < b->runs; i++) {
+        pw_status one;
+
+        if (!(runs[i].use & use))
+            continue;
+        for (next = next < i ? i : next; next < b->runs && begin(b, &runs[next], use);)
+            next++;
+        one = move(b, &runs[i], use);
+        status = status == PW_OK ? one : status;
+    }
+    return status;
 }
 
 pw_status pw_block_stage_pack(pw_block_stage *b)
 {
-    const pw_run *runs = pw_block_stage_runs(b);
-    pw_status status = PW_OK;
-
-    for (int64_t i = 0; i < b->runs && status == PW_OK; i++)
-        if (runs[i].use & PW_USE_READ)
-            status = pack_run(b, &runs[i]);
-    return status;
+    return move_runs(b, PW_USE_READ);
 }
 
 pw_status pw_block_stage_unpack(pw_block_stage *b)
 {
-    const pw_run *runs = pw_block_stage_runs(b);
-    pw_status status = PW_OK;
-
-    for (int64_t i = 0; i < b->runs && status == PW_OK; i++)
-        if (runs[i].use & PW_USE_WRITE)
-            status = unpack_run(b, &runs[i]);
-    return status;
+    return move_runs(b, PW_USE_WRITE);
 }
 
 void pw_block_stage_called(pw_block_stage *b)

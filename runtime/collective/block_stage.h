@@ -23,8 +23,9 @@ typedef struct pw_run {
     int64_t count, bytes;
     int64_t at; /* bytes from the beginning of the stage */
     unsigned use;
-    bool copied; /* dense host memory, which needs no strategy */
-    bool owner;  /* of a reference to the layout */
+    bool copied;     /* dense host memory, which needs no strategy */
+    bool owner;      /* of a reference to the layout */
+    void *under_way; /* of pw_stage, between beginning and finishing */
     pw_twin twin;
 } pw_run;
 

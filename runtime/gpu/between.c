@@ -26,6 +26,12 @@ static pw_status in_one_gpu(const between *b)
     return move(b, (pw_gpu_packed){.device = pw_cu_address(b->packed)}, PW_GPU_DIRECT);
 }
 
+/* To host memory that kernels reach. */
+static pw_gpu_way way_to_host(const between *b)
+{
+    return b->user.layout && pw_gpu_is_odd(b->user.layout, b->user.bytes) ? PW_GPU_STAGED : PW_GPU_DIRECT;
+}
+
 static pw_status through_pinned(const between *b)
 {
     pw_gpu_block *block = NULL;
@@ -35,7 +41,7 @@ static pw_status through_pinned(const between *b)
         return status;
     if (b->unpack)
         memcpy(block->host, b->packed, (size_t)b->user.bytes);
-    status = move(b, pw_gpu_packed_in(block), PW_GPU_DIRECT);
+    status = move(b, pw_gpu_packed_in(block), way_to_host(b));
     if (status == PW_OK && !b->unpack)
         memcpy(b->packed, block->host, (size_t)b->user.bytes);
     pw_gpu_give(b->user.gpu, block);
@@ -59,7 +65,7 @@ static pw_status to_host(const between *b)
     pw_cu_ptr device = mapped(b);
 
     if (device)
-        return move(b, (pw_gpu_packed){.host = b->packed, .device = device}, PW_GPU_DIRECT);
+        return move(b, (pw_gpu_packed){.host = b->packed, .device = device}, way_to_host(b));
     if (b->user.layout && b->user.bytes <= THROUGH_PINNED && through_pinned(b) == PW_OK)
         return PW_OK;
     return move(b, (pw_gpu_packed){.host = b->packed}, PW_GPU_STAGED);

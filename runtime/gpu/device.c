@@ -60,8 +60,8 @@ static void destroy(pw_gpu *gpu)
 
     /* Fails when the driver or the context has ended before us; then their memory is gone, too. */
     if (!atomic_load(&gpu->lost) && id_of(gpu->context) == gpu->id && pw_gpu_enter(gpu, &scope) == PW_OK) {
-        pw_gpu_modules_free(gpu);
         pw_gpu_pool_destroy(gpu->pool, true);
+        pw_gpu_modules_free(gpu); /* of which the lanes' graphs have functions */
         pw_gpu_leave(&scope);
     } else {
         pw_gpu_pool_destroy(gpu->pool, false);

@@ -23,8 +23,9 @@ typedef struct pw_gpu {
     void *context;
     unsigned long long id; /* 0: the driver has no numbers */
     int ordinal;
-    _Atomic bool primary; /* retained by us */
-    _Atomic bool lost;    /* a call failed in a way that cannot be recovered from; said so once */
+    _Atomic bool primary;   /* retained by us */
+    _Atomic bool lost;      /* a call failed in a way that cannot be recovered from; said so once */
+    _Atomic bool graphless; /* the driver has refused a graph (graph.h) */
     pw_gpu_device limits;
     int major, minor;
     struct pw_gpu_pool *pool;

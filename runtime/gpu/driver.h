@@ -30,6 +30,13 @@ typedef struct pw_cu_copy_2d {
     size_t width, height;
 } pw_cu_copy_2d;
 
+/* CUDA_KERNEL_NODE_PARAMS of cuda.h. */
+typedef struct pw_cu_kernel_node {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+} pw_cu_kernel_node;
+
 /* Values of cuda.h. */
 enum { PW_CU_OK = 0, PW_CU_NO_MEMORY = 2, PW_CU_NOT_INITIALIZED = 3, PW_CU_DEINITIALIZED = 4, PW_CU_NOT_READY = 600 };
 enum { PW_CU_MEMORY_HOST = 1, PW_CU_MEMORY_DEVICE = 2, PW_CU_MEMORY_UNIFIED = 4 };
@@ -80,9 +87,16 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_T
     X(error_name, "cuGetErrorName", (int, const char **))
 
 /* The same, of functions that older drivers do not have: NULL then. */
-#define PW_CU_OPTIONAL_CALLS(X)                                 \
-    X(context_id, "cuCtxGetId", (void *, unsigned long long *)) \
-    X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))
+#define PW_CU_OPTIONAL_CALLS(X)                                                                                      \
+    X(context_id, "cuCtxGetId", (void *, unsigned long long *))                                                      \
+    X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))                           \
+    X(graph_create, "cuGraphCreate", (void **, unsigned))                                                            \
+    X(graph_destroy, "cuGraphDestroy", (void *))                                                                     \
+    X(graph_add_kernel, "cuGraphAddKernelNode", (void **, void *, void *const *, size_t, const pw_cu_kernel_node *)) \
+    X(graph_instantiate, "cuGraphInstantiateWithFlags", (void **, void *, unsigned long long))                       \
+    X(graph_exec_destroy, "cuGraphExecDestroy", (void *))                                                            \
+    X(graph_set_kernel, "cuGraphExecKernelNodeSetParams", (void *, void *, const pw_cu_kernel_node *))               \
+    X(graph_launch, "cuGraphLaunch", (void *, void *))
 
 typedef struct pw_cu_calls {
 #define X(field, symbol, args) int(*field) args;

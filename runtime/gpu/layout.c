@@ -203,6 +203,14 @@ static int find_slice_dim(const pw_nest *nest)
     return best;
 }
 
+static bool is_odd(const pw_gpu_plan *plan)
+{
+    for (int i = 0; plan && i < plan->nregions; i++)
+        if (plan->regions[i].kind == PW_GPU_PIECES)
+            return true;
+    return false;
+}
+
 static void free_layout(pw_layout_gpu *base)
 {
     pw_gpu_layout *l = (pw_gpu_layout *)base;
@@ -232,6 +240,7 @@ pw_gpu_layout *pw_gpu_layout_of(pw_layout *layout)
     pthread_mutex_init(&l->lock, NULL);
     if (pw_gpu_plan_create(layout->shape, &l->plan, NULL) != PW_OK)
         l->plan = NULL;
+    l->odd = is_odd(l->plan);
     l->tier0_launches = pw_gpu_tier0_launches(layout->nest);
     l->slice_dim = find_slice_dim(layout->nest);
     if (atomic_compare_exchange_strong(&layout->gpu, &known, &l->base))

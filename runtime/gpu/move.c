@@ -1,5 +1,7 @@
 #include "runtime/gpu/move.h"
 
+#include "runtime/gpu/graph.h"
+
 #include <string.h>
 
 enum {
@@ -15,8 +17,8 @@ typedef struct piece {
     char *mem;
     int64_t count, bytes;
     pw_gpu_packed packed;
-    bool unpack;
-    const pw_kernel_args *args; /* for the layout's kernel; NULL: it cannot do this part */
+    bool unpack, last, one_of_many; /* of pw_gpu_move */
+    const pw_kernel_args *args;     /* for the layout's kernel; NULL: it cannot do this part */
 } piece;
 
 /* ---- by kernels
@@ -34,26 +36,35 @@ static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 #define PARAM_POINTER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 
-static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, bool unpack, const pw_gpu_launch *l, bool flagged)
+static pw_status launch_plainly(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l)
 {
     size_t bytes = l->param_bytes;
     void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
-    pw_status status;
+
+    return pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
+                       "cuLaunchKernel");
+}
+
+static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
+                        const pw_gpu_call *call, bool alone)
+{
+    void *function = f->fn[p->unpack][l->big];
+    pw_status status = PW_OK;
 
     lane->flagged = false;
     if (l->grid == 0)
         return PW_OK;
-    status =
-        pw_cu_check(pw_cu.launch(f->fn[unpack][l->big], l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
-                    "cuLaunchKernel");
-    lane->flagged = flagged && lane->flag && status == PW_OK;
+    if (!alone || !pw_gpu_graph_launch(lane, function, l))
+        status = launch_plainly(lane, function, l);
+    lane->flagged = call->flag.where && status == PW_OK;
     return status;
 }
 
-/* The last launch of a move says that all is done. */
-static void flag(pw_gpu_lane *lane, pw_gpu_call *call)
+/* The last launch of a transfer says that all is done. Who waits for the stream does not ask for it: the kernel would
+ * end later. */
+static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
-    if (!lane->flag)
+    if (!lane->flag || !p->last)
         return;
     call->flag = (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
                                .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
@@ -66,9 +77,9 @@ static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw
     pw_gpu_launch l;
     pw_status status;
 
-    flag(lane, &call);
+    flag(lane, p, &call);
     status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
-    return status == PW_OK ? launch(lane, f, p->unpack, &l, true) : status;
+    return status == PW_OK ? launch(lane, f, p, &l, &call, !p->one_of_many) : status;
 }
 
 static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int n, const piece *p)
@@ -82,11 +93,11 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
         int kernel;
 
         if (i == n - 1)
-            flag(lane, &call);
+            flag(lane, p, &call);
         status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
                                      lane->params, &kernel, &l);
         if (status == PW_OK)
-            status = launch(lane, &f[kernel], p->unpack, &l, i == n - 1);
+            status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->one_of_many);
     }
     return status;
 }
@@ -190,39 +201,39 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
     return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
 }
 
-static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed,
-                            bool unpack)
+static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
 {
     int64_t each = u->bytes / u->count;
-    pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
-    pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + part.first * each);
+    pw_cu_ptr there = m->packed.host ? pw_cu_address(m->packed.host) : m->packed.device;
+    pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + m->part.first * each);
 
-    return pw_gpu_move_bytes(lane, unpack ? here : there, unpack ? there : here, part.n * each);
+    return pw_gpu_move_bytes(lane, m->unpack ? here : there, m->unpack ? there : here, m->part.n * each);
 }
 
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed, bool unpack,
-                           bool plainly)
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
 {
     pw_gpu_layout *l;
     piece p;
     slice s;
 
     if (!u->layout)
-        return move_dense(lane, u, part, packed, unpack);
+        return move_dense(lane, u, m);
     l = pw_gpu_layout_of(u->layout);
     p = (piece){.nest = u->layout->nest,
                 .bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL,
                 .mem = u->buf,
-                .count = part.n,
-                .bytes = part.n * u->layout->size,
-                .packed = packed,
-                .unpack = unpack};
+                .count = m->part.n,
+                .bytes = m->part.n * u->layout->size,
+                .packed = m->packed,
+                .unpack = m->unpack,
+                .last = m->last,
+                .one_of_many = m->one_of_many};
     if (!p.bound)
         return PW_ERR_NOMEM;
     p.args = &p.bound->args;
-    if (part.sliced)
-        make_slice(&s, l, part, &p);
+    if (m->part.sliced)
+        make_slice(&s, l, m->part, &p);
     else
-        p.mem += part.first * u->layout->extent;
-    return plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
+        p.mem += m->part.first * u->layout->extent;
+    return m->plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
 }

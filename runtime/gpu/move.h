@@ -38,10 +38,17 @@ typedef struct pw_gpu_part {
 /* Into how many parts the message can be cut, and the bytes of each; *sliced says how. */
 int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced);
 
-/* `packed` is where the first byte of the part is. The context must be current. `plainly`: by copies only, after
- * kernels have failed. */
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, pw_gpu_part part, pw_gpu_packed packed, bool unpack,
-                           bool plainly);
+typedef struct pw_gpu_move {
+    pw_gpu_part part;
+    pw_gpu_packed packed; /* where the first byte of the part is */
+    bool unpack;
+    bool plainly;     /* by copies only, after kernels have failed */
+    bool last;        /* nothing follows in the stream: a kernel says by the lane's flag when it is through */
+    bool one_of_many; /* of a series of launches, which graphs are not worth */
+} pw_gpu_move;
+
+/* The context must be current. */
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m);
 /* `bytes` contiguous bytes between two places that the GPU or the driver knows. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 

@@ -1,13 +1,15 @@
 #include "runtime/gpu/pool.h"
 
+#include "runtime/gpu/graph.h"
+
 #include <stdlib.h>
 
 enum {
     FIRST_SHIFT = 12, /* smallest class: 4 KiB */
     LAST_SHIFT = 40,
     CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
-    KEPT = 8,        /* idle blocks of one class */
-    KEPT_LANES = 16, /* threads that transfer at the same time without making lanes anew */
+    KEPT = 64,       /* idle blocks of one class: a halo has 52 messages under way */
+    KEPT_LANES = 32, /* transfers at the same time without making lanes anew */
     FLAG_BYTES = 64,
     SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two looks at the stream */
 };
@@ -21,6 +23,7 @@ struct pw_gpu_pool {
     _Atomic(pw_gpu_block *) idle[PW_GPU_MEMORIES][CLASSES][KEPT];
     _Atomic int64_t idle_bytes[PW_GPU_MEMORIES];
     _Atomic(pw_gpu_lane *) lanes[KEPT_LANES];
+    _Atomic int lanes_made; /* idle or out */
 };
 
 static _Atomic int64_t allocations, idle_bytes;
@@ -166,6 +169,8 @@ pw_gpu_usage pw_gpu_usage_now(void)
 
 static void lane_destroy(pw_gpu_lane *lane, bool driver)
 {
+    if (driver)
+        pw_gpu_graphs_free(lane);
     for (int i = 0; driver && i < PW_GPU_EVENTS; i++)
         if (lane->events[i])
             pw_cu.event_destroy(lane->events[i]);
@@ -177,6 +182,7 @@ static void lane_destroy(pw_gpu_lane *lane, bool driver)
         pw_cu.host_free((void *)lane->flag);
     if (driver && lane->arrivals)
         pw_cu.free(lane->arrivals);
+    atomic_fetch_sub_explicit(&lane->gpu->pool->lanes_made, 1, memory_order_relaxed);
     free(lane);
 }
 
@@ -219,6 +225,7 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
     if (!lane)
         return PW_ERR_NOMEM;
     lane->gpu = gpu;
+    atomic_fetch_add_explicit(&gpu->pool->lanes_made, 1, memory_order_relaxed);
     status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.stream_create(&lane->side, PW_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -234,18 +241,34 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
     return PW_OK;
 }
 
-pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out)
+static pw_gpu_lane *take_idle_lane(pw_gpu_pool *pool)
 {
     for (int i = 0; i < KEPT_LANES; i++) {
-        _Atomic(pw_gpu_lane *) *slot = &gpu->pool->lanes[i];
+        _Atomic(pw_gpu_lane *) *slot = &pool->lanes[i];
+        pw_gpu_lane *lane = NULL;
 
-        if (!atomic_load_explicit(slot, memory_order_relaxed))
-            continue;
-        *out = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
-        if (*out)
-            return PW_OK;
+        if (atomic_load_explicit(slot, memory_order_relaxed))
+            lane = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
+        if (lane)
+            return lane;
     }
-    return lane_create(gpu, out);
+    return NULL;
+}
+
+pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out)
+{
+    *out = take_idle_lane(gpu->pool);
+    return *out ? PW_OK : lane_create(gpu, out);
+}
+
+pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu)
+{
+    pw_gpu_lane *lane = take_idle_lane(gpu->pool);
+
+    if (!lane && (atomic_load_explicit(&gpu->pool->lanes_made, memory_order_relaxed) >= KEPT_LANES ||
+                  lane_create(gpu, &lane) != PW_OK))
+        return NULL;
+    return lane;
 }
 
 void pw_gpu_lane_give(pw_gpu_lane *lane)

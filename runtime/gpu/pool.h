@@ -24,13 +24,20 @@ typedef struct pw_gpu_block {
 } pw_gpu_block;
 
 /*
- * One strand of work: a stream, events, the word that kernels write when they are through, and room for the parameters
- * of a launch. Used by one thread at a time.
+ * One strand of work: a stream, events, the word that kernels write when they are through, graphs, and room for the
+ * parameters of a launch. Used by one thread at a time.
  *
  * The stream keeps the order with the legacy default stream: cudaMemcpy to device memory returns before its data is
  * there, and programs send such buffers without further ado.
  */
-enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_EVENTS = 2 };
+enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_EVENTS = 2, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 64 };
+
+/* Of one kernel node (graph.h). */
+typedef struct pw_gpu_graph {
+    void *function;            /* NULL: the place is free */
+    void *graph, *node, *exec; /* NULL: not made yet */
+    int credit;
+} pw_gpu_graph;
 
 typedef struct pw_gpu_lane {
     pw_gpu *gpu;
@@ -40,6 +47,8 @@ typedef struct pw_gpu_lane {
     pw_cu_ptr flag_device, arrivals;
     uint64_t value; /* of the last launch that writes the flag */
     bool flagged;   /* that launch is the last work of the stream */
+    pw_gpu_graph graphs[PW_GPU_GRAPHS];
+    _Alignas(16) char work[PW_GPU_WORK_BYTES]; /* what its taker has to remember (transfer.c) */
     uint64_t params[PW_GPU_PARAM_WORDS];
 } pw_gpu_lane;
 
@@ -54,6 +63,8 @@ pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw
 void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
 
 pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out);
+/* For work that need not begin at once: NULL when so many lanes are out that another would not be kept. */
+pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu);
 /* The lane's work must have been waited for. */
 void pw_gpu_lane_give(pw_gpu_lane *lane);
 

@@ -2,18 +2,28 @@
 
 #include "base/log.h"
 
-enum { CHUNK_BYTES = 4 << 20, LEAST_CHUNK = 256 << 10 };
+enum {
+    CHUNK_BYTES = 4 << 20,
+    LEAST_CHUNK = 256 << 10,
+    ODD_BYTES = 128 << 10, /* up to here a copy takes longer than single bytes across the bus */
+    AHEAD_BYTES = 4 << 20  /* of a transfer that is begun before another is finished: beyond, waiting is little of it */
+};
 
-/* A transfer under way. */
-typedef struct transfer {
-    const pw_gpu_user *user;
+/* A transfer under way. Lives in its lane. */
+struct pw_gpu_transfer {
+    pw_gpu_user user;
     pw_gpu_packed packed;
     int64_t bytes; /* of the packed copy that are to be moved */
     bool unpack, plainly;
     pw_gpu_way way;
     pw_gpu_lane *lane;
     pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
-} transfer;
+    pw_status begun;              /* has its work got into the stream? */
+};
+
+typedef struct pw_gpu_transfer transfer;
+
+_Static_assert(sizeof(transfer) <= PW_GPU_WORK_BYTES, "a lane has room for a transfer");
 
 static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
 {
@@ -28,9 +38,17 @@ static int64_t object_bytes(const pw_gpu_user *u)
 /* ---- kernels and what they cannot do
  * ------------------------------------------------------------------------------------ */
 
-static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack)
+/* `last`: the stream has nothing else to do. */
+static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack, bool last)
 {
-    return pw_gpu_move_part(t->lane, t->user, part, packed, unpack, t->plainly);
+    const pw_gpu_move m = {.part = part,
+                           .packed = packed,
+                           .unpack = unpack,
+                           .plainly = t->plainly,
+                           .last = last,
+                           .one_of_many = t->way == PW_GPU_PIPELINED};
+
+    return pw_gpu_move_part(t->lane, &t->user, &m);
 }
 
 /*
@@ -39,35 +57,36 @@ static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool 
  */
 static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
 {
-    pw_gpu *gpu = t->user->gpu;
+    pw_gpu *gpu = t->user.gpu;
     pw_gpu_part part = {.first = object, .n = 1};
     pw_gpu_packed whole;
-    pw_status status = need(gpu, object_bytes(t->user), &t->part);
+    pw_status status = need(gpu, object_bytes(&t->user), &t->part);
 
     if (status != PW_OK)
         return status;
     whole = pw_gpu_packed_in(t->part);
-    status = move(t, part, whole, false);
+    status = move(t, part, whole, false, false);
     if (status == PW_OK)
         status =
             pw_gpu_move_bytes(t->lane, whole.device, packed.host ? pw_cu_address(packed.host) : packed.device, bytes);
-    return status == PW_OK ? move(t, part, whole, true) : status;
+    return status == PW_OK ? move(t, part, whole, true, true) : status;
 }
 
 /* Kernels between the user's buffer and `packed`, which holds the first t->bytes. */
-static pw_status move_all(transfer *t, pw_gpu_packed packed)
+static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 {
-    int64_t each = object_bytes(t->user), whole = t->bytes / each, rest = t->bytes % each;
+    const pw_gpu_user *u = &t->user;
+    int64_t each = object_bytes(u), whole = t->bytes / each, rest = t->bytes % each;
     pw_status status = PW_OK;
 
-    if (!t->user->layout) {
+    if (!u->layout) {
         pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
-        pw_cu_ptr here = pw_cu_address(t->user->buf) + (pw_cu_ptr)t->user->offset;
+        pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)u->offset;
 
         return pw_gpu_move_bytes(t->lane, t->unpack ? here : there, t->unpack ? there : here, t->bytes);
     }
     if (whole > 0)
-        status = move(t, (pw_gpu_part){.n = whole}, packed, t->unpack);
+        status = move(t, (pw_gpu_part){.n = whole}, packed, t->unpack, last && rest == 0);
     if (status == PW_OK && rest > 0)
         status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
     return status;
@@ -86,13 +105,13 @@ static pw_status move_staged(transfer *t)
 {
     pw_status status;
 
-    if (!t->user->layout || !t->packed.host || need(t->user->gpu, t->bytes, &t->scratch) != PW_OK)
-        return move_all(t, t->packed);
+    if (!t->user.layout || !t->packed.host || need(t->user.gpu, t->bytes, &t->scratch) != PW_OK)
+        return move_all(t, t->packed, true);
     if (t->unpack) {
         status = pw_gpu_move_bytes(t->lane, t->scratch->device, host_end(t, 0), t->bytes);
-        return status == PW_OK ? move_all(t, pw_gpu_packed_in(t->scratch)) : status;
+        return status == PW_OK ? move_all(t, pw_gpu_packed_in(t->scratch), true) : status;
     }
-    status = move_all(t, pw_gpu_packed_in(t->scratch));
+    status = move_all(t, pw_gpu_packed_in(t->scratch), false);
     return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), t->scratch->device, t->bytes) : status;
 }
 
@@ -114,16 +133,16 @@ static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
 }
 
 /* One chunk: packed and then copied, or copied and then unpacked; kernels in the stream, copies beside it. */
-static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes)
+static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes, bool last)
 {
     pw_gpu_lane *lane = t->lane;
     pw_gpu_packed chunk = pw_gpu_packed_at(pw_gpu_packed_in(t->scratch), at);
-    pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false);
+    pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false, false);
 
     if (status == PW_OK)
         status = t->unpack ? follow(lane, lane->side, lane->stream, 0) : follow(lane, lane->stream, lane->side, 0);
     if (status == PW_OK)
-        status = t->unpack ? move(t, part, chunk, true) : copy_beside(t, at, bytes);
+        status = t->unpack ? move(t, part, chunk, true, last) : copy_beside(t, at, bytes);
     return status;
 }
 
@@ -131,11 +150,11 @@ static pw_status move_pipelined(transfer *t)
 {
     int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->bytes);
     bool sliced;
-    int64_t parts = pw_gpu_user_parts(t->user, &each, &sliced);
+    int64_t parts = pw_gpu_user_parts(&t->user, &each, &sliced);
     pw_status status;
 
-    if (t->bytes != t->user->bytes || parts < 2 || each <= 0 || !t->packed.host ||
-        need(t->user->gpu, t->bytes, &t->scratch) != PW_OK)
+    if (t->bytes != t->user.bytes || parts < 2 || each <= 0 || !t->packed.host ||
+        need(t->user.gpu, t->bytes, &t->scratch) != PW_OK)
         return move_staged(t);
     step = chunk / each > 0 ? chunk / each : 1;
     /* The side stream begins after what the stream did with the scratch memory before. */
@@ -143,20 +162,19 @@ static pw_status move_pipelined(transfer *t)
     for (int64_t first = 0; first < parts && status == PW_OK; first += step) {
         int64_t n = parts - first < step ? parts - first : step;
 
-        status = move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each);
+        status =
+            move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each, first + n == parts);
         at += n * each;
     }
-    if (status == PW_OK && !t->unpack) {
+    if (status == PW_OK && !t->unpack)
         status = follow(t->lane, t->lane->side, t->lane->stream, 1);
-        t->lane->flagged = false;
-    }
     return status;
 }
 
 static pw_status enqueue(transfer *t)
 {
     switch (t->way) {
-    case PW_GPU_DIRECT: return move_all(t, t->packed);
+    case PW_GPU_DIRECT: return move_all(t, t->packed, true);
     case PW_GPU_STAGED: return move_staged(t);
     case PW_GPU_PIPELINED: return move_pipelined(t);
     }
@@ -164,24 +182,41 @@ static pw_status enqueue(transfer *t)
 }
 
 /* Also after a failure: what was begun must be over before its memory is given back. */
-static pw_status wait(transfer *t, pw_status status)
+static pw_status wait(transfer *t, pw_status begun)
 {
-    if (status == PW_OK)
+    if (begun == PW_OK)
         return pw_gpu_lane_wait(t->lane);
     pw_cu.stream_wait(t->lane->side);
     pw_cu.stream_wait(t->lane->stream);
-    return status;
+    return begun;
 }
 
-static pw_status run(transfer *t)
-{
-    pw_gpu *gpu = t->user->gpu;
-    pw_status status = pw_gpu_lane_take(gpu, &t->lane);
+/* ---- the two stages
+ * ------------------------------------------------------------------------------------------------------ */
 
-    if (status != PW_OK)
-        return status;
-    status = wait(t, enqueue(t));
-    if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !atomic_load(&gpu->lost)) {
+static bool is_lost(const pw_gpu *gpu)
+{
+    return atomic_load_explicit(&gpu->lost, memory_order_relaxed);
+}
+
+/* In the GPU's context. */
+static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
+{
+    transfer *t = (transfer *)(void *)lane->work;
+
+    *t = (transfer){
+        .user = o->user, .packed = o->packed, .bytes = o->bytes, .unpack = o->unpack, .way = o->way, .lane = lane};
+    t->begun = enqueue(t);
+    return t;
+}
+
+/* The same. */
+static pw_status finish(transfer *t)
+{
+    pw_gpu *gpu = t->user.gpu;
+    pw_status status = wait(t, t->begun);
+
+    if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !is_lost(gpu)) {
         pw_warn_once("a kernel failed on GPU %d (%s); buffers are copied block by block", gpu->ordinal,
                      pw_status_text(status));
         t->plainly = true;
@@ -194,27 +229,58 @@ static pw_status run(transfer *t)
     return status;
 }
 
-static pw_status start(transfer *t)
+pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
 {
-    pw_gpu *gpu = t->user->gpu;
+    pw_gpu *gpu = order->user.gpu;
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    transfer *t;
+
+    if (order->bytes > AHEAD_BYTES || is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return NULL;
+    lane = pw_gpu_lane_take_kept(gpu);
+    t = lane ? begin_in(lane, order) : NULL;
+    pw_gpu_leave(&scope);
+    return t;
+}
+
+pw_status pw_gpu_finish(pw_gpu_transfer *t)
+{
     pw_gpu_scope scope;
     pw_status status;
 
-    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    /* Without the context there is nobody to be waited for, and its lanes are no good to anybody. */
+    if (pw_gpu_enter(t->user.gpu, &scope) != PW_OK)
+        return pw_gpu_judge(t->user.gpu, PW_ERR_IO);
+    status = finish(t);
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+pw_status pw_gpu_carry_out(const pw_gpu_order *order)
+{
+    pw_gpu *gpu = order->user.gpu;
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
-    status = run(t);
+    status = pw_gpu_lane_take(gpu, &lane);
+    if (status == PW_OK)
+        status = finish(begin_in(lane, order));
     pw_gpu_leave(&scope);
     return status;
 }
 
 pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way)
 {
-    return start(&(transfer){.user = u, .packed = packed, .bytes = u->bytes, .way = way});
+    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = u->bytes, .way = way});
 }
 
 pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way)
 {
-    return start(&(transfer){.user = u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
+    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
 }
 
 /* ---- the rest
@@ -225,6 +291,13 @@ int64_t pw_gpu_chunk(int64_t bytes)
     int64_t chunk = bytes / 8;
 
     return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > CHUNK_BYTES ? CHUNK_BYTES : chunk;
+}
+
+bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
+{
+    const pw_gpu_layout *l = bytes > ODD_BYTES ? pw_gpu_layout_of(layout) : NULL;
+
+    return l && l->odd;
 }
 
 bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk)

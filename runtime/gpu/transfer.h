@@ -1,7 +1,10 @@
 /*
- * Whole transfers between a user's buffer on a GPU and its packed copy; complete on return. Each takes the lane and the
- * scratch memory that it needs from the pools, leaves the caller's current context as it was, and falls back to copies
- * of the driver when kernels fail (one warning). A failure that is left is the caller's to report.
+ * Whole transfers between a user's buffer on a GPU and its packed copy. Each takes the lane and the scratch memory that
+ * it needs from the pools, leaves the caller's current context as it was, and falls back to copies of the driver when
+ * kernels fail (one warning). A failure that is left is the caller's to report.
+ *
+ * A transfer has two stages: beginning puts its work into the stream of a lane, finishing waits for it. Who has several
+ * to do begins them all before the first is finished; in between they overlap on the GPU.
  */
 #ifndef PW_RUNTIME_GPU_TRANSFER_H
 #define PW_RUNTIME_GPU_TRANSFER_H
@@ -15,10 +18,32 @@ typedef enum pw_gpu_way {
     PW_GPU_PIPELINED /* the same in chunks, of which one is packed while the one before is copied */
 } pw_gpu_way;
 
+/* One transfer. */
+typedef struct pw_gpu_order {
+    pw_gpu_user user;
+    pw_gpu_packed packed;
+    int64_t bytes; /* of the packed copy, from its beginning; all of them when packing */
+    bool unpack;
+    pw_gpu_way way;
+} pw_gpu_order;
+
+typedef struct pw_gpu_transfer pw_gpu_transfer;
+
+/* Puts the work of a transfer on its way. NULL: not now, since it is long, or as much is under way as should be, or
+ * something is wrong; pw_gpu_carry_out does it in any case, or says what is wrong. */
+pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order);
+/* Waits for what was begun, which is gone then. By any thread. */
+pw_status pw_gpu_finish(pw_gpu_transfer *t);
+/* Both at once. */
+pw_status pw_gpu_carry_out(const pw_gpu_order *order);
+
+/* The same in words. */
 pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way);
 /* The first `bytes` packed bytes only. */
 pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way);
 
+/* Is this much of it, in pieces of odd lengths, better copied behind the kernel than written to host memory by it? */
+bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes);
 /* Could the message be cut into chunks of about `chunk` bytes? */
 bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk);
 /* Bytes of a chunk. */

@@ -68,6 +68,17 @@ void pw_batch_close(pw_batch *b)
         pw_pool_give(b->memory, b->bytes);
 }
 
+void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Status *statuses, int *next)
+{
+    for (*next = *next < k ? k : *next; *next < n; ++*next) {
+        int place = places ? places[*next] : *next;
+        pw_pending *p = place >= 0 && place < b->n ? b->ops[place] : NULL;
+
+        if (p && !(statuses ? pw_pending_begin_settle(p, &statuses[*next]) : pw_pending_begin_prepare(p)))
+            return;
+    }
+}
+
 int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm)
 {
     pw_pending *p = b->ops[place];

@@ -97,6 +97,7 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 
 pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
 {
+    int next = 0;
     pw_batch b;
 
     switch (pw_batch_open(&b, count, requests, rc)) {
@@ -105,9 +106,15 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     case PW_BATCH_OPEN: break;
     }
     *rc = MPI_SUCCESS;
-    for (int i = 0; i < count && *rc == MPI_SUCCESS; i++)
-        if (b.ops[i])
-            *rc = pw_pending_prepare(b.ops[i]);
+    /* After a failure, too: what has begun is to be waited for. */
+    for (int i = 0; i < count; i++)
+        if (b.ops[i]) {
+            int error;
+
+            pw_batch_begin(&b, i, count, NULL, NULL, &next);
+            error = pw_pending_prepare(b.ops[i]);
+            *rc = *rc == MPI_SUCCESS ? error : *rc;
+        }
     if (*rc == MPI_SUCCESS) {
         *rc = pw_next.MPI_Startall(count, requests);
         for (int i = 0; i < count && *rc == MPI_SUCCESS; i++)

@@ -27,6 +27,12 @@ pw_batch_state pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, in
 /* Unclaims what is left. */
 void pw_batch_close(pw_batch *b);
 
+/*
+ * Before the k-th of n operations is settled, or prepared: begins what that will do with it and with those behind, as
+ * far as is possible at present, from *next on. `places` NULL: the k-th is at place k. `statuses` NULL: they are to be
+ * prepared.
+ */
+void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Status *statuses, int *next);
 /* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. An error code that
  * has not been reported; *comm is then to be told. */
 int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm);

@@ -49,12 +49,14 @@ static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *status
 {
     MPI_Comm comm = MPI_COMM_NULL;
     bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
-    int rc = mpi_rc;
+    int rc = mpi_rc, next = 0;
 
     for (int i = 0; i < b->n && !refused; i++) {
         pw_pending *p = b->ops[i];
         int error;
 
+        if (mpi_rc == MPI_SUCCESS)
+            pw_batch_begin(b, i, b->n, NULL, statuses, &next);
         if (!p || (mpi_rc != MPI_SUCCESS && !pw_is_over(p, requests[i], is_told(&statuses[i]))))
             continue;
         error = pw_batch_settle(b, i, went_well(&statuses[i], mpi_rc) ? &statuses[i] : NULL, &comm);
@@ -198,11 +200,13 @@ static int some_done(pw_batch *b, const MPI_Request *requests, int n, const int 
 {
     MPI_Comm comm = MPI_COMM_NULL;
     bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
-    int rc = mpi_rc;
+    int rc = mpi_rc, next = 0;
 
     for (int k = 0; k < n && !refused; k++) {
         int i = indices[k], error;
 
+        if (mpi_rc == MPI_SUCCESS)
+            pw_batch_begin(b, k, n, indices, statuses, &next);
         if (i < 0 || i >= b->n || !b->ops[i])
             continue;
         if (mpi_rc != MPI_SUCCESS)

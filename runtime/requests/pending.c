@@ -67,17 +67,22 @@ static MPI_Comm comm_of(const pw_pending *p)
     return __atomic_load_n(&p->comm, __ATOMIC_RELAXED);
 }
 
-/* MPI has done the operation: whatever of it is left to us is done, but once. */
-static int complete(pw_pending *p, const MPI_Status *status)
+static bool is_cancelled(const pw_pending *p, const MPI_Status *status)
 {
     int cancelled = 0;
 
+    if (!p->ops->uncancellable)
+        PMPI_Test_cancelled(status, &cancelled);
+    return cancelled;
+}
+
+/* MPI has done the operation: whatever of it is left to us is done, but once. */
+static int complete(pw_pending *p, const MPI_Status *status)
+{
     if (!p->ops->complete || p->settled)
         return MPI_SUCCESS;
     p->settled = true;
-    if (!p->ops->uncancellable)
-        PMPI_Test_cancelled(status, &cancelled);
-    return cancelled ? MPI_SUCCESS : p->ops->complete(p, status);
+    return is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
 }
 
 /* The request is one that MPI shares among all operations that were done at once. */
@@ -147,6 +152,17 @@ int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
         pw_pending_drop(p);
     }
     return rc;
+}
+
+bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)
+{
+    return !p->ops->begin_complete || !p->active || p->settled || is_cancelled(p, status) ||
+           p->ops->begin_complete(p, status);
+}
+
+bool pw_pending_begin_prepare(pw_pending *p)
+{
+    return !p->ops->begin_start || !p->persistent || p->active || p->ops->begin_start(p);
 }
 
 int pw_pending_prepare(pw_pending *p)

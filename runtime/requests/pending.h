@@ -35,6 +35,13 @@ typedef struct pw_pending_ops {
     /* The operation has completed without error and was not cancelled; `status` is MPI's, never one of the ignore
      * constants. An MPI error code, of which the caller tells the error handler. NULL: nothing to do. */
     int (*complete)(pw_pending *p, const MPI_Status *status);
+    /*
+     * For calls that start or complete several operations: begins what `start` or `complete` does and can go on by
+     * itself; that must then follow, in the same call. False: not now, it will do all of it. NULL: nothing can be
+     * begun.
+     */
+    bool (*begin_start)(pw_pending *p);
+    bool (*begin_complete)(pw_pending *p, const MPI_Status *status);
     /* Must not call MPI, which may be over. */
     void (*destroy)(pw_pending *p);
     /* Requests that MPI_Cancel does not take, whose statuses need not say whether they were cancelled. */
@@ -96,6 +103,9 @@ int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm);
 int pw_pending_settle_early(pw_pending *p, const MPI_Status *status);
 /* A claimed persistent operation: what is to be done before MPI starts it. */
 int pw_pending_prepare(pw_pending *p);
+/* Begins what these are about to do with a claimed operation. False: ask again when another is done. */
+bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status);
+bool pw_pending_begin_prepare(pw_pending *p);
 /* Takes a claimed operation out and destroys it. */
 void pw_pending_drop(pw_pending *p);
 

@@ -15,16 +15,6 @@ bool pw_strategy_gpu_can(const pw_message *m)
            (!pw_gpu_mpi_is_aware() || m->bytes <= pw_env_int(PW_ENV_STAGING));
 }
 
-pw_gpu_user pw_strategy_gpu_user(const pw_stage *s)
-{
-    return (pw_gpu_user){.gpu = s->place.gpu,
-                         .layout = s->layout,
-                         .offset = s->offset,
-                         .buf = s->buf,
-                         .count = s->count,
-                         .bytes = s->bytes};
-}
-
 static char *base_of(const pw_gpu_block *block)
 {
     return block->host ? block->host : (char *)(uintptr_t)block->device;
@@ -40,9 +30,9 @@ static pw_gpu_packed packed_of(const pw_stage *s)
     return pw_gpu_packed_at(pw_gpu_packed_in(block), (char *)s->data - base_of(block));
 }
 
-/* Host memory need not be pinned for a copy of the driver, which only is slower then. */
-pw_status pw_strategy_gpu_take(pw_stage *s, pw_gpu_memory memory)
+pw_status pw_strategy_gpu_take(pw_stage *s)
 {
+    pw_gpu_memory memory = (pw_gpu_memory)s->strategy->memory;
     pw_gpu_block *block = NULL;
     pw_status status = pw_gpu_take(s->place.gpu, memory, s->bytes, &block);
 
@@ -56,18 +46,49 @@ pw_status pw_strategy_gpu_take(pw_stage *s, pw_gpu_memory memory)
     return status;
 }
 
-pw_status pw_strategy_gpu_pack(pw_stage *s, pw_gpu_way way)
+/* The message of a stage, or of a part of one, as runtime/gpu has it. */
+static pw_gpu_order order_of(const pw_stage *s, pw_model_action action, int64_t bytes)
 {
-    pw_gpu_user user = pw_strategy_gpu_user(s);
-
-    return pw_gpu_pack(&user, packed_of(s), way);
+    return (pw_gpu_order){.user = {.gpu = s->place.gpu,
+                                   .layout = s->layout,
+                                   .offset = s->offset,
+                                   .buf = s->buf,
+                                   .count = s->count,
+                                   .bytes = s->bytes},
+                          .packed = packed_of(s),
+                          .bytes = bytes,
+                          .unpack = action == PW_MODEL_UNPACK,
+                          .way = (pw_gpu_way)s->strategy->way};
 }
 
-pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received, pw_gpu_way way)
+pw_status pw_strategy_gpu_pack(pw_stage *s)
 {
-    pw_gpu_user user = pw_strategy_gpu_user(s);
+    pw_gpu_order order = order_of(s, PW_MODEL_PACK, s->bytes);
 
-    return pw_gpu_unpack(&user, packed_of(s), received, way);
+    return pw_gpu_carry_out(&order);
+}
+
+pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
+{
+    pw_gpu_order order = order_of(s, PW_MODEL_UNPACK, received);
+
+    return pw_gpu_carry_out(&order);
+}
+
+bool pw_strategy_gpu_begin(pw_stage *s, pw_model_action action, int64_t received)
+{
+    pw_gpu_order order = order_of(s, action, received);
+
+    s->under_way = pw_gpu_begin(&order);
+    return s->under_way;
+}
+
+pw_status pw_strategy_gpu_finish(pw_stage *s)
+{
+    pw_gpu_transfer *t = s->under_way;
+
+    s->under_way = NULL;
+    return pw_gpu_finish(t);
 }
 
 void pw_strategy_gpu_give(pw_stage *s)

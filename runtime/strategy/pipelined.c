@@ -33,26 +33,11 @@ static double own_cost(const pw_message *m, pw_model_action action)
     return pw_model_own_pipelined(pw_model_now(), &q, action, pw_gpu_chunk(m->bytes));
 }
 
-static pw_status take(pw_stage *s)
-{
-    return pw_strategy_gpu_take(s, PW_GPU_PINNED_MEMORY);
-}
-
-static pw_status pack(pw_stage *s)
-{
-    return pw_strategy_gpu_pack(s, PW_GPU_PIPELINED);
-}
-
-static pw_status unpack(pw_stage *s, int64_t received)
-{
-    return pw_strategy_gpu_unpack(s, received, PW_GPU_PIPELINED);
-}
-
 const pw_strategy pw_strategy_pipelined = {.name = "pipelined",
                                            .can = can,
                                            .cost = cost,
                                            .own_cost = own_cost,
-                                           .take = take,
-                                           .pack = pack,
-                                           .unpack = unpack,
-                                           .give = pw_strategy_gpu_give};
+                                           .take = pw_strategy_gpu_take,
+                                           PW_STRATEGY_GPU,
+                                           .memory = PW_GPU_PINNED_MEMORY,
+                                           .way = PW_GPU_PIPELINED};

@@ -5,9 +5,13 @@
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/registry.h"
+#include "runtime/stats/trace.h"
 #include "runtime/strategy/fragile.h"
+#include "runtime/strategy/stays.h"
 
 #include <time.h>
+
+enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/model/decide.h) */
 
 static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 #define X(symbol, name) &pw_strategy_##name,
@@ -21,7 +25,8 @@ _Static_assert((int)PW_STRATEGY_COUNT <= PW_DECIDE_STRATEGIES, "decisions have r
 static struct {
     pw_strategy_id forced; /* PACKWRIGHT_STRATEGY, or PW_STRATEGY_COUNT for the model */
     bool stats;
-} chosen_by = {PW_STRATEGY_COUNT, false};
+    bool counted; /* somebody will ask how often what was done */
+} chosen_by = {PW_STRATEGY_COUNT, false, false};
 
 void pw_strategy_start(void)
 {
@@ -33,6 +38,7 @@ void pw_strategy_start(void)
     if (*name && chosen_by.forced == PW_STRATEGY_COUNT)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_STRATEGY: there is no strategy '%s'", name);
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
+    chosen_by.counted = chosen_by.stats || pw_trace_is_on();
     pw_fragile_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI);
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
@@ -115,6 +121,16 @@ static pw_decision_key key_of(const pw_message *m)
                              .device = device ? m->place.device : 0};
 }
 
+/* For runtime/strategy/stays.h. */
+static void remember_native(const pw_message *m, pw_decision *d)
+{
+    /* Entries are shared and constant but for what is atomic. */
+    pw_entry *entry = (pw_entry *)m->entry;
+
+    if (d && !chosen_by.counted && entry->layout && m->place.kind == PW_PLACE_HOST)
+        atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->bytes)], d, memory_order_release);
+}
+
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
 {
     pw_decision_key key = key_of(m);
@@ -126,8 +142,11 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
     if (refused)
         return choose_afresh(m, refused);
     id = pw_decide(&key, PW_STRATEGY_COUNT, chosen_by.forced, estimate, (void *)m, record);
-    if (table[id]->can(m))
+    if (table[id]->can(m)) {
+        if (id == PW_STRATEGY_NATIVE)
+            remember_native(m, *record);
         return (pw_strategy_id)id;
+    }
     *record = NULL; /* something about this message is special */
     return choose_afresh(m, refused);
 }
@@ -157,9 +176,10 @@ bool pw_message_describe(pw_message *m)
 /* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
 static void count_use(const pw_message *m, pw_strategy_id id)
 {
-    /* Entries are shared and constant but for their counters. */
     pw_entry *entry = (pw_entry *)m->entry;
 
+    if (!chosen_by.counted)
+        return;
     if (m->direction != PW_RECV)
         atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
     if (m->direction != PW_SEND)
@@ -173,7 +193,8 @@ bool pw_stage_open(pw_stage *s, const pw_message *m)
     pw_strategy_id id;
 
     while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE) {
-        *s = (pw_stage){.layout = m->entry->layout,
+        *s = (pw_stage){.strategy = table[id],
+                        .layout = m->entry->layout,
                         .offset = m->entry->offset,
                         .buf = m->buf,
                         .count = m->count,
@@ -189,7 +210,6 @@ bool pw_stage_open(pw_stage *s, const pw_message *m)
         *s = (pw_stage){.strategy = NULL};
         return false;
     }
-    s->strategy = table[id];
     if (s->layout)
         pw_layout_ref(s->layout);
     return true;
@@ -264,8 +284,11 @@ static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, 
 
 pw_status pw_stage_pack(pw_stage *s)
 {
-    watch w = begin(s, PW_MODEL_PACK);
+    watch w;
 
+    if (s->under_way)
+        return s->strategy->finish(s);
+    w = begin(s, PW_MODEL_PACK);
     return end(&w, s, PW_MODEL_PACK, s->strategy->pack(s));
 }
 
@@ -275,16 +298,47 @@ pw_status pw_stage_unpack(pw_stage *s, int64_t received)
 
     if (received <= 0 || received > s->bytes)
         return PW_OK;
+    if (s->under_way)
+        return s->strategy->finish(s);
     if (received < s->bytes)
         return s->strategy->unpack(s, received);
     w = begin(s, PW_MODEL_UNPACK);
     return end(&w, s, PW_MODEL_UNPACK, s->strategy->unpack(s, received));
 }
 
+/* Work that overlaps with other work says nothing of its time, so estimates are corrected by the first few of a kind,
+ * which are done alone. */
+static bool is_watched(const pw_stage *s, pw_model_action action)
+{
+    int id;
+
+    if (!s->decision || pw_decision_size(s->bytes) != s->decision->key.size)
+        return false;
+    id = id_of(s->strategy);
+    return pw_decision_is_timed(s->decision, id, action) && is_settled(s) &&
+           atomic_load_explicit(&s->decision->cells[id].timed[action], memory_order_relaxed) < WATCHED;
+}
+
+bool pw_stage_begin_pack(pw_stage *s)
+{
+    if (!s->strategy || !s->strategy->begin || is_watched(s, PW_MODEL_PACK))
+        return true;
+    return s->strategy->begin(s, PW_MODEL_PACK, s->bytes);
+}
+
+bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
+{
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->bytes || is_watched(s, PW_MODEL_UNPACK))
+        return true;
+    return s->strategy->begin(s, PW_MODEL_UNPACK, received);
+}
+
 void pw_stage_close(pw_stage *s)
 {
     if (!s->strategy)
         return;
+    if (s->under_way)
+        s->strategy->finish(s);
     s->strategy->give(s);
     s->strategy = NULL;
     pw_layout_unref(s->layout);

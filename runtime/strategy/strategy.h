@@ -65,6 +65,7 @@ typedef struct pw_stage {
     void *data;                   /* what MPI gets: `bytes` bytes in packed order */
     int64_t bytes;                /* > 0 */
     void *own;                    /* of the strategy */
+    void *under_way;              /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
     struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
 } pw_stage;
 
@@ -85,6 +86,14 @@ typedef struct pw_strategy {
     /* The first `received` bytes of data, 0 < received <= bytes -> user's buffer, complete on return. */
     pw_status (*unpack)(pw_stage *s, int64_t received);
     void (*give)(pw_stage *s);
+    /*
+     * For strategies whose work goes on by itself: begins what pack, or else unpack of the first `received` bytes,
+     * does, and sets under_way; finish waits for it, and clears that. False: not now. NULL: the strategy has no such
+     * stages.
+     */
+    bool (*begin)(pw_stage *s, pw_model_action action, int64_t received);
+    pw_status (*finish)(pw_stage *s);
+    int memory, way; /* of those for GPU memory (strategy/gpu.h) */
 } pw_strategy;
 
 #define X(symbol, name) extern const pw_strategy pw_strategy_##name;
@@ -113,6 +122,13 @@ bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const 
 pw_status pw_stage_pack(pw_stage *s);
 /* `received` of at most 0 does nothing; more than the stage's bytes (after an error of MPI) neither. */
 pw_status pw_stage_unpack(pw_stage *s, int64_t received);
+/*
+ * For who has several stages to pack or to unpack: what these will do is begun, if it can go on by itself, and the call
+ * that must follow waits for it. False: not now, and the call will do all of it. True: it is begun, or nothing ever can
+ * be.
+ */
+bool pw_stage_begin_pack(pw_stage *s);
+bool pw_stage_begin_unpack(pw_stage *s, int64_t received);
 /* Releases all that the stage holds. Calling it again, or on an empty stage, does nothing. */
 void pw_stage_close(pw_stage *s);
 

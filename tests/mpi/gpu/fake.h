@@ -46,6 +46,12 @@ void fake_place(void *at);
 void fake_open_memory(bool open);
 /* Kernels launched by the name of what they do, "pw_t0_" for tier 0. */
 long fake_launches(const char *prefix);
+/* From now on an idle GPU begins to work when that many launches have come: who waits for one before the next is found
+ * out, after two seconds. 0 ends that, and so does a miss. */
+void fake_gather(int launches);
+/* How often they have come since that was last asked for, and whether they have not. */
+int fake_gathered(int *missed);
+
 /* ---- inside --------------------------------------------------------------------------------------------------------
  */
 
@@ -68,6 +74,13 @@ typedef struct fake_function fake_function;
 int fake_module_load(void **module, const void *image);
 void fake_module_unload(void *module);
 const fake_function *fake_module_find(void *module, const char *name);
+enum { FAKE_PARAM_BYTES = 32768 };
+typedef struct fake_launch_t {
+    const fake_function *function;
+    unsigned grid[3], block[3], shared;
+} fake_launch_t;
+/* Puts a launch into a stream, with a copy of its parameters. */
+int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *stream);
 /* FAKE_OK or FAKE_FAULT. */
 int fake_run(const fake_context_t *context, const fake_function *f, const uint64_t *params);
 

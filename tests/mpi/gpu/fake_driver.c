@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEVICES = 2, STREAMS = 256, NAMES = 64, DEPTH = 16, PARAM_BYTES = 32768, DELAY_NS = 3000 };
+enum { DEVICES = 2, STREAMS = 256, NAMES = 64, DEPTH = 16, GATE_SECONDS = 2, DELAY_NS = 3000 };
 
 /* ---- calls
  * ------------------------------------------------------------------------------------------------------------ */
@@ -236,11 +236,54 @@ static struct {
     bool started;
     stream list[STREAMS];
     uint64_t random;
+    struct {
+        int wanted, come, times, missed;
+        bool open;
+    } gate;
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .random = 12345};
 
 static bool is_ready(const stream *s)
 {
     return s->used && s->first && !s->busy && (s->first->what != WAIT || s->first->event->done >= s->first->number);
+}
+
+/* As long as launches are to be gathered, nothing is done before they have come, or have not in time. */
+static void wait_for_gate(void)
+{
+    struct timespec until;
+
+    if (streams.gate.wanted == 0 || streams.gate.open)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += GATE_SECONDS;
+    while (streams.gate.wanted > 0 && streams.gate.come < streams.gate.wanted)
+        if (pthread_cond_timedwait(&streams.changed, &streams.lock, &until) != 0) {
+            streams.gate.missed++;
+            streams.gate.wanted = 0;
+        }
+    streams.gate.times += streams.gate.wanted > 0;
+    streams.gate.open = true;
+    streams.gate.come = 0;
+}
+
+void fake_gather(int launches)
+{
+    pthread_mutex_lock(&streams.lock);
+    streams.gate.wanted = launches;
+    if (launches > 0)
+        streams.gate.come = streams.gate.times = streams.gate.missed = 0;
+    streams.gate.open = false;
+    pthread_cond_broadcast(&streams.changed);
+    pthread_mutex_unlock(&streams.lock);
+}
+
+int fake_gathered(int *missed)
+{
+    pthread_mutex_lock(&streams.lock);
+    *missed = streams.gate.missed;
+    int times = streams.gate.times;
+    pthread_mutex_unlock(&streams.lock);
+    return times;
 }
 
 static stream *pick(void)
@@ -298,9 +341,11 @@ static void *work(void *arg)
         int result = FAKE_OK;
 
         if (!s) {
+            streams.gate.open = false;
             pthread_cond_wait(&streams.changed, &streams.lock);
             continue;
         }
+        wait_for_gate();
         o = s->first;
         s->busy = true;
         pthread_mutex_unlock(&streams.lock);
@@ -340,6 +385,7 @@ static int put(void *handle, const op *o)
         if (!streams.started)
             pthread_create(&streams.thread, NULL, work, NULL);
         streams.started = true;
+        streams.gate.come += o->what == LAUNCH;
         if (o->what == RECORD)
             copy->number = ++o->event->recorded;
         if (o->what == WAIT)
@@ -490,27 +536,32 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     return *function ? FAKE_OK : FAKE_NOT_FOUND;
 }
 
+int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *s)
+{
+    uint64_t *copy;
+
+    if (l->grid[0] == 0 || l->grid[1] != 1 || l->grid[2] != 1 || l->block[0] != 256 || l->block[1] != 1 ||
+        l->block[2] != 1 || l->shared != 0 || bytes > FAKE_PARAM_BYTES)
+        return FAKE_INVALID;
+    copy = malloc(bytes);
+    memcpy(copy, params, bytes);
+    pthread_mutex_lock(&calls.lock);
+    calls.launches[strncmp((const char *)l->function, "pw_t0_", 6) != 0]++;
+    pthread_mutex_unlock(&calls.lock);
+    return put(s, &(op){.what = LAUNCH, .function = l->function, .params = copy});
+}
+
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *s, void **params, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *s, void **params, void **extra)
 {
-    uint64_t *copy;
-    size_t bytes;
+    const fake_launch_t l = {.function = function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
 
     ENTER();
-    if (gx == 0 || gy != 1 || gz != 1 || bx != 256 || by != 1 || bz != 1 || shared != 0 || params ||
-        extra[0] != (void *)1 || extra[2] != (void *)2)
+    if (params || extra[0] != (void *)1 || extra[2] != (void *)2)
         return FAKE_INVALID;
-    bytes = *(size_t *)extra[3];
-    if (bytes > PARAM_BYTES)
-        return FAKE_INVALID;
-    copy = malloc(bytes);
-    memcpy(copy, extra[1], bytes);
-    pthread_mutex_lock(&calls.lock);
-    calls.launches[strncmp(function, "pw_t0_", 6) != 0]++;
-    pthread_mutex_unlock(&calls.lock);
-    return put(s, &(op){.what = LAUNCH, .function = function, .params = copy});
+    return fake_launch(&l, extra[1], *(size_t *)extra[3], s);
 }
 
 int cuGetErrorName(int error, const char **name);

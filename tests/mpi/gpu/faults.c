@@ -49,6 +49,7 @@ static void check_failures(const gpu_memory *out, const gpu_memory *in)
         int result;
     } rows[] = {{"cuMemAlloc_v2", FAKE_NO_MEMORY},
                 {"cuMemHostAlloc", FAKE_NO_MEMORY},
+                {"cuGraphLaunch", 801},
                 {"cuLaunchKernel", 701},
                 {"cuModuleLoadData", 209},
                 {"cuModuleGetFunction", FAKE_NOT_FOUND},

@@ -1,0 +1,294 @@
+/*
+ * Transfers in stages: calls that have several to do begin them all before they wait for the first, and a transfer of
+ * one kernel is launched by a graph; pieces of odd lengths are copied to the host. One rank, which sends to itself; the
+ * stand-in's GPU does not begin before all have come.
+ *
+ * usage: stages <driver> [graphs]. With "graphs", kernels must be launched by them in a steady state, else never.
+ */
+#include "tests/mpi/gpu/fake.h"
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/interposer/harness.h"
+
+enum { N = 100, TAG = 3, BYTES = 16 * N, MANY = 20, ROUNDS = 12, NEIGHBOURS = 8, BEYOND = 45 };
+
+typedef enum way { WAITALL, TESTALL, WAITSOME, STARTALL, COLLECTIVE, WAYS } way;
+static const char *const way_names[WAYS] = {"Waitall", "Testall", "Waitsome", "Startall", "Neighbor_alltoallw"};
+
+static void (*fail)(const char *, int, int);
+static long (*calls)(const char *);
+static MPI_Datatype type; /* every second double */
+static MPI_Comm graph;    /* with edges to this rank */
+static gpu_memory out[BEYOND], in[BEYOND];
+static unsigned char from[BEYOND][BYTES], want[BEYOND][BYTES];
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+static void make_buffers(int n)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = gpu_memory_make(GPU_DEVICE, BYTES);
+        in[i] = gpu_memory_make(GPU_DEVICE, BYTES);
+    }
+}
+
+/* Doubles that arrive in buffer i: some messages are short. */
+static int length_of(way how, int i)
+{
+    return how < STARTALL && i % 5 == 3 ? N / 2 + 1 : N;
+}
+
+static void fill(way how, int n, unsigned seed)
+{
+    for (int i = 0; i < n; i++) {
+        test_fill(from[i], BYTES, seed + 2 * (unsigned)i);
+        test_fill(want[i], BYTES, seed + 2 * (unsigned)i + 1);
+        gpu_write(&out[i], 0, from[i], BYTES);
+        gpu_write(&in[i], 0, want[i], BYTES);
+        for (int d = 0; d < length_of(how, i); d++)
+            memcpy(want[i] + 16 * d, from[i] + 16 * d, 8);
+    }
+}
+
+static void check(way how, int n, const char *when)
+{
+    static unsigned char got[BYTES];
+
+    for (int i = 0; i < n; i++) {
+        gpu_read(&in[i], 0, got, BYTES);
+        CHECK(!memcmp(got, want[i], BYTES), "%s, %s: buffer %d of %d", way_names[how], when, i, n);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static void gather(int launches)
+{
+    ((void (*)(int))gpu_symbol("fake_gather"))(launches);
+}
+
+static void send(way how, int i)
+{
+    double doubles[N];
+
+    for (int d = 0; d < N; d++)
+        memcpy(&doubles[d], from[i] + 16 * d, 8);
+    if (length_of(how, i) == N)
+        MPI_Send(out[i].at, 1, type, 0, TAG, MPI_COMM_SELF);
+    else
+        MPI_Send(doubles, length_of(how, i), MPI_DOUBLE, 0, TAG, MPI_COMM_SELF);
+}
+
+static void complete(way how, int n, MPI_Request *requests)
+{
+    int done = 0, indices[BEYOND], some;
+    MPI_Status statuses[BEYOND];
+
+    switch (how) {
+    case WAITALL: MPI_Waitall(n, requests, statuses); break;
+    case TESTALL:
+        while (!done)
+            MPI_Testall(n, requests, &done, statuses);
+        break;
+    default:
+        for (; done < n; done += some)
+            MPI_Waitsome(n, requests, &some, indices, statuses);
+        break;
+    }
+}
+
+/* All messages have come when the call is made. */
+static void receive(way how, int n, int gathered)
+{
+    MPI_Request requests[BEYOND];
+
+    for (int i = 0; i < n; i++)
+        MPI_Irecv(in[i].at, 1, type, 0, TAG, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < n; i++)
+        send(how, i);
+    gather(gathered);
+    complete(how, n, requests);
+}
+
+/* Received by the host, and put where `check` looks. */
+static void start(int n, int gathered)
+{
+    static double doubles[BEYOND][N];
+    MPI_Request sends[BEYOND], receives[BEYOND];
+    MPI_Status statuses[BEYOND];
+
+    for (int i = 0; i < n; i++) {
+        MPI_Send_init(out[i].at, 1, type, 0, TAG, MPI_COMM_SELF, &sends[i]);
+        MPI_Irecv(doubles[i], N, MPI_DOUBLE, 0, TAG, MPI_COMM_SELF, &receives[i]);
+    }
+    gather(gathered);
+    MPI_Startall(n, sends);
+    gather(0);
+    MPI_Waitall(n, sends, statuses);
+    MPI_Waitall(n, receives, statuses);
+    for (int i = 0; i < n; i++) {
+        for (int d = 0; d < N; d++)
+            gpu_write(&in[i], (size_t)(16 * d), &doubles[i][d], 8);
+        MPI_Request_free(&sends[i]);
+    }
+}
+
+static void exchange(int gathered)
+{
+    MPI_Datatype types[NEIGHBOURS];
+    MPI_Aint outs[NEIGHBOURS], ins[NEIGHBOURS];
+    int ones[NEIGHBOURS];
+
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        types[i] = type;
+        ones[i] = 1;
+        outs[i] = out[i].at - out[0].at;
+        ins[i] = in[i].at - in[0].at;
+    }
+    gather(gathered);
+    MPI_Neighbor_alltoallw(out[0].at, ones, outs, types, in[0].at, ones, ins, types, graph);
+}
+
+static void carry_out(way how, int n, int gathered)
+{
+    switch (how) {
+    case STARTALL: start(n, gathered); break;
+    case COLLECTIVE: exchange(gathered); break;
+    default: receive(how, n, gathered); break;
+    }
+    gather(0);
+}
+
+/* ---- what is seen of them ---------------------------------------------------------------------------------------- */
+
+/* After many rounds, so that no transfer is done alone any more to correct the model's estimates. */
+static void check_gathered(way how, int n)
+{
+    int (*gathered)(int *) = (int (*)(int *))gpu_symbol("fake_gathered");
+    int missed, times, expected = how == COLLECTIVE ? 2 : 1;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        fill(how, n, (unsigned)(100 * round));
+        carry_out(how, n, 0);
+        check(how, n, "one of many rounds");
+    }
+    fill(how, n, 7);
+    carry_out(how, n, n);
+    times = gathered(&missed);
+    CHECK(times == expected && missed == 0, "%s: launched together %d times, %d times not", way_names[how], times,
+          missed);
+    check(how, n, "gathered");
+}
+
+static long allocations(void)
+{
+    return calls("cuMemAlloc_v2") + calls("cuMemHostAlloc") + calls("cuStreamCreate") + calls("cuEventCreate") +
+           calls("cuModuleLoadData") + calls("cuGraphInstantiateWithFlags") + calls("cuMemFree_v2");
+}
+
+/* More than can be under way at once, and nothing is made for them in the end. */
+static void check_steady(bool graphs)
+{
+    long made = 0, launched = 0, by_graph = 0;
+
+    for (int round = 0; round < ROUNDS + 5; round++) {
+        if (round == ROUNDS) {
+            made = allocations();
+            launched = calls("cuLaunchKernel");
+            by_graph = calls("cuGraphLaunch");
+        }
+        fill(WAITALL, BEYOND, (unsigned)(1000 * round));
+        receive(WAITALL, BEYOND, 0);
+        check(WAITALL, BEYOND, "steady");
+    }
+    CHECK(allocations() == made, "%ld allocations in a steady state", allocations() - made);
+    launched = calls("cuLaunchKernel") - launched;
+    by_graph = calls("cuGraphLaunch") - by_graph;
+    if (graphs)
+        CHECK(by_graph > 0 && launched == 0, "%ld launches by graph, %ld plain ones", by_graph, launched);
+    else
+        CHECK(by_graph == 0 && launched > 0, "%ld launches by graph, %ld plain ones", by_graph, launched);
+}
+
+/* What cannot be launched any more in the midst of it goes another way. In contexts of their own: they remember. */
+static void check_failures(void)
+{
+    static const char *const names[] = {"cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams",
+                                        "cuGraphLaunch", "cuLaunchKernel"};
+    void *first = gpu_current();
+
+    for (int i = 0; i < 4; i++) {
+        gpu_new_context(0);
+        make_buffers(NEIGHBOURS);
+        for (int how = 0; how < WAYS; how++) {
+            fill((way)how, NEIGHBOURS, (unsigned)(77 * how + i));
+            fail(names[i], 3, 701);
+            carry_out((way)how, NEIGHBOURS, 0);
+            fail(names[i], 0, 0);
+            check((way)how, NEIGHBOURS, names[i]);
+        }
+    }
+    gpu_set_current(first);
+}
+
+/* To host memory, pieces of odd lengths go by way of a copy, when there are enough of them. */
+static void check_odd(void)
+{
+    static const struct {
+        int pieces, bytes, copies;
+    } rows[] = {{10000, 28, 0}, {10000, 27, 1}, {1000, 27, 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int size = rows[i].pieces * rows[i].bytes, position = 0;
+        gpu_memory user = gpu_memory_make(GPU_DEVICE, (size_t)rows[i].pieces * 64);
+        gpu_memory packed = gpu_memory_make(GPU_PINNED, (size_t)size);
+        MPI_Datatype pieces;
+        long copies;
+
+        MPI_Type_create_hvector(rows[i].pieces, rows[i].bytes, 64, MPI_BYTE, &pieces);
+        MPI_Type_commit(&pieces);
+        copies = calls("cuMemcpyAsync");
+        MPI_Pack(user.at, 1, pieces, packed.at, size, &position, MPI_COMM_SELF);
+        copies = calls("cuMemcpyAsync") - copies;
+        CHECK(copies == rows[i].copies, "%d pieces of %d bytes: %ld copies", rows[i].pieces, rows[i].bytes, copies);
+        MPI_Type_free(&pieces);
+        gpu_memory_free(&user);
+    }
+}
+
+static void make_graph(void)
+{
+    int selves[NEIGHBOURS] = {0}, weights[NEIGHBOURS];
+
+    for (int i = 0; i < NEIGHBOURS; i++)
+        weights[i] = 1;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, NEIGHBOURS, selves, weights, NEIGHBOURS, selves, weights,
+                                   MPI_INFO_NULL, 0, &graph);
+}
+
+int main(int argc, char **argv)
+{
+    int rc;
+
+    MPI_Init(&argc, &argv);
+    if (!gpu_start(argc > 1 ? argv[1] : "")) {
+        MPI_Finalize();
+        return 1;
+    }
+    fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
+    calls = (long (*)(const char *))gpu_symbol("fake_calls");
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    make_graph();
+    make_buffers(BEYOND);
+    for (int how = 0; how < WAYS; how++)
+        check_gathered((way)how, how == COLLECTIVE ? NEIGHBOURS : MANY);
+    check_steady(argc > 2 && !strcmp(argv[2], "graphs"));
+    check_odd();
+    check_failures();
+    MPI_Comm_free(&graph);
+    MPI_Type_free(&type);
+    gpu_report();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
