@@ -41,7 +41,9 @@
     X(ompi_mpi_longdbl_int)     \
     X(ompi_mpi_op_max)          \
     X(ompi_mpi_op_min)          \
+    X(ompi_mpi_op_no_op)        \
     X(ompi_mpi_op_null)         \
+    X(ompi_mpi_op_replace)      \
     X(ompi_mpi_op_sum)          \
     X(ompi_mpi_packed)          \
     X(ompi_mpi_short_int)       \

@@ -34,6 +34,7 @@
 #pragma weak PMPI_Initialized
 #pragma weak PMPI_Pack
 #pragma weak PMPI_Pcontrol
+#pragma weak PMPI_Query_thread
 #pragma weak PMPI_Request_free
 #pragma weak PMPI_Request_get_status
 #pragma weak PMPI_Test
@@ -43,6 +44,7 @@
 #pragma weak PMPI_Type_contiguous
 #pragma weak PMPI_Type_contiguous_c
 #pragma weak PMPI_Type_create_keyval
+#pragma weak PMPI_Type_delete_attr
 #pragma weak PMPI_Type_free
 #pragma weak PMPI_Type_free_keyval
 #pragma weak PMPI_Type_get_attr

@@ -79,37 +79,54 @@ static void close_stage(pw_stage *s)
     pw_stage_close(s);
 }
 
-pw_rma_op *pw_rma_open(const pw_message *m)
+/* False: there is no stage, and *s is empty. */
+static bool open_stage(pw_stage *s, const pw_message *m)
 {
-    pw_rma_op *op;
-    pw_stage stage;
+    *s = (pw_stage){.strategy = NULL};
+    if (!m || !pw_stage_open(s, m))
+        return false;
+    if (may_stage(s->bytes) && (m->direction != PW_SEND || pw_stage_pack(s) == PW_OK))
+        return true;
+    close_stage(s);
+    return false;
+}
 
-    if (!pw_stage_open(&stage, m))
+pw_rma_op *pw_rma_open(const pw_message *sent, const pw_message *got)
+{
+    pw_rma_op *op = pw_pool_take(sizeof *op);
+    bool staged;
+
+    if (!op)
         return NULL;
-    op = pw_pool_take(sizeof *op);
-    if (!may_stage(stage.bytes) || !op || (m->direction == PW_SEND && pw_stage_pack(&stage) != PW_OK)) {
-        close_stage(&stage);
-        pw_pool_give(op, sizeof *op);
-        return NULL;
-    }
-    *op = (pw_rma_op){.stage = stage, .unpacks = m->direction == PW_RECV};
-    return op;
+    *op = (pw_rma_op){.win = 0};
+    staged = open_stage(&op->sent, sent);
+    staged |= open_stage(&op->got, got);
+    if (staged)
+        return op;
+    pw_pool_give(op, sizeof *op);
+    return NULL;
+}
+
+static void close_stages(pw_rma_op *op)
+{
+    close_stage(&op->sent);
+    close_stage(&op->got);
 }
 
 void pw_rma_drop(pw_rma_op *op)
 {
-    close_stage(&op->stage);
+    close_stages(op);
     pw_pool_give(op, sizeof *op);
 }
 
 /* Under the list's lock: MPI has done its part. The operation is gone, unless it has a request. */
 static pw_status finish(op_list *list, pw_rma_op *op)
 {
-    pw_status status = op->unpacks ? pw_stage_unpack(&op->stage, op->stage.bytes) : PW_OK;
+    pw_status status = pw_stage_is_open(&op->got) ? pw_stage_unpack(&op->got, op->got.bytes) : PW_OK;
 
     unlink_op(list, op);
     if (op->has_request)
-        close_stage(&op->stage);
+        close_stages(op);
     else
         pw_rma_drop(op);
     return status;

@@ -8,9 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A put or get between a non-contiguous origin and a contiguous target. */
+/* What of a transfer is to be staged. */
+typedef enum pw_rma_part {
+    PW_RMA_PUT,
+    PW_RMA_GOT,
+    PW_RMA_OPERAND,   /* of an accumulating call */
+    PW_RMA_REPLACING, /* that of an accumulate with MPI_REPLACE */
+    PW_RMA_RESULT     /* of an accumulating call that also gets */
+} pw_rma_part;
+
+/* One of a non-contiguous origin, the target being contiguous. */
 typedef struct pw_rma_transfer {
-    bool get;
+    pw_rma_part part;
     bool direct; /* the window is memory that the MPI has allocated, which on one node is shared */
     int64_t bytes, blocks;
 } pw_rma_transfer;

@@ -1,7 +1,7 @@
 /*
- * One-sided operations under way whose origin is a stage. MPI works with the stage until the operation is locally
+ * One-sided operations under way with stages at their origin. MPI works with the stage until the operation is locally
  * complete: until the call that ends the epoch, or a flush, or the request of a request-based operation tells (MPI 4.0
- * section 12.5). What a get has brought is unpacked by the same call, before it returns.
+ * section 12.5). What has been brought is unpacked by the same call, before it returns.
  *
  * Operations lie in lists by window. A synchronising call takes a mark, calls MPI, and settles the operations to its
  * target up to the mark: those that another thread starts meanwhile are not its own, nor those on a new window with the
@@ -18,8 +18,7 @@ enum { PW_RMA_ALL_TARGETS = -1 };
 
 typedef struct pw_rma_op {
     pw_pending pending; /* of request-based operations, which the table of runtime/requests/pending.h owns */
-    pw_stage stage;
-    bool unpacks;
+    pw_stage sent, got; /* what MPI reads and what it writes, if these are staged */
     bool has_request;
     bool listed; /* this and below: under the list's lock */
     uint64_t win;
@@ -28,9 +27,9 @@ typedef struct pw_rma_op {
     struct pw_rma_op *prev, *next;
 } pw_rma_op;
 
-/* An operation with a filled stage (direction PW_SEND), or one to be filled by MPI (PW_RECV), for a described message.
- * NULL: native. */
-pw_rma_op *pw_rma_open(const pw_message *m);
+/* An operation with stages for described messages, of which either may be NULL: `sent` is packed. The stage that is not
+ * to be had stays empty. NULL: that would be all, and the call is native. */
+pw_rma_op *pw_rma_open(const pw_message *sent, const pw_message *got);
 /* One that MPI has refused. */
 void pw_rma_drop(pw_rma_op *op);
 /* One that MPI has accepted. */

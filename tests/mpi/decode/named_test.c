@@ -76,6 +76,15 @@ static bool add_bytes(void *arg, int64_t off, int64_t n)
     return true;
 }
 
+/* Open MPI that was built without Fortran has the names of Fortran's types, and refuses them. */
+static bool is_usable(MPI_Datatype type)
+{
+    unsigned char memory[ROOM] = {0}, packed[ROOM];
+    int end = 0;
+
+    return MPI_Pack(memory, 1, type, packed, ROOM, &end, MPI_COMM_SELF) == MPI_SUCCESS;
+}
+
 static void check(const named *t)
 {
     unsigned char expected[ROOM];
@@ -113,12 +122,12 @@ static void predefined(void **state)
     };
     int present = 0;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (types[i].type == MPI_DATATYPE_NULL)
+        if (types[i].type == MPI_DATATYPE_NULL || !is_usable(types[i].type))
             continue; /* optional, and not here */
         check(&types[i]);
         present++;
     }
-    assert_true(present >= 45); /* those that are not optional */
+    assert_true(present >= 40); /* those of C */
 }
 
 static void fortran_90(void **state)

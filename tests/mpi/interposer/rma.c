@@ -4,87 +4,20 @@
  * argument is the number of rounds.
  */
 #include "harness.h"
-
-enum { SLOTS = 4, SLOT_BYTES = 1 << 16, WINDOW_BYTES = SLOTS * SLOT_BYTES };
-
-/* ---- windows ---------------------------------------------------------------------------------------------------- */
-
-typedef enum win_kind { CREATED, ALLOCATED, SHARED, DYNAMIC, WIN_KINDS } win_kind;
-
-static const char *const kind_names[WIN_KINDS] = {"created", "allocated", "shared", "dynamic"};
-
-typedef struct window {
-    win_kind kind;
-    MPI_Win win;
-    unsigned char *memory; /* WINDOW_BYTES, mine */
-    MPI_Aint *bases;       /* what a displacement counts from, by rank */
-} window;
-
-static window window_create(win_kind kind, int nranks)
-{
-    window w = {.kind = kind, .bases = calloc((size_t)nranks, sizeof *w.bases)};
-    MPI_Aint base = 0;
-
-    switch (kind) {
-    case CREATED:
-        w.memory = malloc(WINDOW_BYTES);
-        MPI_Win_create(w.memory, WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w.win);
-        break;
-    case ALLOCATED: MPI_Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w.memory, &w.win); break;
-    case SHARED: MPI_Win_allocate_shared(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w.memory, &w.win); break;
-    default:
-        w.memory = malloc(WINDOW_BYTES);
-        MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &w.win);
-        MPI_Win_attach(w.win, w.memory, WINDOW_BYTES);
-        MPI_Get_address(w.memory, &base);
-    }
-    MPI_Allgather(&base, 1, MPI_AINT, w.bases, 1, MPI_AINT, MPI_COMM_WORLD);
-    return w;
-}
-
-static void window_free(window *w)
-{
-    if (w->kind == DYNAMIC)
-        MPI_Win_detach(w->win, w->memory);
-    MPI_Win_free(&w->win);
-    if (w->kind == CREATED || w->kind == DYNAMIC)
-        free(w->memory);
-    free(w->bases);
-}
+#include "rma_window.h"
 
 /* ---- one round -------------------------------------------------------------------------------------------------- */
-
-typedef enum ending {
-    FENCE,
-    PSCW,
-    LOCK,
-    LOCK_ALL,
-    FLUSH,
-    FLUSH_ALL,
-    FLUSH_LOCAL,
-    FLUSH_LOCAL_ALL,
-    REQUEST,
-    REQUEST_FLUSHED,
-    ENDINGS
-} ending;
-
-static const char *const ending_names[ENDINGS] = {"fence",   "complete",        "unlock",      "unlock_all",
-                                                  "flush",   "flush_all",       "flush_local", "flush_local_all",
-                                                  "request", "request, flushed"};
 
 typedef struct round {
     uint64_t seed;
     int rank, nranks;
     const window *w;
-    ending ending;
+    epoch epoch;
     bool get, frees; /* `frees`: the types are freed as soon as the calls have been made */
-    int ops;
-    int target, origin; /* whom I address, and who addresses me */
     MPI_Datatype mine, theirs;
     int my_count, their_count, bytes;
     MPI_Aint lead; /* of the target type's object 0 from its slot */
     test_buffer buffers[SLOTS];
-    MPI_Request requests[SLOTS];
     char text[256];
 } round_t;
 
@@ -175,7 +108,7 @@ static void release(MPI_Datatype *type)
 static void fill_sides(round_t *r)
 {
     test_fill(r->w->memory, WINDOW_BYTES, 3);
-    for (int op = 0; op < r->ops; op++) {
+    for (int op = 0; op < r->epoch.ops; op++) {
         unsigned char *packed = contents(r, r->rank, op);
 
         r->buffers[op] = test_buffer_create(r->mine, r->my_count);
@@ -188,47 +121,27 @@ static void fill_sides(round_t *r)
     }
 }
 
-/* ---- transfer, completion --------------------------------------------------------------------------------------- */
-
-static void begin_epoch(const round_t *r)
-{
-    MPI_Group all, one;
-
-    switch (r->ending) {
-    case FENCE: MPI_Win_fence(0, r->w->win); break;
-    case PSCW:
-        MPI_Comm_group(MPI_COMM_WORLD, &all);
-        MPI_Group_incl(all, 1, &r->origin, &one);
-        MPI_Win_post(one, 0, r->w->win);
-        MPI_Group_free(&one);
-        MPI_Group_incl(all, 1, &r->target, &one);
-        MPI_Win_start(one, 0, r->w->win);
-        MPI_Group_free(&one);
-        MPI_Group_free(&all);
-        break;
-    case LOCK: MPI_Win_lock(MPI_LOCK_SHARED, r->target, 0, r->w->win); break;
-    default: MPI_Win_lock_all(0, r->w->win);
-    }
-}
+/* ---- transfer ---------------------------------------------------------------------------------------------------- */
 
 static void transfer(round_t *r)
 {
-    bool request = r->ending == REQUEST || r->ending == REQUEST_FLUSHED;
+    epoch *e = &r->epoch;
+    bool request = epoch_has_requests(e);
 
-    for (int op = 0; op < r->ops; op++) {
-        MPI_Aint at = r->w->bases[r->target] + (MPI_Aint)op * SLOT_BYTES + r->lead;
+    for (int op = 0; op < e->ops; op++) {
+        MPI_Aint at = r->w->bases[e->target] + (MPI_Aint)op * SLOT_BYTES + r->lead;
         void *origin = r->buffers[op].origin;
 
         if (r->get && request)
-            MPI_Rget(origin, r->my_count, r->mine, r->target, at, r->their_count, r->theirs, r->w->win,
-                     &r->requests[op]);
+            MPI_Rget(origin, r->my_count, r->mine, e->target, at, r->their_count, r->theirs, r->w->win,
+                     &e->requests[op]);
         else if (r->get)
-            MPI_Get(origin, r->my_count, r->mine, r->target, at, r->their_count, r->theirs, r->w->win);
+            MPI_Get(origin, r->my_count, r->mine, e->target, at, r->their_count, r->theirs, r->w->win);
         else if (request)
-            MPI_Rput(origin, r->my_count, r->mine, r->target, at, r->their_count, r->theirs, r->w->win,
-                     &r->requests[op]);
+            MPI_Rput(origin, r->my_count, r->mine, e->target, at, r->their_count, r->theirs, r->w->win,
+                     &e->requests[op]);
         else
-            MPI_Put(origin, r->my_count, r->mine, r->target, at, r->their_count, r->theirs, r->w->win);
+            MPI_Put(origin, r->my_count, r->mine, e->target, at, r->their_count, r->theirs, r->w->win);
     }
     if (r->frees) {
         release(&r->mine);
@@ -236,43 +149,12 @@ static void transfer(round_t *r)
     }
 }
 
-/* Until the origin's buffers are the program's again. */
-static void complete_here(round_t *r)
-{
-    MPI_Status statuses[SLOTS];
-
-    switch (r->ending) {
-    case FENCE: MPI_Win_fence(0, r->w->win); break;
-    case PSCW: MPI_Win_complete(r->w->win); break;
-    case LOCK: MPI_Win_unlock(r->target, r->w->win); break;
-    case LOCK_ALL: MPI_Win_unlock_all(r->w->win); break;
-    case FLUSH:
-    case REQUEST_FLUSHED: MPI_Win_flush(r->target, r->w->win); break;
-    case FLUSH_ALL: MPI_Win_flush_all(r->w->win); break;
-    case FLUSH_LOCAL: MPI_Win_flush_local(r->target, r->w->win); break;
-    case FLUSH_LOCAL_ALL: MPI_Win_flush_local_all(r->w->win); break;
-    default: MPI_Waitall(r->ops, r->requests, statuses);
-    }
-}
-
-static void end_epoch(round_t *r)
-{
-    if (r->ending == REQUEST_FLUSHED)
-        for (int op = 0; op < r->ops; op++)
-            MPI_Wait(&r->requests[op], MPI_STATUS_IGNORE);
-    if (r->ending == PSCW)
-        MPI_Win_wait(r->w->win);
-    if (r->ending > LOCK_ALL)
-        MPI_Win_unlock_all(r->w->win);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 /* ---- judgement -------------------------------------------------------------------------------------------------- */
 
 /* Right after completion here, the types being gone perhaps: against memory that was made before. */
 static void judge_buffers(round_t *r, const test_buffer *expected)
 {
-    for (int op = 0; op < r->ops; op++) {
+    for (int op = 0; op < r->epoch.ops; op++) {
         CHECK(test_buffer_equal(&r->buffers[op], &expected[op]), "%s: buffer of operation %d", r->text, op);
         if (!r->get)
             memset(r->buffers[op].memory, 0xee, r->buffers[op].bytes); /* it is mine again */
@@ -281,8 +163,8 @@ static void judge_buffers(round_t *r, const test_buffer *expected)
 
 static void expect_buffers(const round_t *r, test_buffer *expected)
 {
-    for (int op = 0; op < r->ops; op++) {
-        unsigned char *packed = contents(r, r->get ? r->target : r->rank, op);
+    for (int op = 0; op < r->epoch.ops; op++) {
+        unsigned char *packed = contents(r, r->get ? r->epoch.target : r->rank, op);
 
         expected[op] = test_buffer_create(r->mine, r->my_count);
         test_buffer_fill(&expected[op], 6);
@@ -296,8 +178,8 @@ static unsigned char *expect_window(const round_t *r)
     unsigned char *expected = malloc(WINDOW_BYTES);
 
     test_fill(expected, WINDOW_BYTES, 3);
-    for (int op = 0; op < r->ops; op++) {
-        unsigned char *packed = contents(r, r->get ? r->rank : r->origin, op);
+    for (int op = 0; op < r->epoch.ops; op++) {
+        unsigned char *packed = contents(r, r->get ? r->rank : r->epoch.origin, op);
 
         put_in(packed, r->bytes, slot(expected, r, op), r->their_count, r->theirs);
         free(packed);
@@ -313,7 +195,7 @@ static unsigned char *expect_window(const round_t *r)
 static void run_round(const window *w, uint64_t seed, int rank, int nranks)
 {
     uint64_t state = seed * 0x9e3779b97f4a7c15u;
-    round_t r = {.seed = seed, .rank = rank, .nranks = nranks, .w = w};
+    round_t r = {.seed = seed, .rank = rank, .nranks = nranks, .w = w, .epoch = {.w = w}};
     test_buffer expected[SLOTS];
     unsigned char *expected_window;
     int shift;
@@ -321,32 +203,32 @@ static void run_round(const window *w, uint64_t seed, int rank, int nranks)
     for (int i = 0; i < 8; i++)
         test_random(&state);
     shift = (int)(test_random(&state) % (uint64_t)nranks);
-    r.target = (rank + shift) % nranks;
-    r.origin = (rank - shift + nranks) % nranks;
-    r.ending = (ending)(test_random(&state) % ENDINGS);
+    r.epoch.target = (rank + shift) % nranks;
+    r.epoch.origin = (rank - shift + nranks) % nranks;
+    r.epoch.ending = (ending)(test_random(&state) % ENDINGS);
     r.get = test_random(&state) % 2;
     r.frees = test_random(&state) % 2;
-    r.ops = 1 + (int)(test_random(&state) % SLOTS);
+    r.epoch.ops = 1 + (int)(test_random(&state) % SLOTS);
 #ifdef MPICH
-    if (r.ending == REQUEST && r.get)
-        r.ending = REQUEST_FLUSHED;
+    if (r.epoch.ending == REQUEST && r.get)
+        r.epoch.ending = REQUEST_FLUSHED;
 #endif
     choose_types(&r, &state);
     snprintf(r.text, sizeof r.text, "seed %llu, %s window, %d %s to rank +%d, %s, %d bytes%s", (unsigned long long)seed,
-             kind_names[w->kind], r.ops, r.get ? "gets" : "puts", shift, ending_names[r.ending], r.bytes,
+             window_kind(w->kind), r.epoch.ops, r.get ? "gets" : "puts", shift, ending_name(r.epoch.ending), r.bytes,
              r.frees ? ", types freed" : "");
     if (place(&r)) {
         fill_sides(&r);
         expect_buffers(&r, expected);
         expected_window = expect_window(&r);
         MPI_Barrier(MPI_COMM_WORLD);
-        begin_epoch(&r);
+        epoch_begin(&r.epoch);
         transfer(&r);
-        complete_here(&r);
+        epoch_complete(&r.epoch);
         judge_buffers(&r, expected);
-        end_epoch(&r);
+        epoch_end(&r.epoch);
         CHECK(!memcmp(w->memory, expected_window, WINDOW_BYTES), "%s: window", r.text);
-        for (int op = 0; op < r.ops; op++) {
+        for (int op = 0; op < r.epoch.ops; op++) {
             test_buffer_free(&r.buffers[op]);
             test_buffer_free(&expected[op]);
         }

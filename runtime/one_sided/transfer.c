@@ -1,0 +1,238 @@
+#include "runtime/one_sided/transfer.h"
+
+#include "base/env.h"
+#include "runtime/one_sided/basic_type.h"
+#include "runtime/one_sided/rma_cost.h"
+#include "runtime/one_sided/rma_ops.h"
+#include "runtime/reach.h"
+#include "runtime/registry.h"
+
+#include <limits.h>
+
+/* ---- what is known of the process ------------------------------------------------------------------------------- */
+
+/* Decided when first asked, in this order of bits; threads that decide at once find the same. */
+enum { KNOWN = 1, WHOLE = 2, FORCED = 4 };
+
+/*
+ * WHOLE: the calls that complete operations come to this library, too. FORCED: the user has named a strategy, and costs
+ * are not asked.
+ */
+static int decide(void)
+{
+    static const char *const symbols[] = {"MPI_Win_fence",       "MPI_Win_complete",        "MPI_Win_unlock",
+                                          "MPI_Win_unlock_all",  "MPI_Win_flush",           "MPI_Win_flush_all",
+                                          "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free"};
+    int answer = KNOWN | WHOLE;
+
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!pw_reach_is_ours(symbols[i]))
+            answer &= ~WHOLE;
+    if (!pw_pending_is_seen())
+        answer &= ~WHOLE;
+    return *pw_env_string(PW_ENV_STRATEGY) ? answer | FORCED : answer;
+}
+
+static int decided(void)
+{
+    static _Atomic int known;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (!answer) {
+        answer = decide();
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer;
+}
+
+/* Whether the target of this window may be written and read by this process's own CPU, as far as that can be told. */
+static bool is_direct(MPI_Win win)
+{
+    int found = 0, *flavor = NULL;
+
+    return PMPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &found) == MPI_SUCCESS && found &&
+           (*flavor == MPI_WIN_FLAVOR_ALLOCATE || *flavor == MPI_WIN_FLAVOR_SHARED);
+}
+
+/* ---- what is staged --------------------------------------------------------------------------------------------- */
+
+static bool accumulates(const pw_transfer *t)
+{
+    return t->family >= PW_ACCUMULATE;
+}
+
+/* What is sent with MPI_NO_OP is not looked at, neither by MPI nor here. */
+static bool is_sent(const pw_transfer *t)
+{
+    return t->family != PW_GET && !(accumulates(t) && t->op == MPI_NO_OP);
+}
+
+static bool is_got(const pw_transfer *t)
+{
+    return t->family == PW_GET || t->family == PW_GET_ACCUMULATE;
+}
+
+/* What a first look at the types says. */
+typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
+
+static look look_at(MPI_Datatype type)
+{
+    const pw_entry *entry = pw_registry_find(type);
+
+    return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_MOVE : STAYS;
+}
+
+static look look_at_all(const pw_transfer *t)
+{
+    look sent = is_sent(t) ? look_at(t->sent.type) : STAYS, got = is_got(t) ? look_at(t->got.type) : STAYS;
+
+    if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_find(t->type))
+        return IS_UNKNOWN;
+    return sent == MAY_MOVE ? sent : got;
+}
+
+/* Types are learned from calls that have something to transfer. */
+static pw_verdict call_and_learn(const pw_transfer *t, int *rc)
+{
+    *rc = t->next(t);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    if (is_sent(t) && t->sent.count > 0)
+        pw_registry_learn(t->sent.type);
+    if (is_got(t) && t->got.count > 0)
+        pw_registry_learn(t->got.type);
+    if (t->count > 0)
+        pw_registry_learn(t->type);
+    return PW_DONE;
+}
+
+/* False: this buffer stays. */
+static bool describe(const pw_origin *origin, pw_direction direction, pw_message *m)
+{
+    *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
+                      .direction = direction,
+                      .entry = pw_registry_find(origin->type),
+                      .buf = origin->buf,
+                      .count = origin->count};
+    return pw_message_describe(m);
+}
+
+static pw_rma_part part_of(const pw_transfer *t, pw_direction direction)
+{
+    if (!accumulates(t))
+        return direction == PW_RECV ? PW_RMA_GOT : PW_RMA_PUT;
+    if (direction == PW_RECV)
+        return PW_RMA_RESULT;
+    return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
+}
+
+/* For host memory; GPU memory is for the strategies to judge. */
+static bool pays(const pw_transfer *t, const pw_message *m)
+{
+    pw_rma_transfer transfer = {
+        .part = part_of(t, m->direction), .bytes = m->bytes, .blocks = m->count * m->entry->blocks};
+
+    if (m->place.kind != PW_PLACE_HOST || decided() & FORCED)
+        return true;
+    if (pw_registry_find(t->type)->layout)
+        return false;
+    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* MPICH is judged without */
+    return pw_rma_pays(&transfer);
+}
+
+/*
+ * MPICH's requests of transfers between a contiguous origin and a non-contiguous target complete when the transfer has
+ * begun (4.0.2: a get's data comes later, a put's origin is still read).
+ */
+static bool is_request_honest(const pw_transfer *t)
+{
+    return PW_MPI_IS_OPEN_MPI || (!pw_registry_find(t->type)->layout && pw_type_is_contiguous(t->type));
+}
+
+/*
+ * Open MPI (4.1.4, op/avx) adds arrays of 8- and 16-bit integers so that they saturate, and single elements so that
+ * they wrap around: in such an array sums come out as for contiguous origins, and not as for those with gaps.
+ */
+static bool is_done_alike(const pw_transfer *t, const pw_basic_type *elements)
+{
+    return !PW_MPI_IS_OPEN_MPI || elements->size >= 4 || t->op == MPI_REPLACE || t->op == MPI_NO_OP;
+}
+
+/* What the elements of a stage are. The type that is quicker to take apart is asked first. */
+static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype type, pw_basic_type *out)
+{
+    if (!accumulates(t)) {
+        *out = (pw_basic_type){.type = MPI_BYTE, .size = 1};
+        return true;
+    }
+    return (pw_basic_type_of(t->type, out) || pw_basic_type_of(type, out)) &&
+           !atomic_load_explicit(&m->entry->mixed, memory_order_relaxed) && m->entry->size % out->size == 0 &&
+           is_done_alike(t, out);
+}
+
+/* ---- one call on its way ---------------------------------------------------------------------------------------- */
+
+static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction direction, pw_message *m,
+                 pw_basic_type *elements)
+{
+    pw_basic_type found;
+
+    if (!describe(origin, direction, m) || !pays(t, m) || !elements_of(t, m, origin->type, &found))
+        return false;
+    *elements = found;
+    return true;
+}
+
+static void exchange(pw_origin *origin, const pw_stage *stage, const pw_basic_type *elements, bool *large)
+{
+    if (!pw_stage_is_open(stage))
+        return;
+    *origin = (pw_origin){.buf = stage->data, .count = stage->bytes / elements->size, .type = elements->type};
+    *large |= origin->count > INT_MAX;
+}
+
+/* Turns the call into its stand-in. NULL: it stays native. */
+static pw_rma_op *stage(pw_transfer *t)
+{
+    pw_message sent, got;
+    pw_basic_type elements = {.size = 1};
+    bool sends = is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements);
+    bool gets = is_got(t) && want(t, &t->got, PW_RECV, &got, &elements);
+    pw_rma_op *op;
+
+    if ((!sends && !gets) || !(decided() & WHOLE) || (t->with_request && !is_request_honest(t)))
+        return NULL;
+    op = pw_rma_open(sends ? &sent : NULL, gets ? &got : NULL);
+    if (op) {
+        exchange(&t->sent, &op->sent, &elements, &t->large);
+        exchange(&t->got, &op->got, &elements, &t->large);
+    }
+    return op;
+}
+
+/* The stand-in goes to MPI. */
+static pw_verdict carry_out(const pw_transfer *t, pw_rma_op *op, int *rc)
+{
+    *rc = t->next(t);
+    if (*rc != MPI_SUCCESS)
+        pw_rma_drop(op);
+    else if (t->with_request)
+        pw_rma_track_request(op, t->win, t->rank, *t->request);
+    else
+        pw_rma_track(op, t->win, t->rank);
+    return PW_DONE;
+}
+
+pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
+{
+    pw_rma_op *op = NULL;
+
+    if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
+        return PW_PASS;
+    switch (look_at_all(t)) {
+    case IS_UNKNOWN: return call_and_learn(t, rc);
+    case MAY_MOVE: op = stage(t); break;
+    default: break;
+    }
+    return op ? carry_out(t, op, rc) : PW_PASS;
+}

@@ -1,0 +1,59 @@
+/* Windows of every kind, and every way to complete operations on them, for the tests of one-sided communication. */
+#ifndef PW_TESTS_INTERPOSER_RMA_WINDOW_H
+#define PW_TESTS_INTERPOSER_RMA_WINDOW_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+enum { SLOTS = 4, SLOT_BYTES = 1 << 16, WINDOW_BYTES = SLOTS * SLOT_BYTES };
+
+typedef enum win_kind { CREATED, ALLOCATED, SHARED, DYNAMIC, WIN_KINDS } win_kind;
+
+typedef struct window {
+    win_kind kind;
+    MPI_Win win;
+    unsigned char *memory; /* WINDOW_BYTES, mine */
+    MPI_Aint *bases;       /* what a displacement counts from, by rank */
+} window;
+
+window window_create(win_kind kind, int nranks);
+void window_free(window *w);
+const char *window_kind(win_kind kind);
+
+typedef enum ending {
+    FENCE,
+    PSCW,
+    LOCK,
+    LOCK_ALL,
+    FLUSH,
+    FLUSH_ALL,
+    FLUSH_LOCAL,
+    FLUSH_LOCAL_ALL,
+    REQUEST,
+    REQUEST_FLUSHED,
+    ENDINGS
+} ending;
+
+const char *ending_name(ending e);
+
+/* Operations of one rank on another. All ranks have theirs at the same time. */
+typedef struct epoch {
+    const window *w;
+    ending ending;
+    int target, origin; /* whom I address, and who addresses me */
+    int ops;
+    MPI_Request requests[SLOTS];
+} epoch;
+
+void epoch_begin(const epoch *e);
+/* Until the origin's buffers are the program's again. */
+void epoch_complete(epoch *e);
+/* Until the target's are, on all ranks. */
+void epoch_end(epoch *e);
+
+static inline bool epoch_has_requests(const epoch *e)
+{
+    return e->ending == REQUEST || e->ending == REQUEST_FLUSHED;
+}
+
+#endif
