@@ -1,5 +1,6 @@
 /*
- * The gate every wrapper passes: lazy start, the inert mode, and protection against re-entry.
+ * The gate of the wrappers: lazy start, the inert mode, and protection against re-entry. Calls that certainly stay
+ * native (runtime/strategy/stays.h) go past it.
  *
  * Start happens in the first wrapped call of the process, whatever it is, so calls before MPI_Init and
  * sessions need nothing special. A call made by the MPI below, or by a callback of the application, while a

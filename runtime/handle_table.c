@@ -4,26 +4,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SLOTS = 256, READER_ATTEMPTS = 16 };
 
-typedef struct slot {
-    _Atomic uint64_t key; /* 0: empty */
-    _Atomic(void *) value;
-} slot;
+typedef pw_handle_slot slot;
 
-typedef struct slots {
-    struct slots *older; /* retired arrays, for pw_handle_table_destroy */
+typedef struct pw_handle_slots {
+    struct pw_handle_slots *older; /* retired arrays, for pw_handle_table_destroy */
     uint64_t mask;
     slot at[];
 } slots;
-
-struct pw_handle_table {
-    _Atomic(slots *) current;
-    _Atomic uint64_t version; /* odd while entries move */
-    pthread_mutex_t lock;
-    size_t used; /* under lock */
-};
 
 /*
  * Loads are acquire and stores release throughout: a reader that has seen any store of a writer also sees the version
@@ -45,10 +36,9 @@ static void store(slot *s, uint64_t key, void *value)
     atomic_store_explicit(&s->key, key, memory_order_release);
 }
 
-/* Handles differ in low or in middle bits; a multiplication brings both to the top. */
 static uint64_t home_of(const slots *s, uint64_t key)
 {
-    return ((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & s->mask;
+    return (pw_handle_hash(key) >> 32) & s->mask;
 }
 
 static slots *slots_create(uint64_t n)
@@ -80,20 +70,31 @@ static void *probe(slots *s, uint64_t key)
     return at && load_key(at) == key ? value : NULL;
 }
 
-pw_status pw_handle_table_create(pw_handle_table **out)
+pw_status pw_handle_table_open(pw_handle_table *table)
 {
-    pw_handle_table *table = calloc(1, sizeof *table);
     slots *first = slots_create(FIRST_SLOTS);
 
-    if (!table || !first) {
-        free(table);
-        free(first);
+    if (!first)
         return PW_ERR_NOMEM;
-    }
-    atomic_init(&table->current, first);
     pthread_mutex_init(&table->lock, NULL);
-    *out = table;
+    atomic_store_explicit(&table->current, first, memory_order_release);
     return PW_OK;
+}
+
+pw_status pw_handle_table_create(pw_handle_table **out)
+{
+    pw_handle_table *table = aligned_alloc(_Alignof(pw_handle_table), sizeof *table);
+    pw_status status = PW_ERR_NOMEM;
+
+    if (table) {
+        memset(table, 0, sizeof *table);
+        status = pw_handle_table_open(table);
+    }
+    if (status == PW_OK)
+        *out = table;
+    else
+        free(table);
+    return status;
 }
 
 void pw_handle_table_destroy(pw_handle_table *table)
@@ -108,11 +109,11 @@ void pw_handle_table_destroy(pw_handle_table *table)
     free(table);
 }
 
-void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
+void *pw_handle_table_seek(pw_handle_table *table, uint64_t key)
 {
     void *value;
 
-    if (!key)
+    if (!key || !atomic_load_explicit(&table->current, memory_order_acquire))
         return NULL;
     for (int i = 0; i < READER_ATTEMPTS; i++) {
         uint64_t before = atomic_load_explicit(&table->version, memory_order_acquire);
@@ -148,6 +149,35 @@ static pw_status make_room(pw_handle_table *table)
     return PW_OK;
 }
 
+/* ---- in front (under the lock) ---------------------------------------------------------------------------------- */
+
+static slot *front_of(pw_handle_table *table, uint64_t key)
+{
+    return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
+}
+
+/* Whoever comes first has the place. */
+static void bring_forward(pw_handle_table *table, uint64_t key, void *value)
+{
+    slot *at = front_of(table, key);
+    uint64_t there = load_key(at);
+
+    if (at != table->front && (!there || there == key))
+        store(at, key, value);
+}
+
+static void take_back(pw_handle_table *table, uint64_t key)
+{
+    slot *at = front_of(table, key);
+
+    if (load_key(at) == key) {
+        atomic_store_explicit(&at->key, 0, memory_order_release);
+        atomic_store_explicit(&at->value, NULL, memory_order_release);
+    }
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value)
 {
     pw_status status = key && value ? PW_OK : PW_ERR_INVALID;
@@ -161,6 +191,7 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
 
         table->used += load_key(at) != key;
         store(at, key, value);
+        bring_forward(table, key, value);
     }
     pthread_mutex_unlock(&table->lock);
     return status;
@@ -194,6 +225,7 @@ void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
     at = seek(s, key);
     if (load_key(at) == key) {
         value = load_value(at);
+        take_back(table, key);
         atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
         close_hole(s, (uint64_t)(at - s->at));
         atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
@@ -210,8 +242,10 @@ void pw_handle_table_clear(pw_handle_table *table)
     pthread_mutex_lock(&table->lock);
     s = atomic_load_explicit(&table->current, memory_order_relaxed);
     atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
-    for (uint64_t i = 0; i <= s->mask; i++)
+    for (uint64_t i = 0; i <= s->mask; i++) {
+        take_back(table, load_key(&s->at[i]));
         store(&s->at[i], 0, NULL);
+    }
     atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
     table->used = 0;
     pthread_mutex_unlock(&table->lock);

@@ -1,27 +1,75 @@
 /*
  * A map from 64-bit keys (handles, addresses; never 0) to pointers, for lookups on the hot path: no lock and no
- * store in pw_handle_table_find, a few nanoseconds. Writers are serialised by a lock of the table.
+ * store in pw_handle_table_find, which is inlined as far as keys lie where they belong. Writers are serialised by a
+ * lock of the table.
  *
  * Open addressing with linear probing. Removal shifts entries back, so there are no tombstones and storms of
  * insertions and removals leave no trace. A version counter, odd while entries move, lets readers notice; after a few
  * attempts they take the lock. When the table grows, the old array stays until the table is destroyed, since readers
  * may be in it; arrays double, so together the old ones are smaller than the current one.
+ *
+ * In front of that is a small direct-mapped array, in which a key that is there stays until it is removed.
  */
 #ifndef PW_RUNTIME_HANDLE_TABLE_H
 #define PW_RUNTIME_HANDLE_TABLE_H
 
 #include "base/status.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct pw_handle_table pw_handle_table;
+typedef struct pw_handle_slot {
+    _Atomic uint64_t key; /* 0: empty */
+    _Atomic(void *) value;
+} pw_handle_slot;
 
+enum { PW_HANDLE_FRONT_BITS = 8 };
+
+/* May be static: of zeros until it is opened, a table in which nothing is found. */
+typedef struct pw_handle_table {
+    _Alignas(64) pw_handle_slot front[1 << PW_HANDLE_FRONT_BITS]; /* the first is not used, so that key 0 is in none */
+    _Atomic(struct pw_handle_slots *) current;
+    _Atomic uint64_t version; /* odd while entries move */
+    pthread_mutex_t lock;
+    size_t used; /* under lock */
+} pw_handle_table;
+
+pw_status pw_handle_table_open(pw_handle_table *table);
 pw_status pw_handle_table_create(pw_handle_table **out);
 void pw_handle_table_destroy(pw_handle_table *table); /* NULL is allowed */
 
+/* Handles differ in low or in middle bits; a multiplication brings both to the top. */
+static inline uint64_t pw_handle_hash(uint64_t key)
+{
+    return key * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Looks in front only, and calls nothing. NULL: not there; pw_handle_table_find knows. */
+static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
+{
+    pw_handle_slot *at = &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
+
+    void *value;
+
+    if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
+        return NULL;
+    value = atomic_load_explicit(&at->value, memory_order_acquire);
+    /* A key that is taken away meanwhile goes before its value. */
+    return atomic_load_explicit(&at->key, memory_order_relaxed) == key ? value : NULL;
+}
+
+void *pw_handle_table_seek(pw_handle_table *table, uint64_t key);
+
 /* NULL: no such key. */
-void *pw_handle_table_find(pw_handle_table *table, uint64_t key);
+static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
+{
+    void *value = pw_handle_table_peek(table, key);
+
+    return __builtin_expect(value != NULL, 1) ? value : pw_handle_table_seek(table, key);
+}
+
 /* Replaces the value of a key that is there. `value` is not NULL. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
 /* Returns the value, NULL when the key was not there. */

@@ -5,6 +5,7 @@
  */
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/collective/communicator.h"
 #include "runtime/collective/twin.h"
 #include "runtime/ending.h"
 #include "runtime/gpu/device.h"
@@ -68,6 +69,7 @@ static void report_process(void)
 static void release_types(void)
 {
     pw_twin_leave();
+    pw_communicator_leave();
     pw_registry_leave();
 }
 

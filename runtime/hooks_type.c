@@ -1,5 +1,4 @@
-/* MPI_Type_commit registers; MPI_Type_free needs nothing, since a registration dies with the type (runtime/registry.h).
- */
+/* MPI_Type_commit registers; a registration dies with the type (runtime/registry.h), as a rule. */
 #include "runtime/registry.h"
 
 #include "hooks.h"
@@ -13,8 +12,22 @@ pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
     return PW_DONE;
 }
 
+/*
+ * MPICH lets go of its lock around delete callbacks. When the last reference to a type is that of an operation under
+ * way, the callback runs inside the network's progress, which other threads then enter: with 4.0.2 (ch4:ucx) that ends
+ * the program. So with threads no attribute is left on a type that the user frees.
+ */
+static bool may_die_in_progress(void)
+{
+    int provided = MPI_THREAD_SINGLE;
+
+    return !PW_MPI_IS_OPEN_MPI && PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
+}
+
 pw_verdict pw_hook_Type_free(MPI_Datatype *datatype, int *rc)
 {
-    (void)datatype, (void)rc;
+    (void)rc;
+    if (datatype && may_die_in_progress())
+        pw_registry_let_go(*datatype);
     return PW_PASS;
 }

@@ -39,10 +39,11 @@ typedef struct pw_memory_place {
     struct pw_gpu *gpu; /* PW_PLACE_DEVICE: its context (runtime/gpu/device.h) */
 } pw_memory_place;
 
-enum { PW_MEMORY_SEEN = 16, PW_MEMORY_REGION_SHIFT = 21 };
+enum { PW_MEMORY_SEEN = 64, PW_MEMORY_REGION_SHIFT = 21 };
 
 extern _Atomic pw_memory_world pw_memory_now;
-/* Regions known as host memory, by hash; plus one, so that 0 is none. Which: those found before a GPU runtime came. */
+/* Regions known as host memory, by their low bits; plus one, so that 0 is none. Which: those found before a GPU runtime
+ * came. */
 extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 pw_memory_place pw_memory_look(const void *address);
@@ -52,17 +53,26 @@ bool pw_memory_has_cuda(void);
 
 static inline uintptr_t *pw_memory_slot(uintptr_t region)
 {
-    return &pw_memory_seen[(region * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+    return &pw_memory_seen[region % PW_MEMORY_SEEN];
+}
+
+static inline uintptr_t pw_memory_region(const void *address)
+{
+    return (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+}
+
+/* False: look. */
+static inline bool pw_memory_is_known_host(const void *address)
+{
+    uintptr_t region = pw_memory_region(address);
+
+    return atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
+           *pw_memory_slot(region) == region + 1;
 }
 
 static inline pw_memory_place pw_memory_place_of(const void *address)
 {
-    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
-
-    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
-        *pw_memory_slot(region) == region + 1)
-        return (pw_memory_place){.kind = PW_PLACE_HOST};
-    return pw_memory_look(address);
+    return pw_memory_is_known_host(address) ? (pw_memory_place){.kind = PW_PLACE_HOST} : pw_memory_look(address);
 }
 
 static inline bool pw_memory_is_host(const void *address)

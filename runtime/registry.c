@@ -5,7 +5,6 @@
 #include "frontend/mpi/decode.h"
 #include "runtime/ending.h"
 #include "runtime/fortran.h"
-#include "runtime/handle_table.h"
 #include "runtime/memory.h"
 #include "runtime/predefined.h"
 #include "runtime/stats/trace.h"
@@ -29,7 +28,6 @@ typedef struct binding {
  * under it nothing of MPI is called.
  */
 static struct {
-    pw_handle_table *types;   /* handle -> entry */
     pw_handle_table *layouts; /* layout -> entry */
     pthread_mutex_t learning; /* one registration at a time; also guards engine, keyval and broken */
     pw_layout_engine *engine;
@@ -47,8 +45,24 @@ static struct {
               .bindings = {.prev = &registry.bindings, .next = &registry.bindings},
               .entries = {.prev = &registry.entries, .next = &registry.entries}};
 
+pw_handle_table pw_registry_types;
+
 /* The entry of every type that is left to MPI. */
 static pw_entry left_to_mpi;
+
+static bool is_started(void)
+{
+    return atomic_load_explicit(&pw_registry_types.current, memory_order_acquire) != NULL;
+}
+
+static pw_entry *entry_alloc(void)
+{
+    pw_entry *entry = aligned_alloc(_Alignof(pw_entry), sizeof *entry);
+
+    if (entry)
+        memset(entry, 0, sizeof *entry);
+    return entry;
+}
 
 /* ---- entries and bindings (under registry.lock) ------------------------------------------------------------ */
 
@@ -70,7 +84,7 @@ static void entry_unref(pw_entry *entry)
 
 static pw_entry *entry_create(pw_layout *layout)
 {
-    pw_entry *entry = calloc(1, sizeof *entry);
+    pw_entry *entry = entry_alloc();
 
     if (!entry || pw_handle_table_insert(registry.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
         free(entry);
@@ -79,6 +93,7 @@ static pw_entry *entry_create(pw_layout *layout)
     entry->layout = layout;
     entry->size = layout->size;
     entry->blocks = layout->type.root->blocks;
+    entry->lowest = layout->type.root->lo;
     entry->touches_origin = layout->type.root->lo <= 0 && layout->type.root->hi > 0;
     /* Statistics outlive the types: one more reference, dropped at the end. */
     entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
@@ -93,14 +108,14 @@ static pw_entry *entry_create(pw_layout *layout)
  * how many bytes a buffer in GPU memory has. */
 static pw_entry *entry_dense(const pw_layout *layout)
 {
-    pw_entry *entry = calloc(1, sizeof *entry);
+    pw_entry *entry = entry_alloc();
 
     if (!entry)
         return NULL;
     entry->size = layout->size;
     entry->blocks = 1;
     entry->dense = true;
-    entry->offset = layout->nest->lo;
+    entry->offset = entry->lowest = layout->nest->lo;
     entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
     entry->refs = 1;
     return entry;
@@ -168,7 +183,7 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
-    pw_handle_table_remove(registry.types, pw_type_key(type));
+    pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
     pthread_mutex_lock(&registry.lock);
     if (!registry.closed)
         binding_destroy(value);
@@ -293,7 +308,7 @@ static void register_predefined(MPI_Datatype type, uint64_t key)
 
     if (!b && layout && !layout->contiguous)
         pw_layout_unref(layout);
-    pw_handle_table_insert(registry.types, key, b ? b->entry : &left_to_mpi);
+    pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
 }
 
 static void register_type(MPI_Datatype type)
@@ -321,17 +336,31 @@ static void register_type(MPI_Datatype type)
         pw_trace_committed(b->entry->layout);
     }
     if (b)
-        pw_handle_table_insert(registry.types, key, b->entry);
+        pw_handle_table_insert(&pw_registry_types, key, b->entry);
 }
 
 void pw_registry_learn(MPI_Datatype type)
 {
-    if (!registry.types || pw_handle_table_find(registry.types, pw_type_key(type)))
+    if (!is_started() || pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
         return;
     pthread_mutex_lock(&registry.learning);
     pw_fortran_redirect(); /* bindings may have been loaded by now */
-    if (!pw_handle_table_find(registry.types, pw_type_key(type)) && open_registry())
+    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)) && open_registry())
         register_type(type);
+    pthread_mutex_unlock(&registry.learning);
+}
+
+void pw_registry_let_go(MPI_Datatype type)
+{
+    void *b;
+    int found = 0;
+
+    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
+        return;
+    pthread_mutex_lock(&registry.learning);
+    if (registry.keyval != MPI_KEYVAL_INVALID && PMPI_Type_get_attr(type, registry.keyval, &b, &found) == MPI_SUCCESS &&
+        found)
+        PMPI_Type_delete_attr(type, registry.keyval);
     pthread_mutex_unlock(&registry.learning);
 }
 
@@ -339,21 +368,14 @@ void pw_registry_learn(MPI_Datatype type)
 
 pw_status pw_registry_start(void)
 {
-    pw_handle_table *types = NULL;
-    pw_status status = pw_handle_table_create(&types);
+    pw_status status = pw_handle_table_create(&registry.layouts);
 
-    if (status == PW_OK)
-        status = pw_handle_table_create(&registry.layouts);
-    if (status == PW_OK)
-        registry.types = types;
-    else
-        pw_handle_table_destroy(types);
-    return status;
+    return status == PW_OK ? pw_handle_table_open(&pw_registry_types) : status;
 }
 
 static void learn_predefined(MPI_Datatype type)
 {
-    if (!pw_handle_table_find(registry.types, pw_type_key(type)))
+    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
         register_predefined(type, pw_type_key(type));
 }
 
@@ -372,14 +394,12 @@ static pw_entry *find_predefined(MPI_Datatype type)
     if (!atomic_exchange(&registry.predefined, true) && open_registry())
         pw_predefined_each(learn_predefined);
     pthread_mutex_unlock(&registry.learning);
-    return pw_handle_table_find(registry.types, pw_type_key(type));
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 }
 
-pw_entry *pw_registry_find(MPI_Datatype type)
+pw_entry *pw_registry_find_other(MPI_Datatype type)
 {
-    pw_entry *entry = registry.types ? pw_handle_table_find(registry.types, pw_type_key(type)) : &left_to_mpi;
-
-    return entry ? entry : find_predefined(type);
+    return is_started() ? find_predefined(type) : &left_to_mpi;
 }
 
 void pw_registry_leave(void)
@@ -394,10 +414,10 @@ void pw_registry_leave(void)
 
 void pw_registry_close(void)
 {
-    if (!registry.types)
+    if (!is_started())
         return;
     pthread_mutex_lock(&registry.learning);
-    pw_handle_table_clear(registry.types);
+    pw_handle_table_clear(&pw_registry_types);
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
     while (registry.bindings.next != &registry.bindings)

@@ -13,11 +13,14 @@
 #ifndef PW_RUNTIME_REGISTRY_H
 #define PW_RUNTIME_REGISTRY_H
 
+#include "runtime/handle_table.h"
 #include "runtime/layout/layout.h"
 #include "runtime/mpi_compat.h"
 #include "runtime/strategy/strategy.h"
 
 #include <stdatomic.h>
+
+enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 
 /*
  * What the runtime knows of one layout; shared by all types that have it. With `layout` NULL the type is left to
@@ -25,14 +28,19 @@
  * the type is during every call it is an argument of.
  */
 typedef struct pw_entry {
-    pw_layout *layout;
-    int64_t size;                               /* packed bytes of one object; 0: not known */
+    /* What the short way to a native call looks at (runtime/strategy/stays.h), together. */
+    _Alignas(64) pw_layout *layout;
+    int64_t size;        /* packed bytes of one object; 0: not known */
+    int64_t lowest;      /* offset of the first object's lowest byte */
+    bool touches_origin; /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
+    bool dense;          /* no layout: `count` objects are count * size bytes from `offset` on */
+    _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
+    /* Decisions for this layout in host memory that were native when last asked for, by the sort of call and
+     * pw_native_slot. */
+    _Atomic(struct pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
     int64_t blocks;                             /* contiguous blocks of one object */
-    bool touches_origin;                        /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
-    bool dense;                                 /* no layout: `count` objects are count * size bytes from `offset` on */
-    _Atomic bool mixed;                         /* a type with this layout has basic elements of several sizes */
     int64_t offset;                             /* bytes, of dense types */
-    _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives */
+    _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives, when they are told */
     struct pw_entry *prev, *next;               /* all entries, under the registry's lock */
     int64_t refs;                               /* the same */
 } pw_entry;
@@ -40,11 +48,25 @@ typedef struct pw_entry {
 /* Before any other call. Without it, everything is left to MPI. */
 pw_status pw_registry_start(void);
 
+/* Handle -> entry; nothing is in it before pw_registry_start, and without it. */
+extern pw_handle_table pw_registry_types;
+
+pw_entry *pw_registry_find_other(MPI_Datatype type);
+
 /* NULL: not known; let MPI have the call and learn from its success. Lock-free. */
-pw_entry *pw_registry_find(MPI_Datatype type);
+static inline pw_entry *pw_registry_find(MPI_Datatype type)
+{
+    pw_entry *entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+
+    return entry ? entry : pw_registry_find_other(type);
+}
 
 /* Registers a type that MPI has accepted as committed. A known type is left alone. Thread safe. */
 void pw_registry_learn(MPI_Datatype type);
+
+/* Takes the attribute off a type that is about to be freed: its entry goes at once. Should the type stay in use by
+ * another handle of the same value (MPI_Type_get_contents), it is learned again. */
+void pw_registry_let_go(MPI_Datatype type);
 
 /* Around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still
  * works, `close` when it does not. Afterwards the next type to be learned opens everything again. */

@@ -45,6 +45,8 @@ ACTIONS = ("hook", "next", "pass")
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
+# Sorts of calls whose buffers are asked about before anything else (runtime/strategy/stays.h, runtime/collective/stays.h).
+SORTS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING", "collective": None}
 BANNER = "/* Generated from runtime/api. */\n"
 
 
@@ -94,6 +96,10 @@ class Param:
         """An array that differs between the forms."""
         return self.array and self.widens
 
+    def for_hook(self, large):
+        """As an argument of a hook, in the wrapper of either form."""
+        return f"({self.hook_type}){{{self.name}, {str(bool(large)).lower()}}}" if self.is_view else self.name
+
     def from_wide(self, large):
         """As an argument of either form, from what a hook has."""
         if self.is_view:
@@ -119,9 +125,9 @@ class Form:
 class Call:
     def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [sort=SORT] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
-        self.large, self.returns, self.params, self.condition = None, "int", [], None
+        self.large, self.returns, self.params, self.condition, self.sort = None, "int", [], None, None
         for word in words[2:-1]:
             key, _, value = word.partition("=")
             if key == "large":
@@ -136,6 +142,10 @@ class Call:
                 if value not in CONDITIONS:
                     raise ApiError(f"unknown condition '{value}'")
                 self.condition = CONDITIONS[value]
+            elif key == "sort":
+                if value not in SORTS:
+                    raise ApiError(f"unknown sort '{value}'")
+                self.sort = value
             else:
                 raise ApiError(f"unknown option '{word}'")
         if self.action not in ACTIONS:
@@ -150,7 +160,19 @@ class Call:
     def forms(self):
         return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
 
+    def stays(self, large):
+        """The question whether all buffers stay where they are."""
+        if self.sort == "collective":
+            until = [p.role for p in self.params].index("comm") + 1
+            return f"pw_stays_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+        triples = zip(self.params, self.params[1:], self.params[2:])
+        buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
+        return " && ".join(f"pw_stays({SORTS[self.sort]}, {type.name}, {buf.name}, {count.name})"
+                           for buf, count, type in buffers)
+
     def check(self):
+        if self.sort and (self.action != "hook" or not self.stays(False)):
+            raise ApiError(f"{self.name}: a sort is for hooked calls with buffers")
         if self.action != "hook" or not self.large:
             return
         for p in self.params:
@@ -267,10 +289,29 @@ def hooks_header(calls):
 
 
 def wrapper(f):
-    """The exported function: gate, hook, else the next function with the caller's own arguments."""
+    """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
+    call, arguments = f.call, ", ".join(p.name for p in f.call.params)
+    straight = call.stays(f.large) if call.sort else f"!{call.condition}" if call.condition else None
+    if not straight:
+        return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n")
+    return guarded(f.since, f"""\
+static PW_APART int gated_{f.symbol}({f.params()})
+{gated_body(f)}
+PW_EXPORT int {f.symbol}({f.params()})
+{{
+    if ({straight})
+        return pw_next.{f.symbol}({arguments});
+    return gated_{f.symbol}({arguments});
+}}
+
+""")
+
+
+def gated_body(f):
+    """Gate, hook, else the next function with the caller's own arguments."""
     call, args, widen, narrow = f.call, [], "", ""
     for p in call.params:
-        args.append(f"({p.hook_type}){{{p.name}, {str(bool(f.large)).lower()}}}" if p.is_view else p.name)
+        args.append(p.for_hook(f.large))
         if p.widens and not p.array and not f.large and p.direction != "in":
             wide, small = ROLES[p.role][1], ROLES[p.role][0]
             widen += f"    {wide} wide_{p.name} = {p.name} ? *{p.name} : -1;\n"
@@ -279,9 +320,7 @@ def wrapper(f):
     args += [str(bool(f.large)).lower()] if call.large else []
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
-    text = f"PW_EXPORT int {f.symbol}({f.params()})\n{{\n    int rc;\n    pw_verdict verdict;\n\n"
-    if call.condition:
-        text += f"    if (!{call.condition})\n        return {straight};\n"
+    text = f"{{\n    int rc;\n    pw_verdict verdict;\n\n"
     text += f"    if (!pw_gate_enter())\n        return {straight};\n"
     if widen:
         text += f"{widen}\n"
@@ -290,13 +329,15 @@ def wrapper(f):
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
         text += "".join(f"        pw_registry_learn({name});\n" for name in learned) + "    }\n"
-    return guarded(f.since, text + "    pw_pending_pass();\n    pw_gate_leave();\n    return rc;\n}\n\n")
+    return text + "    pw_pending_pass();\n    pw_gate_leave();\n    return rc;\n}\n"
 
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/requests/pending.h"\n'
-           '#include "runtime/registry.h"\n#include "runtime/one_sided/rma.h"\n\n'
-           '#define PW_EXPORT __attribute__((visibility("default")))\n\n']
+           '#include "runtime/registry.h"\n#include "runtime/one_sided/rma.h"\n#include "runtime/collective/stays.h"\n\n'
+           '#define PW_EXPORT __attribute__((visibility("default")))\n'
+           "/* So that the way of calls that stay native needs no frame. */\n"
+           "#define PW_APART __attribute__((noinline))\n\n"]
     out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
     return "".join(out)
 

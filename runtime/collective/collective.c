@@ -62,7 +62,8 @@ static void destroy(pw_pending *p)
     pw_pool_give(p, sizeof(operation));
 }
 
-static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy};
+/* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
+static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
 
 /* The stages of `o` are taken over, whatever comes. */
 static pw_verdict launch(operation *o, const pw_collective *stand_in, int *rc)

@@ -9,7 +9,7 @@
 #ifndef PW_RUNTIME_COLLECTIVE_H
 #define PW_RUNTIME_COLLECTIVE_H
 
-#include "runtime/collective/topology.h"
+#include "runtime/collective/communicator.h"
 #include "runtime/counts.h"
 #include "runtime/gate.h"
 
@@ -64,7 +64,8 @@ struct pw_collective {
     MPI_Info info;        /* persistent */
     MPI_Request *request; /* all but blocking */
     bool large;
-    pw_neighbours neighbours; /* of the neighbourhood families, filled by pw_collective_judge */
+    const pw_communicator *group; /* filled by pw_collective_judge, like the memory for what is not remembered */
+    pw_communicator unknown;
 };
 
 /* What a hook does. */

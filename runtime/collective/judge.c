@@ -56,28 +56,24 @@ static void judge_alltoall(pw_collective *c, int size)
 static bool judge_neighbours(pw_collective *c)
 {
     bool to_all = c->family == PW_NEIGHBOUR_ALLGATHER;
-    const bool *absent = c->neighbours.absent;
+    const pw_neighbours *n = &c->group->neighbours;
 
-    if (!pw_neighbours_of(c->comm, &c->neighbours))
-        return false;
-    use(&c->send, to_all ? 1 : c->neighbours.out, PW_USE_READ);
-    use(&c->recv, c->neighbours.in, PW_USE_WRITE);
-    if (c->neighbours.some_absent) {
-        c->recv.absent = absent;
-        c->send.absent = to_all ? NULL : absent;
+    use(&c->send, to_all ? 1 : n->out, PW_USE_READ);
+    use(&c->recv, n->in, PW_USE_WRITE);
+    if (n->some_absent) {
+        c->recv.absent = n->absent;
+        c->send.absent = to_all ? NULL : n->absent;
     }
-    return true;
+    return c->group->has_neighbours;
 }
 
 /* False: that is for MPI. */
 static bool judge_family(pw_collective *c)
 {
-    int rank, size;
+    int rank = c->group->rank, size = c->group->size;
 
     if (c->family >= PW_NEIGHBOUR_ALLGATHER)
         return judge_neighbours(c);
-    if (PMPI_Comm_rank(c->comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(c->comm, &size) != MPI_SUCCESS)
-        return false;
     if (c->family <= PW_SCATTER && (c->root < 0 || c->root >= size))
         return false;
     switch (c->family) {
@@ -111,14 +107,18 @@ static bool is_sound(const pw_side *side)
  * the type for its extent. */
 static bool own_blocks_meet(const pw_collective *c)
 {
-    const pw_side *many = c->send.form == PW_SIDE_EQUAL ? &c->send : &c->recv;
+    const pw_side *many = c->send.form == PW_SIDE_ONE ? &c->recv : &c->send;
     const pw_side *one = many == &c->send ? &c->recv : &c->send;
-    const pw_entry *entry = pw_registry_find(many->type);
+    const pw_entry *entry;
+    int64_t before;
     int rank;
 
-    return many->form == PW_SIDE_EQUAL && one->form == PW_SIDE_ONE && entry &&
-           PMPI_Comm_rank(c->comm, &rank) == MPI_SUCCESS &&
-           (char *)one->buf == (char *)many->buf + rank * many->count * entry->size;
+    if (one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL || many->form > PW_SIDE_VARYING ||
+        PMPI_Comm_rank(c->comm, &rank) != MPI_SUCCESS)
+        return false;
+    entry = pw_registry_find(many->type);
+    before = many->form == PW_SIDE_EQUAL ? rank * many->count : pw_displ_at(many->displs, rank);
+    return entry && (char *)one->buf == (char *)many->buf + before * entry->size;
 }
 
 /* Do both sides name the same memory? That is an error, and MPIs find some of its forms. One array from which halos are
@@ -155,18 +155,40 @@ static bool is_known(const pw_side *side)
     return true;
 }
 
+/* Of a known type. Its first byte, when the buffer is MPI_BOTTOM. */
+static int64_t address_of(const pw_side *side, int i)
+{
+    const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
+
+    return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->type.root->lo : entry->offset);
+}
+
+/* MPI_BOTTOM is null with both MPIs. Is it meant, or a missing buffer? Displacements are addresses then, or small. */
+static bool is_missing(const pw_side *side)
+{
+    enum { NO_ADDRESS = 4096 };
+
+    if (!side->use || side->buf != MPI_BOTTOM || side->form != PW_SIDE_TYPED)
+        return false;
+    for (int i = 0; i < side->blocks; i++)
+        if (pw_side_count(side, i) > 0 && pw_side_use(side, i) && address_of(side, i) < NO_ADDRESS &&
+            address_of(side, i) > -NO_ADDRESS)
+            return true;
+    return false;
+}
+
 pw_judgement pw_collective_judge(pw_collective *c, int *rc)
 {
-    int between_groups;
-
     c->send.own = c->recv.own = -1;
     if (c->mode != PW_BLOCKING && !c->request)
         return PW_FOR_MPI;
     /* The first to look at the communicator is the one to complain of it. */
-    *rc = PMPI_Comm_test_inter(c->comm, &between_groups);
-    if (*rc != MPI_SUCCESS)
+    c->group = pw_communicator_look(c->comm, &c->unknown, rc);
+    if (!c->group)
         return PW_IS_ERROR;
-    if (between_groups || !judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
+    if (c->group->between_groups || !judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
         return PW_FOR_MPI;
-    return is_known(&c->send) && is_known(&c->recv) ? PW_IS_SOUND : PW_IS_UNKNOWN;
+    if (!is_known(&c->send) || !is_known(&c->recv))
+        return PW_IS_UNKNOWN;
+    return is_missing(&c->send) || is_missing(&c->recv) ? PW_FOR_MPI : PW_IS_SOUND;
 }

@@ -14,7 +14,7 @@ typedef struct pw_neighbours {
     bool absent[PW_NEIGHBOURS_ABSENT];
 } pw_neighbours;
 
-/* `comm` is valid. False: there is no topology, or one that is not handled. */
+/* `comm` is valid, and within one group. False: there is no topology, or one that is not handled. */
 bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out);
 
 #endif

@@ -81,7 +81,8 @@ static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
     [OPEN_MPI] = {&openmpi_blocking, &openmpi_nonblocking, &openmpi_collective},
 };
 
-/* One-sided and I/O calls come here only when rules of their own (rma_cost.h, io_cost.h) have found them worth packing. */
+/* One-sided and I/O calls come here only when rules of their own (rma_cost.h, io_cost.h) have found them worth packing.
+ */
 static const linear native_other = {1000, 20, 1.0}, packed_other = {100, 1, 0.1};
 
 static int below = MPICH;

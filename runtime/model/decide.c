@@ -228,10 +228,14 @@ static pw_decision *add(pw_decision *mine)
 
 static pw_decision *create(const pw_decision_key *key, int strategies)
 {
-    pw_decision *d = calloc(1, sizeof *d + (size_t)strategies * sizeof *d->cells);
+    size_t align = _Alignof(pw_decision), bytes = sizeof(pw_decision) + (size_t)strategies * sizeof(pw_decision_cell);
+    pw_decision *d = aligned_alloc(align, (bytes + align - 1) / align * align);
 
     if (d) {
+        memset(d, 0, bytes);
         d->key = *key;
+        d->least = key->size > 0 ? pw_decision_most((uint16_t)(key->size - 1)) + 1 : 1;
+        d->most = pw_decision_most(key->size);
         d->strategies = strategies;
     }
     return d;

@@ -61,15 +61,16 @@ typedef struct pw_estimate {
 typedef pw_estimate pw_estimate_fn(void *arg, int strategy);
 
 typedef struct pw_decision_cell {
+    _Atomic int64_t uses;
     _Atomic float total, own[PW_MODEL_ACTIONS];  /* estimated when last made; total as corrected, below 0: cannot */
     _Atomic int64_t timed[PW_MODEL_ACTIONS];     /* observations */
     _Atomic int64_t observed[PW_MODEL_ACTIONS];  /* their sum */
     _Atomic int64_t estimated[PW_MODEL_ACTIONS]; /* the sum of the estimates for the same, uncorrected */
-    _Atomic int64_t uses;
 } pw_decision_cell;
 
 typedef struct pw_decision {
-    pw_decision_key key;
+    _Alignas(64) pw_decision_key key;
+    int64_t least, most; /* bytes in key.size's class */
     int strategies;
     _Atomic int chosen;
     pw_decision_cell cells[];
@@ -82,10 +83,30 @@ typedef struct pw_decision {
 int pw_decide(const pw_decision_key *key, int strategies, int forced, pw_estimate_fn *fn, void *arg,
               pw_decision **record);
 
-/* Is it worth two looks at the clock, which take some 50 ns, to time this? */
+/*
+ * A decision that was remembered by its user, if it is still for `strategy` and not to be made again now, and so
+ * settles the matter without pw_decide: counts a use, of which several threads may lose some. False: ask pw_decide,
+ * which counts it. Those uses after which decisions are made again (1 to 64, and multiples of 512, hold them all) are
+ * for that.
+ */
+static inline __attribute__((always_inline)) bool pw_decision_again(pw_decision *d, int strategy)
+{
+    int64_t uses = atomic_load_explicit(&d->cells[strategy].uses, memory_order_relaxed) + 1;
+
+    if (atomic_load_explicit(&d->chosen, memory_order_relaxed) != strategy || uses <= 64 || uses % 512 == 0)
+        return false;
+    atomic_store_explicit(&d->cells[strategy].uses, uses, memory_order_relaxed);
+    return true;
+}
+
+/*
+ * Is it worth two looks at the clock, which take some 50 ns, to time this? In host memory it is not: what packing is
+ * weighed against there, the MPI's own walk over the same blocks, gets slower with it where caches or cores are short,
+ * and is not observed, so a correction of the one alone would mislead.
+ */
 static inline bool pw_decision_is_timed(const pw_decision *d, int strategy, pw_model_action action)
 {
-    return d && d->cells[strategy].own[action] >= 5000;
+    return d && d->key.memory != PW_MODEL_HOST && d->cells[strategy].own[action] >= 5000;
 }
 
 /* The rank's own work took so long, for one message. `learn`: the estimates of later decisions are corrected by it;

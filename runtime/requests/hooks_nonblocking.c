@@ -33,6 +33,16 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
     return pw_mpi_error(pw_stage_unpack(&((transfer *)p)->in, pw_received_bytes(status)));
 }
 
+static bool begin_packing(pw_pending *p)
+{
+    return pw_stage_begin_pack(&((transfer *)p)->out);
+}
+
+static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
+{
+    return pw_stage_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
+}
+
 static void destroy(pw_pending *p)
 {
     transfer *t = (transfer *)p;
@@ -43,8 +53,16 @@ static void destroy(pw_pending *p)
 }
 
 static const pw_pending_ops send_ops = {.destroy = destroy};
-static const pw_pending_ops persistent_send_ops = {.start = pack, .destroy = destroy};
+static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
 static const pw_pending_ops recv_ops = {.complete = unpack_arrived, .destroy = destroy};
+/* Into the memory of a GPU. */
+static const pw_pending_ops gpu_recv_ops = {
+    .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
+
+static const pw_pending_ops *recv_ops_of(const pw_stage *s)
+{
+    return s->place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
+}
 
 /* Opens a stage for one side of a call. False: this side is native. */
 static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
@@ -159,7 +177,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
 
     if (!stage(&s, PW_RECV, entry, buf, count, source))
         return pass(entry, count, source);
-    t = create(&recv_ops, comm, NULL, &s);
+    t = create(recv_ops_of(&s), comm, NULL, &s);
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
@@ -193,7 +211,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     (void)large;
     if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
         return pass(entry, count, source);
-    t = create(&recv_ops, MPI_COMM_NULL, NULL, &s);
+    t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
     if (!t)
         return PW_PASS;
     *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);

@@ -100,6 +100,39 @@ static void costs_are_asked_for_once(void **state)
     assert_int_equal(m.asked, 6);
 }
 
+/* Who remembers a decision may use it until it changes, or may change; all uses count. */
+static void a_remembered_one_is_asked_again_when_due(void **state)
+{
+    mock m = {.costs = {{100, {0}}, {50, {0}}}};
+    pw_decision_key k = key(3, 1000);
+    pw_decision *d;
+
+    (void)state;
+    for (int64_t use = 1; use <= 3000; use++) {
+        bool due = use <= 64 || use % 512 == 0, again;
+
+        if (use == 1)
+            pw_decide(&k, 2, -1, estimate, &m, &d);
+        assert_int_equal(d->cells[1].uses, use == 1 ? 1 : use - 1);
+        assert_true(d->least <= 1000 && d->most >= 1000 && pw_decision_size(d->least) == k.size &&
+                    pw_decision_size(d->most) == k.size && pw_decision_size(d->least - 1) != k.size &&
+                    pw_decision_size(d->most + 1) != k.size);
+        if (use == 1)
+            continue;
+        assert_false(pw_decision_again(d, 0));
+        again = pw_decision_again(d, 1);
+        assert_int_equal(again, !due);
+        if (!again)
+            assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 1);
+    }
+    m.costs[0].total = 10;
+    for (int use = 0; use < 2000; use++)
+        if (!pw_decision_again(d, 1))
+            pw_decide(&k, 2, -1, estimate, &m, NULL);
+    assert_false(pw_decision_again(d, 1));
+    assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 0);
+}
+
 /* Ties between keys: everything in a key tells decisions apart. */
 static void keys_are_told_apart(void **state)
 {
@@ -246,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup(the_cheapest_that_can, reset),
         cmocka_unit_test_setup(the_forced_one_if_it_can, reset),
         cmocka_unit_test_setup(costs_are_asked_for_once, reset),
+        cmocka_unit_test_setup(a_remembered_one_is_asked_again_when_due, reset),
         cmocka_unit_test_setup(keys_are_told_apart, reset),
         cmocka_unit_test_setup(observations_correct, reset),
         cmocka_unit_test_setup(corrections_are_bounded, reset),

@@ -77,6 +77,51 @@ static void refuses_nothing_keys(void **state)
     pw_handle_table_destroy(NULL);
 }
 
+/* What lies in front is never out of date, and key 0 is never there. */
+static void what_is_in_front_is_right(void **state)
+{
+    static char values[KEYS];
+    pw_handle_table *table;
+    int seen = 0;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    assert_null(pw_handle_table_peek(table, 0));
+    for (int i = 0; i < KEYS; i++)
+        assert_int_equal(pw_handle_table_insert(table, key_of(i), &values[i]), PW_OK);
+    for (int i = 0; i < KEYS; i++) {
+        void *found = pw_handle_table_peek(table, key_of(i));
+
+        assert_true(!found || found == &values[i]);
+        seen += found != NULL;
+    }
+    assert_true(seen > 200);
+    for (int i = 0; i < KEYS; i += 2) {
+        assert_int_equal(pw_handle_table_insert(table, key_of(i), &values[KEYS - 1]), PW_OK);
+        assert_true(pw_handle_table_peek(table, key_of(i)) != &values[i]);
+        pw_handle_table_remove(table, key_of(i));
+        assert_null(pw_handle_table_peek(table, key_of(i)));
+    }
+    pw_handle_table_clear(table);
+    for (int i = 0; i < KEYS; i++)
+        assert_null(pw_handle_table_peek(table, key_of(i)));
+    assert_null(pw_handle_table_peek(table, 0));
+    pw_handle_table_destroy(table);
+}
+
+/* A table that was never opened is empty. */
+static void a_closed_table_is_empty(void **state)
+{
+    static pw_handle_table table;
+
+    (void)state;
+    assert_null(pw_handle_table_find(&table, 0));
+    assert_null(pw_handle_table_find(&table, 0x8c000001));
+    assert_int_equal(pw_handle_table_open(&table), PW_OK);
+    assert_int_equal(pw_handle_table_insert(&table, 0x8c000001, &table), PW_OK);
+    assert_ptr_equal(pw_handle_table_find(&table, 0x8c000001), &table);
+}
+
 /* ---- readers beside writers ------------------------------------------------------------------------------------ */
 
 enum { OWN = 64, THREADS = 4 };
@@ -140,8 +185,8 @@ static void readers_beside_writers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_an_array),
-        cmocka_unit_test(refuses_nothing_keys),
+        cmocka_unit_test(agrees_with_an_array),      cmocka_unit_test(refuses_nothing_keys),
+        cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(a_closed_table_is_empty),
         cmocka_unit_test(readers_beside_writers),
     };
 

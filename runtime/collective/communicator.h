@@ -1,0 +1,49 @@
+/*
+ * What collectives need to know of a communicator, remembered from its first use in one of them: whether it is between
+ * groups, its size, this process's place in it, and its neighbourhood. None of that changes in the life of a
+ * communicator.
+ *
+ * As types in the registry, a communicator that is remembered carries an attribute, whose delete callback runs when MPI
+ * drops it, and only then may MPI reuse the handle. Duplicates do not inherit it. Handles that are not known, which may
+ * be invalid, are looked at with MPI's own functions first, and these are the ones to complain. Thread safe.
+ */
+#ifndef PW_RUNTIME_COMMUNICATOR_H
+#define PW_RUNTIME_COMMUNICATOR_H
+
+#include "runtime/collective/topology.h"
+#include "runtime/handle_table.h"
+
+#include <stdatomic.h>
+
+typedef struct pw_communicator {
+    _Alignas(64) bool between_groups; /* then nothing else is known */
+    int rank, size;
+    bool has_neighbours; /* else there is no topology, or one that is not handled */
+    pw_neighbours neighbours;
+} pw_communicator;
+
+/* Handle -> pw_communicator. */
+extern pw_handle_table pw_communicators;
+
+static inline uint64_t pw_communicator_key(MPI_Comm comm)
+{
+    uint64_t key = 0;
+
+    memcpy(&key, &comm, sizeof comm);
+    return key;
+}
+
+/* NULL: not known, or not found at once. Valid as long as the communicator. */
+static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
+{
+    return pw_handle_table_peek(&pw_communicators, pw_communicator_key(comm));
+}
+
+/* The same, after looking: remembered, or, failing that, in *own. NULL: MPI has called the error handler, and *rc is
+ * what it said. */
+const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
+
+/* Frees the keyval, while MPI still works, and forgets all; callbacks may come later. */
+void pw_communicator_leave(void);
+
+#endif

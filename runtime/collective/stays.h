@@ -1,0 +1,164 @@
+/*
+ * The short way to a native collective: do all buffers that matter on this rank certainly stay where they are? As
+ * runtime/strategy/stays.h for single messages; "no" means that pw_collective_call must find out.
+ *
+ * Inlined into the wrappers, where family and forms are constants. Communicators that are not remembered, types that
+ * are not known, negative counts and missing arrays are all for the long way.
+ */
+#ifndef PW_RUNTIME_COLLECTIVE_STAYS_H
+#define PW_RUNTIME_COLLECTIVE_STAYS_H
+
+#include "runtime/collective/shapes.h"
+#include "runtime/strategy/stays.h"
+
+/* The buffers of a call; nothing is filled in that pw_collective_judge would. */
+typedef struct pw_sides {
+    pw_side send, recv;
+    int root;
+} pw_sides;
+
+/* How many blocks of each side matter on this rank. */
+typedef struct pw_reach {
+    int send, recv;
+    const bool *absent_send, *absent_recv;
+} pw_reach;
+
+static PW_STAYS_INLINE const pw_entry *pw_entry_peek(MPI_Datatype type)
+{
+    return pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+}
+
+/* Whatever the place of the side among the arguments, and its count. */
+static PW_STAYS_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
+{
+    return side->form == PW_SIDE_NONE ||
+           (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
+}
+
+static PW_STAYS_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
+                                            const pw_communicator *group)
+{
+    bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->rank == s->root;
+    const pw_neighbours *n = &group->neighbours;
+    const bool *absent = n->some_absent ? n->absent : NULL;
+
+    switch (family) {
+    case PW_BCAST: return (pw_reach){.send = 1};
+    case PW_GATHER: return (pw_reach){.send = !in_place, .recv = is_root ? group->size : 0};
+    case PW_SCATTER: return (pw_reach){.send = is_root ? group->size : 0, .recv = s->recv.buf != MPI_IN_PLACE};
+    case PW_ALLGATHER: return (pw_reach){.send = !in_place, .recv = group->size};
+    case PW_ALLTOALL: return (pw_reach){.send = in_place ? 0 : group->size, .recv = group->size};
+    case PW_NEIGHBOUR_ALLGATHER: return (pw_reach){.send = 1, .recv = n->in, .absent_recv = absent};
+    default: return (pw_reach){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
+    }
+}
+
+/* ---- one type --------------------------------------------------------------------------------------------------- */
+
+/* The objects of all blocks, and where the first of them lies, in objects. False: unusual. */
+static PW_STAYS_INLINE bool pw_side_extent(const pw_side *side, int blocks, const bool *absent, int64_t *total,
+                                           int64_t *first)
+{
+    bool found = false;
+
+    *first = 0;
+    if (side->form != PW_SIDE_VARYING)
+        return side->count >= 0 &&
+               !__builtin_mul_overflow((int64_t)side->count, side->form == PW_SIDE_EQUAL ? blocks : 1, total);
+    *total = 0;
+    if (!side->counts.at || !side->displs.at)
+        return false;
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_count_at(side->counts, i);
+
+        if (count < 0 || __builtin_add_overflow(*total, count, total))
+            return false;
+        if (!found && count > 0 && !(absent && absent[i])) {
+            *first = pw_displ_at(side->displs, i);
+            found = true;
+        }
+    }
+    return true;
+}
+
+static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent)
+{
+    int64_t total, first, away = 0;
+
+    if (!pw_side_extent(side, blocks, absent, &total, &first))
+        return false;
+    if (total == 0)
+        return true;
+    if (!entry ||
+        (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
+        return false;
+    return pw_buffer_stays(entry, PW_CALL_COLLECTIVE, (char *)side->buf + away, total);
+}
+
+/* ---- a type for each block -------------------------------------------------------------------------------------- */
+
+/* Loops, and for both sides, so they are functions, for the sake of the instruction cache. The arrays are there. */
+
+/* Blocks that need not all lie together: each stays by itself. */
+bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                   const bool *absent);
+/* Blocks that are staged together or not at all. */
+bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
+                 const bool *absent);
+
+static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent)
+{
+    if (blocks == 0)
+        return true;
+    if (!side->counts.at || !side->displs.at || !side->types)
+        return false;
+    return side->displs.wide ? pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent)
+                             : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent);
+}
+
+/* ---- a call ----------------------------------------------------------------------------------------------------- */
+
+/* Not while there is something to sweep on the way out. */
+static PW_STAYS_INLINE bool pw_collective_stays(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
+{
+    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_entry_peek(s->send.type);
+    const pw_entry *recv =
+        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_entry_peek(s->recv.type);
+    const pw_communicator *group;
+    pw_reach reach;
+
+    if (atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) != 0)
+        return false;
+    if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
+        return true;
+    group = pw_communicator_peek(comm);
+    if (!group)
+        return false;
+    if (group->between_groups)
+        return true;
+    reach = pw_reach_of(family, s, group);
+    if (s->send.form == PW_SIDE_TYPED)
+        return pw_typed_stays(&s->send, reach.send, reach.absent_send) &&
+               pw_typed_stays(&s->recv, reach.recv, reach.absent_recv);
+    return (reach.send == 0 || pw_uniform_stays(&s->send, send, reach.send, reach.absent_send)) &&
+           (reach.recv == 0 || pw_uniform_stays(&s->recv, recv, reach.recv, reach.absent_recv));
+}
+
+/* pw_stays_X(what the hook of X has as far as the communicator). */
+#define PW_COLLECTIVE_STAYS(name, shape, family)                               \
+    static PW_STAYS_INLINE bool pw_stays_##name(shape##_PARAMS, MPI_Comm comm) \
+    {                                                                          \
+        const pw_sides sides = {shape##_SIDES};                                \
+                                                                               \
+        return pw_collective_stays(family, &sides, comm);                      \
+    }
+
+/* Persistent calls are not worth it. */
+#define PW_COLLECTIVE_BOTH_STAY(blocking, nonblocking, persistent, shape, family) \
+    PW_COLLECTIVE_STAYS(blocking, shape, family)                                  \
+    PW_COLLECTIVE_STAYS(nonblocking, shape, family)
+
+PW_COLLECTIVES(PW_COLLECTIVE_BOTH_STAY)
+PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_STAY)
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * The short way to a native call: does a buffer certainly stay where it is?
+ *
+ * For types that are left to MPI, for contiguous ones in host memory, and for those of which a message of this size
+ * class and sort of call was native when last decided about. "Yes" means what pw_stage_try would say, and a use of the
+ * decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision may
+ * be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a layout
+ * is remembered here, so all are counted where they belong.
+ *
+ * All is inlined into wrappers and hooks, where a call that stays native is to cost next to nothing.
+ */
+#ifndef PW_RUNTIME_STAYS_H
+#define PW_RUNTIME_STAYS_H
+
+#include "runtime/model/decide.h"
+#include "runtime/registry.h"
+#include "runtime/requests/pending.h"
+#include "runtime/strategy/fragile.h"
+
+#define PW_STAYS_INLINE inline __attribute__((always_inline))
+
+/* Where a message's decision is remembered: messages of one size class may use several of the few slots. */
+static inline unsigned pw_native_slot(int64_t bytes)
+{
+    return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
+}
+
+/* Of a layout, in host memory. */
+static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
+{
+    pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
+
+    /* Of messages that may break, the place of decisions is behind another question. */
+    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
+        return false;
+    return d && bytes >= d->least && bytes <= d->most && pw_decision_again(d, PW_STRATEGY_NATIVE);
+}
+
+/* `count` objects, the first of them at `buf`. */
+static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count)
+{
+    int64_t bytes;
+
+    if (!entry->layout && !entry->dense)
+        return true;
+    if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
+        return false;
+    if (!entry->layout)
+        return true;
+    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 && pw_message_stays(entry, sort, bytes);
+}
+
+/* An argument of a call between two processes. Not while there is something to sweep on the way out. Before the start
+ * no type is known. */
+static PW_STAYS_INLINE bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count)
+{
+    const pw_entry *entry = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+
+    return entry && atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) == 0 &&
+           pw_buffer_stays(entry, sort, buf, count);
+}
+
+#endif
