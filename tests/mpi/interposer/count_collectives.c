@@ -3,6 +3,11 @@
 
 #include <mpi.h>
 
+#ifdef OPEN_MPI
+/* The tool is loaded into processes without MPI, too, and data is bound at once. */
+#pragma weak ompi_mpi_datatype_null
+#endif
+
 _Atomic long count_collectives, count_gapped;
 
 static int has_gaps(MPI_Datatype type)
