@@ -1,181 +1,145 @@
+/* The stress test's slots, and the messages in them: plain and persistent ones. */
 #include "stress.h"
-
-static MPI_Datatype make_type(lane *l)
-{
-    MPI_Datatype type;
-    int size;
-
-    for (;;) {
-        type = test_random_type(&l->schedule);
-        PMPI_Type_size(type, &size);
-        if (size > 0)
-            return type;
-        MPI_Type_free(&type);
-    }
-}
-
-/* The user lets go of a type of the pool. Messages of it that are under way go on with a duplicate made natively. */
-static void drop_type(lane *l, int i)
-{
-    for (int k = 0; k < LANE_REQUESTS; k++) {
-        slot *s = &l->slots[k];
-
-        if (s->used && !s->owns_type && s->type == l->types[i]) {
-            PMPI_Type_dup(s->type, &s->type);
-            s->owns_type = true;
-        }
-    }
-    MPI_Type_free(&l->types[i]);
-}
-
-MPI_Datatype stress_type(lane *l)
-{
-    int i = stress_draw(l, LANE_TYPES);
-
-    if (l->types[i] != MPI_DATATYPE_NULL && stress_draw(l, 8) == 0)
-        drop_type(l, i);
-    if (l->types[i] == MPI_DATATYPE_NULL)
-        l->types[i] = make_type(l);
-    return l->types[i];
-}
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
-/* Waits until `n` slots are free. */
-static void make_room(lane *l, int n)
+static slot *free_slot(lane *l)
+{
+    for (int i = 0; i < LANE_SLOTS; i++)
+        if (!l->slots[i].used)
+            return &l->slots[i];
+    return NULL;
+}
+
+void stress_make_room(lane *l, int n)
 {
     for (;;) {
-        int nfree = 0;
+        int used = 0;
 
         for (int i = 0; i < LANE_SLOTS; i++)
-            nfree += !l->slots[i].used;
-        if (nfree >= n)
+            used += l->slots[i].used;
+        if (LANE_SLOTS - used >= n)
             return;
         stress_complete(l, false);
     }
 }
 
-static slot *free_slot(lane *l)
+slot *stress_take_slot(lane *l, slot with)
 {
-    int i = 0;
+    slot *s = free_slot(l);
 
-    while (l->slots[i].used)
-        i++;
-    return &l->slots[i];
+    *s = with;
+    s->used = true;
+    return s;
 }
 
-static MPI_Request *request_of(lane *l, const slot *s)
+MPI_Request *stress_request(lane *l, const slot *s)
 {
     return &l->requests[s - l->slots];
-}
-
-/* What the receiver's memory looks like after a message of the sender's `fill`. */
-static void expect(slot *s)
-{
-    test_buffer source = test_buffer_create(s->type, s->count);
-    int p = 0;
-
-    test_buffer_fill(&source, s->fill);
-    PMPI_Pack(source.origin, s->count, s->type, s->packed, s->packed_bytes, &p, MPI_COMM_SELF);
-    test_buffer_fill(&s->expected, 99);
-    p = 0;
-    PMPI_Unpack(s->packed, s->packed_bytes, &p, s->expected.origin, s->count, s->type, MPI_COMM_SELF);
-    memset(s->packed, 0, (size_t)s->packed_bytes);
-    test_buffer_free(&source);
-}
-
-static void prepare(slot *s)
-{
-    if (s->receives) {
-        expect(s);
-        test_buffer_fill(&s->memory, 99);
-    } else {
-        test_buffer_fill(&s->memory, s->fill);
-    }
 }
 
 static void release(lane *l, slot *s)
 {
     test_buffer_free(&s->memory);
-    if (s->receives)
-        test_buffer_free(&s->expected);
-    free(s->packed);
+    test_buffer_free(&s->expected);
+    test_buffer_free(&s->other);
+    free(s->arrays);
     if (s->owns_type)
-        MPI_Type_free(&s->type);
+        MPI_Type_free(&s->reserved);
     *s = (slot){.used = false};
-    *request_of(l, s) = MPI_REQUEST_NULL;
+    *stress_request(l, s) = MPI_REQUEST_NULL;
 }
 
-/* Fills everything but the slot's way of receiving. */
-static void open_slot(lane *l, slot *s, MPI_Datatype type, int count, int from, int to, bool receives)
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+/* A message's end on this rank, with its memory. */
+static slot open_message(const lane *l, family f, MPI_Datatype type, int count, int from, int to, bool receives)
 {
-    *s = (slot){.used = true,
-                .receives = receives,
-                .type = type,
-                .count = count,
-                .tag = (int)(l->step % 30000),
-                .peer = receives ? from : to,
-                .packed_bytes = test_packed_bytes(type, count)};
-    s->memory = test_buffer_create(type, count);
-    s->packed = calloc(1, (size_t)s->packed_bytes + 1);
+    slot s = {.family = f,
+              .what = f == PERSISTENT ? "persistent message" : "message",
+              .receives = receives,
+              .type = type,
+              .count = count,
+              .bytes = test_packed_bytes(type, count),
+              .tag = (int)(l->step % 30000),
+              .peer = receives ? from : to};
+
+    s.memory = test_buffer_create(type, count);
     if (receives)
-        s->expected = test_buffer_create(type, count);
+        s.expected = test_buffer_create(type, count);
+    return s;
 }
 
-/* ---- plain messages -----------------------------------------------------------------------------------------------
- */
-
-static void start_send(lane *l, slot *s, int mode)
+/* Before a start. */
+static void fill_message(slot *s, MPI_Datatype type, unsigned fill)
 {
-    (mode % 2 ? MPI_Isend : MPI_Issend)(s->memory.origin, s->count, s->type, s->peer, s->tag, l->comm,
-                                        request_of(l, s));
+    s->fill = fill;
+    test_buffer_fill(&s->memory, s->receives ? 99 : fill);
+    if (s->receives) {
+        test_buffer_fill(&s->expected, 99);
+        stress_place(type, s->count, fill, s->expected.origin);
+    }
 }
 
-static void start_recv(lane *l, slot *s, bool wildcard)
+/* Takes what comes as MPI_PACKED. */
+static slot open_packed(const lane *l, MPI_Datatype type, int count, int from, unsigned fill)
 {
-    int source = wildcard ? MPI_ANY_SOURCE : s->peer;
+    int bytes = test_packed_bytes(type, count);
+    slot s = open_message(l, NONBLOCKING, MPI_PACKED, bytes, from, l->rank, true);
+    unsigned char *packed = stress_packed(type, count, fill);
 
-    if (s->as_packed)
-        MPI_Irecv(s->packed, s->packed_bytes, MPI_PACKED, source, s->tag, l->comm, request_of(l, s));
+    s.what = "message as MPI_PACKED";
+    s.fill = fill;
+    test_buffer_fill(&s.memory, 99);
+    test_buffer_fill(&s.expected, 99);
+    memcpy(s.expected.origin, packed, (size_t)bytes);
+    free(packed);
+    return s;
+}
+
+static void start(lane *l, slot with, bool synchronous, bool wildcard)
+{
+    slot *s = stress_take_slot(l, with);
+    MPI_Request *r = stress_request(l, s);
+
+    s->started = true;
+    if (s->receives)
+        MPI_Irecv(s->memory.origin, s->count, s->type, wildcard ? MPI_ANY_SOURCE : s->peer, s->tag, l->comm, r);
     else
-        MPI_Irecv(s->memory.origin, s->count, s->type, source, s->tag, l->comm, request_of(l, s));
+        (synchronous ? MPI_Issend : MPI_Isend)(s->memory.origin, s->count, s->type, s->peer, s->tag, l->comm, r);
 }
 
 void stress_start_message(lane *l)
 {
     MPI_Datatype type = stress_type(l);
-    int from = stress_draw(l, l->ranks), to = stress_draw(l, l->ranks), count = 1 + stress_draw(l, 3),
-        mode = stress_draw(l, 8);
-    bool wildcard = stress_draw(l, 4) == 0, as_packed = stress_draw(l, 5) == 0, drop = stress_draw(l, 6) == 0;
+    int from = stress_draw(l, l->ranks), to = stress_draw(l, l->ranks), count = 1 + stress_draw(l, 3);
+    bool synchronous = stress_draw(l, 2), wildcard = stress_draw(l, 4) == 0, as_packed = stress_draw(l, 5) == 0,
+         drop = stress_draw(l, 6) == 0;
+    unsigned fill = stress_fill(l, from);
 
-    make_room(l, 2);
+    stress_make_room(l, 2); /* before one end is started, which may wait for the other on this rank */
     for (int receives = 0; receives < 2; receives++) {
-        slot *s;
+        slot s;
 
         if (l->rank != (receives ? to : from))
             continue;
-        s = free_slot(l);
-        open_slot(l, s, type, count, from, to, receives);
-        s->fill = (unsigned)(l->step * 7 + l->id);
-        s->as_packed = receives && as_packed;
-        s->started = true;
-        prepare(s);
-        if (receives)
-            start_recv(l, s, wildcard);
-        else
-            start_send(l, s, mode);
+        if (receives && as_packed) {
+            s = open_packed(l, type, count, from, fill);
+        } else {
+            s = open_message(l, NONBLOCKING, type, count, from, to, receives);
+            fill_message(&s, type, fill);
+        }
+        start(l, s, synchronous, wildcard);
     }
-    for (int i = 0; drop && i < LANE_TYPES; i++)
-        if (l->types[i] == type)
-            drop_type(l, i);
+    if (drop)
+        stress_drop_type(l, type);
 }
 
-/* ---- channels -------------------------------------------------------------------------------------------------------
- */
+/* ---- channels --------------------------------------------------------------------------------------------------- */
 
 static void init_channel(lane *l, slot *s, bool synchronous)
 {
-    MPI_Request *r = request_of(l, s);
+    MPI_Request *r = stress_request(l, s);
 
     if (s->receives)
         MPI_Recv_init(s->memory.origin, s->count, s->type, s->peer, s->tag, l->comm, r);
@@ -186,7 +150,7 @@ static void init_channel(lane *l, slot *s, bool synchronous)
 
 static void close_channel(lane *l, slot *s)
 {
-    MPI_Request_free(request_of(l, s));
+    MPI_Request_free(stress_request(l, s));
     release(l, s);
 }
 
@@ -194,7 +158,7 @@ void stress_channel(lane *l)
 {
     int which = stress_draw(l, LANE_CHANNELS), from = stress_draw(l, l->ranks), to = stress_draw(l, l->ranks - 1),
         count = 1 + stress_draw(l, 3);
-    bool synchronous = stress_draw(l, 2), ends = stress_draw(l, 4) == 0;
+    bool synchronous = stress_draw(l, 2), ends = stress_draw(l, 4) == 0, together = stress_draw(l, 2);
     MPI_Datatype type = stress_type(l);
     channel *c = &l->channels[which];
     slot *s = &l->slots[LANE_SLOTS + which];
@@ -203,7 +167,9 @@ void stress_channel(lane *l)
         to += to >= from; /* the two ends are different ranks, for the one slot each has */
         *c = (channel){true, from, to};
         if (l->rank == from || l->rank == to) {
-            open_slot(l, s, type, count, from, to, l->rank == to);
+            *s = open_message(l, PERSISTENT, type, count, from, to, l->rank == to);
+            s->used = true;
+            s->reserved = type;
             init_channel(l, s, synchronous);
         }
         return;
@@ -214,10 +180,12 @@ void stress_channel(lane *l)
     if (s->used && ends) {
         close_channel(l, s);
     } else if (s->used) {
-        s->fill = (unsigned)(l->step * 7 + l->id);
         s->started = true;
-        prepare(s);
-        MPI_Start(request_of(l, s));
+        fill_message(s, s->reserved, stress_fill(l, c->from));
+        if (together)
+            MPI_Startall(1, stress_request(l, s));
+        else
+            MPI_Start(stress_request(l, s));
     }
 }
 
@@ -228,22 +196,14 @@ void stress_close_channels(lane *l)
             close_channel(l, &l->slots[i]);
 }
 
-/* ---- completing ---------------------------------------------------------------------------------------------------
- */
+/* ---- completing ------------------------------------------------------------------------------------------------- */
 
-static void check_received(lane *l, slot *s, const MPI_Status *status)
+static void check_status(lane *l, const slot *s, const MPI_Status *status)
 {
-    MPI_Datatype type = s->as_packed ? MPI_PACKED : s->type;
-    int p = 0, n = -1;
+    int n = -1;
 
-    if (s->as_packed)
-        PMPI_Unpack(s->packed, s->packed_bytes, &p, s->memory.origin, s->count, s->type, MPI_COMM_SELF);
-    if (!test_buffer_equal(&s->memory, &s->expected))
-        stress_fail(l, "received memory", s);
-    if (!status)
-        return;
-    PMPI_Get_count(status, type, &n);
-    if (status->MPI_SOURCE != s->peer || status->MPI_TAG != s->tag || n != (s->as_packed ? s->packed_bytes : s->count))
+    PMPI_Get_count(status, s->type, &n);
+    if (status->MPI_SOURCE != s->peer || status->MPI_TAG != s->tag || n != s->count)
         stress_fail(l, "status", s);
 }
 
@@ -252,10 +212,12 @@ static void finish(lane *l, int i, const MPI_Status *status)
 {
     slot *s = &l->slots[i];
 
-    l->operations++;
+    l->operations[s->family]++;
     s->started = false;
-    if (s->receives)
-        check_received(l, s, status);
+    if (s->receives && !test_buffer_equal(&s->memory, &s->expected))
+        stress_fail(l, stress_difference(l, &s->memory, &s->expected), s);
+    if (s->receives && status && s->family != COLLECTIVE_NONBLOCKING)
+        check_status(l, s, status);
     if (i < LANE_SLOTS && l->requests[i] != MPI_REQUEST_NULL)
         stress_fail(l, "the handle is left", s);
     if (i < LANE_SLOTS)
@@ -265,7 +227,7 @@ static void finish(lane *l, int i, const MPI_Status *status)
 static void complete_one(lane *l)
 {
     int i = stress_draw_own(l, LANE_REQUESTS), done = 1;
-    bool ignore = stress_draw_own(l, 3) == 0, peek = stress_draw_own(l, 4) == 0;
+    bool ignore = stress_draw_own(l, 3) == 0, peek = stress_draw_own(l, 4) == 0, wait = stress_draw_own(l, 3) == 0;
     MPI_Status status, *s = ignore ? MPI_STATUS_IGNORE : &status;
 
     if (!l->slots[i].started)
@@ -275,7 +237,10 @@ static void complete_one(lane *l)
         if (!done)
             return;
     }
-    MPI_Test(&l->requests[i], &done, s);
+    if (wait)
+        MPI_Wait(&l->requests[i], s);
+    else
+        MPI_Test(&l->requests[i], &done, s);
     if (done)
         finish(l, i, ignore ? NULL : &status);
 }
