@@ -13,24 +13,25 @@ enum {
     MOST_BLOCKING = 16 << 20, /* contiguous */
     MOST_TYPED = 4 << 20,
     MOST_IN_FLIGHT = 4 << 20,
-    NEAR = PW_MODEL_NEAR
+    MOST_FAR = 4 << 20,
+    MOST_FAR_IN_FLIGHT = 512 << 10
 };
 
 /*
  * Denser than the axes of kernels where MPIs change their ways: from short messages to those that are met by the
  * receiver, and from block to block where walking over blocks and packing them cost about the same.
  */
-static const int64_t sizes_at[] = {64,        256,       1 << 10,   4 << 10, 8 << 10, 10 << 10, 32 << 10, 64 << 10,
-                                   128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20,  16 << 20};
+static const int64_t sizes_at[] = {64,       256,       1 << 10,   4 << 10,   8 << 10, 10 << 10, 16 << 10, 32 << 10,
+                                   64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20,  4 << 20,  16 << 20};
 static const int64_t lengths_at[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096};
 static const pw_axis sizes = {sizes_at, sizeof sizes_at / sizeof *sizes_at};
 static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_at};
 
 /* Every buffer has room for what is in flight, with its gaps. */
-static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * NEAR;
+static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * PW_MODEL_NEAR;
 
-/* kind: sort, memory, way. */
-enum { PLAIN, NATIVE, PACKED, BY_MEMORY, BY_SORT = 2 * BY_MEMORY };
+/* kind: sort, memory, way; far ways come behind the near ones. */
+enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_SORT = 2 * BY_MEMORY };
 
 /* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
 typedef struct parcel {
@@ -41,19 +42,20 @@ typedef struct parcel {
 
 /* ---- parcels ----------------------------------------------------------------------------------------------------- */
 
-static MPI_Datatype vector(int64_t bytes, int64_t block)
+static MPI_Datatype vector(int64_t bytes, int64_t block, int every)
 {
     MPI_Datatype element = block % 8 == 0 ? MPI_DOUBLE : block % 4 == 0 ? MPI_INT : MPI_BYTE, type;
     int64_t size = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : 1;
 
-    MPI_Type_vector((int)(bytes / block), (int)(block / size), (int)(NEAR * block / size), element, &type);
+    MPI_Type_vector((int)(bytes / block), (int)(block / size), (int)(every * block / size), element, &type);
     MPI_Type_commit(&type);
     return type;
 }
 
 static parcel *parcel_of(pw_probe *p)
 {
-    bool typed = p->kind % BY_MEMORY != PLAIN, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
+    int way = p->kind % BY_MEMORY, every = way >= NATIVE_FAR ? PW_MODEL_FAR : PW_MODEL_NEAR;
+    bool typed = way != PLAIN, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
     /* Of a collective the size is that of all blocks. */
     int64_t bytes = collective ? p->bytes / PAIR : p->bytes, block = p->block < bytes ? p->block : bytes;
     parcel *all = p->own;
@@ -65,7 +67,7 @@ static parcel *parcel_of(pw_probe *p)
         return NULL;
     *all = (parcel){.type = MPI_BYTE, .count = (int)bytes, .stretch = (size_t)bytes};
     if (typed)
-        *all = (parcel){.type = vector(bytes, block), .count = 1, .stretch = (size_t)bytes * NEAR};
+        *all = (parcel){.type = vector(bytes, block, every), .count = 1, .stretch = (size_t)(bytes * every)};
     p->own = all;
     return all;
 }
@@ -132,7 +134,8 @@ static double run(pw_probe *p, int runs)
 {
     static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1};
     const pw_measure_messages *m = p->arg;
-    const calls *c = p->kind % BY_MEMORY == PACKED ? &ours : &below;
+    int way = p->kind % BY_MEMORY;
+    const calls *c = way == PACKED || way == PACKED_FAR ? &ours : &below;
     const parcel *x = parcel_of(p);
     int memory = p->kind / BY_MEMORY % 2, sort = p->kind / BY_SORT;
     buffers b = {m->send[memory], m->recv[memory]};
@@ -195,6 +198,20 @@ static bool take_device(pw_measure_messages *m)
     return true;
 }
 
+/* What is measured of host memory besides near blocks left to MPI, of which `native` is like. */
+static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned sort)
+{
+    int64_t most = sort == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
+    pw_probe like = *native;
+
+    like.kind += PACKED - NATIVE;
+    pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
+    like.kind += NATIVE_FAR - PACKED;
+    pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + sort, &sizes, &lengths, most, &like);
+    like.kind += PACKED_FAR - NATIVE_FAR;
+    pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + sort, &sizes, &lengths, most, &like);
+}
+
 static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
 {
     pw_model_table_id plain = memory ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST;
@@ -207,9 +224,8 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
                      &like);
         like.kind += NATIVE - PLAIN;
         pw_probe_add(list, typed + sort, &sizes, &lengths, MOST_TYPED, &like);
-        like.kind += PACKED - NATIVE;
         if (!memory)
-            pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
+            add_ways(list, &like, sort);
     }
 }
 

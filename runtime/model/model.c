@@ -58,19 +58,25 @@ static bool move_is_measured(const pw_model *m, pw_model_memory packed, pw_model
     return pw_model_has(m, near) || pw_model_has(m, near + 1);
 }
 
-static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+/* Between two tables, for near and for far blocks. */
+static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
 {
     static const double range = (double)PW_MODEL_FAR / PW_MODEL_NEAR;
-    pw_model_table_id near = table_of_move(packed, action), far = near + 1;
-    double t, ratio;
+    double t = ask(m, near, s.bytes, s.block), ratio;
 
-    if (!pw_model_has(m, near) || !pw_model_has(m, far))
-        return ask(m, pw_model_has(m, near) ? near : far, s.bytes, s.block);
-    t = ask(m, near, s.bytes, s.block);
     if (s.spread <= PW_MODEL_NEAR)
         return t;
     ratio = ask(m, far, s.bytes, s.block) / t;
     return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
+}
+
+static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+{
+    pw_model_table_id near = table_of_move(packed, action), far = near + 1;
+
+    if (!pw_model_has(m, near) || !pw_model_has(m, far))
+        return ask(m, pw_model_has(m, near) ? near : far, s.bytes, s.block);
+    return by_spread(m, near, far, s);
 }
 
 static pw_model_copy_way way_of(pw_model_action action)
@@ -149,8 +155,8 @@ static bool host_is_measured(const pw_model *m, pw_call_sort sort)
     return (int)sort < PW_MODEL_SORTS && pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort);
 }
 
-/* The native times are those of near blocks. Farther ones cost whoever walks over them about the same, so what packing
- * and unpacking them costs more is added. */
+/* Of times measured for near blocks only. Farther ones cost whoever walks over them about the same, so what packing and
+ * unpacking them costs more is added. */
 static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shape s)
 {
     pw_model_shape near = s;
@@ -166,14 +172,22 @@ static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shap
     return more;
 }
 
+/* Whole messages in host memory, of one sort; the tables of far blocks may be missing. */
+static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
+{
+    if (pw_model_has(m, far))
+        return by_spread(m, near, far, s);
+    return ask(m, near, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s);
+}
+
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape s)
 {
     pw_model_table_id id;
 
     if (memory != PW_MODEL_DEVICE)
-        return host_is_measured(m, sort)
-                   ? ask(m, PW_TABLE_NATIVE_HOST + (unsigned)sort, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s)
-                   : pw_cost_native(sort, s.bytes, blocks_of(s));
+        return host_is_measured(m, sort) ? whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)sort,
+                                                         PW_TABLE_NATIVE_HOST_FAR + (unsigned)sort, s)
+                                         : pw_cost_native(sort, s.bytes, blocks_of(s));
     id = of_sort(m, PW_TABLE_NATIVE_DEVICE, sort);
     if (id == PW_TABLE_COUNT)
         return pw_model_default_native_device(s.bytes, blocks_of(s));
@@ -242,14 +256,14 @@ double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
 
 double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 {
-    pw_model_table_id whole;
+    pw_model_table_id near;
 
     /* As for the native time: only likes are compared. */
     if (!host_is_measured(m, q->sort))
         return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape));
-    whole = PW_TABLE_PACKED_HOST + (unsigned)q->sort;
-    if (pw_model_has(m, whole))
-        return ask(m, whole, q->shape.bytes, q->shape.block) + of_spread(m, PW_MODEL_HOST, q->shape);
+    near = PW_TABLE_PACKED_HOST + (unsigned)q->sort;
+    if (pw_model_has(m, near))
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)q->sort, q->shape);
     return pw_model_own_packed(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
            pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }

@@ -23,10 +23,15 @@
       "typed host memory left to MPI, blocks every 2 lengths, half a round trip")                                 \
     X(NATIVE_HOST_NB, "native.host.nonblocking", 2, "the same, one of 8 messages in flight each way")             \
     X(NATIVE_HOST_COLL, "native.host.collective", 2, "the same, a block of an Alltoall")                          \
-    X(PACKED_HOST, "packed.host.blocking", 2,                                                                     \
-      "typed host memory packed at both ends, blocks every 2 lengths, half a round trip")                         \
+    X(NATIVE_HOST_FAR, "native.host.blocking.far", 2, "typed host memory left to MPI, blocks every 16 lengths")   \
+    X(NATIVE_HOST_FAR_NB, "native.host.nonblocking.far", 2, "the same, one of 8 messages in flight each way")     \
+    X(NATIVE_HOST_FAR_COLL, "native.host.collective.far", 2, "the same, a block of an Alltoall")                  \
+    X(PACKED_HOST, "packed.host.blocking", 2, "typed host memory packed at both ends, blocks every 2 lengths")    \
     X(PACKED_HOST_NB, "packed.host.nonblocking", 2, "the same, one of 8 messages in flight each way")             \
     X(PACKED_HOST_COLL, "packed.host.collective", 2, "the same, a block of an Alltoall")                          \
+    X(PACKED_HOST_FAR, "packed.host.blocking.far", 2, "the same as these three, blocks every 16 lengths")         \
+    X(PACKED_HOST_FAR_NB, "packed.host.nonblocking.far", 2, "the same, one of 8 messages in flight each way")     \
+    X(PACKED_HOST_FAR_COLL, "packed.host.collective.far", 2, "the same, a block of an Alltoall")                  \
     X(NATIVE_DEVICE, "native.device.blocking", 2,                                                                 \
       "typed GPU memory left to MPI, blocks every 2 lengths, half a round trip")                                  \
     X(NATIVE_DEVICE_NB, "native.device.nonblocking", 2, "the same, one of 8 messages in flight each way")         \

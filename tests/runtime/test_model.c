@@ -147,8 +147,7 @@ static void bad_tables_are_refused(void **state)
     pw_model_destroy(m);
 }
 
-/* ---- what stands in for what --------------------------------------------------------------------------------------
- */
+/* ---- what stands in for what ------------------------------------------------------------------------------------- */
 
 static void host_defaults_are_those_of_cost(void **state)
 {
@@ -174,6 +173,32 @@ static void only_likes_are_compared(void **state)
     q.sort = PW_CALL_IO;
     near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
     near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
+    pw_model_destroy(m);
+}
+
+/* Whole messages that were measured are not put together from parts, and lie between those of near and far blocks. */
+static void whole_messages_are_interpolated(void **state)
+{
+    pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    double four[9], nine[9];
+    pw_model *m = make();
+
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        four[i] = 4 * grid[i];
+        nine[i] = 9 * grid[i];
+    }
+    assert_int_equal(pw_model_set(m, PW_TABLE_NATIVE_HOST_FAR, bytes, 3, blocks, 3, nine, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, four, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST_FAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    near(pw_model_cost_native(m, &q), 150000);
+    near(pw_model_cost_packed(m, &q), 4 * 150000);
+    q.shape.spread = PW_MODEL_FAR;
+    near(pw_model_cost_native(m, &q), 9 * 150000);
+    near(pw_model_cost_packed(m, &q), 150000);
+    q.shape.spread = sqrt((double)PW_MODEL_NEAR * PW_MODEL_FAR);
+    near(pw_model_cost_native(m, &q), 3 * 150000);
+    near(pw_model_cost_packed(m, &q), 2 * 150000);
     pw_model_destroy(m);
 }
 
@@ -286,6 +311,7 @@ int main(void)
         cmocka_unit_test(bad_tables_are_refused),
         cmocka_unit_test(host_defaults_are_those_of_cost),
         cmocka_unit_test(only_likes_are_compared),
+        cmocka_unit_test(whole_messages_are_interpolated),
         cmocka_unit_test(one_spread_stands_in_for_the_other),
         cmocka_unit_test(spreads_are_interpolated),
         cmocka_unit_test(shapes),
