@@ -12,6 +12,7 @@
 #pragma weak PMPI_Cartdim_get
 #pragma weak PMPI_Comm_call_errhandler
 #pragma weak PMPI_Comm_create_keyval
+#pragma weak PMPI_Comm_delete_attr
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval
 #pragma weak PMPI_Comm_rank

@@ -97,6 +97,16 @@ const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own,
     return remember(comm, own);
 }
 
+void pw_communicator_let_go(MPI_Comm comm)
+{
+    if (!pw_handle_table_find(&pw_communicators, pw_communicator_key(comm)))
+        return;
+    pthread_mutex_lock(&communicators.learning);
+    if (communicators.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_delete_attr(comm, communicators.keyval);
+    pthread_mutex_unlock(&communicators.learning);
+}
+
 void pw_communicator_leave(void)
 {
     pthread_mutex_lock(&communicators.learning);

@@ -43,6 +43,12 @@ static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
  * what it said. */
 const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
 
+/*
+ * The program frees the communicator: forgets it first. Otherwise MPI would do so when the last operation on it is
+ * over, and MPICH calls its attributes' callbacks with its lock released, which its progress does not bear.
+ */
+void pw_communicator_let_go(MPI_Comm comm);
+
 /* Frees the keyval, while MPI still works, and forgets all; callbacks may come later. */
 void pw_communicator_leave(void);
 

@@ -4,6 +4,8 @@
  */
 #include "runtime/requests/hooks_complete.h"
 
+#include "runtime/collective/communicator.h"
+
 #include "hooks.h"
 #include "next.h"
 
@@ -148,14 +150,19 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
     return PW_DONE;
 }
 
-/* ---- communicators, and calls by which a program learns what has been ----------------------------------------------
- */
+/* ---- communicators, and calls by which a program learns what has been -------------------------------------------- */
+
+static void forget(MPI_Comm comm)
+{
+    pw_pending_forget_comm(comm);
+    pw_communicator_let_go(comm);
+}
 
 pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
 {
     (void)rc;
     if (comm && *comm != MPI_COMM_NULL)
-        pw_pending_forget_comm(*comm);
+        forget(*comm);
     return PW_PASS;
 }
 
@@ -165,7 +172,7 @@ pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
     (void)rc;
     if (comm && *comm != MPI_COMM_NULL) {
         pw_pending_sweep_comm(*comm);
-        pw_pending_forget_comm(*comm);
+        forget(*comm);
     }
     return PW_PASS;
 }
