@@ -129,8 +129,7 @@ void pw_ending_watch(void)
     PMPI_Comm_free_keyval(&keyval); /* lives on with the attribute */
 }
 
-/* ---- the hooks of the end -----------------------------------------------------------------------------------------
- */
+/* ---- the hooks of the end ---------------------------------------------------------------------------------------- */
 
 pw_verdict pw_hook_Finalize(int *rc)
 {

@@ -58,8 +58,7 @@ typedef struct world {
     int packed_bytes; /* room for one side */
 } world;
 
-/* ---- which particles: seeded by the owner, so that every rank can tell what its neighbours send --------------------
- */
+/* ---- which particles: seeded by the owner, so that every rank can tell what its neighbours send ------------------ */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -83,8 +82,7 @@ static int *choose_border(const options *o, int owner, int side)
     return list;
 }
 
-/* ---- datatypes ------------------------------------------------------------------------------------------------------
- */
+/* ---- datatypes --------------------------------------------------------------------------------------------------- */
 
 /* A struct of four attributes, each `n` blocks (scattered by `list`, or one run when list is NULL) from `first` on.
  * Its origin is the array of positions. */
@@ -159,8 +157,7 @@ static MPI_Datatype make_type(const world *w, int first, const int *list)
     return type;
 }
 
-/* ---- exchanges: a message that travels to the left has tag LEFT
- * ------------------------------------------------------ */
+/* ---- exchanges: a message that travels to the left has tag LEFT -------------------------------------------------- */
 
 static int other(int side)
 {
@@ -234,8 +231,7 @@ static void exchange(world *w, timing *t)
         phase_add(&t->exchange, MPI_Wtime() - begin);
 }
 
-/* ---- known values
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- known values ------------------------------------------------------------------------------------------------ */
 
 static particle known_particle(int owner, int index)
 {
@@ -340,8 +336,7 @@ static uint64_t checksum(const world *w)
     return sum;
 }
 
-/* ---- the program
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static const char help_text[] =
     "usage: mpiexec -n RANKS particles [options]\n\n"

@@ -67,8 +67,7 @@ static uint64_t place_of_address(const pw_elf *elf, const Elf64_Ehdr *header, ui
     return 0;
 }
 
-/* ---- the dynamic section ------------------------------------------------------------------------------------------
- */
+/* ---- the dynamic section ----------------------------------------------------------------------------------------- */
 
 /* The i-th entry; false at DT_NULL or the section's end. */
 static bool read_entry(const pw_elf *elf, uint64_t i, Elf64_Dyn *out)
@@ -183,8 +182,7 @@ void pw_elf_each_needed(const pw_elf *elf, pw_elf_needed_fn *fn, void *arg)
     }
 }
 
-/* ---- where libraries are -------------------------------------------------------------------------------------------
- */
+/* ---- where libraries are ----------------------------------------------------------------------------------------- */
 
 static bool try_directory(const char *dir, size_t n, const char *origin, const char *name, char *path, size_t size)
 {

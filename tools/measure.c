@@ -37,8 +37,7 @@ static const char help[] =
     "\n"
     "MODEL is a file; by default that of --mpi, or of the first MPI that has one.\n";
 
-/* ---- which MPI ------------------------------------------------------------------------------------------------------
- */
+/* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
 /* What launchers tell the ranks they start. Open MPI's also starts MPICHs that were built for PMIx, so there --mpi has
  * the last word. */
@@ -82,8 +81,7 @@ static int become(const char *mpi, char **argv)
     return PW_EXIT_FAILURE;
 }
 
-/* ---- alone ----------------------------------------------------------------------------------------------------------
- */
+/* ---- alone ------------------------------------------------------------------------------------------------------- */
 
 /* Calls fn for every MPI whose model a run without ranks writes. */
 static bool each_mpi(const pw_measure_options *o, bool (*fn)(const pw_measure_options *o, const char *mpi, void *arg),
@@ -139,8 +137,7 @@ static int measure_alone(const pw_measure_options *o)
     return ok ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
-/* ---- what would be done -------------------------------------------------------------------------------------------
- */
+/* ---- what would be done ------------------------------------------------------------------------------------------ */
 
 static bool print_path(const pw_measure_options *o, const char *mpi, void *arg)
 {

@@ -71,8 +71,7 @@ static double run_move(pw_probe *p, int runs)
     return status == PW_OK ? (now_ns() - begin) / runs : -1;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static double run_copy(pw_probe *p, int runs)
 {
@@ -119,8 +118,7 @@ static double run_rows(pw_probe *p, int runs)
     return layout && status == PW_OK ? (now_ns() - begin) / runs : -1;
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------------------
- */
+/* ---- the part ---------------------------------------------------------------------------------------------------- */
 
 /* The runtime never loads the driver; here it is the program that would. */
 pw_status pw_measure_gpu_load(pw_diag *diag)

@@ -34,8 +34,7 @@ typedef struct pw_measure_cpu {
 pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list);
 void pw_measure_cpu_end(pw_measure_cpu *c, pw_probe_list *list);
 
-/* ---- the GPU ------------------------------------------------------------------------------------------------------
- */
+/* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
 typedef struct pw_measure_gpu {
     pw_layout_engine *engine;

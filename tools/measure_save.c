@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- one process ----------------------------------------------------------------------------------------------------
- */
+/* ---- one process ------------------------------------------------------------------------------------------------- */
 
 static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
 {

@@ -102,8 +102,7 @@ static options parse(char **argv)
     return o;
 }
 
-/* ---- every subject ------------------------------------------------------------------------------------------------
- */
+/* ---- every subject ----------------------------------------------------------------------------------------------- */
 
 /* Is the name matched by one of the patterns, with commas between them? */
 static bool is_chosen(const char *patterns, const char *name)
@@ -174,8 +173,7 @@ static void prepare_one(void *arg, gpu_subject *s)
     pw_blob_free(&cubin);
 }
 
-/* ---- on a GPU -------------------------------------------------------------------------------------------------------
- */
+/* ---- on a GPU ---------------------------------------------------------------------------------------------------- */
 
 static void open_tier0(gpu_bench *b, const gpu_store *store)
 {

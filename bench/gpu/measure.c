@@ -64,8 +64,7 @@ static double limit_of(const gpu_bench *b, const gpu_subject *s, bool unpack, gp
     return larger(memory / b->device_bandwidth, t->size / b->mapped_bandwidth[unpack]);
 }
 
-/* ---- verification --------------------------------------------------------------------------------------------------
- */
+/* ---- verification ------------------------------------------------------------------------------------------------ */
 
 static gpu_work work_of(const gpu_bench *b, const gpu_subject *s, bool unpack, gpu_ptr packed)
 {
@@ -139,8 +138,7 @@ void gpu_verify(const gpu_bench *b, const gpu_subject *s)
             gpu_peers[PEER_SPECIALISED].name);
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------------------
- */
+/* ---- times ------------------------------------------------------------------------------------------------------- */
 
 static void scrub(const gpu_bench *b)
 {

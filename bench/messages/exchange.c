@@ -96,8 +96,7 @@ static void neighbours(const cargo *c, const msg_world *w)
     c->call->neighbours(c->send, counts, from, types, c->recv, counts, to, types, w->ring);
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------------------------
- */
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 /* Packs `n` messages, `step` bytes apart, one behind the other. */
 static void pack(const msg_buffers *b, const cargo *c, int n, MPI_Aint step)

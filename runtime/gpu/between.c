@@ -93,8 +93,7 @@ static pw_status between_gpus(const between *b)
     return status;
 }
 
-/* ---- the buffer in host memory
- * ---------------------------------------------------------------------------------------- */
+/* ---- the buffer in host memory ----------------------------------------------------------------------------------- */
 
 static void move_on_host(const between *b, void *packed)
 {

@@ -84,8 +84,7 @@ static pw_shape *tier0_shape(void)
     return shape;
 }
 
-/* ---- the code of an architecture ------------------------------------------------------------------------------------
- */
+/* ---- the code of an architecture --------------------------------------------------------------------------------- */
 
 static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
 {
@@ -159,8 +158,7 @@ void pw_gpu_code_close(void)
     pthread_mutex_unlock(&codes.lock);
 }
 
-/* ---- modules
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 static pw_status find_functions(void *module, const char *pack, const char *unpack, pw_gpu_functions *out)
 {

@@ -89,8 +89,7 @@ static pw_status upload_tables(pw_gpu_bound *b, const pw_nest *nest)
     return status == PW_OK ? copy_tables(b, nest, sizes.bytes) : status;
 }
 
-/* ---- in a context ---------------------------------------------------------------------------------------------------
- */
+/* ---- in a context ------------------------------------------------------------------------------------------------ */
 
 static void bound_free(pw_gpu_bound *b)
 {
@@ -151,8 +150,7 @@ pw_gpu_bound *pw_gpu_layout_bind(pw_gpu_layout *layout, pw_gpu *gpu)
     return b;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------
- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static void ask(pw_gpu_bound *b, int64_t bytes)
 {
@@ -184,8 +182,7 @@ const pw_gpu_functions *pw_gpu_layout_functions(pw_gpu_bound *b, int64_t bytes, 
     return f;
 }
 
-/* ---- the layout
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the layout -------------------------------------------------------------------------------------------------- */
 
 /* The outermost loop in packed order, if the object is that loop and nothing beside it. */
 static int find_slice_dim(const pw_nest *nest)

@@ -21,8 +21,7 @@ typedef struct piece {
     const pw_kernel_args *args;     /* for the layout's kernel; NULL: it cannot do this part */
 } piece;
 
-/* ---- by kernels
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- by kernels -------------------------------------------------------------------------------------------------- */
 
 static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 {
@@ -138,8 +137,7 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
     return move_by_copies(lane, p);
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced)
 {

@@ -52,8 +52,7 @@ pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu
 /* `bytes` contiguous bytes between two places that the GPU or the driver knows. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
-/* ---- by copies of the driver (copies.c)
- * -------------------------------------------------------------------------------- */
+/* ---- by copies of the driver (copies.c) -------------------------------------------------------------------------- */
 
 /* Calls of the driver that it takes for `count` objects: rows that lie evenly are one call. */
 int64_t pw_gpu_copies_calls(const pw_nest *nest, int64_t count);

@@ -35,8 +35,7 @@ static int64_t object_bytes(const pw_gpu_user *u)
     return u->layout ? u->layout->size : u->bytes / u->count;
 }
 
-/* ---- kernels and what they cannot do
- * ------------------------------------------------------------------------------------ */
+/* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
 
 /* `last`: the stream has nothing else to do. */
 static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack, bool last)
@@ -92,8 +91,7 @@ static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
     return status;
 }
 
-/* ---- ways
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 static pw_cu_ptr host_end(const transfer *t, int64_t offset)
 {
@@ -191,8 +189,7 @@ static pw_status wait(transfer *t, pw_status begun)
     return begun;
 }
 
-/* ---- the two stages
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the two stages ---------------------------------------------------------------------------------------------- */
 
 static bool is_lost(const pw_gpu *gpu)
 {
@@ -283,8 +280,7 @@ pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t byte
     return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 int64_t pw_gpu_chunk(int64_t bytes)
 {

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the machine --------------------------------------------------------------------------------------------------
- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 /* "Model: \t NVIDIA H100 80GB HBM3" of a card's information. */
 static bool read_card(const char *path, char *out, size_t size)

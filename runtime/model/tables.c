@@ -112,8 +112,7 @@ pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag)
     return status;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* A place on an axis: between points i and i + 1, `part` of the way; beyond the ends `part` is below 0 or above 1. */
 typedef struct place {

@@ -138,8 +138,7 @@ void pw_stats_report_process(void)
     free(choices.at);
 }
 
-/* ---- all ranks -----------------------------------------------------------------------------------------------------
- */
+/* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
 /* Collective. False: some list could not be gathered. */
 static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)

@@ -194,8 +194,7 @@ static void compiler_errors(void **state)
     assert_non_null(strstr(diag.text, "error"));
 }
 
-/* ---- without NVRTC ------------------------------------------------------------------------------------------------
- */
+/* ---- without NVRTC ----------------------------------------------------------------------------------------------- */
 
 static void source_text(void **state)
 {

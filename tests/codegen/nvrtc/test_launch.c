@@ -229,8 +229,7 @@ static void too_many_regions(void **state)
     pw_arena_destroy(arena);
 }
 
-/* ---- division by multiplication -----------------------------------------------------------------------------------
- */
+/* ---- division by multiplication ---------------------------------------------------------------------------------- */
 
 static void check_quotients(uint64_t d, const uint64_t *dim, pw_rng *rng)
 {

@@ -32,8 +32,7 @@ enum {
     FAKE_LAUNCH_FAILED = 719
 };
 
-/* ---- for tests, by dlsym -------------------------------------------------------------------------------------------
- */
+/* ---- for tests, by dlsym ----------------------------------------------------------------------------------------- */
 
 /* The `after`-th call from now of the named function (cuMemAlloc_v2, ...), and all later ones, fail with `result`;
  * 0 ends that. */
@@ -52,8 +51,7 @@ void fake_gather(int launches);
 /* How often they have come since that was last asked for, and whether they have not. */
 int fake_gathered(int *missed);
 
-/* ---- inside --------------------------------------------------------------------------------------------------------
- */
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 typedef struct fake_context_t {
     int device;
@@ -84,8 +82,7 @@ int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *
 /* FAKE_OK or FAKE_FAULT. */
 int fake_run(const fake_context_t *context, const fake_function *f, const uint64_t *params);
 
-/* ---- the image -----------------------------------------------------------------------------------------------------
- */
+/* ---- the image --------------------------------------------------------------------------------------------------- */
 
 enum { FAKE_DIMS = 24, FAKE_NAME = 64, FAKE_MACHINE = 190 };
 #define FAKE_MAGIC UINT64_C(0x6b65726e656c2121)

@@ -12,8 +12,7 @@
 
 enum { DEVICES = 2, STREAMS = 256, NAMES = 64, DEPTH = 16, GATE_SECONDS = 2, DELAY_NS = 3000 };
 
-/* ---- calls
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static struct {
     pthread_mutex_t lock;
@@ -80,8 +79,7 @@ long fake_launches(const char *prefix)
             return fake_result;                  \
     } while (0)
 
-/* ---- contexts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 static fake_context_t primary[DEVICES] = {{.device = 0, .id = 1}, {.device = 1, .id = 2}};
 static _Thread_local fake_context_t *stack[DEPTH];
@@ -201,8 +199,7 @@ int cuDevicePrimaryCtxRelease_v2(int device)
     return FAKE_OK;
 }
 
-/* ---- streams
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 typedef struct event {
     long recorded, done; /* how often */
@@ -510,8 +507,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s)
     return put(s, &(op){.what = FILL, .to = to, .value = value, .bytes = bytes});
 }
 
-/* ---- modules
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 int cuModuleLoadData(void **module, const void *image);
 int cuModuleLoadData(void **module, const void *image)

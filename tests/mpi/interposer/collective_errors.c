@@ -8,8 +8,7 @@
 
 enum { OBJECTS = 3, ELEMENTS = 20, BYTES = 4096, RANKS = 3 };
 
-/* ---- correct arguments --------------------------------------------------------------------------------------------
- */
+/* ---- correct arguments ------------------------------------------------------------------------------------------- */
 
 static int rank, size, type_bytes;
 static MPI_Datatype type, uncommitted;
@@ -42,8 +41,7 @@ static call_args correct(const call *c)
     return a;
 }
 
-/* ---- wrong ones ---------------------------------------------------------------------------------------------------
- */
+/* ---- wrong ones -------------------------------------------------------------------------------------------------- */
 
 typedef enum misuse {
     NONE,
@@ -147,8 +145,7 @@ static call_args misused(const call *c, misuse m)
     return a;
 }
 
-/* ---- both ways ----------------------------------------------------------------------------------------------------
- */
+/* ---- both ways --------------------------------------------------------------------------------------------------- */
 
 typedef struct result {
     outcome o;
@@ -179,8 +176,7 @@ static void check_misuse(const call *c, call_mode mode, call_ending ending, misu
     CHECK(!memcmp(ours.sent, theirs.sent, BYTES) && !memcmp(ours.received, theirs.received, BYTES), "%s: memory", what);
 }
 
-/* ---- which of them where ------------------------------------------------------------------------------------------
- */
+/* ---- which of them where ----------------------------------------------------------------------------------------- */
 
 static bool is_of_received(misuse m)
 {
@@ -276,8 +272,7 @@ static void check_call(const call *c)
         check_misuse(c, MODE_NONBLOCKING, ending, NONE);
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------
- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static void set_up(void)
 {

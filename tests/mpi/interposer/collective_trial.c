@@ -83,8 +83,7 @@ static void agree(trial *t, const trial_group *group, const call *c, uint64_t se
              (unsigned long long)seed, t->base.text);
 }
 
-/* ---- sides --------------------------------------------------------------------------------------------------------
- */
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
 
 /* The amounts of the blocks of a side, which is that of the sender or not; `peers` have MPI_PROC_NULL among them. */
 static void make_side(trial *t, call_side *s, data_side *d, call_form form, bool sends, const int *peers, int blocks)
@@ -183,8 +182,7 @@ static void no_types(call_side *s)
         s->types[i] = MPI_DATATYPE_NULL;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 static int complete(trial *t, MPI_Request *request, bool native)
 {
@@ -316,8 +314,7 @@ static void run_persistent(trial *t)
     MPI_Request_free(&mine);
 }
 
-/* ---- a trial ------------------------------------------------------------------------------------------------------
- */
+/* ---- a trial ----------------------------------------------------------------------------------------------------- */
 
 static const char *under_way;
 

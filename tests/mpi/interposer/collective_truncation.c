@@ -12,8 +12,7 @@ static int rank, size;
 static MPI_Comm world, ring;
 static bool is_staged; /* by Packwright, all that can be */
 
-/* ---- one trial ----------------------------------------------------------------------------------------------------
- */
+/* ---- one trial --------------------------------------------------------------------------------------------------- */
 
 typedef struct trial {
     const call *c;
@@ -109,8 +108,7 @@ static void check(const call *c, call_mode mode, call_ending ending, MPI_Datatyp
     test_buffer_free(&t.before);
 }
 
-/* ---- which of them ------------------------------------------------------------------------------------------------
- */
+/* ---- which of them ----------------------------------------------------------------------------------------------- */
 
 /* Calls in which one block can be too long, and no other. */
 static bool is_apt(const call *c)
@@ -147,8 +145,7 @@ static void check_call(const call *c, MPI_Datatype type, int objects, bool is_lo
             check(c, MODE_NONBLOCKING, ending, type, objects);
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------
- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static void set_up(void)
 {

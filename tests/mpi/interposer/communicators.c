@@ -30,8 +30,7 @@ static void release(MPI_Comm *comm, int how)
         PMPI_Comm_free(comm);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static void exchange(MPI_Comm comm, int uses, const char *what)
 {
@@ -103,8 +102,7 @@ static void check_between(void)
     }
 }
 
-/* ---- neighbourhoods -----------------------------------------------------------------------------------------------
- */
+/* ---- neighbourhoods ---------------------------------------------------------------------------------------------- */
 
 /* The last `bytes` bytes before memory that may not be read. */
 static void *at_edge(char *page, size_t bytes)
@@ -188,8 +186,7 @@ static void check_neighbours(void)
     munmap(e.types, 2 * (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* ---- freed under way, and not there -------------------------------------------------------------------------------
- */
+/* ---- freed under way, and not there ------------------------------------------------------------------------------ */
 
 static void check_under_way(void)
 {

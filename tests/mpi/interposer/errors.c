@@ -25,8 +25,7 @@ static MPI_Datatype type;
 static test_buffer memory;
 static unsigned char packed[4096];
 
-/* ---- pack and unpack -----------------------------------------------------------------------------------------------
- */
+/* ---- pack and unpack --------------------------------------------------------------------------------------------- */
 
 typedef struct pack_case {
     const char *what;
@@ -101,8 +100,7 @@ static void check_pack_cases(bool unpack)
     }
 }
 
-/* ---- send and receive
- * ------------------------------------------------------------------------------------------------ */
+/* ---- send and receive -------------------------------------------------------------------------------------------- */
 
 typedef struct p2p_case {
     const char *what;

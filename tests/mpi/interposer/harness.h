@@ -31,8 +31,7 @@ int test_result(void);
 /* xorshift; never 0. */
 uint64_t test_random(uint64_t *state);
 
-/* ---- datatypes ----------------------------------------------------------------------------------------------------
- */
+/* ---- datatypes --------------------------------------------------------------------------------------------------- */
 
 enum { TEST_TYPES = 18 };
 
@@ -42,8 +41,7 @@ const char *test_type_name(int i);
 /* A nested type of up to three levels, committed. */
 MPI_Datatype test_random_type(uint64_t *state);
 
-/* ---- buffers -------------------------------------------------------------------------------------------------------
- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 /* Memory that `count` objects of a type fit into, with guard bytes on both sides. */
 typedef struct test_buffer {

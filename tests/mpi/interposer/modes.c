@@ -95,8 +95,7 @@ static void check_modes(MPI_Datatype type, int count, const char *what)
     }
 }
 
-/* ---- matched receives ---------------------------------------------------------------------------------------------
- */
+/* ---- matched receives -------------------------------------------------------------------------------------------- */
 
 static void check_mrecv(MPI_Datatype type, int count, bool ignore, const char *what)
 {
@@ -134,8 +133,7 @@ static void check_mrecv_of_nothing(MPI_Datatype type)
     test_buffer_free(&b);
 }
 
-/* ---- both at once ---------------------------------------------------------------------------------------------------
- */
+/* ---- both at once ------------------------------------------------------------------------------------------------ */
 
 /* Around the ring; a side may be MPI_PROC_NULL, at its ends. */
 static void check_sendrecv(MPI_Datatype out, MPI_Datatype in, int count, bool open, bool ignore, const char *what)
@@ -207,8 +205,7 @@ static void check_short_replace(void)
     MPI_Type_free(&type);
 }
 
-/* ---- all of them over all types
- * -------------------------------------------------------------------------------------- */
+/* ---- all of them over all types ---------------------------------------------------------------------------------- */
 
 static void check_type(MPI_Datatype type, int count, const char *what)
 {

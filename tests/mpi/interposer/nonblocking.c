@@ -164,8 +164,7 @@ static void check_received(message *m, const MPI_Status *status)
     CHECK(m->size == 0 || n == m->count, "%s: Get_count %d", m->what, n);
 }
 
-/* ---- a round of messages ------------------------------------------------------------------------------------------
- */
+/* ---- a round of messages ----------------------------------------------------------------------------------------- */
 
 typedef struct round {
     message messages[MOST];
@@ -271,8 +270,7 @@ static void check_short(test_way way, int elements)
     MPI_Type_free(&type);
 }
 
-/* ---- what is no message, or none any more -------------------------------------------------------------------------
- */
+/* ---- what is no message, or none any more ------------------------------------------------------------------------ */
 
 /* A status is what MPI makes it: MPICH 4.0 leaves some as they were. */
 static void check_proc_null(test_way way)
@@ -356,8 +354,7 @@ static void check_freed_type(void)
     test_buffer_free(&expected);
 }
 
-/* ---- both at once -------------------------------------------------------------------------------------------------
- */
+/* ---- both at once ------------------------------------------------------------------------------------------------ */
 
 #if MPI_VERSION >= 4
 

@@ -210,8 +210,7 @@ static void check_set(int rank)
             }
 }
 
-/* ---- short messages ------------------------------------------------------------------------------------------------
- */
+/* ---- short messages ---------------------------------------------------------------------------------------------- */
 
 /* `elements` doubles arrive where three objects of eight were posted: what did not arrive must not be touched. */
 static void check_short(int rank, int elements)

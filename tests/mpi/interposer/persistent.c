@@ -8,8 +8,7 @@ enum { CHANNELS = 5, ROUNDS = 9 };
 
 static int rank, ranks;
 
-/* ---- an exchange with both neighbours -----------------------------------------------------------------------------
- */
+/* ---- an exchange with both neighbours ---------------------------------------------------------------------------- */
 
 typedef int init_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
@@ -142,8 +141,7 @@ static void check_exchange(int first, int n)
     exchange_free(&x);
 }
 
-/* ---- what the program frees ---------------------------------------------------------------------------------------
- */
+/* ---- what the program frees -------------------------------------------------------------------------------------- */
 
 /* Types and communicator go as soon as the requests are there; the requests go while they are active. */
 static void check_freed(int n, bool comm_while_active)

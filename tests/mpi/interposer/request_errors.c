@@ -22,8 +22,7 @@ static int class_of(int rc)
     return class;
 }
 
-/* ---- calls that start operations
- * -------------------------------------------------------------------------------------- */
+/* ---- calls that start operations --------------------------------------------------------------------------------- */
 
 typedef struct bad_start {
     const char *what;
@@ -107,8 +106,7 @@ static void check_bad_starts(void)
     MPI_Type_free(&good);
 }
 
-/* ---- messages that are too long
- * ----------------------------------------------------------------------------------------- */
+/* ---- messages that are too long ---------------------------------------------------------------------------------- */
 
 enum { RECEIVES = 3, LONG_ONE = 1 };
 
@@ -300,8 +298,7 @@ static void check_truncation(int n)
     MPI_Type_free(&short_type);
 }
 
-/* ---- calls on requests
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- calls on requests ------------------------------------------------------------------------------------------- */
 
 /* `what`: starting an active request, freeing a null one, and so on. */
 static int misuse(int what, bool native, MPI_Datatype type, test_buffer *memory)

@@ -90,8 +90,7 @@ static void *talk(void *arg)
     return (void *)wrong;
 }
 
-/* ---- made by one, completed by another
- * ---------------------------------------------------------------------------------- */
+/* ---- made by one, completed by another --------------------------------------------------------------------------- */
 
 /* A box for one message under way. */
 static struct {
@@ -150,8 +149,7 @@ static void *finish(void *arg)
     return (void *)wrong;
 }
 
-/* ---- frees
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- frees ------------------------------------------------------------------------------------------------------- */
 
 /* Freed sends to the other rank's receives, which are on a tag of this thread; everybody sweeps. */
 static void *drop(void *arg)
