@@ -45,36 +45,36 @@ static const lines mpich_blocking = {.short_to = KB(8),
                                      .ranges = {{KB(400), 95}, {REST, 80}}};
 static const lines mpich_nonblocking = {.short_to = KB(8),
                                         .native_short = {400, 0.9, 0.115},
-                                        .packed_short = {360, 1.5, 0.1},
+                                        .packed_short = {385, 1.5, 0.1},
                                         .native = {300, 22, 0.15},
                                         .spared = 19,
                                         .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 376}, {REST, 6000}}};
 static const lines mpich_collective = {.short_to = KB(8),
                                        .native_short = {900, 0.9, 0.1},
-                                       .packed_short = {700, 1.2, 0.13},
+                                       .packed_short = {860, 1.6, 0.1},
                                        .native = {300, 22, 0.15},
                                        .spared = 19,
                                        .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 250}, {REST, 400}}};
 static const lines openmpi_blocking = {.short_to = KB(2),
-                                       .native_short = {300, 4.5, 0.1},
+                                       .native_short = {270, 4.5, 0.1},
                                        .packed_short = {290, 1.5, 0.13},
                                        .native = {1000, 3, 0.12},
                                        .spared = 1.5,
-                                       .ranges = {{KB(6), 12}, {KB(12), 40}, {KB(192), 90}, {REST, 6}}};
+                                       .ranges = {{KB(6), 12}, {KB(12), 40}, {KB(96), 90}, {REST, 6}}};
 static const lines openmpi_nonblocking = {
     .short_to = KB(2),
     .native_short = {300, 4.5, 0.1},
     .packed_short = {340, 1.5, 0.15},
     .native = {1000, 4, 0.2},
     .spared = 1.5,
-    .ranges = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 10}}};
+    .ranges = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 6}}};
 static const lines openmpi_collective = {
     .short_to = KB(4),
-    .native_short = {700, 4.5, 0.1},
+    .native_short = {400, 4.5, 0.1},
     .packed_short = {680, 1.5, 0.133},
     .native = {1000, 4, 0.2},
     .spared = 1.5,
-    .ranges = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 10}}};
+    .ranges = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}}};
 
 static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
     [MPICH] = {&mpich_blocking, &mpich_nonblocking, &mpich_collective},
