@@ -57,31 +57,31 @@ static void place(MPI_Datatype basic, int elements, unsigned fill, MPI_Datatype 
     free(packed);
 }
 
-/* Open MPI's nonblocking operations on files are of one thread at a time only: another one's progress may meet a list
- * that is being changed (4.1), and MPI_File_sync fails while any operation is under way in whatever file. */
-static bool in_turn(const lane *l)
-{
-#ifdef OPEN_MPI
-    return !l->alone;
-#else
-    (void)l;
-    return false;
-#endif
-}
-
-/* Others read what was written. On the same machine a barrier is enough for both MPIs. */
+/* Others read what was written. On the same machine a barrier is enough for both MPIs; Open MPI's MPI_File_sync fails
+ * while an operation of another thread is under way in whatever file. */
 static void meet(const lane *l)
 {
-    if (!in_turn(l))
+    if (l->alone)
         MPI_File_sync(l->file);
     MPI_Barrier(l->comm);
-    if (!in_turn(l))
+    if (l->alone)
         MPI_File_sync(l->file);
 }
 
+/*
+ * What several threads can do at a time. ROMIO has one lock for all files, which collective operations hold while they
+ * wait for other ranks: those of two threads would wait for each other. Open MPI's nonblocking operations are of one
+ * thread only: another one's progress may meet a list that is being changed (4.1).
+ */
 static way draw_way(lane *l)
 {
-    return (way)stress_draw(l, in_turn(l) ? I_AT : WAYS);
+#ifdef OPEN_MPI
+    static const way of_many[] = {AT, AT_ALL};
+#else
+    static const way of_many[] = {AT, I_AT};
+#endif
+
+    return l->alone ? (way)stress_draw(l, WAYS) : of_many[stress_draw(l, 2)];
 }
 
 /* Each rank has a region of the file; what it writes is read by the rank before it, perhaps into another type. */
