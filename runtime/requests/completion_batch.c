@@ -35,28 +35,30 @@ static bool find_room(pw_batch *b, int n)
     return b->memory;
 }
 
-pw_batch_state pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc)
+bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
 {
     pw_pending *first = NULL;
     int place = 0;
 
+    *verdict = PW_PASS;
     if (!requests)
-        return PW_BATCH_EMPTY;
+        return false;
     while (place < n && !(first = pw_pending_claim(requests[place])))
         place++;
     if (!first)
-        return PW_BATCH_EMPTY;
+        return false;
     if (!find_room(b, n)) {
         pw_pending_unclaim(first);
         *rc = pw_mpi_fail(MPI_COMM_SELF, PW_ERR_NOMEM);
-        return PW_BATCH_NO_MEMORY;
+        *verdict = PW_DONE;
+        return false;
     }
     for (int i = 0; i < place; i++)
         b->ops[i] = NULL;
     b->ops[place] = first;
     for (int i = place + 1; i < n; i++)
         b->ops[i] = pw_pending_claim(requests[i]);
-    return PW_BATCH_OPEN;
+    return true;
 }
 
 void pw_batch_close(pw_batch *b)

@@ -100,13 +100,11 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
 {
     int next = 0;
+    pw_verdict verdict;
     pw_batch b;
 
-    switch (pw_batch_open(&b, count, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
     *rc = MPI_SUCCESS;
     /* After a failure, too: what has begun is to be waited for. */
     for (int i = 0; i < count; i++)

@@ -2,6 +2,7 @@
 #ifndef PW_RUNTIME_HOOKS_COMPLETE_H
 #define PW_RUNTIME_HOOKS_COMPLETE_H
 
+#include "runtime/gate.h"
 #include "runtime/requests/pending.h"
 
 enum { PW_BATCH_FEW = 64 };
@@ -17,13 +18,11 @@ typedef struct pw_batch {
     MPI_Status few_statuses[PW_BATCH_FEW];
 } pw_batch;
 
-typedef enum pw_batch_state {
-    PW_BATCH_EMPTY,    /* none of the requests is ours; nothing to close */
-    PW_BATCH_OPEN,     /* *rc is not set */
-    PW_BATCH_NO_MEMORY /* the error handler has been called, *rc is set; nothing is claimed */
-} pw_batch_state;
-
-pw_batch_state pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc);
+/*
+ * False: nothing is claimed, there is nothing to close, and the hook's verdict is *verdict: PW_PASS if none of the
+ * requests is ours, PW_DONE without memory, when the error handler has been called and *rc is set.
+ */
+bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict);
 /* Unclaims what is left. */
 void pw_batch_close(pw_batch *b);
 

@@ -93,13 +93,11 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
 pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE;
+    pw_verdict verdict;
     pw_batch b;
 
-    switch (pw_batch_open(&b, count, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     if (forgets)
         expect_errors(&b);
@@ -113,15 +111,13 @@ pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuse
 
 pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
 {
+    pw_verdict verdict;
     pw_batch b;
 
     if (!flag)
         return PW_PASS;
-    switch (pw_batch_open(&b, count, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Testall(count, requests, flag, statuses);
     if (*rc != MPI_SUCCESS || *flag)
@@ -152,15 +148,13 @@ static int any_done(pw_batch *b, const MPI_Request *requests, int place, const M
 pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status, int *rc)
 {
     int place = MPI_UNDEFINED;
+    pw_verdict verdict;
     pw_batch b;
 
     if (!index)
         return PW_PASS;
-    switch (pw_batch_open(&b, count, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     *rc = pw_next.MPI_Waitany(count, requests, &place, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
@@ -173,15 +167,13 @@ pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Sta
 pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
 {
     int place = MPI_UNDEFINED;
+    pw_verdict verdict;
     pw_batch b;
 
     if (!index || !flag)
         return PW_PASS;
-    switch (pw_batch_open(&b, count, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     *rc = pw_next.MPI_Testany(count, requests, &place, flag, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
@@ -226,15 +218,13 @@ static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *o
                        MPI_Status *statuses, int *rc)
 {
     int n = MPI_UNDEFINED;
+    pw_verdict verdict;
     pw_batch b;
 
     if (!outcount || !indices)
         return PW_PASS;
-    switch (pw_batch_open(&b, incount, requests, rc)) {
-    case PW_BATCH_EMPTY: return PW_PASS;
-    case PW_BATCH_NO_MEMORY: return PW_DONE;
-    case PW_BATCH_OPEN: break;
-    }
+    if (!pw_batch_open(&b, incount, requests, rc, &verdict))
+        return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = next(incount, requests, &n, indices, statuses);
     if (*rc == MPI_SUCCESS || n != MPI_UNDEFINED)

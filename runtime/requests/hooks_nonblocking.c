@@ -111,8 +111,9 @@ static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
 
-static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                       MPI_Comm comm, MPI_Request *request, int *rc)
+/* A persistent one is packed whenever it is started. */
+static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_registry_find(datatype);
     pw_stage s;
@@ -120,48 +121,32 @@ static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Data
 
     if (!stage(&s, PW_SEND, entry, buf, count, dest))
         return pass(entry, count, dest);
-    t = create(&send_ops, comm, &s, NULL);
+    t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
     if (!t)
         return PW_PASS;
-    *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    t->pending.persistent = persistent;
+    *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_stage_pack(&t->out));
     if (*rc == MPI_SUCCESS)
         *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 
-static pw_verdict send_init(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                            MPI_Comm comm, MPI_Request *request, int *rc)
-{
-    pw_entry *entry = pw_registry_find(datatype);
-    pw_stage s;
-    transfer *t;
-
-    if (!stage(&s, PW_SEND, entry, buf, count, dest))
-        return pass(entry, count, dest);
-    t = create(&persistent_send_ops, comm, &s, NULL);
-    if (!t)
-        return PW_PASS;
-    t->pending.persistent = true;
-    *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
-    return launched(t, request, *rc);
-}
-
-#define SEND(carry, mode)                                                                                 \
+#define SEND(persistent, mode)                                                                            \
     pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
                               MPI_Comm comm, MPI_Request *request, bool large, int *rc)                   \
     {                                                                                                     \
         (void)large;                                                                                      \
-        return carry(pw_call_##mode, buf, count, datatype, dest, tag, comm, request, rc);                 \
+        return send(pw_call_##mode, persistent, buf, count, datatype, dest, tag, comm, request, rc);      \
     }
 
-SEND(send, Isend)
-SEND(send, Issend)
-SEND(send, Ibsend)
-SEND(send, Irsend)
-SEND(send_init, Send_init)
-SEND(send_init, Ssend_init)
-SEND(send_init, Bsend_init)
-SEND(send_init, Rsend_init)
+SEND(false, Isend)
+SEND(false, Issend)
+SEND(false, Ibsend)
+SEND(false, Irsend)
+SEND(true, Send_init)
+SEND(true, Ssend_init)
+SEND(true, Bsend_init)
+SEND(true, Rsend_init)
 
 /* ---- receive ---------------------------------------------------------------------------------------------------- */
 

@@ -235,16 +235,6 @@ static int id_of(const pw_strategy *strategy)
     return id;
 }
 
-/* While a CPU kernel may still come, times say little about those after it. */
-static bool is_settled(const pw_stage *s)
-{
-    const pw_layout *layout = s->layout;
-
-    return s->place.kind != PW_PLACE_HOST || !layout || !layout->kernel ||
-           atomic_load_explicit(&layout->kernel->pack, memory_order_relaxed) ||
-           atomic_load_explicit(&layout->kernel->state, memory_order_relaxed) == PW_KERNEL_FAILED;
-}
-
 typedef struct watch {
     int id;
     bool timed, learn;
@@ -268,7 +258,7 @@ static watch begin(const pw_stage *s, pw_model_action action)
     if (!w.timed)
         return w;
     w.id = id_of(s->strategy);
-    w.learn = pw_decision_is_timed(s->decision, w.id, action) && is_settled(s);
+    w.learn = pw_decision_is_timed(s->decision, w.id, action);
     w.timed = w.learn || chosen_by.stats;
     if (w.timed)
         w.begin = now();
@@ -315,7 +305,7 @@ static bool is_watched(const pw_stage *s, pw_model_action action)
     if (!s->decision || pw_decision_size(s->bytes) != s->decision->key.size)
         return false;
     id = id_of(s->strategy);
-    return pw_decision_is_timed(s->decision, id, action) && is_settled(s) &&
+    return pw_decision_is_timed(s->decision, id, action) &&
            atomic_load_explicit(&s->decision->cells[id].timed[action], memory_order_relaxed) < WATCHED;
 }
 
