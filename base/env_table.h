@@ -3,32 +3,34 @@
  * Types: BOOL (0/1/yes/no/on/off), INT, SIZE (bytes, with K/M/G suffix), STRING, PATH, and
  * CHOICE(a|b|c), whose value is the index of the word. `packwright env` and the README print this table.
  */
-#define PW_ENV_TABLE(X)                                                                                            \
-    X(DISABLE, "PACKWRIGHT_DISABLE", BOOL, "0", "1 makes the interposer inert: every call goes to the MPI below")  \
-    X(JIT, "PACKWRIGHT_JIT", CHOICE("sync|async|off"), "async",                                                    \
-      "when kernels are compiled: at commit (sync), by a worker thread once a type is hot (async), never (off)")   \
-    X(STATS, "PACKWRIGHT_STATS", BOOL, "0", "1 prints at MPI_Finalize what happened to each type, and why")        \
-    X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                \
-    X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                      \
-    X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                 \
-      "directory of the disk cache (default: $XDG_CACHE_HOME/packwright, else ~/.cache/packwright)")               \
-    X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go") \
-    X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                \
-      "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                      \
-    X(STRATEGY, "PACKWRIGHT_STRATEGY", STRING, "", "forces a transfer strategy by name (native, packed, ...)")     \
-    X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                         \
-      "the file that `packwright measure` wrote, or off (default: in the cache directory)")                        \
-    X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                \
-      "1 says that all ranks of the job have Packwright, as `packwright run` sees to")                             \
-    X(STAGING, "PACKWRIGHT_STAGING", SIZE, "256M",                                                                 \
-      "largest message that is staged in a packed copy; larger go native")                                         \
-    X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                               \
-      "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                              \
-    X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                             \
-      "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                        \
-    X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                           \
-      "the GPU compiler module to load (default: libpackwright-nvrtc.so beside the interposer)")                   \
-    X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")              \
-    X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                         \
-      "file to which the types that all ranks committed are written at MPI_Finalize")                              \
+#define PW_ENV_TABLE(X)                                                                                              \
+    X(DISABLE, "PACKWRIGHT_DISABLE", BOOL, "0", "1 makes the interposer inert: every call goes to the MPI below")    \
+    X(JIT, "PACKWRIGHT_JIT", CHOICE("sync|async|off"), "async",                                                      \
+      "when kernels are compiled: at commit (sync), by a worker thread once a type is hot (async), never (off)")     \
+    X(STATS, "PACKWRIGHT_STATS", BOOL, "0", "1 prints at MPI_Finalize what happened to each type, and why")          \
+    X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                  \
+    X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                        \
+    X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                   \
+      "directory of the disk cache (default: $XDG_CACHE_HOME/packwright, else ~/.cache/packwright)")                 \
+    X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go")   \
+    X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                  \
+      "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
+    X(STRATEGY, "PACKWRIGHT_STRATEGY", STRING, "", "forces a transfer strategy by name (native, packed, ...)")       \
+    X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                           \
+      "the file that `packwright measure` wrote, or off (default: in the cache directory)")                          \
+    X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                  \
+      "1 says that all ranks of the job have Packwright, as `packwright run` sees to")                               \
+    X(STAGING, "PACKWRIGHT_STAGING", SIZE, "256M",                                                                   \
+      "largest message that is staged in a packed copy; larger go native")                                           \
+    X(STREAMING, "PACKWRIGHT_STREAMING", CHOICE("auto|off|on"), "auto",                                              \
+      "whether packed messages bypass the caches: where other cores' copies make stores dear (auto), never, always") \
+    X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                                 \
+      "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
+    X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                               \
+      "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                          \
+    X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                             \
+      "the GPU compiler module to load (default: libpackwright-nvrtc.so beside the interposer)")                     \
+    X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")                \
+    X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                           \
+      "file to which the types that all ranks committed are written at MPI_Finalize")                                \
     X(DUMP, "PACKWRIGHT_DUMP", PATH, "", "directory to which every stage of every compiled kernel is written")

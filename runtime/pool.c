@@ -10,9 +10,12 @@ enum {
     FIRST_SHIFT = 12, /* smallest class: 4 KiB */
     LAST_SHIFT = 40,
     CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
-    KEPT = 32, /* idle buffers of one class: eight messages each way, twice */
+    SIDES = PW_POOL_OUTBOUND + 1,
+    KEPT = 32, /* idle buffers of one side and class: eight messages, or each way sixteen */
     LINE = 64,
-    HUGE_SHIFT = 21 /* from here on buffers are aligned to, and ask for, huge pages */
+    PAGE = 4096,
+    TOUCHED = 2 << 20, /* as much as is ever timed */
+    HUGE_SHIFT = 21    /* from here on buffers are aligned to, and ask for, huge pages */
 };
 
 /* What may lie idle in all classes together. */
@@ -20,7 +23,7 @@ static const int64_t idle_limit = (int64_t)256 << 20;
 
 /* The singleton. A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
 static struct {
-    _Atomic(void *) idle[CLASSES][KEPT];
+    _Atomic(void *) idle[SIDES][CLASSES][KEPT];
     _Atomic int64_t idle_bytes, allocations;
 } pool;
 
@@ -36,7 +39,14 @@ static int64_t class_bytes(int class)
     return (int64_t)1 << (class + FIRST_SHIFT);
 }
 
-static void *allocate(int class)
+/* Page faults would pass for dear stores when writing is timed (runtime/outbound.h). */
+static void touch(char *buffer, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes && at < TOUCHED; at += PAGE)
+        *(volatile char *)(buffer + at) = 0;
+}
+
+static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = class_bytes(class);
     size_t align = class + FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
@@ -46,31 +56,34 @@ static void *allocate(int class)
         return NULL;
     if (align > LINE)
         madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* a hint; refusal costs nothing */
+    if (side == PW_POOL_OUTBOUND)
+        touch(buffer, bytes);
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
     return buffer;
 }
 
-void *pw_pool_take(int64_t bytes)
+void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
 {
     int class = class_of(bytes);
 
     if (class >= CLASSES)
         return NULL;
     for (int i = 0; i < KEPT; i++) {
+        _Atomic(void *) *slot = &pool.idle[side][class][i];
         void *buffer;
 
-        if (!atomic_load_explicit(&pool.idle[class][i], memory_order_relaxed))
+        if (!atomic_load_explicit(slot, memory_order_relaxed))
             continue;
-        buffer = atomic_exchange_explicit(&pool.idle[class][i], NULL, memory_order_acquire);
+        buffer = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
         if (buffer) {
             atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
             return buffer;
         }
     }
-    return allocate(class);
+    return allocate(side, class);
 }
 
-static bool keep(int class, void *buffer)
+static bool keep(pw_pool_side side, int class, void *buffer)
 {
     int64_t bytes = class_bytes(class);
 
@@ -78,8 +91,8 @@ static bool keep(int class, void *buffer)
         for (int i = 0; i < KEPT; i++) {
             void *empty = NULL;
 
-            if (atomic_compare_exchange_strong_explicit(&pool.idle[class][i], &empty, buffer, memory_order_release,
-                                                        memory_order_relaxed))
+            if (atomic_compare_exchange_strong_explicit(&pool.idle[side][class][i], &empty, buffer,
+                                                        memory_order_release, memory_order_relaxed))
                 return true;
         }
     }
@@ -87,23 +100,27 @@ static bool keep(int class, void *buffer)
     return false;
 }
 
-void pw_pool_give(void *buffer, int64_t bytes)
+void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
 {
-    if (buffer && !keep(class_of(bytes), buffer))
+    if (buffer && !keep(side, class_of(bytes), buffer))
         free(buffer);
+}
+
+static void trim(_Atomic(void *) *slot, int class)
+{
+    void *buffer = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
+
+    if (buffer)
+        atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
+    free(buffer);
 }
 
 void pw_pool_trim(void)
 {
-    for (int class = 0; class < CLASSES; class ++) {
-        for (int i = 0; i < KEPT; i++) {
-            void *buffer = atomic_exchange_explicit(&pool.idle[class][i], NULL, memory_order_acquire);
-
-            if (buffer)
-                atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
-            free(buffer);
-        }
-    }
+    for (int side = 0; side < SIDES; side++)
+        for (int class = 0; class < CLASSES; class ++)
+            for (int i = 0; i < KEPT; i++)
+                trim(&pool.idle[side][class][i], class);
 }
 
 pw_pool_usage pw_pool_usage_now(void)

@@ -7,10 +7,24 @@
 
 #include <stdint.h>
 
+/* What other cores read (runtime/outbound.h) is kept apart from what only this one does, so that its lines are not in
+ * other cores' caches when it is written. */
+typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND } pw_pool_side;
+
 /* At least `bytes` bytes, aligned to a cache line. NULL: out of memory, or more than a class holds (2^40). */
-void *pw_pool_take(int64_t bytes);
-/* `bytes` as it was taken. NULL is allowed. */
-void pw_pool_give(void *buffer, int64_t bytes);
+void *pw_pool_take_from(pw_pool_side side, int64_t bytes);
+/* `side` and `bytes` as it was taken. NULL is allowed. */
+void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes);
+
+static inline void *pw_pool_take(int64_t bytes)
+{
+    return pw_pool_take_from(PW_POOL_OWN, bytes);
+}
+
+static inline void pw_pool_give(void *buffer, int64_t bytes)
+{
+    pw_pool_give_to(PW_POOL_OWN, buffer, bytes);
+}
 
 /* Frees what lies idle. */
 void pw_pool_trim(void);

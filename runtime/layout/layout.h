@@ -19,6 +19,7 @@ typedef struct pw_layout_stats {
     _Atomic int64_t packs, unpacks;     /* calls */
     _Atomic int64_t bytes, nanoseconds; /* nanoseconds only when statistics are on */
     _Atomic int64_t tier1_calls;
+    _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/outbound.h) */
 } pw_layout_stats;
 
 /* What runtime/gpu keeps for a layout; begins with what ends it. */

@@ -37,6 +37,7 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->bytes += from->bytes;
     to->nanoseconds += from->nanoseconds;
     to->tier1_calls += from->tier1_calls;
+    to->streamed += from->streamed;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         to->used[id][PW_SEND] += from->used[id][PW_SEND];
         to->used[id][PW_RECV] += from->used[id][PW_RECV];
@@ -134,6 +135,8 @@ static void print_record(FILE *out, const pw_stats_record *r)
     print_bytes(out, r->bytes);
     if (r->nanoseconds > 0)
         fprintf(out, " at %.2f GB/s", (double)r->bytes / (double)r->nanoseconds);
+    if (r->streamed > 0)
+        fprintf(out, "; %lld messages streamed past the caches", (long long)r->streamed);
     if (calls > 0)
         fprintf(out, "; tier 1 in %.0f %% of calls", 100.0 * (double)r->tier1_calls / (double)calls);
     print_kernel(out, r);

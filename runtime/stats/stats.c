@@ -76,6 +76,7 @@ static void take_record(void *arg, const pw_entry *entry)
     r->size = layout->size;
     r->packs = layout->stats.packs;
     r->unpacks = layout->stats.unpacks;
+    r->streamed = layout->stats.streamed;
     r->bytes = layout->stats.bytes;
     r->nanoseconds = layout->stats.nanoseconds;
     r->tier1_calls = layout->stats.tier1_calls;

@@ -3,6 +3,7 @@
  * other way round.
  */
 #include "base/env.h"
+#include "runtime/outbound.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/strategy/fragile.h"
@@ -43,15 +44,30 @@ static double own_cost(const pw_message *m, pw_model_action action)
     return pw_model_own_packed(pw_model_now(), &q, action);
 }
 
+static pw_pool_side side_of(const pw_stage *s)
+{
+    return s->direction == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
+}
+
 static pw_status take(pw_stage *s)
 {
-    s->data = pw_pool_take(s->bytes);
+    s->data = pw_pool_take_from(side_of(s), s->bytes);
     return s->data ? PW_OK : PW_ERR_NOMEM;
 }
 
+/* What is to be streamed is packed into memory that no other core has seen, and that is still in this one's caches. */
 static pw_status pack(pw_stage *s)
 {
-    pw_layout_pack(s->layout, s->buf, s->count, s->data);
+    pw_outbound_way way = pw_outbound_way_of(s->bytes);
+    void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->bytes);
+
+    pw_layout_pack(s->layout, s->buf, s->count, scratch ? scratch : s->data);
+    if (scratch) {
+        pw_outbound_write(way, s->data, scratch, s->bytes);
+        pw_pool_give(scratch, s->bytes);
+        if (way == PW_OUTBOUND_STREAMED)
+            atomic_fetch_add_explicit(&s->layout->stats.streamed, 1, memory_order_relaxed);
+    }
     return PW_OK;
 }
 
@@ -66,7 +82,7 @@ static pw_status unpack(pw_stage *s, int64_t received)
 
 static void give(pw_stage *s)
 {
-    pw_pool_give(s->data, s->bytes);
+    pw_pool_give_to(side_of(s), s->data, s->bytes);
 }
 
 const pw_strategy pw_strategy_packed = {.name = "packed",

@@ -198,6 +198,7 @@ bool pw_stage_open(pw_stage *s, const pw_message *m)
                         .offset = m->entry->offset,
                         .buf = m->buf,
                         .count = m->count,
+                        .direction = m->direction,
                         .place = m->place,
                         .bytes = m->bytes,
                         .decision = record};

@@ -61,6 +61,7 @@ typedef struct pw_stage {
     int64_t offset;                     /* of the first byte from buf, for dense types without a layout */
     void *buf;
     int64_t count;
+    pw_direction direction;
     pw_memory_place place;
     void *data;                   /* what MPI gets: `bytes` bytes in packed order */
     int64_t bytes;                /* > 0 */

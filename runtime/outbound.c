@@ -1,0 +1,184 @@
+#include "runtime/outbound.h"
+
+#include "base/env.h"
+#include "base/log.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum {
+    LINE = 64,
+    LEAST = 16 << 10, /* shorter messages are copied once more, by the MPI of the sender */
+    MOST = 2 << 20,   /* longer ones gain nothing (measured) */
+    EVERY = 16,
+    AGREED = 4,
+    TRIAL_AFTER = 2048, /* streamed messages */
+    TRIAL_WARM = 32     /* sixteen buffers in flight, twice */
+};
+
+/* Between the 7 ns of cores that share a cache, where streaming makes messages slower, and 27 of those that do not,
+ * where it halves their time, or half of that when two ranks exchange all of their blocks. */
+static const double dear_ns = 12;
+
+enum { AUTO, OFF, ON }; /* the words of PACKWRIGHT_STREAMING */
+
+/*
+ * The singleton: what probes have said. `votes` goes from 0, plain stores are cheap, to AGREED; in between, every
+ * message is a probe. Stores to lines that were streamed before are dear, wherever the reader is, so while messages are
+ * streamed nothing can be learned: now and then they are not, for as long as it takes to know again.
+ */
+static struct {
+    _Atomic unsigned messages, streamed_from, warm_until;
+    _Atomic int votes;
+    _Atomic bool streams;
+} stores;
+
+/* Read once: this is asked for every message. */
+static int setting(void)
+{
+    static _Atomic int known = -1;
+    int word = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (word < 0) {
+        word = pw_env_choice(PW_ENV_STREAMING);
+        atomic_store_explicit(&known, word, memory_order_relaxed);
+    }
+    return word;
+}
+
+static void begin_trial(unsigned message)
+{
+    atomic_store_explicit(&stores.warm_until, message + TRIAL_WARM, memory_order_relaxed);
+    atomic_store_explicit(&stores.votes, AGREED / 2, memory_order_relaxed);
+    atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
+}
+
+static pw_outbound_way way_by_rule(void)
+{
+    unsigned message = atomic_fetch_add_explicit(&stores.messages, 1, memory_order_relaxed);
+    int votes;
+
+    if (pw_outbound_streams()) {
+        if (message - atomic_load_explicit(&stores.streamed_from, memory_order_relaxed) < TRIAL_AFTER)
+            return PW_OUTBOUND_STREAMED;
+        begin_trial(message);
+    }
+    if ((int)(atomic_load_explicit(&stores.warm_until, memory_order_relaxed) - message) > 0)
+        return PW_OUTBOUND_DIRECT;
+    votes = atomic_load_explicit(&stores.votes, memory_order_relaxed);
+    return message % EVERY == 0 || (votes > 0 && votes < AGREED) ? PW_OUTBOUND_PROBED : PW_OUTBOUND_DIRECT;
+}
+
+pw_outbound_way pw_outbound_way_of(int64_t bytes)
+{
+#if defined(__SSE2__)
+    int word = setting();
+
+    if (word == ON)
+        return PW_OUTBOUND_STREAMED;
+    return word == OFF || bytes < LEAST || bytes > MOST ? PW_OUTBOUND_DIRECT : way_by_rule();
+#else
+    (void)bytes;
+    return PW_OUTBOUND_DIRECT;
+#endif
+}
+
+static void begin_streaming(double line_ns)
+{
+    atomic_store_explicit(&stores.streamed_from, atomic_load_explicit(&stores.messages, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&stores.streams, true, memory_order_relaxed);
+    pw_log(PW_LOG_INFO,
+           "stores to lines that other cores have read take %.0f ns: messages are streamed past the caches", line_ns);
+}
+
+void pw_outbound_learn(double line_ns)
+{
+    int votes = atomic_load_explicit(&stores.votes, memory_order_relaxed) + (line_ns > dear_ns ? 1 : -1);
+
+    if (votes < 0 || votes > AGREED)
+        return;
+    atomic_store_explicit(&stores.votes, votes, memory_order_relaxed);
+    if (votes == 0)
+        atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
+    else if (votes == AGREED && !pw_outbound_streams())
+        begin_streaming(line_ns);
+}
+
+bool pw_outbound_streams(void)
+{
+    return atomic_load_explicit(&stores.streams, memory_order_relaxed);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static void write_plain(char *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#if defined(__SSE2__)
+/* A non-temporal store of part of a line, or beside a plain one, would cost what it is to save: the ends that share
+ * their lines with others are plain. The fence orders the stores before whatever tells the reader of them. */
+static void write_streamed(char *to, const char *from, size_t bytes)
+{
+    size_t head = (LINE - (uintptr_t)to % LINE) % LINE, at;
+
+    head = head < bytes ? head : bytes;
+    write_plain(to, from, head);
+    for (at = head; at + LINE <= bytes; at += LINE) {
+        const __m128i *line = (const __m128i *)(from + at);
+        __m128i a = _mm_loadu_si128(line), b = _mm_loadu_si128(line + 1);
+        __m128i c = _mm_loadu_si128(line + 2), d = _mm_loadu_si128(line + 3);
+
+        _mm_stream_si128((__m128i *)(to + at), a);
+        _mm_stream_si128((__m128i *)(to + at) + 1, b);
+        _mm_stream_si128((__m128i *)(to + at) + 2, c);
+        _mm_stream_si128((__m128i *)(to + at) + 3, d);
+    }
+    write_plain(to + at, from + at, bytes - at);
+    _mm_sfence();
+}
+#else
+static void write_streamed(char *to, const char *from, size_t bytes)
+{
+    write_plain(to, from, bytes);
+}
+#endif
+
+/* All stores before this are done. */
+static void drain(void)
+{
+#if defined(__SSE2__)
+    _mm_mfence();
+#endif
+}
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_t bytes)
+{
+    double begun;
+
+    if (way == PW_OUTBOUND_STREAMED) {
+        write_streamed(data, from, (size_t)bytes);
+        return;
+    }
+    begun = way == PW_OUTBOUND_PROBED ? now_ns() : 0;
+    write_plain(data, from, (size_t)bytes);
+    if (way == PW_OUTBOUND_PROBED) {
+        drain();
+        pw_outbound_learn((now_ns() - begun) * LINE / (double)bytes);
+    }
+}
