@@ -17,8 +17,9 @@ enum {
     MOST = 2 << 20,   /* longer ones gain nothing (measured) */
     EVERY = 16,
     AGREED = 4,
-    TRIAL_AFTER = 2048, /* streamed messages */
-    TRIAL_WARM = 32     /* sixteen buffers in flight, twice */
+    TRIAL_FIRST = 128, /* streamed messages until a trial, twice as many after each that confirms it, up to */
+    TRIAL_LAST = 2048,
+    TRIAL_WARM = 24 /* messages by which all buffers in flight have been written plainly */
 };
 
 /* Between the 7 ns of cores that share a cache, where streaming makes messages slower, and 27 of those that do not,
@@ -33,7 +34,7 @@ enum { AUTO, OFF, ON }; /* the words of PACKWRIGHT_STREAMING */
  * streamed nothing can be learned: now and then they are not, for as long as it takes to know again.
  */
 static struct {
-    _Atomic unsigned messages, streamed_from, warm_until;
+    _Atomic unsigned messages, streamed_from, trial_after, warm_until;
     _Atomic int votes;
     _Atomic bool streams;
 } stores;
@@ -64,7 +65,8 @@ static pw_outbound_way way_by_rule(void)
     int votes;
 
     if (pw_outbound_streams()) {
-        if (message - atomic_load_explicit(&stores.streamed_from, memory_order_relaxed) < TRIAL_AFTER)
+        if (message - atomic_load_explicit(&stores.streamed_from, memory_order_relaxed) <
+            atomic_load_explicit(&stores.trial_after, memory_order_relaxed))
             return PW_OUTBOUND_STREAMED;
         begin_trial(message);
     }
@@ -90,11 +92,23 @@ pw_outbound_way pw_outbound_way_of(int64_t bytes)
 
 static void begin_streaming(double line_ns)
 {
+    unsigned after = atomic_load_explicit(&stores.trial_after, memory_order_relaxed) * 2;
+
+    if (after == 0)
+        pw_log(PW_LOG_INFO,
+               "stores to lines that other cores have read take %.0f ns: messages are streamed past the caches",
+               line_ns);
+    after = after < TRIAL_FIRST ? TRIAL_FIRST : after > TRIAL_LAST ? TRIAL_LAST : after;
+    atomic_store_explicit(&stores.trial_after, after, memory_order_relaxed);
     atomic_store_explicit(&stores.streamed_from, atomic_load_explicit(&stores.messages, memory_order_relaxed),
                           memory_order_relaxed);
     atomic_store_explicit(&stores.streams, true, memory_order_relaxed);
-    pw_log(PW_LOG_INFO,
-           "stores to lines that other cores have read take %.0f ns: messages are streamed past the caches", line_ns);
+}
+
+static void end_streaming(void)
+{
+    atomic_store_explicit(&stores.trial_after, 0, memory_order_relaxed);
+    atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
 void pw_outbound_learn(double line_ns)
@@ -105,7 +119,7 @@ void pw_outbound_learn(double line_ns)
         return;
     atomic_store_explicit(&stores.votes, votes, memory_order_relaxed);
     if (votes == 0)
-        atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
+        end_streaming();
     else if (votes == AGREED && !pw_outbound_streams())
         begin_streaming(line_ns);
 }
