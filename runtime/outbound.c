@@ -18,8 +18,8 @@ enum {
     EVERY = 16,
     AGREED = 4,
     TRIAL_FIRST = 128, /* streamed messages until a trial, twice as many after each that confirms it, up to */
-    TRIAL_LAST = 2048,
-    TRIAL_WARM = 24 /* messages by which all buffers in flight have been written plainly */
+    TRIAL_LAST = 1024,
+    TRIAL_WARM = 16 /* messages by which all buffers in flight have been written plainly */
 };
 
 /* Between the 7 ns of cores that share a cache, where streaming makes messages slower, and 27 of those that do not,
