@@ -109,7 +109,7 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
     return t;
 }
 
-msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
+static msg_times take_turns(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
 {
     static double samples[MSG_PEERS][MAX_ROUNDS];
     msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN};
@@ -135,4 +135,14 @@ msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, d
         rounds++;
     } while (agree(w, quick ? rounds < 2 : rounds < MAX_ROUNDS && (rounds < LEAST_ROUNDS || bench_now() < until)));
     return summary(samples, rounds, mode == MSG_PING_PONG ? 2000 : 1000);
+}
+
+msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
+{
+    double before = msg_stores(w);
+    msg_times t = take_turns(mode, w, b, seconds, quick);
+
+    t.stores[0] = before;
+    t.stores[1] = msg_stores(w);
+    return t;
 }

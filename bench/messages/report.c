@@ -1,5 +1,7 @@
 #include "bench/messages/report.h"
 
+#include "runtime/outbound.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,11 @@ void msg_results_add(msg_results *results, const msg_result *r)
 static double by_min(const msg_result *r)
 {
     return r->times.min[MSG_NATIVE] / r->times.min[MSG_OURS];
+}
+
+static msg_distance distance_of(const msg_result *r)
+{
+    return msg_distance_of(r->times.stores[0], r->times.stores[1]);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -52,9 +59,12 @@ void msg_report_header(int argc, char **argv, int ranks)
     printf(
         "\n\ntimes in us, least/median; a ping-pong is half a round trip, all else an exchange\n"
         "ratios are native by ours: of the least times, and the median over the rounds; by hand: the median of hand by "
-        "ours\n\n"
-        "%-10s %-34s %9s %8s  %19s %19s %10s %10s %7s %7s %7s\n",
-        "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "least", "median", "by hand");
+        "ours\n"
+        "near: cores share a cache; far: they do not (a store to a line that the other has read takes %d ns or "
+        "more)\n\n"
+        "%-10s %-34s %9s %8s  %19s %19s %10s %10s %7s %7s %7s %s\n",
+        PW_OUTBOUND_DEAR_NS, "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "least", "median",
+        "by hand", "cores");
     fflush(stdout);
 }
 
@@ -64,10 +74,10 @@ void msg_report_row(const msg_result *r)
     char row[2 * BENCH_PARAMS_TEXT];
 
     snprintf(row, sizeof row, "%s %s", r->name, r->params);
-    printf("%-10s %-34s %9lld %8.0f  %9.2f/%-9.2f %9.2f/%-9.2f %10.2f %10.2f %7.2f %7.2f %7.2f\n",
+    printf("%-10s %-34s %9lld %8.0f  %9.2f/%-9.2f %9.2f/%-9.2f %10.2f %10.2f %7.2f %7.2f %7.2f %s\n",
            msg_mode_name(r->mode), row, (long long)r->bytes, r->block, t->min[MSG_NATIVE], t->median[MSG_NATIVE],
-           t->min[MSG_OURS], t->median[MSG_OURS], t->min[MSG_HAND], t->min[MSG_PLAIN], by_min(r), t->paired,
-           t->by_hand);
+           t->min[MSG_OURS], t->median[MSG_OURS], t->min[MSG_HAND], t->min[MSG_PLAIN], by_min(r), t->paired, t->by_hand,
+           msg_distance_name(distance_of(r)));
     fflush(stdout);
 }
 
@@ -81,7 +91,8 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
         return false;
     }
     fprintf(f, "ranks,mode,name,params,bytes,block,rounds,native_least,native_median,ours_least,ours_median,"
-               "hand_least,hand_median,contiguous_least,contiguous_median,ratio_least,ratio_paired,ratio_hand\n");
+               "hand_least,hand_median,contiguous_least,contiguous_median,ratio_least,ratio_paired,ratio_hand,"
+               "stores_before,stores_after\n");
     for (int i = 0; i < results->n; i++) {
         const msg_result *r = &results->all[i];
 
@@ -89,7 +100,8 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
                 (long long)r->bytes, r->block, r->times.rounds);
         for (int peer = 0; peer < MSG_PEERS; peer++)
             fprintf(f, ",%.3f,%.3f", r->times.min[peer], r->times.median[peer]);
-        fprintf(f, ",%.4f,%.4f,%.4f\n", by_min(r), r->times.paired, r->times.by_hand);
+        fprintf(f, ",%.4f,%.4f,%.4f,%.1f,%.1f\n", by_min(r), r->times.paired, r->times.by_hand, r->times.stores[0],
+                r->times.stores[1]);
     }
     good = !ferror(f);
     good = fclose(f) == 0 && good;
@@ -110,14 +122,15 @@ typedef struct sums {
     double least, paired, by_hand;
 } sums;
 
-static void print_mode(const msg_results *results, int mode)
+/* Rows of one distance, MSG_DISTANCES: of any. */
+static void print_mode(const msg_results *results, int mode, msg_distance distance)
 {
     sums all = {0}, sparse = {0}, hand = {0};
 
     for (int i = 0; i < results->n; i++) {
         const msg_result *r = &results->all[i];
 
-        if ((int)r->mode != mode)
+        if ((int)r->mode != mode || (distance != MSG_DISTANCES && distance_of(r) != distance))
             continue;
         for (int k = 0; k < 1 + is_sparse(r); k++) {
             sums *s = k ? &sparse : &all;
@@ -157,11 +170,26 @@ static int by_ratio(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool any_is(const msg_results *results, msg_distance distance)
+{
+    for (int i = 0; i < results->n; i++)
+        if (distance_of(&results->all[i]) == distance)
+            return true;
+    return false;
+}
+
 void msg_report_summary(const msg_results *results, int worst)
 {
     printf("\nsummary\n");
     for (int mode = 0; mode < MSG_MODES; mode++)
-        print_mode(results, mode);
+        print_mode(results, mode, MSG_DISTANCES);
+    for (int distance = MSG_NEAR; distance < MSG_DISTANCES; distance++) {
+        if (!any_is(results, (msg_distance)distance))
+            continue;
+        printf("\nrows measured between cores that are %s\n", msg_distance_name((msg_distance)distance));
+        for (int mode = 0; mode < MSG_MODES; mode++)
+            print_mode(results, mode, (msg_distance)distance);
+    }
     qsort(results->all, (size_t)results->n, sizeof *results->all, by_ratio);
     printf("\nworst rows\n");
     for (int i = 0; i < results->n && i < worst; i++)
