@@ -16,28 +16,27 @@ enum {
     LEAST = 16 << 10, /* shorter messages are copied once more, by the MPI of the sender */
     MOST = 2 << 20,   /* longer ones gain nothing (measured) */
     EVERY = 16,
-    AGREED = 4,
+    SETTLED = 8, /* probes that make a mean: one that was interrupted does not turn it */
+    MOST_NS = 36,
     TRIAL_FIRST = 128, /* streamed messages until a trial, twice as many after each that confirms it, up to */
     TRIAL_LAST = 1024,
-    TRIAL_WARM = 16 /* messages by which all buffers in flight have been written plainly */
+    TRIAL_WARM = 16, /* messages by which all buffers in flight have been written plainly and read */
+    FIRST_WARM = 32  /* the same, of a process that has new buffers */
 };
-
-/* Between the 7 ns of cores that share a cache, where streaming makes messages slower, and 27 of those that do not,
- * where it halves their time, or half of that when two ranks exchange all of their blocks. */
-static const double dear_ns = 12;
 
 enum { AUTO, OFF, ON }; /* the words of PACKWRIGHT_STREAMING */
 
 /*
- * The singleton: what probes have said. `votes` goes from 0, plain stores are cheap, to AGREED; in between, every
- * message is a probe. Stores to lines that were streamed before are dear, wherever the reader is, so while messages are
- * streamed nothing can be learned: now and then they are not, for as long as it takes to know again.
+ * The singleton: the mean price of a plain store, of the last `probes`. Until there are enough of them, every message
+ * is a probe. Lines that were streamed are dear to store to, wherever the reader is, so while messages are streamed
+ * nothing can be learned: now and then they are not, for as long as it takes to know again.
  */
 static struct {
     _Atomic unsigned messages, streamed_from, trial_after, warm_until;
-    _Atomic int votes;
+    _Atomic int probes; /* up to SETTLED */
+    _Atomic float mean_ns;
     _Atomic bool streams;
-} stores;
+} stores = {.warm_until = FIRST_WARM};
 
 /* Read once: this is asked for every message. */
 static int setting(void)
@@ -52,17 +51,21 @@ static int setting(void)
     return word;
 }
 
+static bool is_settled(void)
+{
+    return atomic_load_explicit(&stores.probes, memory_order_relaxed) >= SETTLED;
+}
+
 static void begin_trial(unsigned message)
 {
     atomic_store_explicit(&stores.warm_until, message + TRIAL_WARM, memory_order_relaxed);
-    atomic_store_explicit(&stores.votes, AGREED / 2, memory_order_relaxed);
+    atomic_store_explicit(&stores.probes, 0, memory_order_relaxed);
     atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
 static pw_outbound_way way_by_rule(void)
 {
     unsigned message = atomic_fetch_add_explicit(&stores.messages, 1, memory_order_relaxed);
-    int votes;
 
     if (pw_outbound_streams()) {
         if (message - atomic_load_explicit(&stores.streamed_from, memory_order_relaxed) <
@@ -72,8 +75,7 @@ static pw_outbound_way way_by_rule(void)
     }
     if ((int)(atomic_load_explicit(&stores.warm_until, memory_order_relaxed) - message) > 0)
         return PW_OUTBOUND_DIRECT;
-    votes = atomic_load_explicit(&stores.votes, memory_order_relaxed);
-    return message % EVERY == 0 || (votes > 0 && votes < AGREED) ? PW_OUTBOUND_PROBED : PW_OUTBOUND_DIRECT;
+    return message % EVERY == 0 || !is_settled() ? PW_OUTBOUND_PROBED : PW_OUTBOUND_DIRECT;
 }
 
 pw_outbound_way pw_outbound_way_of(int64_t bytes)
@@ -111,17 +113,28 @@ static void end_streaming(void)
     atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
+/* Threads may lose each other's probes. */
 void pw_outbound_learn(double line_ns)
 {
-    int votes = atomic_load_explicit(&stores.votes, memory_order_relaxed) + (line_ns > dear_ns ? 1 : -1);
+    int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);
+    float ns = (float)(line_ns < MOST_NS ? line_ns : MOST_NS);
+    float mean = probes > 0 ? atomic_load_explicit(&stores.mean_ns, memory_order_relaxed) : 0;
 
-    if (votes < 0 || votes > AGREED)
+    probes += probes < SETTLED;
+    mean += (ns - mean) / (float)probes;
+    atomic_store_explicit(&stores.mean_ns, mean, memory_order_relaxed);
+    atomic_store_explicit(&stores.probes, probes, memory_order_relaxed);
+    if (probes < SETTLED)
         return;
-    atomic_store_explicit(&stores.votes, votes, memory_order_relaxed);
-    if (votes == 0)
+    if (mean <= PW_OUTBOUND_DEAR_NS)
         end_streaming();
-    else if (votes == AGREED && !pw_outbound_streams())
-        begin_streaming(line_ns);
+    else if (!pw_outbound_streams())
+        begin_streaming(mean);
+}
+
+bool pw_outbound_is_near(void)
+{
+    return is_settled() && !pw_outbound_streams();
 }
 
 bool pw_outbound_streams(void)

@@ -61,7 +61,7 @@ static void all_bytes_and_no_others_are_written(void **state)
 
 static void settle(double line_ns)
 {
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 100; i++)
         pw_outbound_learn(line_ns);
 }
 
@@ -73,6 +73,15 @@ static int count_next(pw_outbound_way way, int messages)
     for (int i = 0; i < messages; i++)
         n += pw_outbound_way_of(MEDIUM) == way;
     return n;
+}
+
+/* Streams until the next trial begins. */
+static void reach_trial(void)
+{
+    int messages = 0;
+
+    while (pw_outbound_way_of(MEDIUM) == PW_OUTBOUND_STREAMED)
+        assert_true(++messages < MANY);
 }
 
 static void one_odd_probe_changes_nothing(void **state)
@@ -98,13 +107,31 @@ static void few_messages_are_probes_when_all_is_known(void **state)
     assert_true(can_stream || probes == 0);
 }
 
-static void a_contrary_probe_is_followed_by_others(void **state)
+static void readers_of_both_sorts_count_by_their_share(void **state)
 {
     (void)state;
     settle(cheap);
-    pw_outbound_learn(dear);
-    assert_int_equal(count_next(PW_OUTBOUND_PROBED, 10), can_stream ? 10 : 0);
+    for (int i = 0; i < 40; i++)
+        pw_outbound_learn(i % 4 ? cheap : dear);
+    assert_false(pw_outbound_streams());
+    for (int i = 0; i < 40; i++)
+        pw_outbound_learn(i % 4 ? dear : cheap);
+    assert_true(pw_outbound_streams());
     settle(cheap);
+}
+
+static void near_is_said_when_it_is_known(void **state)
+{
+    (void)state;
+    settle(cheap);
+    assert_true(pw_outbound_is_near());
+    settle(dear);
+    assert_false(pw_outbound_is_near());
+    if (can_stream)
+        reach_trial();
+    assert_false(can_stream && pw_outbound_is_near());
+    settle(cheap);
+    assert_true(pw_outbound_is_near());
 }
 
 static void dear_stores_are_streamed_and_short_or_long_messages_never(void **state)
@@ -115,15 +142,6 @@ static void dear_stores_are_streamed_and_short_or_long_messages_never(void **sta
     assert_int_equal(count_next(PW_OUTBOUND_STREAMED, 100), can_stream ? 100 : 0);
     assert_int_equal(pw_outbound_way_of(SHORT), PW_OUTBOUND_DIRECT);
     assert_int_equal(pw_outbound_way_of(LONG), PW_OUTBOUND_DIRECT);
-}
-
-/* Streams until the next trial begins. */
-static void reach_trial(void)
-{
-    int messages = 0;
-
-    while (pw_outbound_way_of(MEDIUM) == PW_OUTBOUND_STREAMED)
-        assert_true(++messages < MANY);
 }
 
 static void probe_until_known(double line_ns)
@@ -168,7 +186,8 @@ int main(void)
         cmocka_unit_test(all_bytes_and_no_others_are_written),
         cmocka_unit_test(one_odd_probe_changes_nothing),
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
-        cmocka_unit_test(a_contrary_probe_is_followed_by_others),
+        cmocka_unit_test(readers_of_both_sorts_count_by_their_share),
+        cmocka_unit_test(near_is_said_when_it_is_known),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),
         cmocka_unit_test(streaming_is_tried_again_and_stays_where_it_pays),
         cmocka_unit_test(streaming_ends_where_it_no_longer_pays),
