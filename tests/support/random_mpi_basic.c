@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* clang-format off */
 /* X(MPI name after MPI_). Sizes are asked from MPI; all of these are one run of bytes. */
@@ -25,10 +26,27 @@ enum { LONG_DOUBLE_PADDING = 6 };
 enum { LONG_DOUBLE_PADDING = 0 };
 #endif
 
+/*
+ * Open MPI 5.0 (5.0.11) packs and unpacks complex numbers wrongly from the second block on when the blocks lie an odd
+ * multiple of the real part apart, as in hvec(2,1,24)[C_DOUBLE_COMPLEX]. Nothing of ours is told from this, so they are
+ * left out.
+ */
+#if defined OPEN_MPI && OMPI_MAJOR_VERSION == 5
+enum { HAVE_COMPLEX = 0 };
+#else
+enum { HAVE_COMPLEX = 1 };
+#endif
+
 typedef struct plain {
     MPI_Datatype type;
     const char *name;
 } plain;
+
+static bool is_left_out(const plain *p)
+{
+    return p->type == MPI_DATATYPE_NULL /* optional types may be missing */ ||
+           (!HAVE_COMPLEX && strstr(p->name, "COMPLEX"));
+}
 
 static void add_plain(pw_naive_map *map, MPI_Datatype type, int64_t size)
 {
@@ -49,9 +67,9 @@ static void make_plain(pw_rng *rng, pw_random_mpi *out)
     };
     int size = 0;
     const plain *p;
-    do { /* optional types may be missing */
+    do {
         p = &types[pw_rng_range(rng, 0, (int64_t)(sizeof types / sizeof types[0]) - 1)];
-    } while (p->type == MPI_DATATYPE_NULL);
+    } while (is_left_out(p));
     MPI_Type_size(p->type, &size);
     add_plain(&out->map, p->type, size);
     out->type = p->type;
@@ -93,7 +111,7 @@ static void make_f90(pw_rng *rng, pw_random_mpi *out)
         pw_make_check(MPI_Type_create_f90_integer(range, &out->type), "f90_integer");
         pw_make_text(&out->text, "f90_integer(%d)", range);
     } else {
-        bool complex = pw_rng_one_in(rng, 2);
+        bool complex = pw_rng_one_in(rng, 2) && HAVE_COMPLEX;
         int precision = pw_rng_one_in(rng, 2) ? 6 : 15, range = precision == 6 ? 30 : 300;
         pw_make_check(complex ? MPI_Type_create_f90_complex(precision, range, &out->type)
                               : MPI_Type_create_f90_real(precision, range, &out->type),

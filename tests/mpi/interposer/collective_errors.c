@@ -288,7 +288,7 @@ static void set_up(void)
     /* Those that hear of null communicators. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    MPI_Errhandler_free(&handler);
+    test_handler_free(&handler);
     MPI_Type_vector(ELEMENTS, 1, 3, MPI_INT, &type);
     MPI_Type_vector(ELEMENTS, 1, 3, MPI_INT, &uncommitted);
     MPI_Type_commit(&type);

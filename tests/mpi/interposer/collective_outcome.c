@@ -14,10 +14,7 @@ static void count_errors(MPI_Comm *comm, int *code, ...)
 
 MPI_Errhandler outcome_handler(void)
 {
-    MPI_Errhandler handler;
-
-    MPI_Comm_create_errhandler(count_errors, &handler);
-    return handler;
+    return test_handler_create(count_errors);
 }
 
 const char *outcome_mode(call_mode mode)
@@ -82,6 +79,13 @@ static int end(call_ending ending, MPI_Request *request, outcome *o, MPI_Status 
     return rc;
 }
 
+/* In MPICH 5.0 the source and tag left there after an error are of some message of the library's own, and vary. */
+#if defined MPICH && MPICH_NUMVERSION >= 40300000
+enum { TELLS_SENDER = 0 };
+#else
+enum { TELLS_SENDER = 1 };
+#endif
+
 /* What the standard leaves open of a collective's status MPIs fill all the same, or not at all; MPICH leaves in it,
  * whether it was cancelled included, what an earlier operation has had there. */
 static void complete(call_ending ending, MPI_Request *request, outcome *o, bool native)
@@ -94,8 +98,10 @@ static void complete(call_ending ending, MPI_Request *request, outcome *o, bool 
     o->completed = class_of(end(ending, request, o, &status, native));
     o->left = *request != MPI_REQUEST_NULL;
     o->error = class_of(status.MPI_ERROR);
-    o->source = status.MPI_SOURCE;
-    o->tag = status.MPI_TAG;
+    if (TELLS_SENDER) {
+        o->source = status.MPI_SOURCE;
+        o->tag = status.MPI_TAG;
+    }
 }
 
 outcome outcome_of(const call *c, call_mode mode, call_ending ending, const call_args *a, bool native, bool no_request)

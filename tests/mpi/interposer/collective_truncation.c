@@ -123,12 +123,15 @@ static bool is_apt(const call *c)
 }
 
 /* Open MPI 4.1.4 waits for ever in what it does not manage; in some calls the class depends on the order in which
- * blocks arrive. */
+ * blocks arrive. MPICH 5.0.2 waits for ever in long broadcasts. */
 static bool is_survived(const call *c, call_mode mode, bool is_long)
 {
 #ifdef OPEN_MPI
     return (mode == MODE_BLOCKING || mode == MODE_LARGE) && c->kind != KIND_BCAST && !c->neighbours &&
            c->send != FORM_TYPED && !(is_long && c->kind == KIND_GATHER);
+#elif defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
+    (void)mode, (void)is_long;
+    return c->kind != KIND_BCAST;
 #else
     (void)c, (void)mode, (void)is_long;
     return true;
@@ -163,7 +166,7 @@ static void set_up(void)
     /* Those that hear of what is found in arrays of requests. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    MPI_Errhandler_free(&handler);
+    test_handler_free(&handler);
 }
 
 int main(int argc, char **argv)

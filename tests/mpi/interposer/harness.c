@@ -41,6 +41,21 @@ int test_result(void)
     return all != 0;
 }
 
+MPI_Errhandler test_handler_create(MPI_Comm_errhandler_function *count)
+{
+    MPI_Errhandler handler = MPI_ERRORS_RETURN;
+
+    if (TEST_HANDLER_CALLS > 0)
+        MPI_Comm_create_errhandler(count, &handler);
+    return handler;
+}
+
+void test_handler_free(MPI_Errhandler *handler)
+{
+    if (TEST_HANDLER_CALLS > 0)
+        MPI_Errhandler_free(handler);
+}
+
 uint64_t test_random(uint64_t *state)
 {
     uint64_t x = *state ? *state : 88172645463325252u;

@@ -165,7 +165,7 @@ static void send_messages(int n, int long_by, MPI_Request *sends)
     for (int i = 0; i < RECEIVES; i++)
         PMPI_Isend(values, i == LONG_ONE ? n - 1 + long_by : n, MPI_DOUBLE, 1, i, MPI_COMM_WORLD, &sends[i]);
     PMPI_Waitall(RECEIVES, sends, test_ignored());
-    PMPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Send(NULL, 0, MPI_BYTE, 1, RECEIVES, MPI_COMM_WORLD);
     free(values);
 }
 
@@ -179,13 +179,13 @@ static void post(const trial *t, int i, const test_buffer *in, MPI_Request *requ
         (t->native ? PMPI_Irecv : MPI_Irecv)(in->origin, 1, type, 0, i, MPI_COMM_WORLD, request);
 }
 
-/* Messages have come on return, or begun to. */
+/* Messages have come on return, or begun to: before the last one, which a barrier would not follow with every MPI. */
 static void start(const trial *t, MPI_Request *requests)
 {
     if (t->persistent)
         MPI_Startall(RECEIVES, requests);
     PMPI_Barrier(MPI_COMM_WORLD);
-    PMPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Recv(NULL, 0, MPI_BYTE, 0, RECEIVES, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void check_memory(const trial *t, const test_buffer *in, bool failed, const char *what)
@@ -243,10 +243,39 @@ static outcome run_trial(const trial *t)
     return o;
 }
 
+/*
+ * Open MPI 5.0 (5.0.11) returns MPI_SUCCESS from an MPI_Waitall that ignores statuses when the request that has failed
+ * was over before, and leaves its handle for the next call to find. Staged receives are reported as to a caller who
+ * takes the statuses.
+ */
+static bool is_overlooked(const trial *t)
+{
+#if defined OPEN_MPI && OMPI_MAJOR_VERSION == 5
+    return t->way == TEST_WAITALL && t->ignore;
+#else
+    (void)t;
+    return false;
+#endif
+}
+
+/*
+ * After an error, an MPI_Waitall of MPICH 5.0 that ignores statuses waits for the other requests, too; to one that
+ * takes them, as must be done for staged receives, it tells that they are pending. Both are allowed.
+ */
+static bool may_leave_others(const trial *t)
+{
+#if defined MPICH && MPICH_NUMVERSION >= 40300000
+    return t->way == TEST_WAITALL && t->ignore;
+#else
+    (void)t;
+    return false;
+#endif
+}
+
 /* What comes in pieces may come in any order: then only what is certain is compared. */
 static void compare(const trial *t, const outcome *a, const outcome *b)
 {
-    bool certain = t->n < 100, same = a->class == b->class && a->handled == b->handled;
+    bool certain = t->n < 100 && !may_leave_others(t), same = a->class == b->class && a->handled == b->handled;
 
     same = same && a->null[LONG_ONE] == b->null[LONG_ONE];
     if (t->way != TEST_WAITSOME)
@@ -292,7 +321,8 @@ static void check_truncation(int n)
             }
             a = run_trial(&ours);
             b = run_trial(&theirs);
-            compare(&ours, &a, &b);
+            if (!is_overlooked(&ours))
+                compare(&ours, &a, &b);
         }
     MPI_Type_free(&whole_type);
     MPI_Type_free(&short_type);
@@ -350,7 +380,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_create_errhandler(count_errors, &handler);
+    handler = test_handler_create(count_errors);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     check_bad_starts();
@@ -359,7 +389,7 @@ int main(int argc, char **argv)
         check_truncation(16);
         check_truncation(60000);
     }
-    MPI_Errhandler_free(&handler);
+    test_handler_free(&handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     rc = test_result();
     MPI_Finalize();

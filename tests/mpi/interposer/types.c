@@ -143,6 +143,20 @@ MPI_Datatype test_type(int i, int n)
     return t;
 }
 
+/*
+ * Open MPI 5.0 (5.0.11) puts elements into wrong places when a fragment of a message ends inside of nested blocks that
+ * lie no multiple of the element's size apart, as in ctg(2777)[hvec(3,3,13)[MPI_INT]]. There, what lies between blocks
+ * is rounded up.
+ */
+static MPI_Aint gap(MPI_Aint bytes)
+{
+#if defined OPEN_MPI && OMPI_MAJOR_VERSION == 5
+    return (bytes + 7) / 8 * 8;
+#else
+    return bytes;
+#endif
+}
+
 static MPI_Datatype wrap(uint64_t *state, MPI_Datatype old)
 {
     int count = 1 + (int)(test_random(state) % 5), len = 1 + (int)(test_random(state) % 3);
@@ -152,8 +166,10 @@ static MPI_Datatype wrap(uint64_t *state, MPI_Datatype old)
     PMPI_Type_get_extent(old, &lb, &extent);
     switch (test_random(state) % 5) {
     case 0: PMPI_Type_vector(count, len, len + (int)(test_random(state) % 3), old, &t); break;
-    case 1: PMPI_Type_create_hvector(count, len, len * extent + (MPI_Aint)(test_random(state) % 20), old, &t); break;
-    case 2: PMPI_Type_create_resized(old, lb - 4, extent + 12, &t); break;
+    case 1:
+        PMPI_Type_create_hvector(count, len, len * extent + gap((MPI_Aint)(test_random(state) % 20)), old, &t);
+        break;
+    case 2: PMPI_Type_create_resized(old, lb - 4, extent + gap(12), &t); break;
     case 3: PMPI_Type_contiguous(count, old, &t); break;
     default: {
         int displs[5];
