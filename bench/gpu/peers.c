@@ -45,7 +45,8 @@ static pw_gpu_call call_of(const gpu_work *w)
     return (pw_gpu_call){.args = &w->subject->kernel.args,
                          .count = 1,
                          .dst = (void *)(uintptr_t)dst,
-                         .src = (const void *)(uintptr_t)src};
+                         .src = (const void *)(uintptr_t)src,
+                         .unpack = w->unpack};
 }
 
 static void start_specialised(const gpu_work *w)

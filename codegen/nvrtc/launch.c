@@ -7,7 +7,7 @@ enum {
     MAX_REGION_BLOCKS = 1 << 20, /* beyond it blocks of threads go round again */
     CHUNKED_FROM = 2 << 10,      /* bytes of a list that blocks of threads take by spans, rather than by entries */
     LEAST_SPAN = 2 << 10,
-    MOST_SPAN = 64 << 10,
+    MOST_SPAN = 32 << 10, /* PW_LIST_GROUPS groups of 32 words of 4 bytes */
     GOOD_SPAN = 16 << 10, /* larger ones only where there are still WAVES for all */
     WAVES = 8,            /* spans for each block of threads that runs at once, so that the last ones end together */
     FEW_WAVES = 4,        /* at most so many blocks for each that runs at once, where they shall be few */
@@ -55,6 +55,14 @@ static int64_t parts_of_leaf(const region_call *c)
     int64_t n = 0;
     for (int i = 0; i < c->g->shape->npieces; i++)
         n += parts_of(c, i);
+    return n;
+}
+
+static int64_t bytes_of_leaf(const region_call *c)
+{
+    int64_t n = 0;
+    for (int i = 0; i < c->g->shape->npieces; i++)
+        n += value(c, c->g->shape->pieces[i].bytes);
     return n;
 }
 
@@ -114,14 +122,17 @@ static pw_status read_loops(region_call *c)
     return PW_OK;
 }
 
-/* Is the u-th word of the region at u * word in the packed bytes? */
+/* Is the u-th word of the region at u * word in the packed bytes? Of pieces, the u-th byte at u. */
 static bool is_dense(const region_call *c)
 {
     int64_t next = c->g->word;
-    if (c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
+    if (c->g->kind == PW_GPU_PIECES ? !pw_gpu_is_seamless(c->g)
+                                    : c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
         return false;
+    if (c->g->kind == PW_GPU_PIECES)
+        next = bytes_of_leaf(c);
     for (int i = c->g->ndims - 1; i >= 0; i--) {
-        if (c->count[i] == 1)
+        if (c->count[i] == 1 || c->g->dims[i].role == PW_GPU_PART)
             continue;
         if (c->packed[i] != next)
             return false;
@@ -190,7 +201,7 @@ static void write_loops(region_call *c)
 static uint64_t list_window(const region_call *c)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
-    int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 : 1, window = LEAST_WINDOW;
+    int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 + PW_LIST_SLACK : 1, window = LEAST_WINDOW;
     wanted = wanted < n ? wanted : n;
     while (window < wanted && window < PW_LIST_WINDOW)
         window *= 2;
@@ -207,9 +218,6 @@ static void write_guess(const region_call *c, uint64_t *tail)
         stride *= 2;
     tail[PW_TAIL_GUESS] = guess < 0x1p40 ? (uint64_t)guess : 0;
     tail[PW_TAIL_STRIDE] = stride;
-    tail[PW_TAIL_BUCKET] = 0;
-    while (c->span > (int64_t)PW_LIST_BUCKETS << tail[PW_TAIL_BUCKET])
-        tail[PW_TAIL_BUCKET]++;
 }
 
 /* What the region spans: in memory unless it has a table, and in packed order. */
@@ -340,6 +348,7 @@ static void write_header(region_call *c)
     rec[PW_REC_FLAGS] |= is_dense(c) ? PW_FLAG_DENSE : 0;
     rec[PW_REC_FLAGS] |= c->chunked ? PW_FLAG_CHUNKED : 0;
     rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
+    rec[PW_REC_FLAGS] |= c->g->kind == PW_GPU_PIECES && is_dense(c) && !c->call->unpack ? PW_FLAG_TILED : 0;
     rec[PW_REC_FLAGS] |= is_sparse(c) ? PW_FLAG_SPARSE : 0;
     rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
     if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
@@ -365,7 +374,10 @@ static int64_t thread_units(const pw_gpu_region *g, const uint64_t *rec)
 static int64_t region_blocks(const pw_gpu_region *g, const uint64_t *rec, int64_t full)
 {
     int64_t units = thread_units(g, rec), blocks = units;
-    if (g->kind == PW_GPU_WORDS) {
+    if (units > 0 && rec[PW_REC_FLAGS] & PW_FLAG_TILED) {
+        const uint64_t *packed = rec + g->tail + PW_TAIL_PIECE * g->shape->npieces + PW_TAIL_RANGES / 2;
+        blocks = ceil_div((int64_t)(packed[1] - packed[0]) + 15, PW_GPU_TILE_CHUNKS * 16);
+    } else if (g->kind == PW_GPU_WORDS) {
         int64_t most = ceil_div(units, PW_GPU_THREADS);
         blocks = ceil_div(units, PW_GPU_THREADS * g->batch);
         if (rec[PW_REC_FLAGS] & PW_FLAG_SPARSE)
@@ -389,10 +401,11 @@ static void write_steps(const pw_gpu_region *g, uint64_t *rec)
     rec[PW_REC_STEP] = (uint64_t)(full ? PW_GPU_THREADS : blocks * PW_GPU_THREADS);
 }
 
-static int64_t blocks_at_once(const pw_gpu_plan *plan, const pw_gpu_device *device)
+static int64_t blocks_at_once(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device)
 {
+    int resident = plan->resident[call->unpack];
     int threads = device->threads > 0 ? device->threads : 2048, most = threads / PW_GPU_THREADS;
-    int64_t full = (int64_t)device->multiprocessors * (most < plan->resident ? most : plan->resident);
+    int64_t full = (int64_t)device->multiprocessors * (most < resident ? most : resident);
     return full > 0 ? full : 1;
 }
 
@@ -460,6 +473,13 @@ static pw_status make_region(const pw_gpu_region *g, const pw_gpu_call *call, in
     return PW_OK;
 }
 
+/* The largest number that the kernel divides: of units, or of bytes where it finds these. */
+static int64_t counted_units(const region_call *c)
+{
+    bool bytes = c->g->kind == PW_GPU_PIECES;
+    return bytes && c->units < INT64_MAX / PW_GPU_PART_BYTES ? PW_GPU_PART_BYTES * c->units : c->units;
+}
+
 static void write_head(const pw_gpu_call *call, uint64_t *params)
 {
     params[PW_HEAD_DST] = (uint64_t)(uintptr_t)call->dst;
@@ -473,7 +493,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
                              uint64_t *params, pw_gpu_launch *out)
 {
     uint64_t *w = params + PW_GPU_HEAD_WORDS;
-    int64_t full = blocks_at_once(plan, device);
+    int64_t full = blocks_at_once(plan, call, device);
     pw_gpu_launch l = {.big = call->big,
                        .block = PW_GPU_THREADS,
                        .shared = (uint32_t)plan->shared_bytes,
@@ -483,7 +503,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
         pw_status status = make_region(&plan->regions[i], call, full, w, &c);
         if (status != PW_OK)
             return status;
-        l.big |= c.units >= INT64_C(1) << 31;
+        l.big |= counted_units(&c) >= INT64_C(1) << 31;
         if (__builtin_add_overflow(l.total_units, c.units, &l.total_units))
             return PW_ERR_OVERFLOW;
     }

@@ -41,7 +41,8 @@ typedef struct pw_gpu_call {
     void *dst;
     const void *src;
     pw_gpu_flag flag;
-    bool big; /* take the kernel with the suffix, however few units there are */
+    bool big;    /* take the kernel with the suffix, however few units there are */
+    bool unpack; /* which of the two it is for: the other one does with the grid, too, but may be slower */
 } pw_gpu_call;
 
 typedef struct pw_gpu_launch {

@@ -11,11 +11,12 @@ enum {
     PLAIN_FROM = 3,          /* regions that had better share their code */
     SHORT_BYTES = 40,        /* blocks shorter than this fill no sector */
     RESIDENT_PLAIN = 4,      /* blocks of a multiprocessor: 64 registers a thread; all numbers from the record */
+    RESIDENT_CHUNKS = 4,
     RESIDENT_LARGE_TILE = 5, /* 48 */
     RESIDENT_WIDE_TILE = 6,  /* 40 */
     RESIDENT_HEAVY = 6,
     RESIDENT_MOST = 8, /* 32 */
-    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_BUCKETS * 2 + 16
+    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16
 };
 
 static bool is_baked(pw_num n)
@@ -335,13 +336,18 @@ static bool is_parametric(const pw_gpu_region *g)
     return (g->ndims > 0 && g->dims[0].plain) || has_table(g, true) != has_table(g, false);
 }
 
-/* As many blocks as registers are taken for: enough in flight is what most kernels live by. */
-static int resident_of(const pw_gpu_region *g)
+/*
+ * As many blocks as registers are taken for: enough in flight is what most kernels live by. Two chunks of odd bytes in
+ * flight take 64, and lose more by spilling than by fewer threads.
+ */
+static int resident_of(const pw_gpu_region *g, bool unpack)
 {
     if (g->kind == PW_GPU_TILE)
         return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_MOST;
     if (is_parametric(g))
         return RESIDENT_PLAIN;
+    if (g->kind == PW_GPU_LIST ? g->word < PW_NARROW_BYTES : pw_gpu_is_seamless(g))
+        return unpack ? RESIDENT_MOST : RESIDENT_CHUNKS;
     if (g->kind != PW_GPU_WORDS)
         return RESIDENT_MOST;
     return has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
@@ -351,7 +357,7 @@ static void plan_shape(pw_gpu_plan *plan)
 {
     const pw_shape *shape = plan->shape;
     plan->words = 2 * shape->nregions;
-    plan->resident = RESIDENT_MOST;
+    plan->resident[0] = plan->resident[1] = RESIDENT_MOST;
     for (int i = 0; i < shape->nregions; i++)
         plan_region(shape, &shape->regions[i], &plan->regions[i]);
     make_regions_plain(plan);
@@ -368,8 +374,9 @@ static void plan_shape(pw_gpu_plan *plan)
         else if (g->kind == PW_GPU_LIST)
             shared = WINDOW_BYTES;
         g->batch = batch_of(g);
-        if (resident_of(g) < plan->resident)
-            plan->resident = resident_of(g);
+        for (int unpack = 0; unpack < 2; unpack++)
+            if (resident_of(g, unpack) < plan->resident[unpack])
+                plan->resident[unpack] = resident_of(g, unpack);
         plan->shared_bytes = shared > plan->shared_bytes ? shared : plan->shared_bytes;
     }
 }

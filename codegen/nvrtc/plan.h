@@ -58,7 +58,7 @@ typedef struct pw_gpu_plan {
     pw_gpu_region *regions;
     int words;        /* length of w[] */
     int shared_bytes; /* of one block */
-    int resident;     /* blocks that a multiprocessor can hold at once, by their registers */
+    int resident[2];  /* blocks that a multiprocessor can hold at once, by their registers; packing, unpacking */
     pw_arena *arena;
 } pw_gpu_plan;
 
@@ -84,6 +84,16 @@ bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
 
 /* Are all numbers of the pieces baked? */
 bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
+
+/* Can packed bytes of the pieces be found one by one, where the region is dense in packed order? What it spans in
+ * memory is known then, too. */
+static inline bool pw_gpu_is_seamless(const pw_gpu_region *g)
+{
+    bool seamless = g->kind == PW_GPU_PIECES && pw_gpu_pieces_are_baked(g->shape) && pw_gpu_pieces_are_dense(g->shape);
+    for (int i = 0; i < g->ndims; i++)
+        seamless &= !pw_gpu_table_is_there(&g->dims[i].table);
+    return seamless;
+}
 
 /* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */
 static inline int64_t pw_gpu_parts(int64_t bytes)

@@ -125,9 +125,11 @@ bool gpu_kernel_start_on(gpu_stream s, const gpu_kernel *k, const gpu_info *gpu,
     pw_gpu_device device = {.multiprocessors = gpu->multiprocessors, .threads = gpu->threads};
     uint64_t params[MAX_PARAM_WORDS];
     pw_gpu_launch launch;
+    pw_gpu_call directed = *call;
 
+    directed.unpack = unpack;
     if (pw_gpu_plan_param_bytes(k->plan) > sizeof params ||
-        pw_gpu_launch_make(k->plan, call, &device, params, &launch) != PW_OK)
+        pw_gpu_launch_make(k->plan, &directed, &device, params, &launch) != PW_OK)
         return false;
     if (launch.grid > 0)
         gpu_launch_on(s, k->function[unpack][launch.big], launch.grid, launch.block, params, launch.param_bytes);

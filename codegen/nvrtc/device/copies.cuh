@@ -140,3 +140,128 @@ PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k, pw_range r)
         pw_store_some(d + at, pw_fetch(s + at, a, b, r), a, b);
     }
 }
+
+/* ---- copies by chunks: 16 bytes, aligned at their destination ------------------------------------------------ */
+
+/* 16 bytes of any address that are on their way: two aligned words, of which one that is not wanted was not read. */
+struct pw_fetched {
+    pw_u128 lo, hi;
+    pw_u32 off; /* bytes of `lo` before them */
+};
+
+/*
+ * Begins to read bytes [a, b) of the 16 at `s`, by aligned words that lie in the range, else one by one. What the other
+ * bytes are is open.
+ */
+PW_FN pw_fetched pw_chunk_fetch(const char *s, pw_u32 a, pw_u32 b, const pw_range &r)
+{
+    const pw_u32 off = (pw_u32)(pw_u64)s & 15;
+    const char *const word = s - off;
+    const bool first = a + off < 16, second = b + off > 16;
+    pw_fetched f;
+    f.off = off;
+    f.lo.x = f.lo.y = f.hi.x = f.hi.y = 0;
+    if ((pw_u64)(first ? word : word + 16) >= r.lo && (pw_u64)(second ? word + 32 : word + 16) <= r.hi) {
+        if (first)
+            f.lo = pw_load<16>(word);
+        if (second)
+            f.hi = pw_load<16>(word + 16);
+    } else {
+        f.off = 0;
+#pragma unroll 4
+        for (pw_u32 i = a; i < b; i++) {
+            const pw_u64 c = (pw_u64)pw_load<1>(s + i) << (8 * (i & 7));
+            f.lo.x |= i < 8 ? c : 0;
+            f.lo.y |= i < 8 ? 0 : c;
+        }
+    }
+    return f;
+}
+
+/* What has come. */
+PW_FN pw_u128 pw_chunk_of(const pw_fetched &f)
+{
+    const bool far = f.off & 8, odd = f.off & 4;
+    const pw_u32 bits = 8 * (f.off & 3);
+    const pw_u64 x = far ? f.lo.y : f.lo.x, y = far ? f.hi.x : f.lo.y, z = far ? f.hi.y : f.hi.x;
+    const pw_u32 v0 = odd ? (pw_u32)(x >> 32) : (pw_u32)x, v1 = odd ? (pw_u32)y : (pw_u32)(x >> 32);
+    const pw_u32 v2 = odd ? (pw_u32)(y >> 32) : (pw_u32)y, v3 = odd ? (pw_u32)z : (pw_u32)(y >> 32);
+    const pw_u32 v4 = odd ? (pw_u32)(z >> 32) : (pw_u32)z;
+    pw_u128 v;
+    v.x = PW_FUNNEL(v0, v1, bits) | (pw_u64)PW_FUNNEL(v1, v2, bits) << 32;
+    v.y = PW_FUNNEL(v2, v3, bits) | (pw_u64)PW_FUNNEL(v3, v4, bits) << 32;
+    return v;
+}
+
+/* The n lowest bytes of v and all others of w; n < 16. */
+PW_FN pw_u128 pw_chunk_join(pw_u128 v, pw_u128 w, pw_u32 n)
+{
+    const pw_u64 some = (1ull << (8 * (n & 7))) - 1, x = n < 8 ? some : ~0ull, y = n < 8 ? 0 : some;
+    w.x = (v.x & x) | (w.x & ~x);
+    w.y = (v.y & y) | (w.y & ~y);
+    return w;
+}
+
+/* Bytes [at, at + M) of v, where `at` is a multiple of M. */
+template <int M> PW_FN void pw_chunk_put(char *d, pw_u128 v, pw_u32 at)
+{
+    const pw_u64 half = at & 8 ? v.y : v.x;
+    pw_store<M>(d + at, (typename pw_word<M>::type)(half >> (8 * (at & 7))));
+}
+
+/* Bytes [a, b) of v to the 16 at `d`, which is aligned to them: by as few stores as their alignments take. */
+PW_FN void pw_chunk_store(char *d, pw_u128 v, pw_u32 a, pw_u32 b)
+{
+    if (a == 0 && b == 16) {
+        pw_store<16>(d, v);
+        return;
+    }
+    for (pw_u32 at = a; at < b;) {
+        const pw_u32 left = b - at;
+        if ((at & 1) || left < 2) {
+            pw_chunk_put<1>(d, v, at);
+            at += 1;
+        } else if ((at & 2) || left < 4) {
+            pw_chunk_put<2>(d, v, at);
+            at += 2;
+        } else if ((at & 4) || left < 8) {
+            pw_chunk_put<4>(d, v, at);
+            at += 4;
+        } else {
+            pw_chunk_put<8>(d, v, at);
+            at += 8;
+        }
+    }
+}
+
+/* Where a packed byte is: its address in memory, and how many bytes of its block lie before it, and from it on. */
+struct pw_place {
+    pw_u64 mem, before, n;
+};
+
+PW_FN pw_range pw_place_range(const pw_place &at, const pw_range &r)
+{
+    pw_range all;
+    all.lo = r.lo < at.mem - at.before ? r.lo : at.mem - at.before;
+    all.hi = r.hi > at.mem + at.n ? r.hi : at.mem + at.n;
+    return all;
+}
+
+/*
+ * Bytes [a, b) of the chunk at `d` from the blocks that hold them, usually two: byte i is packed byte x + i.
+ * places.at() says where a packed byte is, and is asked from the first one on.
+ */
+template <class L, class I> PW_FN void pw_chunk_pack(L &places, char *d, I x, pw_u32 a, pw_u32 b, const pw_range &r)
+{
+    pw_u128 v;
+    v.x = v.y = 0;
+#pragma unroll 1
+    for (pw_u32 from = a; from < b;) {
+        const pw_place at = places.at((I)(x + from));
+        const pw_u32 to = at.n < b - from ? from + (pw_u32)at.n : b;
+        v = pw_chunk_join(
+            v, pw_chunk_of(pw_chunk_fetch((const char *)(at.mem - from), from, to, pw_place_range(at, r))), from);
+        from = to;
+    }
+    pw_chunk_store(d, v, a, b);
+}

@@ -21,8 +21,9 @@ PW_FN void pw_list_try(const P &p, pw_u32 o, pw_u64 x, pw_u64 lo, pw_u64 hi, pw_
 }
 
 /*
- * The last block that starts at or before `x`: looked for around `middle`, where it would be if all were of one length;
- * and if it is not there, among all, of which a try leaves one in PW_THREADS.
+ * A block that starts at or before `x`, the last one or one of the PW_SLACK - 1 before it: looked for around `middle`,
+ * where it would be if all were of one length; and if it is not there, among all, of which a try leaves one in
+ * PW_THREADS.
  */
 template <class R, class P>
 PW_FN pw_u64 pw_list_find(const P &p, pw_u32 o, pw_u64 x, pw_u64 middle, pw_u32 block, pw_u64 *found)
@@ -37,7 +38,7 @@ PW_FN pw_u64 pw_list_find(const P &p, pw_u32 o, pw_u64 x, pw_u64 middle, pw_u32 
     pw_u64 lo = *found, hi = lo != none && lo + stride < all ? lo + stride : all;
     lo = lo != none ? lo : 0;
     PW_SYNC();
-    while (hi - lo > 1) {
+    while (hi - lo > PW_SLACK) {
         const pw_u64 step = (hi - lo + PW_THREADS - 1) / PW_THREADS;
         pw_list_try<R>(p, o, x, lo, hi, step, block, found);
         lo = *found;
@@ -66,13 +67,18 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_list_lanes(const
 /*
  * Blocks of the list in shared memory: where they begin in the packed bytes that a block of threads is at (counted from
  * `first`), and what is to be added to such a place to have it in memory. Behind the last one stand the end, and
- * places beyond all.
+ * places beyond all. The first ones may lie before `first`: they begin and end at 0.
+ *
+ * Which of them a packed word is of is known without a search: for each group of 32 words the block that its first byte
+ * is of, and for each word of it whether blocks begin there.
  */
 struct pw_window {
     pw_u64 mem[PW_LIST_MOST];
     pw_u64 found;
     pw_u32 start[PW_LIST_MOST + 1];
-    pw_u16 bucket[PW_BUCKETS]; /* which of the blocks holds the first byte of each part of the span */
+    pw_u32 begins[PW_GROUPS]; /* bit i: a block begins in word i of the group, or in the one before behind its first
+                                 byte */
+    pw_u16 first[PW_GROUPS];
 };
 
 /* `n` blocks from number `base` on, as far as they lie in [first, last). */
@@ -82,15 +88,18 @@ PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 mem, pw_u64 base, pw_u64 
 {
     const pw_u64 blocks = p.w[o + R::TAIL + PW_ENTRIES];
     PW_EACH_THREAD(t)
-    for (pw_u32 i = t; i <= n; i += PW_THREADS) {
-        const pw_u64 e = base + i;
-        w->start[i] = ~0u;
-        if (e <= blocks) {
-            const pw_u64 start = pw_list_start<R>(p, o, e);
-            w->start[i] = start <= first ? 0 : (pw_u32)((start < last ? start : last) - first);
-            if (e < blocks && i < n)
-                w->mem[i] = mem + first - start +
-                            p.w[o + R::TAIL + PW_OFFS_SCALE] * R::off(p, o, p.w[o + R::TAIL + PW_OFFS], e);
+    {
+        w->begins[t] = 0;
+        for (pw_u32 i = t; i <= n; i += PW_THREADS) {
+            const pw_u64 e = base + i;
+            w->start[i] = ~0u;
+            if (e <= blocks) {
+                const pw_u64 start = pw_list_start<R>(p, o, e);
+                w->start[i] = start <= first ? 0 : (pw_u32)((start < last ? start : last) - first);
+                if (e < blocks && i < n)
+                    w->mem[i] = mem + first - start +
+                                p.w[o + R::TAIL + PW_OFFS_SCALE] * R::off(p, o, p.w[o + R::TAIL + PW_OFFS], e);
+            }
         }
     }
 }
@@ -105,110 +114,126 @@ template <bool PARTS> PW_FN pw_u32 pw_window_find(const pw_window *w, pw_u32 n, 
     return e;
 }
 
-/* Once for every bucket, so that the many words need not search all of the window. */
-PW_FN void pw_window_sort(pw_window *w, pw_u32 n, pw_u32 end, pw_u32 log, pw_u32 block)
+/* Prepares pw_window_block for words of W bytes, of which word k begins at byte k * W - skew. m blocks of n are there.
+ */
+template <int W> PW_FN void pw_window_index(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 skew, pw_u32 block)
 {
+    const pw_u32 begin = w->start[0], end = w->start[m];
     PW_EACH_THREAD(t)
-    if (t << log < end && t + 1 << log > w->start[0])
-        w->bucket[t] = pw_window_find<false>(w, n, t << log > w->start[0] ? t << log : w->start[0]);
+    {
+        for (pw_u32 i = t; i < m; i += PW_THREADS)
+            if (w->start[i] > begin && w->start[i] < end) {
+                const pw_u32 k = (w->start[i] + skew + W - 1) / W;
+                PW_SET_BITS(&w->begins[k / 32], 1u << (k & 31));
+            }
+        const pw_u32 x = t * 32 * W > skew ? t * 32 * W - skew : 0;
+        if (x < end && x + 32 * W > begin)
+            w->first[t] = (pw_u16)pw_window_find<false>(w, n, x > begin ? x : begin);
+    }
 }
 
-/* The window's block that holds packed byte x. */
-PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 log, pw_u32 x)
+/* The window's block that holds packed byte x, the first one of word k that is in the window. */
+PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 k, pw_u32 x)
 {
-    pw_u32 e = w->bucket[x >> log];
-    while (w->start[e + 1] <= x)
+    const pw_u32 upto = (2u << (k & 31)) - 2; /* bits 1 to k & 31 */
+    pw_u32 e = w->first[k / 32] + PW_COUNT_BITS(w->begins[k / 32] & upto);
+    while (w->start[e + 1] <= x) /* several began in one word */
         e++;
     return e;
 }
 
 /* All lengths and addresses are multiples of W: a thread per word. */
 template <int W, bool UNPACK, class P>
-PW_FN void pw_window_words(const P &p, pw_u64 packed, const pw_window *w, pw_u32 log, pw_u32 end, pw_u32 block)
+PW_FN void pw_window_words(const P &p, pw_u64 packed, const pw_window *w, pw_u32 end, pw_u32 block)
 {
-    const int batch = 2;
+    const int batch = W == 16 ? 2 : 4;
+    const pw_u32 words = end / W;
     PW_EACH_THREAD(t)
-    for (pw_u32 x = w->start[0] + t * W; x < end; x += batch * PW_THREADS * W) {
+    for (pw_u32 k = w->start[0] / W + t; k < words; k += batch * PW_THREADS) {
         typename pw_word<W>::type v[batch];
-        pw_u64 mem[batch];
 #pragma unroll
         for (int j = 0; j < batch; j++) {
-            const pw_u32 y = x + j * PW_THREADS * W;
-            if (y < end) {
-                mem[j] = w->mem[pw_window_block(w, log, y)] + y;
-                v[j] = pw_load<W>(p.src + (UNPACK ? packed + y : mem[j]));
-            }
+            const pw_u32 i = k + j * PW_THREADS, x = i * W;
+            if (i < words)
+                v[j] = pw_load<W>(p.src + (UNPACK ? packed : w->mem[pw_window_block(w, i, x)]) + x);
         }
 #pragma unroll
         for (int j = 0; j < batch; j++) {
-            const pw_u32 y = x + j * PW_THREADS * W;
-            if (y < end)
-                pw_store<W>(p.dst + (UNPACK ? mem[j] : packed + y), v[j]);
+            const pw_u32 i = k + j * PW_THREADS, x = i * W;
+            if (i < words)
+                pw_store<W>(p.dst + (UNPACK ? w->mem[pw_window_block(w, i, x)] : packed) + x, v[j]);
         }
     }
 }
 
-/* Bytes [a, b) of the 8 packed bytes from x on, byte by byte. They begin in block e of the window. */
-template <class P> PW_FN pw_u64 pw_window_gather(const P &p, const pw_window *w, pw_u32 e, pw_u32 x, pw_u32 a, pw_u32 b)
-{
-    const pw_u32 next = w->start[e + 1];
-    const bool goes_on = next < x + b;
-    const char *const s = p.src + w->mem[e], *const then = p.src + w->mem[goes_on ? e + 1 : e];
-    pw_u64 v = 0;
-    if (!goes_on || x + b <= w->start[e + 2]) { /* two blocks at most: all loads at once */
-        unsigned char c[8];
-#pragma unroll
-        for (pw_u32 i = 0; i < 8; i++)
-            if (i >= a && i < b)
-                c[i] = pw_load<1>((x + i < next ? s : then) + (x + i));
-#pragma unroll
-        for (pw_u32 i = 0; i < 8; i++)
-            if (i >= a && i < b)
-                v |= (pw_u64)c[i] << (8 * i);
-    } else {
-#pragma unroll 1
-        for (pw_u32 i = a; i < b; i++) {
-            while (w->start[e + 1] <= x + i)
-                e++;
-            v |= (pw_u64)pw_load<1>(p.src + w->mem[e] + (x + i)) << (8 * i);
-        }
+/* Places of the packed bytes of a window, from block e on. */
+struct pw_window_places {
+    const pw_window *w;
+    pw_u64 base;
+    pw_u32 e;
+    PW_METHOD pw_place at(pw_u32 x)
+    {
+        while (w->start[e + 1] <= x)
+            e++;
+        const pw_place place = {base + w->mem[e] + x, x - w->start[e], w->start[e + 1] - x};
+        return place;
     }
-    return v;
-}
+};
 
 /*
- * Of any lengths, packed: a thread per aligned word of 8 packed bytes, most of which are of one block. `packed` is
- * where byte 0 of the window is.
+ * Of any lengths, packed: first the chunks of packed bytes that lie in one block, then what is at the ends of blocks.
+ * `packed` is where byte 0 of the window is, which is byte `skew` of a chunk.
  */
 template <class P>
-PW_FN void pw_window_pack(const P &p, pw_u64 packed, const pw_window *w, pw_u32 log, pw_u32 end, pw_u32 block)
+PW_FN void pw_window_pack(const P &p, pw_u64 packed, const pw_window *w, pw_u32 m, pw_u32 skew, pw_u32 block,
+                          const pw_range &r)
 {
-    const pw_u32 first = w->start[0], skew = (pw_u32)((pw_u64)p.dst + packed + first) & 7;
+    const pw_u32 begin = w->start[0], end = w->start[m];
+    const pw_u32 k0 = (begin + skew + 15) / 16, k1 = (end + skew) / 16; /* whole ones */
+    char *const d = p.dst + packed - skew;
     PW_EACH_THREAD(t)
-    for (pw_u32 k = t; 8 * k < end - first + skew; k += PW_THREADS) {
-        const pw_u32 a = k == 0 ? skew : 0, x = first + 8 * k - skew, b = end - x < 8 ? end - x : 8;
-        const pw_u32 e = pw_window_block(w, log, x + a);
-        const char *const s = p.src + w->mem[e] + x;
-        const pw_u32 off = (pw_u32)(pw_u64)s & 7, more = off ? 8 - off : 0;
-        pw_u64 v;
-        if (a == 0 && x >= w->start[e] + off && x + 8 + more <= w->start[e + 1]) {
-            v = pw_load<8>(s - off) >> (8 * off);
-            if (off)
-                v |= pw_load<8>(s - off + 8) << (64 - 8 * off);
-        } else {
-            v = pw_window_gather(p, w, e, x, a, b);
+    {
+        for (pw_u32 k = k0 + t; k < k1; k += PW_BATCH * PW_THREADS) {
+            pw_fetched f[PW_BATCH];
+            bool whole[PW_BATCH];
+#pragma unroll
+            for (int j = 0; j < PW_BATCH; j++) {
+                const pw_u32 i = k + j * PW_THREADS, x = i * 16 - skew;
+                whole[j] = i < k1;
+                if (whole[j]) {
+                    pw_window_places places = {w, (pw_u64)p.src, pw_window_block(w, i, x)};
+                    const pw_place at = places.at(x);
+                    whole[j] = at.n >= 16;
+                    if (whole[j])
+                        f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < PW_BATCH; j++)
+                if (whole[j])
+                    pw_store<16>(d + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
         }
-        pw_store_some(p.dst + packed + (pw_i64)(int)x, v, a, b); /* the first word may begin before the window */
+        /* The chunk that a block ends in is its business if it holds the chunk's first byte; a first part of one comes
+         * as if behind the last block. */
+        for (pw_u32 i = PW_THREADS - 1 - t; i <= m; i += PW_THREADS) {
+            const pw_u32 e = i < m ? i : 0, from = w->start[e] + skew,
+                         to = i < m ? w->start[e + 1] + skew : begin + skew;
+            const pw_u32 low = to & ~15u, a = i < m ? 0 : to - low;
+            if (i < m ? from <= low && low < to && low >= begin + skew : a > 0) {
+                pw_window_places places = {w, (pw_u64)p.src, e};
+                pw_chunk_pack(places, d + low, low - skew, a, end + skew - low < 16 ? end + skew - low : 16, r);
+            }
+        }
     }
 }
 
 /* Of any lengths, short: a thread per byte. */
 template <class P>
-PW_FN void pw_window_unpack_short(const P &p, pw_u64 packed, const pw_window *w, pw_u32 log, pw_u32 end, pw_u32 block)
+PW_FN void pw_window_unpack_short(const P &p, pw_u64 packed, const pw_window *w, pw_u32 end, pw_u32 block)
 {
     PW_EACH_THREAD(t)
     for (pw_u32 x = w->start[0] + t; x < end; x += PW_THREADS)
-        p.dst[w->mem[pw_window_block(w, log, x)] + x] = p.src[packed + x];
+        p.dst[w->mem[pw_window_block(w, x / 16, x)] + x] = p.src[packed + x];
 }
 
 /* The same where blocks are worth it: a thread per part of any of the m blocks. */
@@ -223,6 +248,17 @@ PW_FN void pw_window_unpack(const P &p, pw_u64 packed, const pw_window *w, pw_u3
     }
 }
 
+/* What the blocks of a leaf span in memory, as far as its first and its last one say. */
+template <class R, class P> PW_FN pw_range pw_list_range(const P &p, pw_u32 o, pw_u64 mem)
+{
+    const pw_u64 last = p.w[o + R::TAIL + PW_ENTRIES] - 1, scale = p.w[o + R::TAIL + PW_OFFS_SCALE];
+    const pw_u64 table = p.w[o + R::TAIL + PW_OFFS], src = (pw_u64)p.src + mem;
+    pw_range r;
+    r.lo = src + scale * R::off(p, o, table, 0);
+    r.hi = src + scale * R::off(p, o, table, last) + p.w[o + R::TAIL + PW_LEAF] - pw_list_start<R>(p, o, last);
+    return r;
+}
+
 /*
  * Blocks of varying length. A block of threads takes PW_SPAN packed bytes, so that blocks of very different lengths are
  * equal work: it searches where they begin in the list, and goes through them by windows.
@@ -232,7 +268,6 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
 {
     pw_window *w = (pw_window *)shared;
     const pw_u32 n = (pw_u32)p.w[o + R::TAIL + PW_WINDOW];
-    const pw_u32 log = (pw_u32)p.w[o + R::TAIL + PW_BUCKET];
     const bool by_parts = UNPACK && W == 1 && !(p.w[o + PW_FLAGS] & PW_SHORT);
     const pw_u64 span = p.w[o + R::TAIL + PW_SPAN], leaf = p.w[o + R::TAIL + PW_LEAF];
     const pw_u64 blocks = p.w[o + R::TAIL + PW_ENTRIES];
@@ -242,7 +277,10 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
         R::template at<false>(p, o, u, s);
         const pw_u64 first = s.a * span, last = first + span < leaf ? first + span : leaf;
         const pw_u64 middle = s.a * p.w[o + R::TAIL + PW_GUESS] >> 16;
-        const pw_range leaf_of = {(pw_u64)p.src + s.packed, (pw_u64)p.src + s.packed + leaf};
+        const pw_u32 skew = W == 1 && !UNPACK ? (pw_u32)((pw_u64)p.dst + s.packed + first) & 15 : 0;
+        pw_range range = {(pw_u64)p.src + s.packed, (pw_u64)p.src + s.packed + leaf};
+        if (W == 1 && !UNPACK)
+            range = pw_list_range<R>(p, o, s.mem);
         pw_u64 base = first ? pw_list_find<R>(p, o, first, middle, block, &w->found) : 0;
         for (bool more = true; more; base += n) {
             const pw_u32 m = base + n < blocks ? n : (pw_u32)(blocks - base);
@@ -251,17 +289,17 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
             const pw_u32 end = w->start[m];
             more = end < last - first;
             if (!by_parts) {
-                pw_window_sort(w, n, end, log, block);
+                pw_window_index<(W > 1 ? W : 16)>(w, n, m, skew, block);
                 PW_SYNC();
             }
             if (W > 1)
-                pw_window_words<W, UNPACK>(p, s.packed + first, w, log, end, block);
+                pw_window_words<W, UNPACK>(p, s.packed + first, w, end, block);
             else if (!UNPACK)
-                pw_window_pack(p, s.packed + first, w, log, end, block);
+                pw_window_pack(p, s.packed + first, w, m, skew, block, range);
             else if (!by_parts)
-                pw_window_unpack_short(p, s.packed + first, w, log, end, block);
+                pw_window_unpack_short(p, s.packed + first, w, end, block);
             else
-                pw_window_unpack(p, s.packed + first, w, n, m, block, leaf_of);
+                pw_window_unpack(p, s.packed + first, w, n, m, block, range);
             PW_SYNC();
         }
     }

@@ -157,6 +157,70 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &
     }
 }
 
+/* Places of a region's packed bytes, counted from its first one. */
+template <class R, class I, class P> struct pw_pieces_places {
+    const P &p;
+    pw_u32 o;
+    pw_u64 base;
+    PW_METHOD pw_place at(I x) const
+    {
+        pw_place s = R::template byte<I>(p, o, x);
+        s.mem += base;
+        return s;
+    }
+};
+
+/* Pieces that follow each other in packed order: PW_TILE_CHUNKS chunks of packed bytes for each block of threads; first
+ * the chunks that lie in one piece, then what is at the ends of pieces. */
+template <class R, class I, class P> PW_FN void pw_pieces_pack(const P &p, pw_u32 o, pw_u32 block)
+{
+    const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES;
+    char *const d = p.dst + p.w[span + PW_SPAN_PACKED];
+    const pw_u32 skew = (pw_u32)(pw_u64)d & 15;
+    const I bytes = (I)(p.w[span + PW_SPAN_PACKED + 1] - p.w[span + PW_SPAN_PACKED]), chunks = (bytes + skew + 15) / 16;
+    const pw_range r = {(pw_u64)p.src + p.w[span + PW_SPAN_MEM], (pw_u64)p.src + p.w[span + PW_SPAN_MEM + 1]};
+    const pw_pieces_places<R, I, P> places = {p, o, (pw_u64)p.src};
+    for (I k0 = (I)block * PW_TILE_CHUNKS; k0 < chunks; k0 += (I)p.w[o + PW_BLOCKS] * PW_TILE_CHUNKS) {
+        const I k1 = k0 + PW_TILE_CHUNKS < chunks ? k0 + PW_TILE_CHUNKS : chunks;
+        const I begin = k0 > 0 ? k0 * 16 - skew : 0, end = k1 * 16 - skew < bytes ? k1 * 16 - skew : bytes;
+        const I first = R::template piece<I>(begin), last = R::template piece<I>((I)(end - 1));
+        PW_EACH_THREAD(t)
+        {
+            for (I k = k0 + t; k < k1; k += PW_BATCH * PW_THREADS) {
+                pw_fetched f[PW_BATCH];
+                bool whole[PW_BATCH];
+#pragma unroll
+                for (int j = 0; j < PW_BATCH; j++) {
+                    const I i = k + j * PW_THREADS, x = i * 16 - skew;
+                    whole[j] = i < k1 && (i > 0 || skew == 0);
+                    if (whole[j]) {
+                        const pw_place at = places.at(x);
+                        whole[j] = at.n >= 16;
+                        if (whole[j])
+                            f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
+                    }
+                }
+#pragma unroll
+                for (int j = 0; j < PW_BATCH; j++)
+                    if (whole[j])
+                        pw_store<16>(d - skew + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
+            }
+            /* The chunk that a piece ends in is its business if it holds the chunk's first byte; a first part of one
+             * comes as if behind the last piece. */
+            for (I i = first + (PW_THREADS - 1 - t); i <= last + 1; i += PW_THREADS) {
+                const bool ends = i <= last;
+                const I from = R::template begin<I>(i) + skew,
+                        to = ends ? R::template begin<I>((I)(i + 1)) + skew : skew;
+                const I low = to / 16 * 16;
+                const pw_u32 a = ends ? 0 : skew;
+                if (ends ? from <= low && low < to && to <= end + skew && low >= skew : k0 == 0 && skew > 0)
+                    pw_chunk_pack(places, d - skew + low, (I)(low - skew), a,
+                                  bytes + skew - low < 16 ? (pw_u32)(bytes + skew - low) : 16, r);
+            }
+        }
+    }
+}
+
 /* Which of the region's pieces part `k` of its leaf is of, and which of its parts. */
 template <class R, class P> PW_FN void pw_choose_piece(const P &p, pw_u32 o, pw_u64 k, pw_spot &s)
 {

@@ -14,6 +14,7 @@ typedef unsigned long long pw_u64;
 typedef long long pw_i64;
 typedef ulonglong2 pw_u128;
 #define PW_FN static __device__ __forceinline__
+#define PW_METHOD __device__ __forceinline__
 #define PW_KERNEL(name, type, resident) \
     extern "C" __global__ void __launch_bounds__(PW_THREADS, resident) name(const __grid_constant__ type p)
 #define PW_SHARED __shared__ __align__(16)
@@ -26,6 +27,9 @@ typedef ulonglong2 pw_u128;
 #define PW_FENCE() __threadfence_system()
 #define PW_FENCE_GPU() __threadfence()
 #define PW_ARRIVE(counter, last) atomicInc(counter, last)
+#define PW_SET_BITS(word, bits) atomicOr(word, bits)
+#define PW_COUNT_BITS(word) __popc(word)
+#define PW_FUNNEL(lo, hi, bits) __funnelshift_r(lo, hi, bits)
 #endif
 
 /* Record of a region, then of a loop, in words; the numbers of codegen/nvrtc/record.h. */
@@ -42,12 +46,12 @@ enum {
     PW_SPAN,
     PW_WINDOW,
     PW_GUESS,
-    PW_STRIDE,
-    PW_BUCKET
+    PW_STRIDE
 };
 enum { PW_PIECE_WORDS = 4, PW_SPAN_MEM = 0, PW_SPAN_PACKED = 2 };
 enum { PW_ALIGNED = 1, PW_DENSE = 2, PW_CHUNKED = 4, PW_NARROW = 8, PW_SHORT = 16 };
-enum { PW_LIST_MOST = 512, PW_BUCKETS = 256, PW_PART = 8, PW_LANE_BATCH = 2 };
+enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_SLACK = 16, PW_PART = 8, PW_LANE_BATCH = 2 };
+enum { PW_BATCH = 2, PW_TILE_CHUNKS = 1024 };
 
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
 template <int N> struct pw_params {

@@ -12,6 +12,7 @@ struct alignas(16) pw_u128 {
     pw_u64 x, y;
 };
 #define PW_FN static inline
+#define PW_METHOD inline
 #define PW_KERNEL(name, type, resident) extern "C" void name(const type &p, pw_u32 pw_block, pw_u32 pw_grid)
 #define PW_SHARED alignas(16)
 #define PW_SYNC() (void)0
@@ -24,6 +25,9 @@ struct alignas(16) pw_u128 {
 #define PW_FENCE() (void)0
 #define PW_FENCE_GPU() (void)0
 #define PW_ARRIVE(counter, last) pw_arrive(counter, last)
+#define PW_SET_BITS(word, bits) (void)(*(word) |= (bits))
+#define PW_COUNT_BITS(word) (pw_u32) __builtin_popcount(word)
+#define PW_FUNNEL(lo, hi, bits) (pw_u32)(((pw_u64)(hi) << 32 | (lo)) >> (bits))
 /* atomicInc: what was there before; behind `last` it begins again. */
 static inline pw_u32 pw_arrive(pw_u32 *counter, pw_u32 last)
 {

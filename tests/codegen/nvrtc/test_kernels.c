@@ -165,16 +165,20 @@ static void pieces(void **state)
     add(&s, "type(lb 0, extent 90002) { stream 3 stride 20002 { bytes 10002 align 2 } }");
     add(&s, "type(lb 0, extent 90001) { stream 4 stride 9000 { seq { @0 bytes 3 align 1 @100 bytes 5000 align 1 "
             "@7001 bytes 300 align 1 } } }");
+    add(&s, "type(lb 0, extent 60001) { stream 300 stride 199 { seq { @0 bytes 61 align 1 @100 bytes 7 align 1 "
+            "@120 bytes 45 align 1 } } }");
     check(&s, PW_GPU_PIECES, counts, 3);
 }
 
-/* Many blocks whose lengths differ, all multiples of `unit`; `step` spreads them. */
-static void add_list(suite *s, int n, int step, int unit)
+/* Many blocks whose lengths differ, all multiples of `unit`; a `step` below 0 spreads them downwards in memory. */
+static void add_list(suite *s, int n, int signed_step, int unit)
 {
+    int step = abs(signed_step);
     static char text[1 << 18];
     size_t at = (size_t)snprintf(text, sizeof text, "type(lb 0, extent %d) { blocks [", (n * step + 64) * unit);
     for (int i = 0; i < n; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d:%d", i ? "," : "", (i * step + i * i % 7) * unit,
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d:%d", i ? "," : "",
+                               ((signed_step < 0 ? n - 1 - i : i) * step + i * i % 7) * unit,
                                (1 + (i * i * 31 + i) % (step - 8)) * unit);
     snprintf(text + at, sizeof text - at, "] }");
     add_text(s, text);
@@ -190,9 +194,10 @@ static void lists(void **state)
             "2500:129, 3000:256, 3300:257, 4000:2047, 6100:2048, 8200:3, 8300:7, 8400:17, 8500:1, 8510:2, 8520:3] }");
     add_list(&s, 60, 30, 1);
     add_list(&s, 300, 30, 1);
-    add_list(&s, 3000, 70, 1); /* in spans, found by searching */
-    add_list(&s, 30, 9000, 1); /* blocks longer than a span */
-    add_list(&s, 4000, 24, 1); /* more blocks in a span than a window holds */
+    add_list(&s, 3000, 70, 1);  /* in spans, found by searching */
+    add_list(&s, 30, 9000, 1);  /* blocks longer than a span */
+    add_list(&s, 4000, 24, 1);  /* more blocks in a span than a window holds */
+    add_list(&s, 2000, -70, 1); /* most of them not between the first and the last one */
     for (int unit = 4; unit <= 16; unit *= 2) {
         add_list(&s, 40, 24, unit);
         add_list(&s, 1000, 24, unit);
