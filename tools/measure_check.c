@@ -41,7 +41,7 @@ static double measured(const pw_probe_list *list, pw_model_memory way, int64_t b
                 p = &list->at[i];
         if (!p || p->failed || p->n == 0)
             return -1;
-        sum += pw_probe_median(p);
+        sum += pw_probe_time(p);
     }
     return sum;
 }

@@ -15,7 +15,9 @@ enum {
     MOST_IN_FLIGHT = 4 << 20,
     MOST_FAR = 4 << 20,
     MOST_FAR_IN_FLIGHT = 512 << 10,
-    WARM_UP = 2
+    WARM_UP = 2,
+    STORED = 32 << 10,
+    LINE = 64
 };
 
 /*
@@ -159,6 +161,30 @@ static double run(pw_probe *p, int runs)
     return ns;
 }
 
+/* What runtime/outbound.h times at run time. */
+static double run_stores(pw_probe *p, int runs)
+{
+    const pw_measure_messages *m = p->arg;
+    double *times = malloc((size_t)runs * sizeof *times), ns;
+    MPI_Status status;
+
+    if (!times)
+        MPI_Abort(m->pair, 1);
+    for (int i = -WARM_UP; i < runs; i++) {
+        double begin = MPI_Wtime();
+
+        memcpy(m->send[0], m->send[0] + STORED, STORED);
+        if (i >= 0)
+            times[i] = MPI_Wtime() - begin;
+        PMPI_Sendrecv(m->send[0], STORED, MPI_BYTE, 1 - m->rank, 0, m->recv[0], STORED, MPI_BYTE, 1 - m->rank, 0,
+                      m->pair, &status);
+    }
+    qsort(times, (size_t)runs, sizeof *times, by_value);
+    ns = times[runs / 2] * 1e9 / (STORED / LINE);
+    free(times);
+    return ns;
+}
+
 int pw_measure_messages_agree(void *arg, int value)
 {
     pw_measure_messages *m = arg;
@@ -208,11 +234,22 @@ static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned sort)
     pw_probe like = *native;
 
     like.kind += PACKED - NATIVE;
+    like.favoured = false;
     pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
     like.kind += NATIVE_FAR - PACKED;
+    like.favoured = true;
     pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + sort, &sizes, &lengths, most, &like);
     like.kind += PACKED_FAR - NATIVE_FAR;
+    like.favoured = false;
     pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + sort, &sizes, &lengths, most, &like);
+}
+
+static void add_stores(pw_measure_messages *m, pw_probe_list *list)
+{
+    static const int64_t bytes[] = {STORED};
+    static const pw_axis axis = {bytes, 1};
+
+    pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, STORED, &(pw_probe){.run = run_stores, .arg = m});
 }
 
 static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
@@ -226,6 +263,9 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
         pw_probe_add(list, plain + sort, &sizes, NULL, sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
                      &like);
         like.kind += NATIVE - PLAIN;
+        /* How far apart two cores are changes the MPI's own times fourfold, and ours by little; a job has ranks of all
+         * distances, and virtual machines move their cores. */
+        like.favoured = !memory;
         pw_probe_add(list, typed + sort, &sizes, &lengths, MOST_TYPED, &like);
         if (!memory)
             add_ways(list, &like, sort);
@@ -241,6 +281,7 @@ pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool 
         return PW_ERR_NOMEM;
     }
     add_probes(m, 0, list);
+    add_stores(m, list);
     if (gpu && all_have(take_device(m), pair))
         add_probes(m, 1, list);
     return PW_OK;

@@ -172,12 +172,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double pw_probe_median(const pw_probe *p)
+double pw_probe_time(const pw_probe *p)
 {
     double v[PW_PROBE_SAMPLES];
 
     memcpy(v, p->samples, (size_t)p->n * sizeof *v);
     qsort(v, (size_t)p->n, sizeof *v, by_value);
+    if (p->favoured)
+        return v[p->n / 4];
     return p->n % 2 ? v[p->n / 2] : (v[p->n / 2 - 1] + v[p->n / 2]) / 2;
 }
 
@@ -214,7 +216,7 @@ static bool collect_row(const pw_probe_list *list, int i, const double *y, int n
         if (i < list->n && p->table == first->table && p->bytes == first->bytes && (double)p->block == y[k]) {
             if (p->failed || p->n == 0)
                 return false;
-            last = pw_probe_median(p);
+            last = pw_probe_time(p);
             i++;
         }
         t[k] = last;

@@ -32,6 +32,7 @@
     X(PACKED_HOST_FAR, "packed.host.blocking.far", 2, "the same as these three, blocks every 16 lengths")         \
     X(PACKED_HOST_FAR_NB, "packed.host.nonblocking.far", 2, "the same, one of 8 messages in flight each way")     \
     X(PACKED_HOST_FAR_COLL, "packed.host.collective.far", 2, "the same, a block of an Alltoall")                  \
+    X(STORES_HOST, "stores.host", 0, "a store to a line of a 32 KiB message that the other rank has read")        \
     X(NATIVE_DEVICE, "native.device.blocking", 2,                                                                 \
       "typed GPU memory left to MPI, blocks every 2 lengths, half a round trip")                                  \
     X(NATIVE_DEVICE_NB, "native.device.nonblocking", 2, "the same, one of 8 messages in flight each way")         \

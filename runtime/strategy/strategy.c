@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
+#include "runtime/outbound.h"
 #include "runtime/registry.h"
 #include "runtime/stats/trace.h"
 #include "runtime/strategy/fragile.h"
@@ -63,7 +64,8 @@ pw_model_query pw_message_query(const pw_message *m)
     const pw_entry *entry = m->entry;
     pw_model_query q = {.sort = m->sort,
                         .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                        .contiguous = !entry->layout};
+                        .contiguous = !entry->layout,
+                        .near = pw_outbound_is_near()};
     /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->bytes;
     double blocks = (double)m->bytes / block;

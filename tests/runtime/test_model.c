@@ -299,6 +299,28 @@ static void pipelines_overlap(void **state)
     pw_model_destroy(m);
 }
 
+/* Where the default leaves a message to MPI, a model of cores apart does so for cores that share a cache. */
+static void near_ranks_doubt_what_far_ones_measured(void **state)
+{
+    const double half[] = {100, 75, 75, 2500, 750, 500, 450000, 75000, 55000}, apart = 27, together = 7;
+    pw_model_query longer = {.shape = {1 << 20, 4096, PW_MODEL_NEAR}}, shorter = {.shape = {1 << 20, 8, PW_MODEL_NEAR}};
+    pw_model *m = make();
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &apart, NULL), PW_OK);
+    assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 256) < pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 256));
+    assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 1 << 17) >
+                pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 1 << 17));
+    near(pw_model_cost_packed(m, &longer), 55000);
+    longer.near = shorter.near = true;
+    near(pw_model_cost_packed(m, &longer), pw_model_cost_native(m, &longer));
+    near(pw_model_cost_packed(m, &shorter), 450000);
+    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &together, NULL), PW_OK);
+    near(pw_model_cost_packed(m, &longer), 55000);
+    pw_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +339,7 @@ int main(void)
         cmocka_unit_test(shapes),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
+        cmocka_unit_test(near_ranks_doubt_what_far_ones_measured),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
