@@ -6,6 +6,8 @@
 #include "tools/measure_node.h"
 #include "tools/measure_report.h"
 
+#include "runtime/gpu/transfer.h"
+
 #include <stdio.h>
 
 enum { WAYS = 3 };
@@ -46,11 +48,19 @@ static double measured(const pw_probe_list *list, pw_model_memory way, int64_t b
     return sum;
 }
 
+/* As the strategies ask. */
 static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, int64_t block, int spread)
 {
-    const pw_model_shape s = {bytes, block, pw_measure_every[spread]};
+    const pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {bytes, block, pw_measure_every[spread]}};
+    double sum = 0;
 
-    return pw_model_move(m, way, PW_MODEL_PACK, s) + pw_model_move(m, way, PW_MODEL_UNPACK, s);
+    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+        switch (way) {
+        case PW_MODEL_MAPPED: sum += pw_model_own_one_shot(m, &q, (pw_model_action)action); break;
+        case PW_MODEL_STAGED: sum += pw_model_own_staged(m, &q, (pw_model_action)action); break;
+        default: sum += pw_model_own_pipelined(m, &q, (pw_model_action)action, pw_gpu_chunk(bytes)); break;
+        }
+    return sum;
 }
 
 static void judge(const pw_model *m, const pw_probe_list *list, int64_t bytes, int64_t block, int spread, tally *t)

@@ -1,6 +1,7 @@
 #include "tools/measure_report.h"
 
 #include "runtime/model/file.h"
+#include "runtime/model/tables.h"
 #include "tools/interposer.h"
 
 #include <stdio.h>
@@ -88,6 +89,13 @@ bool pw_measure_report(const pw_measure_options *o)
     if (!find_model(o, path, sizeof path)) {
         fputs("packwright measure: there is no cache directory; name a file\n", stderr);
         return false;
+    }
+    if (o->check && !o->show && !o->plot && !o->file && !is_there(path)) {
+        puts("there is no model: checking the defaults");
+        m = pw_model_create();
+        ok = m && pw_measure_check(m, o);
+        pw_model_destroy(m);
+        return ok;
     }
     if (pw_model_read(path, &m, &diag) != PW_OK) {
         fprintf(stderr, "packwright measure: %s: %s\n", path, diag.text);

@@ -8,7 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEFAULT_CHUNK = 4 << 20 };
+enum {
+    DEFAULT_CHUNK = 4 << 20,
+    BY_ENGINE = 64 << 10 /* longer copies to and from the host are not the work of the GPU's front end */
+};
 
 static int64_t at_least_one(int64_t v)
 {
@@ -86,16 +89,17 @@ static pw_model_copy_way way_of(pw_model_action action)
 }
 
 /*
- * What a copy adds to a kernel in the same stream: its bytes, and of the launch (seen on an H100) all when it comes
- * after the kernel, whose end it has to see, and little when it comes before.
+ * What a copy adds to a kernel in the same stream: its bytes, and some of a launch (seen on an H100): nearly half after
+ * the kernel, whose end it has to see; a third before it; and more than half of one more when it is given to a copy
+ * engine.
  */
 static double copy_beside(const pw_model *m, pw_model_action action, int64_t bytes)
 {
     pw_model_copy_way way = way_of(action);
-
     double more = pw_model_copy(m, way, bytes) - pw_model_copy(m, way, 1);
+    double launches = (action == PW_MODEL_PACK ? 0.4 : 0.3) + (bytes > BY_ENGINE ? 0.6 : 0);
 
-    return (more > 0 ? more : 0) + pw_model_launch(m) / (action == PW_MODEL_PACK ? 1 : 6);
+    return (more > 0 ? more : 0) + launches * pw_model_launch(m);
 }
 
 static double staged(const pw_model *m, pw_model_action action, pw_model_shape s)
