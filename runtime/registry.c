@@ -339,9 +339,11 @@ static void register_type(MPI_Datatype type)
         pw_handle_table_insert(&pw_registry_types, key, b->entry);
 }
 
+/* A null handle is none that a call has accepted: MPICH from 4.3 on returns MPI_SUCCESS once a user's handler has seen
+ * the error, and asking about it would be an error of ours. */
 void pw_registry_learn(MPI_Datatype type)
 {
-    if (!is_started() || pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
+    if (type == MPI_DATATYPE_NULL || !is_started() || pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
         return;
     pthread_mutex_lock(&registry.learning);
     pw_fortran_redirect(); /* bindings may have been loaded by now */
