@@ -61,7 +61,7 @@ static bool is_ours(pack_call *c)
     c->packed_at = pw_memory_place_of(c->packed);
     if (c->at.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
         return false;
-    return e->layout || c->at.kind == PW_PLACE_DEVICE || c->packed_at.kind == PW_PLACE_DEVICE;
+    return (e->layout && !e->gpu_only) || c->at.kind == PW_PLACE_DEVICE || c->packed_at.kind == PW_PLACE_DEVICE;
 }
 
 static pw_status carry_out(const pack_call *c)

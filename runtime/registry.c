@@ -70,7 +70,8 @@ static void entry_unref(pw_entry *entry)
 {
     if (entry == &left_to_mpi || --entry->refs > 0)
         return;
-    if (!entry->layout) {
+    if (!entry->layout || entry->gpu_only) {
+        pw_layout_unref(entry->layout);
         free(entry);
         return;
     }
@@ -82,19 +83,29 @@ static void entry_unref(pw_entry *entry)
     free(entry);
 }
 
-static pw_entry *entry_create(pw_layout *layout)
+/* Takes over the reference to the layout, unless there is no memory. */
+static pw_entry *entry_with(pw_layout *layout)
 {
     pw_entry *entry = entry_alloc();
 
-    if (!entry || pw_handle_table_insert(registry.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
-        free(entry);
+    if (!entry)
         return NULL;
-    }
     entry->layout = layout;
     entry->size = layout->size;
     entry->blocks = layout->type.root->blocks;
     entry->lowest = layout->type.root->lo;
     entry->touches_origin = layout->type.root->lo <= 0 && layout->type.root->hi > 0;
+    return entry;
+}
+
+static pw_entry *entry_create(pw_layout *layout)
+{
+    pw_entry *entry = entry_with(layout);
+
+    if (!entry || pw_handle_table_insert(registry.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+        free(entry);
+        return NULL;
+    }
     /* Statistics outlive the types: one more reference, dropped at the end. */
     entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
     registry.kept += entry->refs;
@@ -121,11 +132,28 @@ static pw_entry *entry_dense(const pw_layout *layout)
     return entry;
 }
 
+/* That of a predefined pair with a hole, for GPU memory. In no table either, since types derived from the pair may have
+ * its layout, and are packed in host memory, too. */
+static pw_entry *entry_pair(pw_layout *layout)
+{
+    pw_entry *entry = entry_with(layout);
+
+    if (!entry) {
+        pw_layout_unref(layout);
+        return NULL;
+    }
+    entry->gpu_only = true;
+    entry->refs = 1;
+    return entry;
+}
+
 /* Takes over the reference to `layout`, and gives one to the entry. NULL: out of memory. */
-static pw_entry *entry_of(pw_layout *layout)
+static pw_entry *entry_of(pw_layout *layout, bool predefined)
 {
     pw_entry *entry = NULL;
 
+    if (predefined && !layout->contiguous)
+        return entry_pair(layout);
     if (layout->contiguous) {
         entry = entry_dense(layout);
         pw_layout_unref(layout);
@@ -274,13 +302,13 @@ static pw_layout *compile(MPI_Datatype type, bool committed, bool *mixed)
     return NULL;
 }
 
-static binding *bind(pw_layout *layout, bool mixed)
+static binding *bind(pw_layout *layout, bool predefined, bool mixed)
 {
     binding *b = NULL;
     pw_entry *entry;
 
     pthread_mutex_lock(&registry.lock);
-    entry = layout ? entry_of(layout) : &left_to_mpi;
+    entry = layout ? entry_of(layout, predefined) : &left_to_mpi;
     if (entry) {
         if (mixed)
             entry->mixed = true; /* types of different signatures share the entry */
@@ -299,15 +327,13 @@ static void unbind(binding *b)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* Those that are dense matter in GPU memory; the rest, pairs with a hole, is left to MPI. */
+/* They matter in GPU memory. */
 static void register_predefined(MPI_Datatype type, uint64_t key)
 {
     bool mixed = false;
     pw_layout *layout = compile(type, false, &mixed);
-    binding *b = layout && layout->contiguous ? bind(layout, mixed) : NULL;
+    binding *b = layout ? bind(layout, true, mixed) : NULL;
 
-    if (!b && layout && !layout->contiguous)
-        pw_layout_unref(layout);
     pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
 }
 
@@ -327,7 +353,7 @@ static void register_type(MPI_Datatype type)
     if (!found) {
         pw_layout *layout = compile(type, true, &mixed);
 
-        b = bind(layout, mixed);
+        b = bind(layout, false, mixed);
         if (b && PMPI_Type_set_attr(type, registry.keyval, b) != MPI_SUCCESS) {
             unbind(b);
             b = NULL;

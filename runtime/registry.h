@@ -23,8 +23,9 @@
 enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 
 /*
- * What the runtime knows of one layout; shared by all types that have it. With `layout` NULL the type is left to
- * MPI: predefined, contiguous, empty, or not understood. An entry is valid while a type that has it is alive, as
+ * What the runtime knows of one layout; shared by all types that have it, but for predefined pairs with a hole, which
+ * have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or not
+ * understood. An entry is valid while a type that has it is alive, as
  * the type is during every call it is an argument of.
  */
 typedef struct pw_entry {
@@ -34,6 +35,7 @@ typedef struct pw_entry {
     int64_t lowest;      /* offset of the first object's lowest byte */
     bool touches_origin; /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
     bool dense;          /* no layout: `count` objects are count * size bytes from `offset` on */
+    bool gpu_only;       /* with a layout that is for GPU memory: in host memory the type is left to MPI */
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
     /* Decisions for this layout in host memory that were native when last asked for, by the sort of call and
      * pw_native_slot. */

@@ -45,7 +45,7 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
         return true;
     if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
         return false;
-    if (!entry->layout)
+    if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 && pw_message_stays(entry, sort, bytes);
 }

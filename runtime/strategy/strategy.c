@@ -172,7 +172,7 @@ bool pw_message_describe(pw_message *m)
         return false;
     /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
     m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->type.root->lo : entry->offset));
-    return m->place.kind == PW_PLACE_HOST ? entry->layout != NULL : m->place.kind != PW_PLACE_UNKNOWN;
+    return m->place.kind == PW_PLACE_HOST ? entry->layout && !entry->gpu_only : m->place.kind != PW_PLACE_UNKNOWN;
 }
 
 /* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
