@@ -72,61 +72,109 @@ static bool may_stage(int64_t bytes)
     return atomic_fetch_add_explicit(&staged_bytes, bytes, memory_order_relaxed) + bytes <= pw_env_int(PW_ENV_STAGING);
 }
 
-static void close_stage(pw_stage *s)
+static void close_side(pw_rma_side *side)
 {
-    if (pw_stage_is_open(s))
-        atomic_fetch_sub_explicit(&staged_bytes, s->bytes, memory_order_relaxed);
-    pw_stage_close(s);
+    pw_mirror_close(&side->mirror);
+    if (pw_stage_is_open(&side->stage))
+        atomic_fetch_sub_explicit(&staged_bytes, side->stage.bytes, memory_order_relaxed);
+    pw_stage_close(&side->stage);
 }
 
-/* False: there is no stage, and *s is empty. */
-static bool open_stage(pw_stage *s, const pw_message *m)
+static pw_status pack(pw_rma_side *side)
 {
-    *s = (pw_stage){.strategy = NULL};
-    if (!m || !pw_stage_open(s, m))
-        return false;
-    if (may_stage(s->bytes) && (m->direction != PW_SEND || pw_stage_pack(s) == PW_OK))
-        return true;
-    close_stage(s);
-    return false;
+    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_stage_pack(&side->stage);
 }
 
-pw_rma_op *pw_rma_open(const pw_message *sent, const pw_message *got)
+static pw_status unpack(pw_rma_side *side)
 {
-    pw_rma_op *op = pw_pool_take(sizeof *op);
-    bool staged;
-
-    if (!op)
-        return NULL;
-    *op = (pw_rma_op){.win = 0};
-    staged = open_stage(&op->sent, sent);
-    staged |= open_stage(&op->got, got);
-    if (staged)
-        return op;
-    pw_pool_give(op, sizeof *op);
-    return NULL;
+    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage)
+                            : pw_stage_unpack(&side->stage, side->stage.bytes);
 }
 
-static void close_stages(pw_rma_op *op)
+/* Of an open stage. */
+static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed)
 {
-    close_stage(&op->sent);
-    close_stage(&op->got);
+    bool allowed = may_stage(side->stage.bytes);
+    pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
+
+    if (status == PW_OK && wish->mirrored)
+        status = pw_mirror_open(&side->mirror, &side->stage);
+    return status == PW_OK && wish->message.direction == PW_SEND ? pack(side) : status;
+}
+
+static bool is_needed(const pw_rma_wish *wish)
+{
+    return wish && pw_mirror_is_needed(&wish->message);
+}
+
+/* What fails is native, unless MPI cannot touch the buffer. The side is empty then. */
+static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish)
+{
+    bool needed = is_needed(wish);
+    pw_status status;
+
+    *side = (pw_rma_side){.stage = {.strategy = NULL}};
+    if (!wish || !pw_stage_open(&side->stage, &wish->message))
+        return needed ? PW_ERR_NOMEM : PW_OK;
+    status = fill(side, wish, needed);
+    if (status == PW_OK)
+        return PW_OK;
+    close_side(side);
+    return needed ? status : PW_OK;
+}
+
+static void close_sides(pw_rma_op *op)
+{
+    close_side(&op->sent);
+    close_side(&op->got);
 }
 
 void pw_rma_drop(pw_rma_op *op)
 {
-    close_stages(op);
+    close_sides(op);
     pw_pool_give(op, sizeof *op);
+}
+
+pw_status pw_rma_open(const pw_rma_wish *sent, const pw_rma_wish *got, pw_rma_op **out)
+{
+    pw_rma_op *op = pw_pool_take(sizeof *op);
+    pw_status status, other;
+
+    *out = NULL;
+    if (!op)
+        return is_needed(sent) || is_needed(got) ? PW_ERR_NOMEM : PW_OK;
+    *op = (pw_rma_op){.win = 0};
+    status = open_side(&op->sent, sent);
+    other = open_side(&op->got, got);
+    status = status == PW_OK ? other : status;
+    if (status == PW_OK && (pw_stage_is_open(&op->sent.stage) || pw_stage_is_open(&op->got.stage)))
+        *out = op;
+    else
+        pw_rma_drop(op);
+    return status;
+}
+
+static pw_status bring(pw_rma_op *op)
+{
+    return pw_stage_is_open(&op->got.stage) ? unpack(&op->got) : PW_OK;
+}
+
+pw_status pw_rma_end(pw_rma_op *op)
+{
+    pw_status status = bring(op);
+
+    pw_rma_drop(op);
+    return status;
 }
 
 /* Under the list's lock: MPI has done its part. The operation is gone, unless it has a request. */
 static pw_status finish(op_list *list, pw_rma_op *op)
 {
-    pw_status status = pw_stage_is_open(&op->got) ? pw_stage_unpack(&op->got, op->got.bytes) : PW_OK;
+    pw_status status = bring(op);
 
     unlink_op(list, op);
     if (op->has_request)
-        close_stages(op);
+        close_sides(op);
     else
         pw_rma_drop(op);
     return status;

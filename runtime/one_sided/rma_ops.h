@@ -12,26 +12,41 @@
 #define PW_RUNTIME_RMA_OPS_H
 
 #include "runtime/requests/pending.h"
-#include "runtime/strategy/strategy.h"
+#include "runtime/strategy/mirror.h"
 
 enum { PW_RMA_ALL_TARGETS = -1 };
 
+/* A buffer at the origin that MPI is not given. */
+typedef struct pw_rma_side {
+    pw_stage stage;   /* not open: MPI gets the buffer */
+    pw_mirror mirror; /* in place of the stage's bytes, if it has a buf */
+} pw_rma_side;
+
 typedef struct pw_rma_op {
-    pw_pending pending; /* of request-based operations, which the table of runtime/requests/pending.h owns */
-    pw_stage sent, got; /* what MPI reads and what it writes, if these are staged */
+    pw_pending pending;    /* of request-based operations, which the table of runtime/requests/pending.h owns */
+    pw_rma_side sent, got; /* what MPI reads and what it writes */
     bool has_request;
-    bool listed; /* this and below: under the list's lock */
+    bool at_once; /* its request would tell too early: to be completed with a flush in the call itself */
+    bool listed;  /* this and below: under the list's lock */
     uint64_t win;
     int target;
     uint64_t serial;
     struct pw_rma_op *prev, *next;
 } pw_rma_op;
 
-/* An operation with stages for described messages, of which either may be NULL: `sent` is packed. The stage that is not
- * to be had stays empty. NULL: that would be all, and the call is native. */
-pw_rma_op *pw_rma_open(const pw_message *sent, const pw_message *got);
+/* What is wanted for a described message. */
+typedef struct pw_rma_wish {
+    pw_message message;
+    bool mirrored;
+} pw_rma_wish;
+
+/* An operation with stages for what is wanted, which may be NULL on either side: `sent` is packed. A stage that is not
+ * to be had stays empty; if that is all, *op is NULL, and the call native. It fails when MPI could not do without. */
+pw_status pw_rma_open(const pw_rma_wish *sent, const pw_rma_wish *got, pw_rma_op **op);
 /* One that MPI has refused. */
 void pw_rma_drop(pw_rma_op *op);
+/* One that MPI has accepted and completed; it is gone. */
+pw_status pw_rma_end(pw_rma_op *op);
 /* One that MPI has accepted. */
 void pw_rma_track(pw_rma_op *op, MPI_Win win, int target);
 void pw_rma_track_request(pw_rma_op *op, MPI_Win win, int target, MPI_Request request);

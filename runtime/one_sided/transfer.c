@@ -7,6 +7,8 @@
 #include "runtime/reach.h"
 #include "runtime/registry.h"
 
+#include "next.h"
+
 #include <limits.h>
 
 /* ---- what is known of the process ------------------------------------------------------------------------------- */
@@ -172,42 +174,72 @@ static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype 
 
 /* ---- one call on its way ---------------------------------------------------------------------------------------- */
 
-static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction direction, pw_message *m,
+/* What has no elements to be an array of is mirrored, if MPI cannot touch it. */
+static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction direction, pw_rma_wish *wish,
                  pw_basic_type *elements)
 {
+    pw_message *m = &wish->message;
     pw_basic_type found;
 
-    if (!describe(origin, direction, m) || !pays(t, m) || !elements_of(t, m, origin->type, &found))
+    if (!describe(origin, direction, m) || !pays(t, m))
         return false;
+    wish->mirrored = !elements_of(t, m, origin->type, &found);
+    if (wish->mirrored)
+        return pw_mirror_is_needed(m);
     *elements = found;
     return true;
 }
 
-static void exchange(pw_origin *origin, const pw_stage *stage, const pw_basic_type *elements, bool *large)
+static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_type *elements, bool *large)
 {
+    const pw_stage *stage = &side->stage;
+
     if (!pw_stage_is_open(stage))
         return;
+    if (side->mirror.buf) {
+        origin->buf = side->mirror.buf;
+        return;
+    }
     *origin = (pw_origin){.buf = stage->data, .count = stage->bytes / elements->size, .type = elements->type};
     *large |= origin->count > INT_MAX;
 }
 
-/* Turns the call into its stand-in. NULL: it stays native. */
-static pw_rma_op *stage(pw_transfer *t)
+static bool is_needed(const pw_rma_wish *wish)
 {
-    pw_message sent, got;
-    pw_basic_type elements = {.size = 1};
-    bool sends = is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements);
-    bool gets = is_got(t) && want(t, &t->got, PW_RECV, &got, &elements);
-    pw_rma_op *op;
+    return wish && pw_mirror_is_needed(&wish->message);
+}
 
-    if ((!sends && !gets) || !(decided() & WHOLE) || (t->with_request && !is_request_honest(t)))
-        return NULL;
-    op = pw_rma_open(sends ? &sent : NULL, gets ? &got : NULL);
-    if (op) {
-        exchange(&t->sent, &op->sent, &elements, &t->large);
-        exchange(&t->got, &op->got, &elements, &t->large);
-    }
-    return op;
+/* Turns the call into its stand-in. *op NULL: it stays native. */
+static pw_status stage(pw_transfer *t, pw_rma_op **op)
+{
+    pw_rma_wish sent, got;
+    pw_basic_type elements = {.size = 1};
+    pw_rma_wish *sends = is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements) ? &sent : NULL;
+    pw_rma_wish *gets = is_got(t) && want(t, &t->got, PW_RECV, &got, &elements) ? &got : NULL;
+    bool honest = !t->with_request || is_request_honest(t);
+    pw_status status;
+
+    *op = NULL;
+    if ((!sends && !gets) || !(decided() & WHOLE) || (!honest && !is_needed(sends) && !is_needed(gets)))
+        return PW_OK;
+    status = pw_rma_open(sends, gets, op);
+    if (!*op)
+        return status;
+    (*op)->at_once =
+        t->with_request && !PW_MPI_IS_OPEN_MPI && (!honest || (*op)->sent.mirror.memory || (*op)->got.mirror.memory);
+    exchange(&t->sent, &(*op)->sent, &elements, &t->large);
+    exchange(&t->got, &(*op)->got, &elements, &t->large);
+    return PW_OK;
+}
+
+/* Requests are for passive targets (MPI 4.0 section 12.3.5), where a flush is allowed at any time. */
+static void complete_at_once(const pw_transfer *t, pw_rma_op *op, int *rc)
+{
+    *rc = pw_next.MPI_Win_flush_local(t->rank, t->win);
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_win_fail(t->win, pw_rma_end(op));
+    else
+        pw_rma_track(op, t->win, t->rank); /* it may still be under way */
 }
 
 /* The stand-in goes to MPI. */
@@ -216,6 +248,8 @@ static pw_verdict carry_out(const pw_transfer *t, pw_rma_op *op, int *rc)
     *rc = t->next(t);
     if (*rc != MPI_SUCCESS)
         pw_rma_drop(op);
+    else if (op->at_once)
+        complete_at_once(t, op, rc);
     else if (t->with_request)
         pw_rma_track_request(op, t->win, t->rank, *t->request);
     else
@@ -223,16 +257,23 @@ static pw_verdict carry_out(const pw_transfer *t, pw_rma_op *op, int *rc)
     return PW_DONE;
 }
 
+static pw_verdict stage_and_call(pw_transfer *t, int *rc)
+{
+    pw_rma_op *op;
+
+    *rc = pw_win_fail(t->win, stage(t, &op));
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    return op ? carry_out(t, op, rc) : PW_PASS;
+}
+
 pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
 {
-    pw_rma_op *op = NULL;
-
     if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
         return PW_PASS;
     switch (look_at_all(t)) {
     case IS_UNKNOWN: return call_and_learn(t, rc);
-    case MAY_MOVE: op = stage(t); break;
-    default: break;
+    case MAY_MOVE: return stage_and_call(t, rc);
+    default: return PW_PASS;
     }
-    return op ? carry_out(t, op, rc) : PW_PASS;
 }

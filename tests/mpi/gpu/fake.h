@@ -88,7 +88,8 @@ enum { FAKE_DIMS = 24, FAKE_NAME = 64, FAKE_MACHINE = 190 };
 #define FAKE_MAGIC UINT64_C(0x6b65726e656c2121)
 
 typedef struct fake_region {
-    int kind, word, ndims, record, tail, npieces;
+    _Alignas(int64_t) int kind; /* the pieces follow the last one */
+    int word, ndims, record, tail, npieces;
     struct {
         int role, has_table, width;
     } dims[FAKE_DIMS];
