@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    COMPILE_BYTES =
-        1 << 20, /* moved before a kernel is compiled: tier 0 is not much slower, and NVRTC takes 0.1 to 1 s */
-    TABLE_ALIGN = 16
-};
+/*
+ * Bytes moved before a kernel is compiled. No break-even as for the CPU (runtime/layout/heat.c): on an H100 tier 0
+ * loses 0.3 to 1 us a call of a vector, whatever its size, and 6 us for each region more, so that the 0.1 to 1 s of
+ * NVRTC would come back in some 100,000 calls, or 1000 of a whole halo. But the worker has them to spare, and a kernel
+ * stays on disk for all later runs, of which nobody knows how many there will be. So this only keeps layouts out that
+ * move little once or twice.
+ */
+enum { COMPILE_BYTES = 1 << 20, TABLE_ALIGN = 16 };
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 

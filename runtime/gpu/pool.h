@@ -30,7 +30,7 @@ typedef struct pw_gpu_block {
  * The stream keeps the order with the legacy default stream: cudaMemcpy to device memory returns before its data is
  * there, and programs send such buffers without further ado.
  */
-enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_EVENTS = 2, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 64 };
+enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_EVENTS = 2, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 256 };
 
 /* Of one kernel node (graph.h). */
 typedef struct pw_gpu_graph {
