@@ -132,9 +132,9 @@ void pw_outbound_learn(double line_ns)
         begin_streaming(mean);
 }
 
-bool pw_outbound_is_near(void)
+bool pw_outbound_is_apart(void)
 {
-    return is_settled() && !pw_outbound_streams();
+    return atomic_load_explicit(&stores.trial_after, memory_order_relaxed) > 0;
 }
 
 bool pw_outbound_streams(void)

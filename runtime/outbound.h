@@ -42,8 +42,8 @@ void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_
 void pw_outbound_learn(double line_ns);
 /* The rule: are messages of medium length streamed? */
 bool pw_outbound_streams(void);
-/* Do probes say that plain stores are cheap, so that whoever reads messages shares a cache with this core, or reads
- * none of them from its memory? False while they do not know. */
-bool pw_outbound_is_near(void);
+/* Is it known that messages are read by cores that share no cache with this one? True also while streaming is on trial.
+ */
+bool pw_outbound_is_apart(void);
 
 #endif

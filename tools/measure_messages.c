@@ -234,13 +234,10 @@ static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned sort)
     pw_probe like = *native;
 
     like.kind += PACKED - NATIVE;
-    like.favoured = false;
     pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
     like.kind += NATIVE_FAR - PACKED;
-    like.favoured = true;
     pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + sort, &sizes, &lengths, most, &like);
     like.kind += PACKED_FAR - NATIVE_FAR;
-    like.favoured = false;
     pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + sort, &sizes, &lengths, most, &like);
 }
 
@@ -249,7 +246,9 @@ static void add_stores(pw_measure_messages *m, pw_probe_list *list)
     static const int64_t bytes[] = {STORED};
     static const pw_axis axis = {bytes, 1};
 
-    pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, STORED, &(pw_probe){.run = run_stores, .arg = m});
+    /* If cores were apart for a while, so they were for some of all that is measured. */
+    pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, STORED,
+                 &(pw_probe){.run = run_stores, .arg = m, .careful = true});
 }
 
 static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
@@ -263,9 +262,6 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
         pw_probe_add(list, plain + sort, &sizes, NULL, sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
                      &like);
         like.kind += NATIVE - PLAIN;
-        /* How far apart two cores are changes the MPI's own times fourfold, and ours by little; a job has ranks of all
-         * distances, and virtual machines move their cores. */
-        like.favoured = !memory;
         pw_probe_add(list, typed + sort, &sizes, &lengths, MOST_TYPED, &like);
         if (!memory)
             add_ways(list, &like, sort);

@@ -178,8 +178,8 @@ double pw_probe_time(const pw_probe *p)
 
     memcpy(v, p->samples, (size_t)p->n * sizeof *v);
     qsort(v, (size_t)p->n, sizeof *v, by_value);
-    if (p->favoured)
-        return v[p->n / 4];
+    if (p->careful)
+        return v[p->n * 3 / 4];
     return p->n % 2 ? v[p->n / 2] : (v[p->n / 2 - 1] + v[p->n / 2]) / 2;
 }
 

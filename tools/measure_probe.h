@@ -3,7 +3,7 @@
  *
  * All probes are sampled once before any is sampled again, small sizes first, so that a machine that is busy for a
  * while disturbs all of them a little, and a short run has whole rows of every table: the two smallest sizes in any
- * case. A point is the median of its samples, or of those below it where the model is to be careful.
+ * case. A point is the median of its samples, or the upper quartile where the model is to be careful.
  */
 #ifndef PW_TOOLS_MEASURE_PROBE_H
 #define PW_TOOLS_MEASURE_PROBE_H
@@ -22,10 +22,10 @@ struct pw_probe {
     pw_model_table_id table;
     int64_t bytes, block; /* block: 1 where the table has no such axis */
     pw_probe_fn *run;
-    void *arg;     /* of its part: CPU, GPU or messages */
-    int kind;      /* the same */
-    void *own;     /* of the probe */
-    bool favoured; /* what is weighed against it must win where it is at its best: the point is the lower quartile */
+    void *arg;    /* of its part: CPU, GPU or messages */
+    int kind;     /* the same */
+    void *own;    /* of the probe */
+    bool careful; /* the point is the upper quartile */
     int runs, n;
     bool failed;
     double samples[PW_PROBE_SAMPLES];

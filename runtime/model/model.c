@@ -278,7 +278,7 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 {
     int64_t blocks = blocks_of(q->shape);
 
-    return q->near && pw_model_has(m, PW_TABLE_STORES_HOST) &&
+    return !q->apart && pw_model_has(m, PW_TABLE_STORES_HOST) &&
            m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
            pw_cost_native(q->sort, q->shape.bytes, blocks) <= pw_cost_packed(q->sort, q->shape.bytes, blocks);
 }

@@ -93,7 +93,7 @@ typedef struct pw_model_query {
     pw_model_memory memory; /* where the user's buffer lies: HOST or DEVICE */
     pw_model_shape shape;
     bool contiguous; /* nothing to pack: copies instead of kernels */
-    bool near;       /* host memory: this rank's peers are known to share a cache with it (runtime/outbound.h) */
+    bool apart;      /* host memory: this rank is known to share no cache with its peers (runtime/outbound.h) */
 } pw_model_query;
 
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);

@@ -65,7 +65,7 @@ pw_model_query pw_message_query(const pw_message *m)
     pw_model_query q = {.sort = m->sort,
                         .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
-                        .near = pw_outbound_is_near()};
+                        .apart = pw_outbound_is_apart()};
     /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->bytes;
     double blocks = (double)m->bytes / block;

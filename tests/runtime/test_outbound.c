@@ -120,18 +120,18 @@ static void readers_of_both_sorts_count_by_their_share(void **state)
     settle(cheap);
 }
 
-static void near_is_said_when_it_is_known(void **state)
+static void apart_is_known_through_a_trial(void **state)
 {
     (void)state;
     settle(cheap);
-    assert_true(pw_outbound_is_near());
+    assert_false(pw_outbound_is_apart());
     settle(dear);
-    assert_false(pw_outbound_is_near());
+    assert_true(pw_outbound_is_apart());
     if (can_stream)
         reach_trial();
-    assert_false(can_stream && pw_outbound_is_near());
+    assert_true(pw_outbound_is_apart());
     settle(cheap);
-    assert_true(pw_outbound_is_near());
+    assert_false(pw_outbound_is_apart());
 }
 
 static void dear_stores_are_streamed_and_short_or_long_messages_never(void **state)
@@ -187,7 +187,7 @@ int main(void)
         cmocka_unit_test(one_odd_probe_changes_nothing),
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
         cmocka_unit_test(readers_of_both_sorts_count_by_their_share),
-        cmocka_unit_test(near_is_said_when_it_is_known),
+        cmocka_unit_test(apart_is_known_through_a_trial),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),
         cmocka_unit_test(streaming_is_tried_again_and_stays_where_it_pays),
         cmocka_unit_test(streaming_ends_where_it_no_longer_pays),
