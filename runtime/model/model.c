@@ -10,6 +10,8 @@
 
 enum {
     DEFAULT_CHUNK = 4 << 20,
+    SPARSE_BLOCK = 32,
+    SPARSE_BYTES = 16 << 10,
     BY_ENGINE = 64 << 10 /* longer copies to and from the host are not the work of the GPU's front end */
 };
 
@@ -270,6 +272,12 @@ static double measured_packed(const pw_model *m, const pw_model_query *q)
            pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }
 
+/* Walking over so short blocks costs any MPI more than packing them, unless there are few. */
+static bool is_sparse(pw_model_shape s)
+{
+    return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_BYTES;
+}
+
 /*
  * Between cores that share a cache the MPI's own way is up to four times faster than between others, packing is not. So
  * what was measured between others promises too much of it, unless the defaults, which hold for both, say the same.
@@ -278,7 +286,7 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 {
     int64_t blocks = blocks_of(q->shape);
 
-    return !q->apart && pw_model_has(m, PW_TABLE_STORES_HOST) &&
+    return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
            m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
            pw_cost_native(q->sort, q->shape.bytes, blocks) <= pw_cost_packed(q->sort, q->shape.bytes, blocks);
 }

@@ -320,6 +320,7 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
     longer.apart = false;
     assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
     near(pw_model_cost_packed(m, &longer), 55000);
+    pw_cost_start(false);
     pw_model_destroy(m);
 }
 
