@@ -11,7 +11,8 @@
 enum {
     DEFAULT_CHUNK = 4 << 20,
     SPARSE_BLOCK = 32,
-    SPARSE_BYTES = 16 << 10,
+    SPARSE_LEAST = 16 << 10,
+    SPARSE_MOST = 256 << 10,
     BY_ENGINE = 64 << 10 /* longer copies to and from the host are not the work of the GPU's front end */
 };
 
@@ -272,10 +273,11 @@ static double measured_packed(const pw_model *m, const pw_model_query *q)
            pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }
 
-/* Walking over so short blocks costs any MPI more than packing them, unless there are few. */
+/* Walking over so short blocks costs any MPI more than packing them, unless there are few, or so many that both wait
+ * for memory. */
 static bool is_sparse(pw_model_shape s)
 {
-    return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_BYTES;
+    return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_LEAST && s.bytes <= SPARSE_MOST;
 }
 
 /*
