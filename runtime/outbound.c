@@ -1,11 +1,11 @@
 #include "runtime/outbound.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -38,19 +38,6 @@ static struct {
     _Atomic bool streams;
 } stores = {.warm_until = FIRST_WARM};
 
-/* Read once: this is asked for every message. */
-static int setting(void)
-{
-    static _Atomic int known = -1;
-    int word = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (word < 0) {
-        word = pw_env_choice(PW_ENV_STREAMING);
-        atomic_store_explicit(&known, word, memory_order_relaxed);
-    }
-    return word;
-}
-
 static bool is_settled(void)
 {
     return atomic_load_explicit(&stores.probes, memory_order_relaxed) >= SETTLED;
@@ -81,7 +68,7 @@ static pw_outbound_way way_by_rule(void)
 pw_outbound_way pw_outbound_way_of(int64_t bytes)
 {
 #if defined(__SSE2__)
-    int word = setting();
+    int word = pw_env_choice(PW_ENV_STREAMING);
 
     if (word == ON)
         return PW_OUTBOUND_STREAMED;
@@ -186,26 +173,18 @@ static void drain(void)
 #endif
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_t bytes)
 {
-    double begun;
+    int64_t begun;
 
     if (way == PW_OUTBOUND_STREAMED) {
         write_streamed(data, from, (size_t)bytes);
         return;
     }
-    begun = way == PW_OUTBOUND_PROBED ? now_ns() : 0;
+    begun = way == PW_OUTBOUND_PROBED ? pw_clock_ns() : 0;
     write_plain(data, from, (size_t)bytes);
     if (way == PW_OUTBOUND_PROBED) {
         drain();
-        pw_outbound_learn((now_ns() - begun) * LINE / (double)bytes);
+        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes);
     }
 }

@@ -1,8 +1,8 @@
 /* The choice of tier at every call. */
+#include "base/clock.h"
 #include "runtime/layout/internal.h"
 
 #include <string.h>
-#include <time.h>
 
 typedef struct move {
     pw_layout *layout;
@@ -10,14 +10,6 @@ typedef struct move {
     char *mem; /* const when packing */
     char *packed;
 } move;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static void interpret(const move *m, int64_t count)
 {
@@ -37,9 +29,9 @@ static void interpret_warming(const move *m, int64_t count, int64_t bytes)
         interpret(m, count);
         return;
     }
-    started = now_ns();
+    started = pw_clock_ns();
     interpret(m, count);
-    pw_layout_heat(l, bytes, now_ns() - started);
+    pw_layout_heat(l, bytes, pw_clock_ns() - started);
 }
 
 static void copy_contiguous(const move *m, int64_t bytes)
@@ -88,7 +80,7 @@ static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, in
     if (tier1)
         atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
     if (l->engine->timed)
-        atomic_fetch_add_explicit(&s->nanoseconds, now_ns() - started, memory_order_relaxed);
+        atomic_fetch_add_explicit(&s->nanoseconds, pw_clock_ns() - started, memory_order_relaxed);
 }
 
 static void move_and_note(const move *m, int64_t count)
@@ -98,7 +90,7 @@ static void move_and_note(const move *m, int64_t count)
 
     if (count <= 0 || m->layout->size == 0)
         return;
-    started = m->layout->engine->timed ? now_ns() : 0;
+    started = m->layout->engine->timed ? pw_clock_ns() : 0;
     tier1 = move_objects(m, count);
     note(m->layout, m->unpack, count * m->layout->size, tier1, started);
 }
@@ -121,7 +113,7 @@ void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const 
 
     if (bytes <= 0 || layout->size == 0)
         return;
-    started = layout->engine->timed ? now_ns() : 0;
+    started = layout->engine->timed ? pw_clock_ns() : 0;
     whole = bytes / layout->size;
     if (whole)
         tier1 = move_objects(&m, whole);

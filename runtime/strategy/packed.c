@@ -11,22 +11,9 @@
 
 #include <limits.h>
 
-/* Read once: this is asked for every message. */
-static int64_t staging_limit(void)
-{
-    static _Atomic int64_t limit = -1;
-    int64_t known = atomic_load_explicit(&limit, memory_order_relaxed);
-
-    if (known < 0) {
-        known = pw_env_int(PW_ENV_STAGING);
-        atomic_store_explicit(&limit, known, memory_order_relaxed);
-    }
-    return known;
-}
-
 static bool can(const pw_message *m)
 {
-    return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= staging_limit() &&
+    return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= pw_env_int(PW_ENV_STAGING) &&
            (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/strategy/strategy.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/model/cost.h"
@@ -9,8 +10,6 @@
 #include "runtime/stats/trace.h"
 #include "runtime/strategy/fragile.h"
 #include "runtime/strategy/stays.h"
-
-#include <time.h>
 
 enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/model/decide.h) */
 
@@ -244,14 +243,6 @@ typedef struct watch {
     int64_t begin;
 } watch;
 
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
  * stage may have been narrowed to a part of the message that was decided about. */
 static watch begin(const pw_stage *s, pw_model_action action)
@@ -264,14 +255,14 @@ static watch begin(const pw_stage *s, pw_model_action action)
     w.learn = pw_decision_is_timed(s->decision, w.id, action);
     w.timed = w.learn || chosen_by.stats;
     if (w.timed)
-        w.begin = now();
+        w.begin = pw_clock_ns();
     return w;
 }
 
 static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, pw_status status)
 {
     if (w->timed && status == PW_OK)
-        pw_decision_observe(s->decision, w->id, action, now() - w->begin, w->learn);
+        pw_decision_observe(s->decision, w->id, action, pw_clock_ns() - w->begin, w->learn);
     return status;
 }
 
