@@ -80,7 +80,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values, int n)
+double msg_median(double *values, int n)
 {
     qsort(values, (size_t)n, sizeof *values, by_value);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
@@ -93,7 +93,7 @@ static double paired(double (*samples)[MAX_ROUNDS], int rounds, msg_peer peer)
 
     for (int i = 0; i < rounds; i++)
         ratios[i] = samples[peer][i] / samples[MSG_OURS][i];
-    return median(ratios, rounds);
+    return msg_median(ratios, rounds);
 }
 
 /* Sorts the samples. */
@@ -103,7 +103,7 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
         .rounds = rounds, .paired = paired(samples, rounds, MSG_NATIVE), .by_hand = paired(samples, rounds, MSG_HAND)};
 
     for (int peer = 0; peer < MSG_PEERS; peer++) {
-        t.median[peer] = median(samples[peer], rounds) / unit;
+        t.median[peer] = msg_median(samples[peer], rounds) / unit;
         t.min[peer] = samples[peer][0] / unit;
     }
     return t;

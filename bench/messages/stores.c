@@ -1,19 +1,12 @@
 #include "bench/messages/stores.h"
 
 #include "bench/clock.h"
+#include "bench/messages/measure.h"
 #include "runtime/outbound.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { BYTES = 32 << 10, LINE = 64, TIMES = 31, WARM = 5 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 double msg_stores(const msg_world *w)
 {
@@ -32,8 +25,7 @@ double msg_stores(const msg_world *w)
         if (w->rank % 2 == 1)
             PMPI_Send(sent, BYTES, MPI_BYTE, w->partner, 0, w->all);
     }
-    qsort(ns, TIMES, sizeof *ns, by_value);
-    return w->partner == MPI_PROC_NULL ? 0 : ns[TIMES / 2] / (BYTES / LINE);
+    return w->partner == MPI_PROC_NULL ? 0 : msg_median(ns, TIMES) / (BYTES / LINE);
 }
 
 msg_distance msg_distance_of(double before, double after)
