@@ -24,6 +24,9 @@
       "largest message that is staged in a packed copy; larger go native")                                           \
     X(STREAMING, "PACKWRIGHT_STREAMING", CHOICE("auto|off|on"), "auto",                                              \
       "whether packed messages bypass the caches: where other cores' copies make stores dear (auto), never, always") \
+    X(SHARED, "PACKWRIGHT_SHARED", BOOL, "1",                                                                        \
+      "0 leaves it to MPI to copy packed messages within a node, where receivers could unpack from the sender's "    \
+      "memory")                                                                                                      \
     X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                                 \
       "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
     X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                               \

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "runtime/errors.h"
 #include "runtime/locate.h"
+#include "runtime/node/segment.h"
 #include "runtime/one_sided/rma.h"
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
@@ -43,8 +44,11 @@ static void start(void)
     pw_locate_mpi();
     pw_next_load(pw_locate_next);
     state = decide_state();
-    if (state == PW_GATE_OPEN)
+    if (state == PW_GATE_OPEN) {
         pw_strategy_start();
+        if (pw_env_bool(PW_ENV_SHARED))
+            pw_segment_open();
+    }
     pw_pending_start();
     pw_rma_start();
     atomic_store_explicit(&pw_gate_now, state, memory_order_release);

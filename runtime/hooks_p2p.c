@@ -80,6 +80,7 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    pw_stage_expect(&s);
     *rc = pw_call_Recv(s.data, s.bytes, MPI_BYTE, source, tag, comm, status, s.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, status, comm);
@@ -101,6 +102,7 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    pw_stage_expect(&s);
     *rc = pw_call_Mrecv(s.data, s.bytes, MPI_BYTE, message, status, s.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, status, MPI_COMM_SELF);
@@ -127,6 +129,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (pw_stage_is_open(&s))
         sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
     if (pw_stage_is_open(&r)) {
+        pw_stage_expect(&r);
         recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
         status = status == MPI_STATUS_IGNORE ? &own : status;
     }

@@ -9,6 +9,7 @@
 #include "runtime/collective/twin.h"
 #include "runtime/ending.h"
 #include "runtime/gpu/device.h"
+#include "runtime/node/segment.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
@@ -83,6 +84,7 @@ static void user_gone(bool last)
     pw_trace_close();
     pw_registry_close();
     pw_pool_trim();
+    pw_segment_close();
     pw_gpu_close();
 }
 

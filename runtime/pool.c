@@ -1,5 +1,7 @@
 #include "runtime/pool.h"
 
+#include "runtime/node/segment.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,9 +52,9 @@ static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = class_bytes(class);
     size_t align = class + FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
-    void *buffer = NULL;
+    void *buffer = side == PW_POOL_OUTBOUND ? pw_segment_take((size_t)bytes) : NULL;
 
-    if (posix_memalign(&buffer, align, (size_t)bytes) != 0)
+    if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
     if (align > LINE)
         madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* a hint; refusal costs nothing */
@@ -60,6 +62,12 @@ static void *allocate(pw_pool_side side, int class)
         touch(buffer, bytes);
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
     return buffer;
+}
+
+static void release(void *buffer, int class)
+{
+    if (!pw_segment_give(buffer, (size_t)class_bytes(class)))
+        free(buffer);
 }
 
 void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
@@ -103,7 +111,7 @@ static bool keep(pw_pool_side side, int class, void *buffer)
 void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
 {
     if (buffer && !keep(side, class_of(bytes), buffer))
-        free(buffer);
+        release(buffer, class_of(bytes));
 }
 
 static void trim(_Atomic(void *) *slot, int class)
@@ -112,7 +120,7 @@ static void trim(_Atomic(void *) *slot, int class)
 
     if (buffer)
         atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
-    free(buffer);
+    release(buffer, class);
 }
 
 void pw_pool_trim(void)

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /* What other cores read (runtime/outbound.h) is kept apart from what only this one does, so that its lines are not in
- * other cores' caches when it is written. */
+ * other cores' caches when it is written; and it lies where other processes can read it (runtime/node/segment.h), if
+ * there is room. */
 typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND } pw_pool_side;
 
 /* At least `bytes` bytes, aligned to a cache line. NULL: out of memory, or more than a class holds (2^40). */

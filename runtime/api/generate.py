@@ -343,7 +343,8 @@ def wrappers_source(calls):
 
 
 def exports_map(calls):
-    symbols = "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
+    """What is exported: the MPI entry points, and the one function of the system that is interposed (node/single_copy.c)."""
+    symbols = "        process_vm_readv;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
 
 

@@ -20,6 +20,7 @@ typedef struct pw_layout_stats {
     _Atomic int64_t bytes, nanoseconds; /* nanoseconds only when statistics are on */
     _Atomic int64_t tier1_calls;
     _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/outbound.h) */
+    _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/node/inbound.h) */
 } pw_layout_stats;
 
 /* What runtime/gpu keeps for a layout; begins with what ends it. */
@@ -77,9 +78,9 @@ void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed);
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed);
 
-/* The first `bytes` packed bytes only (a message shorter than what was posted): whole objects by kernel,
- * the rest at tier 0. */
-void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const void *packed);
+/* Bytes [first, last) of the packed objects whose first is at `mem`, 0 <= first; `packed` points to byte `first` (a
+ * message shorter than what was posted, or a piece of one): whole objects by kernel, the rest at tier 0. */
+void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
  * back into the engine. */

@@ -105,20 +105,39 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
     move_and_note(&(move){layout, true, mem, (char *)packed}, count);
 }
 
-void pw_layout_unpack_prefix(pw_layout *layout, void *mem, int64_t bytes, const void *packed)
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes [first, last) of one object or of none. */
+static void unpack_fragment(const move *m, int64_t first, int64_t last)
+{
+    if (first < last)
+        pw_interp_unpack_range(m->layout->nest, m->mem, last / m->layout->size + 1, first, last, m->packed);
+}
+
+void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed)
 {
     move m = {layout, true, mem, (char *)packed};
-    int64_t started, whole;
+    int64_t started, begin, end;
     bool tier1 = false;
 
-    if (bytes <= 0 || layout->size == 0)
+    if (first >= last || layout->size == 0)
         return;
     started = layout->engine->timed ? pw_clock_ns() : 0;
-    whole = bytes / layout->size;
-    if (whole)
-        tier1 = move_objects(&m, whole);
-    if (bytes % layout->size)
-        pw_interp_unpack_range(layout->nest, mem, whole + 1, whole * layout->size, bytes,
-                               m.packed + whole * layout->size);
-    note(layout, true, bytes, tier1, started);
+    begin = least((first + layout->size - 1) / layout->size * layout->size, last);
+    unpack_fragment(&m, first, begin);
+    m.packed += begin - first;
+    end = last / layout->size * layout->size;
+    if (begin < end) {
+        /* Not by pointer arithmetic: objects at absolute addresses are counted from NULL. */
+        m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / layout->size * layout->extent));
+        tier1 = move_objects(&m, (end - begin) / layout->size);
+        m.mem = mem;
+        m.packed += end - begin;
+        begin = end;
+    }
+    unpack_fragment(&m, begin, last);
+    note(layout, true, last - first, tier1, started);
 }

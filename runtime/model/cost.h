@@ -17,6 +17,7 @@ void pw_cost_start(bool open_mpi);
 /* `bytes` in `blocks` contiguous blocks, both of the whole message and positive. Of a collective, all blocks that a
  * buffer has for its peers. */
 double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
-double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks);
+/* `shared`: receivers unpack it from the sender's memory (runtime/node/sharing.h). */
+double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, bool shared);
 
 #endif

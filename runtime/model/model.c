@@ -290,7 +290,8 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 
     return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
            m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
-           pw_cost_native(q->sort, q->shape.bytes, blocks) <= pw_cost_packed(q->sort, q->shape.bytes, blocks);
+           pw_cost_native(q->sort, q->shape.bytes, blocks) <=
+               pw_cost_packed(q->sort, q->shape.bytes, blocks, q->shared);
 }
 
 double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
@@ -299,7 +300,7 @@ double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 
     /* As for the native time: only likes are compared. */
     if (!host_is_measured(m, q->sort))
-        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape));
+        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), q->shared);
     measured = measured_packed(m, q);
     return promises_too_much(m, q) ? fmax(measured, pw_model_cost_native(m, q)) : measured;
 }

@@ -33,6 +33,12 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
     return pw_mpi_error(pw_stage_unpack(&((transfer *)p)->in, pw_received_bytes(status)));
 }
 
+static int expect(pw_pending *p)
+{
+    pw_stage_expect(&((transfer *)p)->in);
+    return MPI_SUCCESS;
+}
+
 static bool begin_packing(pw_pending *p)
 {
     return pw_stage_begin_pack(&((transfer *)p)->out);
@@ -54,7 +60,7 @@ static void destroy(pw_pending *p)
 
 static const pw_pending_ops send_ops = {.destroy = destroy};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
-static const pw_pending_ops recv_ops = {.complete = unpack_arrived, .destroy = destroy};
+static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
 /* Into the memory of a GPU. */
 static const pw_pending_ops gpu_recv_ops = {
     .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
@@ -166,6 +172,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
+    pw_stage_expect(&t->in);
     *rc = next(t->in.data, t->in.bytes, MPI_BYTE, source, tag, comm, request, t->in.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
@@ -199,6 +206,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
     if (!t)
         return PW_PASS;
+    pw_stage_expect(&t->in);
     *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);
     return launched(t, request, *rc);
 }

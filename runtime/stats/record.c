@@ -38,6 +38,7 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->nanoseconds += from->nanoseconds;
     to->tier1_calls += from->tier1_calls;
     to->streamed += from->streamed;
+    to->shared += from->shared;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         to->used[id][PW_SEND] += from->used[id][PW_SEND];
         to->used[id][PW_RECV] += from->used[id][PW_RECV];
@@ -137,6 +138,8 @@ static void print_record(FILE *out, const pw_stats_record *r)
         fprintf(out, " at %.2f GB/s", (double)r->bytes / (double)r->nanoseconds);
     if (r->streamed > 0)
         fprintf(out, "; %lld messages streamed past the caches", (long long)r->streamed);
+    if (r->shared > 0)
+        fprintf(out, "; %lld messages unpacked from the sender's memory", (long long)r->shared);
     if (calls > 0)
         fprintf(out, "; tier 1 in %.0f %% of calls", 100.0 * (double)r->tier1_calls / (double)calls);
     print_kernel(out, r);

@@ -12,7 +12,7 @@ enum { PW_STATS_TEXT = 192 };
 typedef struct pw_stats_record {
     pw_hash hash; /* canonical */
     int64_t size;
-    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed;
+    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared;
     int64_t used[PW_STRATEGY_COUNT][2];
     int64_t ranks, compiled, loaded, failed; /* ranks that have the layout; of these, how the kernel came */
     int64_t compile_ns, load_ns;             /* longest of any rank */

@@ -77,6 +77,7 @@ static void take_record(void *arg, const pw_entry *entry)
     r->packs = layout->stats.packs;
     r->unpacks = layout->stats.unpacks;
     r->streamed = layout->stats.streamed;
+    r->shared = layout->stats.shared;
     r->bytes = layout->stats.bytes;
     r->nanoseconds = layout->stats.nanoseconds;
     r->tier1_calls = layout->stats.tier1_calls;

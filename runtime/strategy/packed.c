@@ -3,6 +3,8 @@
  * other way round.
  */
 #include "base/env.h"
+#include "runtime/node/inbound.h"
+#include "runtime/node/sharing.h"
 #include "runtime/outbound.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
@@ -55,20 +57,44 @@ static pw_status pack(pw_stage *s)
         if (way == PW_OUTBOUND_STREAMED)
             atomic_fetch_add_explicit(&s->layout->stats.streamed, 1, memory_order_relaxed);
     }
+    pw_sharing_note_message(s->bytes);
     return PW_OK;
+}
+
+static void expect(pw_stage *s)
+{
+    if (s->own)
+        pw_inbound_expect_again(s->own);
+    else
+        s->own = pw_inbound_expect(s->data, s->bytes, s->layout, s->buf);
+}
+
+/* What is in the user's buffer already. */
+static int64_t in_place(pw_stage *s)
+{
+    int64_t bytes = s->own ? pw_inbound_in_place(s->own, &s->ahead_ns) : 0;
+
+    if (s->own)
+        pw_sharing_note_message(s->bytes);
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);
+    return bytes;
 }
 
 static pw_status unpack(pw_stage *s, int64_t received)
 {
-    if (received == s->bytes)
+    int64_t first = in_place(s);
+
+    if (first == 0 && received == s->bytes)
         pw_layout_unpack(s->layout, s->buf, s->count, s->data);
     else
-        pw_layout_unpack_prefix(s->layout, s->buf, received, s->data);
+        pw_layout_unpack_part(s->layout, s->buf, first, received, (char *)s->data + first);
     return PW_OK;
 }
 
 static void give(pw_stage *s)
 {
+    pw_inbound_forget(s->own);
     pw_pool_give_to(side_of(s), s->data, s->bytes);
 }
 
@@ -79,4 +105,5 @@ const pw_strategy pw_strategy_packed = {.name = "packed",
                                         .take = take,
                                         .pack = pack,
                                         .unpack = unpack,
-                                        .give = give};
+                                        .give = give,
+                                        .expect = expect};

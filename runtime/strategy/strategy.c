@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
+#include "runtime/node/sharing.h"
 #include "runtime/outbound.h"
 #include "runtime/registry.h"
 #include "runtime/stats/trace.h"
@@ -64,6 +65,7 @@ pw_model_query pw_message_query(const pw_message *m)
     pw_model_query q = {.sort = m->sort,
                         .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
+                        .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart()};
     /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->bytes;
@@ -262,7 +264,8 @@ static watch begin(const pw_stage *s, pw_model_action action)
 static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, pw_status status)
 {
     if (w->timed && status == PW_OK)
-        pw_decision_observe(s->decision, w->id, action, pw_clock_ns() - w->begin, w->learn);
+        pw_decision_observe(s->decision, w->id, action,
+                            pw_clock_ns() - w->begin + (action == PW_MODEL_UNPACK ? s->ahead_ns : 0), w->learn);
     return status;
 }
 
@@ -274,6 +277,12 @@ pw_status pw_stage_pack(pw_stage *s)
         return s->strategy->finish(s);
     w = begin(s, PW_MODEL_PACK);
     return end(&w, s, PW_MODEL_PACK, s->strategy->pack(s));
+}
+
+void pw_stage_expect(pw_stage *s)
+{
+    if (s->strategy && s->strategy->expect)
+        s->strategy->expect(s);
 }
 
 pw_status pw_stage_unpack(pw_stage *s, int64_t received)

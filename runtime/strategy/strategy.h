@@ -66,6 +66,7 @@ typedef struct pw_stage {
     void *data;                   /* what MPI gets: `bytes` bytes in packed order */
     int64_t bytes;                /* > 0 */
     void *own;                    /* of the strategy */
+    int64_t ahead_ns;             /* spent on unpacking before that was asked for (pw_stage_expect) */
     void *under_way;              /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
     struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
 } pw_stage;
@@ -87,6 +88,8 @@ typedef struct pw_strategy {
     /* The first `received` bytes of data, 0 < received <= bytes -> user's buffer, complete on return. */
     pw_status (*unpack)(pw_stage *s, int64_t received);
     void (*give)(pw_stage *s);
+    /* NULL: the strategy makes nothing of it. */
+    void (*expect)(pw_stage *s);
     /*
      * For strategies whose work goes on by itself: begins what pack, or else unpack of the first `received` bytes,
      * does, and sets under_way; finish waits for it, and clears that. False: not now. NULL: the strategy has no such
@@ -121,6 +124,9 @@ bool pw_stage_open(pw_stage *s, const pw_message *m);
 bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const struct pw_entry *entry, const void *buf,
                   MPI_Count count);
 pw_status pw_stage_pack(pw_stage *s);
+/* Before each message that is received point to point: MPI will write the stage's memory and not read it, so what
+ * arrives may be unpacked as it comes. */
+void pw_stage_expect(pw_stage *s);
 /* `received` of at most 0 does nothing; more than the stage's bytes (after an error of MPI) neither. */
 pw_status pw_stage_unpack(pw_stage *s, int64_t received);
 /*

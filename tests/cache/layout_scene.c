@@ -56,7 +56,7 @@ static void run(void *how, const pw_judge_call *c)
     else if (c->last == c->count * l->size)
         pw_layout_unpack(l, c->dst, c->count, c->src);
     else
-        pw_layout_unpack_prefix(l, c->dst, c->last, c->src);
+        pw_layout_unpack_part(l, c->dst, 0, c->last, c->src);
 }
 
 static bool right(const char *what, int64_t at)

@@ -162,7 +162,7 @@ static void contiguous_needs_no_kernel(void **state)
     assert_null(empty->kernel);
     pw_layout_pack(empty, NULL, 5, NULL);
     pw_layout_unpack(empty, NULL, 5, NULL);
-    pw_layout_unpack_prefix(empty, NULL, 0, NULL);
+    pw_layout_unpack_part(empty, NULL, 0, 0, NULL);
     pw_layout_pack(dense, NULL, 0, NULL);
     assert_int_equal(fake()->compiles, 0);
     assert_int_equal(dense->stats.packs, 1);
@@ -182,9 +182,9 @@ static void sync_is_ready_at_once(void **state)
     assert_int_equal(layout->kernel->state, PW_KERNEL_READY);
     pw_layout_pack(layout, memory, 1, packed);
     pw_layout_unpack(layout, memory, 1, packed);
-    pw_layout_unpack_prefix(layout, memory, 520, packed);
+    pw_layout_unpack_part(layout, memory, 0, 520, packed);
     assert_int_equal(layout->stats.tier1_calls, 3);
-    pw_layout_unpack_prefix(layout, memory, 500, packed);
+    pw_layout_unpack_part(layout, memory, 0, 500, packed);
     assert_int_equal(layout->stats.tier1_calls, 3);
     assert_int_equal(layout->stats.packs, 1);
     assert_int_equal(layout->stats.unpacks, 3);

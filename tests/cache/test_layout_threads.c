@@ -34,7 +34,7 @@ static void *be_client(void *arg)
         again = pw_layout_ref(layout);
         pw_layout_pack(layout, memory, 1, packed);
         pw_layout_unref(layout);
-        pw_layout_unpack_prefix(again, memory, 100, packed);
+        pw_layout_unpack_part(again, memory, 0, 100, packed);
         pw_layout_unref(again);
     }
     return NULL;

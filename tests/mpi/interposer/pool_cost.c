@@ -110,7 +110,7 @@ static void for_all(void (*fn)(pw_call_sort sort))
 
 static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
 {
-    return pw_cost_packed(sort, bytes, bytes / block) < pw_cost_native(sort, bytes, bytes / block);
+    return pw_cost_packed(sort, bytes, bytes / block, false) < pw_cost_native(sort, bytes, bytes / block);
 }
 
 /* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.h, io/io_cost.h). */
@@ -153,7 +153,7 @@ static void grow(pw_call_sort sort)
 {
     for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
         assert_true(pw_cost_native(sort, bytes, bytes / 8) < pw_cost_native(sort, 2 * bytes, bytes / 4));
-        assert_true(pw_cost_packed(sort, bytes, bytes / 8) < pw_cost_packed(sort, 2 * bytes, bytes / 4));
+        assert_true(pw_cost_packed(sort, bytes, bytes / 8, false) < pw_cost_packed(sort, 2 * bytes, bytes / 4, false));
     }
 }
 

@@ -132,6 +132,7 @@ static bool memory_is_wrong(const trial *tr, const pw_subject *s, int64_t *where
     return pw_watched_differs(&tr->j->memory, masked ? tr->j->mask : NULL, where);
 }
 
+/* A prefix: a message shorter than what was posted. */
 enum unpack_kind { UNPACK_ALL, UNPACK_RANGE, UNPACK_PREFIX };
 
 static bool judge_unpack(const trial *tr, const pw_subject *s, enum unpack_kind kind, pw_rng *rng)
@@ -145,11 +146,10 @@ static bool judge_unpack(const trial *tr, const pw_subject *s, enum unpack_kind 
         first = 0;
     unsigned char *origin = fresh_memory(tr, rng);
     const unsigned char *packed = pw_watched_place(&j->packed, rng, last - first);
-    switch (kind) {
-    case UNPACK_ALL: s->unpack(tr->t, origin, tr->count, packed); break;
-    case UNPACK_RANGE: s->unpack_range(tr->t, origin, tr->count, first, last, packed); break;
-    case UNPACK_PREFIX: s->unpack_prefix(tr->t, origin, last, packed); break;
-    }
+    if (kind == UNPACK_ALL)
+        s->unpack(tr->t, origin, tr->count, packed);
+    else
+        s->unpack_range(tr->t, origin, tr->count, first, last, packed);
     pw_naive_unpack_range(tr->map, tr->extent, tr->count, first, last, pw_watched_saved(&j->memory) - tr->lo, packed);
     if (memory_is_wrong(tr, s, &where))
         return fail(tr, s, names[kind], first, last, where);
@@ -171,7 +171,7 @@ static bool judge_subject(const trial *tr, const pw_subject *s, uint64_t purpose
     good = good && judge_unpack(tr, s, UNPACK_ALL, &rng);
     for (int i = 0; good && s->unpack_range && i < RANGES; i++)
         good = judge_unpack(tr, s, UNPACK_RANGE, &rng);
-    return good && (!s->unpack_prefix || judge_unpack(tr, s, UNPACK_PREFIX, &rng));
+    return good && (!s->unpack_range || judge_unpack(tr, s, UNPACK_PREFIX, &rng));
 }
 
 bool pw_judge_count(pw_judge *j, const pw_subject_type *t, int64_t count, uint64_t seed, char *what, size_t what_size)

@@ -71,9 +71,11 @@ static void plain_unpack(const pw_subject_type *t, void *mem, int64_t count, con
     pw_layout_unpack(t->plain, mem, count, packed);
 }
 
-static void plain_prefix(const pw_subject_type *t, void *mem, int64_t bytes, const void *packed)
+static void plain_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
+                       const void *packed)
 {
-    pw_layout_unpack_prefix(t->plain, mem, bytes, packed);
+    (void)count;
+    pw_layout_unpack_part(t->plain, mem, first, last, packed);
 }
 
 static void compiled_pack(const pw_subject_type *t, const void *mem, int64_t count, void *packed)
@@ -86,9 +88,11 @@ static void compiled_unpack(const pw_subject_type *t, void *mem, int64_t count, 
     pw_layout_unpack(t->compiled, mem, count, packed);
 }
 
-static void compiled_prefix(const pw_subject_type *t, void *mem, int64_t bytes, const void *packed)
+static void compiled_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
+                          const void *packed)
 {
-    pw_layout_unpack_prefix(t->compiled, mem, bytes, packed);
+    (void)count;
+    pw_layout_unpack_part(t->compiled, mem, first, last, packed);
 }
 
 const pw_subject *pw_subjects(int *n)
@@ -105,12 +109,12 @@ const pw_subject *pw_subjects(int *n)
          .applies = always,
          .pack = plain_pack,
          .unpack = plain_unpack,
-         .unpack_prefix = plain_prefix},
+         .unpack_range = plain_part},
         {.name = "layout, compiled",
          .applies = is_compiled,
          .pack = compiled_pack,
          .unpack = compiled_unpack,
-         .unpack_prefix = compiled_prefix},
+         .unpack_range = compiled_part},
     };
     *n = sizeof subjects / sizeof subjects[0];
     return subjects;

@@ -24,7 +24,6 @@ typedef struct pw_subject {
                        void *packed);
     void (*unpack_range)(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
                          const void *packed);
-    void (*unpack_prefix)(const pw_subject_type *t, void *mem, int64_t bytes, const void *packed);
 } pw_subject;
 
 const pw_subject *pw_subjects(int *n);

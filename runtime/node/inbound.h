@@ -1,0 +1,39 @@
+/*
+ * Receives into staging memory whose message may be unpacked while it comes: when the bytes that MPI would copy lie
+ * where this process can see them (runtime/node/peers.h), they go to the user's buffer at once, and the copy into
+ * staging memory and the pass over it are saved. Which bytes are in place already is kept with the receive; what did
+ * not come this way is in the staging memory, to be unpacked from there.
+ *
+ * Only for memory that MPI writes and never reads: point to point. A collective may pass on from the receive buffer.
+ *
+ * A pw_inbound belongs to who expects the message. pieces arrive in any thread that MPI works in; between MPI and
+ * the completion of its operation, as MPI orders them, nothing else is needed.
+ */
+#ifndef PW_RUNTIME_INBOUND_H
+#define PW_RUNTIME_INBOUND_H
+
+#include "runtime/layout/layout.h"
+
+typedef struct pw_inbound pw_inbound;
+
+/* A message of at most `bytes` bytes into `data`, aligned to 64, for as many objects of `layout` at `buf`. NULL: there
+ * are too many already, and it comes as ever. */
+pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf);
+/* The next message into the same. */
+void pw_inbound_expect_again(pw_inbound *in);
+/* How many bytes, from the first on, are in the user's buffer; *ns: how long that took. */
+int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
+/* NULL is allowed. */
+void pw_inbound_forget(pw_inbound *in);
+
+/* ---- for who copies -----------------------------------------------------------------------------------------------
+ */
+
+/* The receive in whose memory `to` is. NULL: none. */
+pw_inbound *pw_inbound_at(const void *to);
+/* How many bytes there are from `to` to the end of that memory. */
+int64_t pw_inbound_room(const pw_inbound *in, const void *to);
+/* `bytes` bytes, no more than there is room for, that MPI wants to have at `to` and that can be read at `from`. */
+void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes);
+
+#endif

@@ -1,0 +1,176 @@
+#include "runtime/node/segment.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    HEADER = PW_SEGMENT_HEADER,
+    FIRST_SHIFT = 12,
+    LAST_SHIFT = 28, /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
+    CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
+    FREED = 64 /* blocks of a class that wait to be taken again; the addresses of more are lost */
+};
+
+static const uint64_t reserved = (uint64_t)4 << 30;
+static const size_t widest_alignment = (size_t)2 << 20;
+
+/* The singleton. Blocks come from the end of what is used, or are those that were given back; both happens seldom,
+ * since the pool keeps idle ones. */
+static struct {
+    pthread_mutex_t lock;
+    _Atomic(pw_segment_header *) header; /* NULL: there is none */
+    uint64_t used;
+    bool refused;
+    void *freed[CLASSES][FREED];
+    int nfreed[CLASSES];
+} segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pw_segment_header *header(void)
+{
+    return atomic_load_explicit(&segment.header, memory_order_acquire);
+}
+
+/* ---- opening and closing ---------------------------------------------------------------------------------------- */
+
+/* Addresses for the segment, of pages that are not there. */
+static char *reserve(void)
+{
+    char *all = mmap(NULL, reserved + widest_alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t before;
+
+    if (all == MAP_FAILED)
+        return NULL;
+    before = (widest_alignment - (uintptr_t)all % widest_alignment) % widest_alignment;
+    if (before > 0)
+        munmap(all, before);
+    if (before < widest_alignment)
+        munmap(all + before + reserved, widest_alignment - before);
+    return all + before;
+}
+
+static bool map_at(char *base, int fd)
+{
+    return !ftruncate(fd, (off_t)reserved) &&
+           mmap(base, reserved, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != MAP_FAILED &&
+           !madvise(base, reserved, MADV_DONTFORK);
+}
+
+/* The file stays open: others open it by its number. */
+static pw_segment_header *map(void)
+{
+    int fd = memfd_create(PW_SEGMENT_NAME, MFD_CLOEXEC);
+    char *base = fd >= 0 ? reserve() : NULL;
+
+    if (base && map_at(base, fd)) {
+        madvise(base, reserved, MADV_HUGEPAGE); /* a hint; refusal costs nothing */
+        return (pw_segment_header *)base;
+    }
+    if (base)
+        munmap(base, reserved);
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+/* The child of a fork has the file, but not the mapping. */
+static void forget(void)
+{
+    atomic_store_explicit(&segment.header, NULL, memory_order_relaxed);
+    segment.refused = true;
+}
+
+static void create(void)
+{
+    pw_segment_header *h = map();
+
+    if (!h) {
+        segment.refused = true;
+        pw_log(PW_LOG_INFO, "no memory to share within the node (%s): messages are copied once more", strerror(errno));
+        return;
+    }
+    memcpy(h->name, PW_SEGMENT_NAME, sizeof PW_SEGMENT_NAME);
+    h->version = PW_SEGMENT_VERSION;
+    h->pid = getpid();
+    h->base = (uint64_t)(uintptr_t)h;
+    h->bytes = reserved;
+    segment.used = HEADER;
+    pthread_atfork(NULL, NULL, forget);
+    atomic_store_explicit(&segment.header, h, memory_order_release);
+}
+
+void pw_segment_open(void)
+{
+    pthread_mutex_lock(&segment.lock);
+    if (!header() && !segment.refused)
+        create();
+    if (header())
+        atomic_store_explicit(&header()->open, 1, memory_order_release);
+    pthread_mutex_unlock(&segment.lock);
+}
+
+/* Also when a process ends without MPI_Finalize. */
+__attribute__((destructor)) void pw_segment_close(void)
+{
+    if (header())
+        atomic_store_explicit(&header()->open, 0, memory_order_release);
+}
+
+bool pw_segment_is_open(void)
+{
+    return header() && atomic_load_explicit(&header()->open, memory_order_relaxed);
+}
+
+bool pw_segment_is_read(void)
+{
+    return header() && atomic_load_explicit(&header()->read, memory_order_relaxed);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static int class_of(size_t bytes)
+{
+    return __builtin_ctzll(bytes) - FIRST_SHIFT;
+}
+
+static void *take_new(size_t bytes)
+{
+    size_t alignment = bytes < widest_alignment ? bytes : widest_alignment;
+    uint64_t at = (segment.used + alignment - 1) / alignment * alignment;
+
+    if (at + bytes > reserved)
+        return NULL;
+    segment.used = at + bytes;
+    return (char *)header() + at;
+}
+
+void *pw_segment_take(size_t bytes)
+{
+    int class = class_of(bytes);
+    void *block;
+
+    if (!header() || class < 0 || class >= CLASSES)
+        return NULL;
+    pthread_mutex_lock(&segment.lock);
+    block = segment.nfreed[class] > 0 ? segment.freed[class][--segment.nfreed[class]] : take_new(bytes);
+    pthread_mutex_unlock(&segment.lock);
+    return block;
+}
+
+bool pw_segment_give(void *block, size_t bytes)
+{
+    int class = class_of(bytes);
+
+    if (!header() || (char *)block < (char *)header() || (char *)block >= (char *)header() + reserved)
+        return false;
+    madvise(block, bytes, MADV_REMOVE);
+    pthread_mutex_lock(&segment.lock);
+    if (segment.nfreed[class] < FREED)
+        segment.freed[class][segment.nfreed[class]++] = block;
+    pthread_mutex_unlock(&segment.lock);
+    return true;
+}

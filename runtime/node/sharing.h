@@ -1,0 +1,23 @@
+/*
+ * Do packed messages of this process go from the sender's segment to the receiver's buffer, without a copy by MPI? What
+ * packing costs depends on it, and no rank is told: whether the peer is on this node, has Packwright, and whether the
+ * MPI below reads memory so. It is believed until several messages that should have gone so have not, and known as soon
+ * as one has, in either direction.
+ *
+ * All functions are thread safe.
+ */
+#ifndef PW_RUNTIME_SHARING_H
+#define PW_RUNTIME_SHARING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* To be believed. */
+bool pw_sharing_is_likely(void);
+
+/* This process reads in another's segment. */
+void pw_sharing_note_read(void);
+/* A packed message of so many bytes has been sent or received, point to point. Short ones say nothing. */
+void pw_sharing_note_message(int64_t bytes);
+
+#endif

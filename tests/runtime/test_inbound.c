@@ -1,0 +1,255 @@
+/* Messages unpacked while they come: which bytes go where, and the function of the system that is taken the place of.
+ */
+#include "runtime/gate.h"
+#include "runtime/node/inbound.h"
+#include "runtime/node/segment.h"
+#include "tests/cache/layout_scene.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { OBJECTS = 64, SIZE = 24, EXTENT = 64, MESSAGE = OBJECTS * SIZE, STAGED = 2048, EXPECTED = 256 };
+
+/* What runtime/gate.c has. */
+_Atomic pw_gate_state pw_gate_now = PW_GATE_OPEN;
+
+typedef struct scenery {
+    void *files; /* scene */
+    pw_layout_engine *engine;
+    pw_layout *layout;
+    _Alignas(64) unsigned char staging[STAGED];
+    unsigned char message[MESSAGE], user[OBJECTS * EXTENT], wanted[OBJECTS * EXTENT];
+    pw_inbound *in;
+} scenery;
+
+static int set_up(void **state)
+{
+    scenery *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+
+    memset(s, 0, sizeof *s);
+    scene_setup(&s->files);
+    s->engine = layout_engine(s->files, PW_JIT_OFF, 0, false);
+    s->layout = layout_of(s->engine, "type(lb 0, extent 64) { stream 3 stride 16 { bytes 8 align 8 } }");
+    assert_int_equal(s->layout->size, SIZE);
+    for (int i = 0; i < MESSAGE; i++)
+        s->message[i] = (unsigned char)(1 + i % 251);
+    memset(s->staging, 0xee, sizeof s->staging);
+    pw_layout_unpack(s->layout, s->wanted, OBJECTS, s->message);
+    s->in = pw_inbound_expect(s->staging, MESSAGE, s->layout, s->user);
+    assert_non_null(s->in);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scenery *s = *state;
+
+    pw_inbound_forget(s->in);
+    pw_layout_unref(s->layout);
+    pw_layout_engine_destroy(s->engine);
+    scene_teardown(&s->files);
+    free(s);
+    return 0;
+}
+
+/* As a strategy does when MPI says that `received` bytes have come. */
+static void complete(scenery *s, int64_t received, int64_t in_place)
+{
+    int64_t ns, first = pw_inbound_in_place(s->in, &ns);
+
+    assert_int_equal(first, in_place);
+    pw_layout_unpack_part(s->layout, s->user, first, received, s->staging + first);
+}
+
+static void arrive(scenery *s, int64_t first, int64_t last)
+{
+    assert_ptr_equal(pw_inbound_at(s->staging + first), s->in);
+    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first);
+}
+
+static bool staging_is_untouched(const scenery *s, int64_t first, int64_t last)
+{
+    while (first < last && s->staging[first] == 0xee)
+        first++;
+    return first == last;
+}
+
+/* ---- pieces ----------------------------------------------------------------------------------------------------- */
+
+static void a_whole_message_goes_to_its_place(void **state)
+{
+    scenery *s = *state;
+
+    arrive(s, 0, MESSAGE);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+    assert_true(staging_is_untouched(s, 0, STAGED));
+    complete(s, MESSAGE, MESSAGE);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+static void pieces_go_to_their_places(void **state)
+{
+    scenery *s = *state;
+
+    arrive(s, 0, 500); /* in the middle of an object */
+    arrive(s, 500, 1111);
+    arrive(s, 1111, MESSAGE);
+    assert_true(staging_is_untouched(s, 0, STAGED));
+    complete(s, MESSAGE, MESSAGE);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+/* The rest came some other way. */
+static void what_did_not_come_this_way_is_in_staging_memory(void **state)
+{
+    scenery *s = *state;
+
+    arrive(s, 0, 480);
+    memcpy(s->staging + 480, s->message + 480, MESSAGE - 480);
+    complete(s, MESSAGE, 480);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+static void pieces_out_of_order_and_short_ones_are_copied(void **state)
+{
+    scenery *s = *state;
+
+    arrive(s, 960, MESSAGE);
+    arrive(s, 0, 10);
+    arrive(s, 10, 960);
+    assert_memory_equal(s->staging, s->message, MESSAGE);
+    complete(s, MESSAGE, 0);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+static void the_next_message_begins_anew(void **state)
+{
+    scenery *s = *state;
+
+    arrive(s, 0, MESSAGE);
+    pw_inbound_expect_again(s->in);
+    memset(s->user, 0, sizeof s->user);
+    memcpy(s->staging, s->message, MESSAGE);
+    complete(s, MESSAGE, 0);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+static void only_so_many_are_expected_and_only_their_memory_is_found(void **state)
+{
+    static _Alignas(64) unsigned char other[EXPECTED + 1][64];
+    scenery *s = *state;
+    pw_inbound *many[EXPECTED];
+    int n = 0;
+
+    while (n < EXPECTED && (many[n] = pw_inbound_expect(other[n], 64, s->layout, s->user)))
+        n++;
+    assert_int_equal(n, EXPECTED - 1);
+    for (int i = 0; i < n; i++)
+        assert_ptr_equal(pw_inbound_at(other[i] + i % 64), many[i]);
+    assert_null(pw_inbound_at(other[n]));
+    assert_null(pw_inbound_at(s->staging + STAGED));
+    assert_null(pw_inbound_at(NULL));
+    assert_ptr_equal(pw_inbound_at(s->staging + MESSAGE - 1), s->in);
+    assert_int_equal(pw_inbound_room(s->in, s->staging + 1), MESSAGE - 1);
+    assert_int_equal(pw_inbound_room(s->in, s->staging + MESSAGE + 5), 0);
+    for (int i = 0; i < n; i++)
+        pw_inbound_forget(many[i]);
+    assert_null(pw_inbound_at(other[0]));
+}
+
+/* ---- the system's function --------------------------------------------------------------------------------------- */
+
+static ssize_t read_from(pid_t pid, void *to, const void *from, size_t bytes)
+{
+    struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
+
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0);
+}
+
+static void what_is_in_a_segment_is_read_without_the_system(void **state)
+{
+    scenery *s = *state;
+    unsigned char *block, plain[MESSAGE];
+
+    pw_segment_open();
+    block = pw_segment_take(4096);
+    assert_non_null(block);
+    memcpy(block, s->message, MESSAGE);
+    assert_int_equal(read_from(getpid(), s->staging, block, MESSAGE), MESSAGE);
+    assert_true(staging_is_untouched(s, 0, STAGED));
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+    assert_int_equal(read_from(getpid(), plain, block, MESSAGE), MESSAGE);
+    assert_memory_equal(plain, s->message, MESSAGE);
+    pw_segment_give(block, 4096);
+}
+
+/* The system may forbid it; then there is nothing to interpose. */
+static void what_is_elsewhere_is_read_by_the_system(void **state)
+{
+    scenery *s = *state;
+    ssize_t n = read_from(getpid(), s->staging, s->message, MESSAGE);
+
+    if (n < 0 && (errno == EPERM || errno == ENOSYS))
+        skip();
+    assert_int_equal(n, MESSAGE);
+    assert_memory_equal(s->staging, s->message, MESSAGE);
+    complete(s, MESSAGE, 0);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+    assert_int_equal(read_from(getpid(), s->staging, NULL, MESSAGE), -1);
+    assert_int_equal(errno, EFAULT);
+    assert_int_equal(read_from(0x3fffffff, s->staging, s->message, MESSAGE), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+/* Open MPI asks for more than was posted. */
+static void nothing_is_written_beyond_what_was_posted(void **state)
+{
+    static unsigned char longer[STAGED];
+    scenery *s = *state;
+    unsigned char *block;
+    ssize_t n;
+
+    memcpy(longer, s->message, MESSAGE);
+    memset(longer + MESSAGE, 0xaa, STAGED - MESSAGE);
+    n = read_from(getpid(), s->staging, longer, STAGED);
+    if (n >= 0) {
+        assert_int_equal(n, STAGED);
+        assert_memory_equal(s->staging, s->message, MESSAGE);
+        assert_true(staging_is_untouched(s, MESSAGE, STAGED));
+    }
+    pw_segment_open();
+    block = pw_segment_take(4096);
+    assert_non_null(block);
+    memcpy(block, longer, STAGED);
+    assert_int_equal(read_from(getpid(), s->staging, block, STAGED), STAGED);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+    assert_true(staging_is_untouched(s, MESSAGE, STAGED));
+    pw_segment_give(block, 4096);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(a_whole_message_goes_to_its_place),
+                                       TEST(pieces_go_to_their_places),
+                                       TEST(what_did_not_come_this_way_is_in_staging_memory),
+                                       TEST(pieces_out_of_order_and_short_ones_are_copied),
+                                       TEST(the_next_message_begins_anew),
+                                       TEST(only_so_many_are_expected_and_only_their_memory_is_found),
+                                       TEST(what_is_in_a_segment_is_read_without_the_system),
+                                       TEST(what_is_elsewhere_is_read_by_the_system),
+                                       TEST(nothing_is_written_beyond_what_was_posted)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* The segment and what other processes see of it. */
+#include "runtime/node/peers.h"
+#include "runtime/node/segment.h"
+#include "runtime/node/sharing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KIB = 1 << 10, MIB = 1 << 20, LARGEST = 256 * MIB, MANY = 20 };
+
+/* In a child process, whose exit status it is. */
+static int in_child(int (*look)(const void *arg), const void *arg)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0)
+        _exit(look(arg));
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* 0: the parent's block reads as it should. */
+static int reads_parent(const void *block)
+{
+    const unsigned char *seen = pw_peer_memory(getppid(), block, 4 * KIB);
+
+    if (!seen)
+        return 1;
+    for (int i = 0; i < 4 * KIB; i++)
+        if (seen[i] != (unsigned char)(i * 7))
+            return 2;
+    return 0;
+}
+
+static void *a_block(void)
+{
+    unsigned char *block = pw_segment_take(4 * KIB);
+
+    assert_non_null(block);
+    for (int i = 0; i < 4 * KIB; i++)
+        block[i] = (unsigned char)(i * 7);
+    return block;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void blocks_are_apart_aligned_and_taken_again(void **state)
+{
+    char *a = pw_segment_take(64 * KIB), *b = pw_segment_take(64 * KIB), *c = pw_segment_take(4 * MIB);
+    int private;
+
+    (void)state;
+    assert_true(a && b && c);
+    assert_true(a + 64 * KIB <= b || b + 64 * KIB <= a);
+    assert_int_equal((uintptr_t)a % (64 * KIB), 0);
+    assert_int_equal((uintptr_t)c % (2 * MIB), 0);
+    memset(a, 1, 64 * KIB);
+    memset(b, 2, 64 * KIB);
+    assert_int_equal(a[64 * KIB - 1], 1);
+    assert_true(pw_segment_give(a, 64 * KIB));
+    assert_ptr_equal(pw_segment_take(64 * KIB), a);
+    assert_int_equal(a[0], 0); /* its pages went back */
+    assert_true(pw_segment_give(a, 64 * KIB) && pw_segment_give(b, 64 * KIB) && pw_segment_give(c, 4 * MIB));
+    assert_false(pw_segment_give(&private, 4 * KIB));
+}
+
+static void a_full_segment_gives_nothing(void **state)
+{
+    void *blocks[MANY];
+    int n = 0;
+
+    (void)state;
+    assert_null(pw_segment_take(2 * (size_t)LARGEST));
+    assert_null(pw_segment_take(1 * KIB));
+    while (n < MANY && (blocks[n] = pw_segment_take(LARGEST)))
+        n++;
+    assert_in_range(n, 10, MANY - 1);
+    for (int i = 0; i < n; i++)
+        assert_true(pw_segment_give(blocks[i], LARGEST));
+    assert_non_null(blocks[0] = pw_segment_take(LARGEST));
+    pw_segment_give(blocks[0], LARGEST);
+}
+
+/* ---- others ----------------------------------------------------------------------------------------------------- */
+
+static void another_process_reads_a_block(void **state)
+{
+    void *block = a_block();
+
+    (void)state;
+    assert_false(pw_segment_is_read());
+    assert_int_equal(in_child(reads_parent, block), 0);
+    assert_true(pw_segment_is_read());
+    assert_true(pw_sharing_is_likely());
+    pw_segment_close();
+    assert_int_equal(in_child(reads_parent, block), 1);
+    pw_segment_open();
+    assert_int_equal(in_child(reads_parent, block), 0);
+    pw_segment_give(block, 4 * KIB);
+}
+
+static int reads_elsewhere(const void *block)
+{
+    static int private;
+
+    /* The mapping is not inherited, so an address of the parent's private memory is no one's in its segment. */
+    return pw_peer_memory(getppid(), &private, sizeof private) != NULL ||
+           pw_peer_memory(getppid(), (const char *)block - ((size_t)8 << 30), 4 * KIB) != NULL ||
+           pw_peer_memory(getppid(), block, (size_t)1 << 40) != NULL || pw_peer_memory(1, block, 1) != NULL ||
+           pw_peer_memory(-1, block, 1) != NULL || pw_segment_take(4 * KIB) != NULL;
+}
+
+static void nothing_else_is_read(void **state)
+{
+    void *block = a_block();
+
+    (void)state;
+    assert_int_equal(in_child(reads_elsewhere, block), 0);
+    pw_segment_give(block, 4 * KIB);
+}
+
+/* It has inherited the open file, but its memory at these addresses is its own affair. */
+static void a_child_is_not_taken_for_its_parent(void **state)
+{
+    void *block = a_block();
+    int pipes[2];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    child = fork();
+    if (child == 0) {
+        char c;
+
+        _exit(read(pipes[0], &c, 1) != 1);
+    }
+    assert_null(pw_peer_memory(child, block, 4 * KIB));
+    assert_int_equal(write(pipes[1], "", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_non_null(pw_peer_memory(getpid(), block, 4 * KIB)); /* itself it may read */
+    pw_segment_give(block, 4 * KIB);
+}
+
+/* Before anybody has read. */
+static void sharing_is_believed_until_it_has_failed(void **state)
+{
+    (void)state;
+    assert_true(pw_sharing_is_likely());
+    for (int i = 0; i < 100; i++)
+        pw_sharing_note_message(1 * KIB);
+    assert_true(pw_sharing_is_likely());
+    for (int i = 0; i < 16; i++)
+        pw_sharing_note_message(64 * KIB);
+    assert_false(pw_sharing_is_likely());
+}
+
+static int open_segment(void **state)
+{
+    (void)state;
+    pw_segment_open();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_are_apart_aligned_and_taken_again),
+                                       cmocka_unit_test(a_full_segment_gives_nothing),
+                                       cmocka_unit_test(sharing_is_believed_until_it_has_failed),
+                                       cmocka_unit_test(another_process_reads_a_block),
+                                       cmocka_unit_test(nothing_else_is_read),
+                                       cmocka_unit_test(a_child_is_not_taken_for_its_parent)};
+
+    return cmocka_run_group_tests(tests, open_segment, NULL);
+}
