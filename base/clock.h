@@ -13,4 +13,9 @@ static inline int64_t pw_clock_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static inline double pw_clock_seconds(void)
+{
+    return (double)pw_clock_ns() * 1e-9;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* Sampling and medians. */
 #include "bench/measure.h"
 
+#include "base/samples.h"
 #include "bench/clock.h"
 
 #include <stdlib.h>
@@ -51,18 +52,6 @@ static int calibrate(bench_run *run, bench_peer_id id, bench_direction direction
     return options->cold && runs > MAX_COLD_RUNS ? MAX_COLD_RUNS : runs;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *samples, int n)
-{
-    qsort(samples, (size_t)n, sizeof *samples, by_value);
-    return n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
-}
-
 void bench_measure(bench_run *run, bench_direction direction, const bench_options *options, bench_times *out)
 {
     double samples[BENCH_PEERS][MAX_REPS];
@@ -84,5 +73,5 @@ void bench_measure(bench_run *run, bench_direction direction, const bench_option
     memset(out, 0, sizeof *out);
     out->reps = rep;
     for (int i = 0; i < n; i++)
-        out->median[ids[i]] = median(samples[ids[i]], rep);
+        out->median[ids[i]] = pw_samples_median(samples[ids[i]], rep);
 }

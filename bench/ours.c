@@ -1,6 +1,7 @@
 /* Layouts of a row, at both tiers, and the cost of commits. */
 #include "bench/ours.h"
 
+#include "base/samples.h"
 #include "bench/clock.h"
 #include "frontend/mpi/decode.h"
 
@@ -65,12 +66,6 @@ static bool commit_all(pw_layout_engine *engine, const bench_row *row, pw_layout
     return true;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median of repeated commits, each released before the next. */
 static double repeat(pw_layout_engine *engine, const bench_row *row)
 {
@@ -82,8 +77,7 @@ static double repeat(pw_layout_engine *engine, const bench_row *row)
         commit_all(engine, row, again, &samples[s], &diag);
         release(again);
     }
-    qsort(samples, COMMIT_SAMPLES, sizeof *samples, by_value);
-    return samples[COMMIT_SAMPLES / 2];
+    return pw_samples_median(samples, COMMIT_SAMPLES);
 }
 
 /*
@@ -106,8 +100,7 @@ static double unknown_types(pw_layout_engine *engine, const bench_row *row)
         pw_layout_unref(layout);
         PMPI_Type_free(&type);
     }
-    qsort(samples + 1, COMMIT_SAMPLES, sizeof *samples, by_value);
-    return samples[1 + COMMIT_SAMPLES / 2];
+    return pw_samples_median(samples + 1, COMMIT_SAMPLES);
 }
 
 static bool has_kernel(const pw_layout *layout)

@@ -1,6 +1,8 @@
 /* Rows, means and the CSV. */
 #include "bench/report.h"
 
+#include "base/samples.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,12 +149,6 @@ static void print_worst(const bench_results *results, const bench_ratio *ratio, 
     free(list);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Distribution of one of the commit times over rows that have it. */
 static void print_commit(const bench_results *results, const char *what, size_t offset)
 {
@@ -167,7 +163,7 @@ static void print_commit(const bench_results *results, const char *what, size_t 
         within += x <= 5e3;
     }
     if (n) {
-        qsort(ns, (size_t)n, sizeof *ns, by_value);
+        pw_samples_sort(ns, n);
         printf("  %-62s %9.2f %9.2f %9.2f %9.2f   %d of %d\n", what, ns[0] / 1e3, ns[n / 2] / 1e3, ns[n * 9 / 10] / 1e3,
                ns[n - 1] / 1e3, within, n);
     }

@@ -7,6 +7,7 @@
  */
 #include "jit-cache/internal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "jit-cache/exit_guard.h"
 
@@ -19,7 +20,7 @@ static void publish(pw_slot *slot, const pw_image *image, pw_kernel_fn *pack, pw
 
     slot->image = *image;
     atomic_store_explicit(&k->origin, origin, memory_order_relaxed);
-    atomic_store_explicit(&k->ready_ns, pw_cache_now() - started, memory_order_relaxed);
+    atomic_store_explicit(&k->ready_ns, pw_clock_ns() - started, memory_order_relaxed);
     if (slot->image.code.data)
         atomic_store_explicit(&k->code, &slot->image.code, memory_order_release);
     atomic_store_explicit(&k->unpack, unpack, memory_order_release);
@@ -93,7 +94,7 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
                           .emit = PW_EMIT_SHARED,
                           .pack_name = names[0],
                           .unpack_name = names[1]};
-    int64_t started = pw_cache_now();
+    int64_t started = pw_clock_ns();
     pw_status status;
 
     pw_kernel_symbols(slot->kernel.key, names[0], names[1]);
@@ -101,7 +102,7 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
     if (!status) {
         if (!atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed))
             pw_exit_guard_first();
-        atomic_fetch_add_explicit(&cache->compile_ns, pw_cache_now() - started, memory_order_relaxed);
+        atomic_fetch_add_explicit(&cache->compile_ns, pw_clock_ns() - started, memory_order_relaxed);
     }
     return status;
 }
@@ -193,7 +194,7 @@ static pw_build_result compile_alone(pw_cache *cache, pw_slot *slot, bool patien
 
 pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, bool patient, bool waited)
 {
-    int64_t started = pw_cache_now();
+    int64_t started = pw_clock_ns();
     pw_build_result result;
 
     if (!pw_target_runs_here(&cache->target)) {

@@ -1,5 +1,6 @@
 #include "jit-cache/internal.h"
 
+#include "base/clock.h"
 #include "jit-cache/exit_guard.h"
 
 #include <inttypes.h>
@@ -16,14 +17,6 @@ enum {
     FIRST_NAP_US = 500,
     LONGEST_NAP_US = 50000
 };
-
-int64_t pw_cache_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 bool pw_cache_is_ours(const pw_cache *cache)
 {
@@ -169,11 +162,11 @@ void pw_cache_release(pw_cache *cache, pw_kernel *kernel)
 /* In this thread, with naps while another process compiles. */
 static void build_here(pw_cache *cache, pw_slot *slot, pw_cache_want want)
 {
-    int64_t give_up = pw_cache_now() + GET_PATIENCE_MS * INT64_C(1000000);
+    int64_t give_up = pw_clock_ns() + GET_PATIENCE_MS * INT64_C(1000000);
     long nap = FIRST_NAP_US;
     bool waited = false;
 
-    while (pw_build(cache, slot, want, pw_cache_now() < give_up, waited) == PW_BUILD_LOCKED) {
+    while (pw_build(cache, slot, want, pw_clock_ns() < give_up, waited) == PW_BUILD_LOCKED) {
         struct timespec t = {.tv_nsec = nap * 1000};
 
         nanosleep(&t, NULL);

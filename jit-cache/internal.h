@@ -56,8 +56,6 @@ struct pw_cache {
     _Atomic int64_t compiles, compile_ns; /* done here, and the time they took */
 };
 
-int64_t pw_cache_now(void); /* CLOCK_MONOTONIC ns */
-
 /* False in a child of fork(): there the cache must be left alone. */
 bool pw_cache_is_ours(const pw_cache *cache);
 

@@ -5,6 +5,7 @@
  */
 #include "jit-cache/internal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -59,7 +60,7 @@ static bool is_moot(const pw_worker *worker, const pw_slot *slot, int64_t now)
 /* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when told). */
 static pw_slot *pick(pw_worker *worker, int64_t *look_again)
 {
-    int64_t now = pw_cache_now();
+    int64_t now = pw_clock_ns();
 
     *look_again = INT64_MAX;
     for (pw_slot *s = worker->first; s; s = s->next_queued) {
@@ -75,7 +76,7 @@ static pw_slot *pick(pw_worker *worker, int64_t *look_again)
 
 static void put_off(pw_worker *worker, pw_slot *slot)
 {
-    int64_t now = pw_cache_now();
+    int64_t now = pw_clock_ns();
 
     if (!slot->waiting) {
         slot->waiting = true;
@@ -93,7 +94,7 @@ static void work_on(pw_cache *cache, pw_slot *slot)
 {
     pw_worker *worker = &cache->worker;
     pw_cache_want want = slot->want;
-    bool patient = !slot->waiting || pw_cache_now() < slot->give_up_at;
+    bool patient = !slot->waiting || pw_clock_ns() < slot->give_up_at;
     bool waited = slot->waiting;
     pw_build_result result;
 
@@ -205,7 +206,7 @@ static int64_t finish_by(pw_cache *cache)
     pthread_mutex_lock(&cache->lock);
     queued = cache->worker.first;
     pthread_mutex_unlock(&cache->lock);
-    return queued && pw_disk_may_store(&cache->disk) ? pw_cache_now() + FINISH_MS * MS : 0;
+    return queued && pw_disk_may_store(&cache->disk) ? pw_clock_ns() + FINISH_MS * MS : 0;
 }
 
 void pw_worker_stop(pw_cache *cache)

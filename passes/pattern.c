@@ -125,14 +125,14 @@ static int64_t *rebase(pw_builder *b, int64_t n, const int64_t *offs)
     return out;
 }
 
-/* Runs of the list: maximal progressions, taken from the left. */
-static int64_t count_runs(int64_t n, const int64_t *offs)
+/* Parts of a list, taken from the left, each as long as `length` says of what is left. */
+static int64_t count_parts(int64_t n, const int64_t *list, int64_t (*length)(int64_t n, const int64_t *list))
 {
-    int64_t runs = 0;
+    int64_t parts = 0;
 
-    for (int64_t i = 0; i < n; runs++)
-        i += progression(n - i, offs + i);
-    return runs;
+    for (int64_t i = 0; i < n; parts++)
+        i += length(n - i, list + i);
+    return parts;
 }
 
 static const pw_node *seq_of_runs(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child, int64_t runs)
@@ -179,7 +179,7 @@ const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs,
             return NULL;
         return pw_pattern_uniform(b, n / period, starts, pw_pattern_uniform(b, period, rebased, child));
     }
-    runs = count_runs(n, offs);
+    runs = count_parts(n, offs, progression);
     /* Members that are sequences would multiply; they stay under an index. */
     if (pays(runs, n) && child->kind != PW_SEQ)
         return seq_of_runs(b, n, offs, child, runs);
@@ -265,15 +265,6 @@ static int64_t equal_lengths(int64_t n, const int64_t *lens)
     return k;
 }
 
-static int64_t count_lengths(int64_t n, const int64_t *lens)
-{
-    int64_t groups = 0;
-
-    for (int64_t i = 0; i < n; groups++)
-        i += equal_lengths(n - i, lens + i);
-    return groups;
-}
-
 /* One member for each group of equal lengths; a group may itself be a few runs. */
 static const pw_node *seq_of_groups(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
@@ -316,7 +307,7 @@ static const pw_node *seq_of_parts(pw_builder *b, int64_t n, const int64_t *offs
 const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
     const pw_node *node;
-    int64_t groups = count_lengths(n, lens), *rebased;
+    int64_t groups = count_parts(n, lens, equal_lengths), *rebased;
 
     if (groups == 1)
         return pw_pattern_uniform(b, n, offs, pw_build_bytes(b, lens[0], 1));

@@ -4,6 +4,7 @@
  */
 #include "tools/measure_node.h"
 
+#include "base/clock.h"
 #include "runtime/gpu/device.h"
 #include "runtime/gpu/transfer.h"
 #include "runtime/model/file.h"
@@ -11,7 +12,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     GPU_MOST = 64 << 20,
@@ -22,14 +22,6 @@ enum {
 
 /* kind: of a move, memory, action and spread; of a copy its way. */
 enum { BY_ACTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_MODEL_ACTIONS };
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
@@ -70,11 +62,11 @@ static double run_move(pw_probe *p, int runs)
         return -1;
     user = user_of(g, layout);
     for (int i = -GRAPH_RUNS; i < runs && status == PW_OK; i++) {
-        begin = i <= 0 ? now_ns() : begin;
+        begin = i <= 0 ? pw_clock_ns() : begin;
         status =
             unpack ? pw_gpu_unpack(&user, packed, p->bytes, ways[memory]) : pw_gpu_pack(&user, packed, ways[memory]);
     }
-    return status == PW_OK ? (now_ns() - begin) / runs : -1;
+    return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
@@ -85,11 +77,11 @@ static double run_copy(pw_probe *p, int runs)
     pw_cu_ptr from = p->kind == PW_MODEL_H2D ? pw_cu_address(g->pinned->host) : g->memory->device;
     pw_cu_ptr to = p->kind == PW_MODEL_D2H ? pw_cu_address(g->pinned->host) : g->packed->device;
     pw_status status = PW_OK;
-    double begin = now_ns();
+    int64_t begin = pw_clock_ns();
 
     for (int i = 0; i < runs && status == PW_OK; i++)
         status = pw_gpu_copy(g->gpu, to, from, p->bytes);
-    return status == PW_OK ? (now_ns() - begin) / runs : -1;
+    return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }
 
 static pw_status copy_rows(const pw_measure_gpu *g, pw_layout *layout, int way)
@@ -117,11 +109,11 @@ static double run_rows(pw_probe *p, int runs)
 {
     pw_layout *layout = layout_of(p, pw_measure_every[PW_MEASURE_NEAR]);
     pw_status status = PW_OK;
-    double begin = now_ns();
+    int64_t begin = pw_clock_ns();
 
     for (int i = 0; i < runs && status == PW_OK && layout; i++)
         status = copy_rows(p->arg, layout, p->kind);
-    return layout && status == PW_OK ? (now_ns() - begin) / runs : -1;
+    return layout && status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }
 
 /* ---- the part ---------------------------------------------------------------------------------------------------- */

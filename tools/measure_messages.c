@@ -1,8 +1,11 @@
 #include "tools/measure_messages.h"
 
+#include "base/clock.h"
+#include "base/samples.h"
 #include "runtime/gpu/device.h"
 #include "runtime/gpu/transfer.h"
 #include "tools/measure_node.h"
+#include "tools/measure_stores.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +18,7 @@ enum {
     MOST_IN_FLIGHT = 4 << 20,
     MOST_FAR = 4 << 20,
     MOST_FAR_IN_FLIGHT = 512 << 10,
-    WARM_UP = 2,
-    STORED = 32 << 10,
-    LINE = 64
+    WARM_UP = 2
 };
 
 /*
@@ -125,13 +126,6 @@ static void exchange(const calls *c, const pw_measure_messages *m, const parcel 
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Each run by itself, and their median: a rank that loses its core in one of them says nothing about the others. The
  * first ones, of a message that the caches have forgotten meanwhile, do not count. */
 static double run(pw_probe *p, int runs)
@@ -149,38 +143,26 @@ static double run(pw_probe *p, int runs)
         MPI_Abort(m->pair, 1); /* the other rank would wait for ever */
     PMPI_Barrier(m->pair);
     for (int i = -WARM_UP; i < runs; i++) {
-        double begin = MPI_Wtime();
+        int64_t begin = pw_clock_ns();
 
         exchange(c, m, x, b, sort);
         if (i >= 0)
-            times[i] = MPI_Wtime() - begin;
+            times[i] = (double)(pw_clock_ns() - begin);
     }
-    qsort(times, (size_t)runs, sizeof *times, by_value);
-    ns = times[runs / 2] * 1e9 / per_message[sort];
+    ns = pw_samples_median(times, runs) / per_message[sort];
     free(times);
     return ns;
 }
 
-/* What runtime/outbound.h times at run time. */
 static double run_stores(pw_probe *p, int runs)
 {
     const pw_measure_messages *m = p->arg;
     double *times = malloc((size_t)runs * sizeof *times), ns;
-    MPI_Status status;
 
     if (!times)
         MPI_Abort(m->pair, 1);
-    for (int i = -WARM_UP; i < runs; i++) {
-        double begin = MPI_Wtime();
-
-        memcpy(m->send[0], m->send[0] + STORED, STORED);
-        if (i >= 0)
-            times[i] = MPI_Wtime() - begin;
-        PMPI_Sendrecv(m->send[0], STORED, MPI_BYTE, 1 - m->rank, 0, m->recv[0], STORED, MPI_BYTE, 1 - m->rank, 0,
-                      m->pair, &status);
-    }
-    qsort(times, (size_t)runs, sizeof *times, by_value);
-    ns = times[runs / 2] * 1e9 / (STORED / LINE);
+    pw_measure_stores(m->pair, 1 - m->rank, times, runs);
+    ns = pw_samples_median(times, runs);
     free(times);
     return ns;
 }
@@ -243,11 +225,11 @@ static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned sort)
 
 static void add_stores(pw_measure_messages *m, pw_probe_list *list)
 {
-    static const int64_t bytes[] = {STORED};
+    static const int64_t bytes[] = {PW_MEASURE_STORED};
     static const pw_axis axis = {bytes, 1};
 
     /* If cores were apart for a while, so they were for some of all that is measured. */
-    pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, STORED,
+    pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, PW_MEASURE_STORED,
                  &(pw_probe){.run = run_stores, .arg = m, .careful = true});
 }
 

@@ -1,6 +1,8 @@
 /* The curves of a model, through gnuplot: one panel for all tables by size alone, and one for each by size and block.
  */
 #include "tools/measure_report.h"
+
+#include "base/replace.h"
 #include "tools/program.h"
 
 #include <errno.h>
@@ -75,9 +77,9 @@ static void put_surface_panel(FILE *out, int id, const pw_model_table *t)
     fputc('\n', out);
 }
 
-static void put_script(FILE *out, const pw_model *m, const char *file)
+static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
 {
-    bool lines = count(m, 1) > 0, png = !strcmp(file + strlen(file) - 4, ".png");
+    bool lines = count(m, 1) > 0;
     int panels = count(m, 2) + lines, columns = panels < COLUMNS ? panels : COLUMNS;
     int rows = (panels + columns - 1) / columns;
 
@@ -152,25 +154,40 @@ static bool run(const char *program, const char *script, size_t size)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? true : fail("gnuplot failed; its message is above");
 }
 
-bool pw_measure_plot(const pw_model *m, const char *file)
+static bool draw(const char *program, const pw_model *m, const char *file, bool png)
 {
-    char program[4096];
     char *script = NULL;
     size_t size;
-    FILE *out;
+    FILE *out = open_memstream(&script, &size);
     bool ok;
+
+    if (!out)
+        return fail("out of memory");
+    put_script(out, m, file, png);
+    ok = fclose(out) == 0 ? run(program, script, size) : fail("out of memory");
+    free(script);
+    return ok;
+}
+
+bool pw_measure_plot(const pw_model *m, const char *file)
+{
+    bool png = !strcmp(file + strlen(file) - 4, ".png");
+    char program[4096];
+    pw_replacement replacement;
+    pw_diag diag;
 
     if (count(m, 1) + count(m, 2) == 0)
         return fail("the model has no tables to draw");
     if (!pw_program_find("gnuplot", program, sizeof program))
         return fail("gnuplot is not on the PATH (Debian and Ubuntu: gnuplot-nox)");
-    out = open_memstream(&script, &size);
-    if (!out)
-        return fail("out of memory");
-    put_script(out, m, file);
-    ok = fclose(out) == 0 ? run(program, script, size) : fail("out of memory");
-    free(script);
-    if (ok)
-        printf("%s\n", file);
-    return ok;
+    if (pw_replace_prepare(&replacement, file, "", 0, &diag) != PW_OK)
+        return fail(diag.text);
+    if (!draw(program, m, replacement.temp, png)) {
+        pw_replace_discard(&replacement);
+        return false;
+    }
+    if (pw_replace_commit(&replacement, &diag) != PW_OK)
+        return fail(diag.text);
+    printf("%s\n", file);
+    return true;
 }

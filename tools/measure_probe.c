@@ -1,9 +1,11 @@
 #include "tools/measure_probe.h"
 
+#include "base/clock.h"
+#include "base/samples.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A sample is as many runs as take so long, or one. */
@@ -11,14 +13,6 @@ static const double sample_ns = 50e3;
 /* From here on one run is a sample, and the first one tells enough about it. */
 static const double long_ns = 5e6;
 enum { MAX_RUNS = 2000, ONE_LONG_RUN = MAX_RUNS + 1 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
@@ -70,7 +64,7 @@ typedef struct state {
 
 static void show(const state *st, int round, int done, int all)
 {
-    double spent = now() - st->begin;
+    double spent = pw_clock_seconds() - st->begin;
 
     if (!st->s->title || !st->terminal)
         return;
@@ -111,7 +105,7 @@ static bool sample(state *st, pw_probe *p, bool first)
 {
     double ns;
 
-    if (!agree(st, now() - st->begin < st->s->seconds || (first && p->bytes <= st->least)))
+    if (!agree(st, pw_clock_seconds() - st->begin < st->s->seconds || (first && p->bytes <= st->least)))
         return false;
     if (first)
         calibrate(st, p);
@@ -146,7 +140,7 @@ static int64_t least_of(const pw_probe_list *list)
 
 void pw_probe_sample(pw_probe_list *list, const pw_sampling *s)
 {
-    state st = {.s = s, .begin = now(), .terminal = isatty(STDERR_FILENO)};
+    state st = {.s = s, .begin = pw_clock_seconds(), .terminal = isatty(STDERR_FILENO)};
 
     if (list->n > 0)
         qsort(list->at, (size_t)list->n, sizeof *list->at, by_bytes);
@@ -160,24 +154,17 @@ void pw_probe_sample(pw_probe_list *list, const pw_sampling *s)
             sample(&st, &list->at[i], round == 0);
         }
     if (s->title && st.terminal)
-        fprintf(stderr, "\r%s: %.0f s%*s\n", s->title, now() - st.begin, 50, "");
+        fprintf(stderr, "\r%s: %.0f s%*s\n", s->title, pw_clock_seconds() - st.begin, 50, "");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 double pw_probe_time(const pw_probe *p)
 {
     double v[PW_PROBE_SAMPLES];
 
     memcpy(v, p->samples, (size_t)p->n * sizeof *v);
-    qsort(v, (size_t)p->n, sizeof *v, by_value);
+    pw_samples_sort(v, p->n);
     if (p->careful)
         return v[p->n * 3 / 4];
     return p->n % 2 ? v[p->n / 2] : (v[p->n / 2 - 1] + v[p->n / 2]) / 2;
@@ -199,8 +186,7 @@ static int collect_blocks(const pw_probe_list *list, pw_model_table_id table, do
         if (at == n && n < PW_MODEL_MAX_POINTS)
             y[n++] = (double)p->block;
     }
-    if (n > 0)
-        qsort(y, (size_t)n, sizeof *y, by_value);
+    pw_samples_sort(y, n);
     return n;
 }
 

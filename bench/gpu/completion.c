@@ -1,5 +1,6 @@
 #include "bench/gpu/completion.h"
 
+#include "base/samples.h"
 #include "bench/clock.h"
 #include "codegen/nvrtc/record.h"
 
@@ -131,13 +132,6 @@ static const way ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void time_ways(attempt *a, int reps, const char *label)
 {
     static double start[WAYS][MAX_REPS], whole[WAYS][MAX_REPS];
@@ -156,8 +150,8 @@ static void time_ways(attempt *a, int reps, const char *label)
             gpu_stream_wait(a->bench->stream);
         }
     for (int k = 0; k < WAYS; k++) {
-        qsort(start[k], (size_t)reps, sizeof **start, compare);
-        qsort(whole[k], (size_t)reps, sizeof **whole, compare);
+        pw_samples_sort(start[k], reps);
+        pw_samples_sort(whole[k], reps);
         printf("%-36s %-5s start %6.2f, whole %6.2f us (a tenth are below %.2f, above %.2f)\n", ways[k].name, label,
                start[k][reps / 2], whole[k][reps / 2], whole[k][reps / 10], whole[k][reps * 9 / 10]);
     }

@@ -1,24 +1,12 @@
 #include "bench/gpu/measure.h"
 
+#include "base/samples.h"
 #include "bench/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { COPY_BYTES = 512 << 20, MAPPED_BYTES = 64 << 20, CHECKED_BYTES = 1 << 20, SLOW_REPS = 5 };
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *t, int n)
-{
-    qsort(t, (size_t)n, sizeof *t, compare);
-    return t[n / 2];
-}
 
 /* ---- the machine ------------------------------------------------------------------------------------------------ */
 
@@ -34,7 +22,7 @@ static double time_copy(const gpu_bench *b, gpu_ptr to, gpu_ptr from, size_t byt
         gpu_event_record_on(end, b->stream);
         us[i] = (double)gpu_event_microseconds(start, end);
     }
-    return median(us, REPS);
+    return pw_samples_median(us, REPS);
 }
 
 void gpu_measure_machine(gpu_bench *b)
@@ -186,8 +174,8 @@ static void measure_on_gpu(const gpu_work *w, int reps, gpu_result *r)
         ours[i] = time_on_gpu(w, PEER_SPECIALISED, start, end);
         empty[i] = time_on_gpu(w, PEER_EMPTY, start, end);
     }
-    r->kernel = median(ours, reps);
-    r->kernel_floor = median(empty, reps);
+    r->kernel = pw_samples_median(ours, reps);
+    r->kernel_floor = pw_samples_median(empty, reps);
     gpu_event_free(start);
     gpu_event_free(end);
 }
@@ -217,7 +205,7 @@ gpu_result gpu_measure(const gpu_bench *b, const gpu_subject *s, bool unpack, gp
     for (int p = 0; p < PEERS; p++)
         if (takes[p])
             r.us[p] = gpu_peer_scale((gpu_peer_id)p, s) *
-                      median(us[p], p == PEER_BLOCKS && reps > SLOW_REPS ? SLOW_REPS : reps);
+                      pw_samples_median(us[p], p == PEER_BLOCKS && reps > SLOW_REPS ? SLOW_REPS : reps);
     r.floor = r.us[PEER_EMPTY];
     if (where == WHERE_DEVICE && is_cold(&w))
         measure_on_gpu(&w, reps, &r);

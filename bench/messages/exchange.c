@@ -15,7 +15,7 @@ bool msg_peer_can(msg_peer peer, const msg_parcel *p)
     return peer != MSG_HAND || msg_loop_is_there(&p->loop);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 typedef struct calls {
     int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
@@ -199,7 +199,7 @@ void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_bu
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 int msg_sent(msg_mode mode, const msg_world *w)
 {
@@ -260,7 +260,7 @@ void msg_buffers_give(msg_buffers *b)
     free(b->plain_recv);
 }
 
-/* ---- verification ----------------------------------------------------------------------------------------------- */
+/* ---- verification ------------------------------------------------------------------------------------------------ */
 
 /* Depends on each byte and its place. */
 static uint64_t digest(const char *memory, int64_t bytes)

@@ -1,5 +1,6 @@
 #include "bench/messages/measure.h"
 
+#include "base/samples.h"
 #include "bench/clock.h"
 
 #include <stdlib.h>
@@ -73,19 +74,6 @@ static void warm_up(msg_mode mode, const msg_world *w, const msg_buffers *b, dou
     while (agree(w, bench_now() < until));
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double msg_median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_value);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* The median over the rounds of how many times as long as ours the peer takes. */
 static double paired(double (*samples)[MAX_ROUNDS], int rounds, msg_peer peer)
 {
@@ -93,7 +81,7 @@ static double paired(double (*samples)[MAX_ROUNDS], int rounds, msg_peer peer)
 
     for (int i = 0; i < rounds; i++)
         ratios[i] = samples[peer][i] / samples[MSG_OURS][i];
-    return msg_median(ratios, rounds);
+    return pw_samples_median(ratios, rounds);
 }
 
 /* Sorts the samples. */
@@ -103,7 +91,7 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
         .rounds = rounds, .paired = paired(samples, rounds, MSG_NATIVE), .by_hand = paired(samples, rounds, MSG_HAND)};
 
     for (int peer = 0; peer < MSG_PEERS; peer++) {
-        t.median[peer] = msg_median(samples[peer], rounds) / unit;
+        t.median[peer] = pw_samples_median(samples[peer], rounds) / unit;
         t.min[peer] = samples[peer][0] / unit;
     }
     return t;

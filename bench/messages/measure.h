@@ -18,9 +18,6 @@ typedef struct msg_times {
     int rounds;
 } msg_times;
 
-/* Sorts them. */
-double msg_median(double *values, int n);
-
 /* Collective over w->all; the result is rank 0's. `quick`: two rounds of one exchange. */
 msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- own rows --------------------------------------------------------------------------------------------------- */
+/* ---- own rows ---------------------------------------------------------------------------------------------------- */
 
 /* args: bytes of a message, of a block, from one block to the next. */
 static void build_blocks(const bench_spec *spec, bench_row *row)
@@ -87,7 +87,7 @@ bool msg_is_repetition(const bench_spec *spec)
     return !strcmp(spec->name, "TEMPI_2D") && fnmatch("*count=1 vector", spec->params, 0) != 0;
 }
 
-/* ---- parcels ---------------------------------------------------------------------------------------------------- */
+/* ---- parcels ----------------------------------------------------------------------------------------------------- */
 
 static bench_part *largest_part(bench_row *row)
 {

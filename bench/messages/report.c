@@ -30,7 +30,7 @@ static msg_distance distance_of(const msg_result *r)
     return msg_distance_of(r->times.stores[0], r->times.stores[1]);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void print_cpu(void)
 {
@@ -110,7 +110,7 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
     return good;
 }
 
-/* ---- summary ---------------------------------------------------------------------------------------------------- */
+/* ---- summary ----------------------------------------------------------------------------------------------------- */
 
 static bool is_sparse(const msg_result *r)
 {

@@ -1,31 +1,17 @@
 #include "bench/messages/stores.h"
 
-#include "bench/clock.h"
-#include "bench/messages/measure.h"
+#include "base/samples.h"
 #include "runtime/outbound.h"
+#include "tools/measure_stores.h"
 
-#include <string.h>
-
-enum { BYTES = 32 << 10, LINE = 64, TIMES = 31, WARM = 5 };
+enum { TIMES = 31 };
 
 double msg_stores(const msg_world *w)
 {
-    static char from[BYTES], sent[BYTES], received[BYTES];
     double ns[TIMES];
 
-    for (int i = -WARM; i < TIMES; i++) {
-        double begin = bench_now();
-
-        memcpy(sent, from, BYTES);
-        if (i >= 0)
-            ns[i] = bench_now() - begin;
-        if (w->rank % 2 == 0)
-            PMPI_Send(sent, BYTES, MPI_BYTE, w->partner, 0, w->all);
-        PMPI_Recv(received, BYTES, MPI_BYTE, w->partner, 0, w->all, MPI_STATUS_IGNORE);
-        if (w->rank % 2 == 1)
-            PMPI_Send(sent, BYTES, MPI_BYTE, w->partner, 0, w->all);
-    }
-    return w->partner == MPI_PROC_NULL ? 0 : msg_median(ns, TIMES) / (BYTES / LINE);
+    pw_measure_stores(w->all, w->partner, ns, TIMES);
+    return w->partner == MPI_PROC_NULL ? 0 : pw_samples_median(ns, TIMES);
 }
 
 msg_distance msg_distance_of(double before, double after)
