@@ -20,7 +20,7 @@ static int fail(const pw_diag *diag)
     return PW_EXIT_FAILURE;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------ */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 typedef struct entry_list {
     pw_cache_entry *at;
@@ -99,7 +99,7 @@ static void print_age(int64_t used_at)
     printf("%5" PRId64 "%c", age / units[i].seconds, units[i].unit);
 }
 
-/* ---- list --------------------------------------------------------------------------------------------- */
+/* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void list_text(const cache_options *o, const entry_list *list)
 {
@@ -156,7 +156,7 @@ static int list_entries(const cache_options *o)
     return ok ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
-/* ---- verify, clear, path ------------------------------------------------------------------------------- */
+/* ---- verify, clear, path ----------------------------------------------------------------------------------------- */
 
 static int verify_entries(const cache_options *o)
 {
@@ -212,7 +212,7 @@ static int print_path(const cache_options *o)
     return PW_EXIT_OK;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -19,7 +19,7 @@ typedef struct compile_options {
     pw_aot_names names;
 } compile_options;
 
-/* ---- options ------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* "--name=VALUE" or "--name VALUE" (also "-o VALUE"): takes the value. False when argv[*i] is another option. */
 static bool take_value(const char *name, int argc, char **argv, int *i, const char **out)
@@ -153,7 +153,7 @@ static int find_target(const compile_options *o, const char *cpu, pw_target *out
     return status == PW_OK ? PW_EXIT_OK : pw_usage_error(&pw_command_compile, "%s", diag.text);
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------ */
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
 
 static pw_status report(const pw_diag *diag)
 {
@@ -230,7 +230,7 @@ static pw_status compile_objects(const compile_options *o, const pw_input *input
     return status;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static pw_status compile_entries(const compile_options *o, const pw_input *input, const pw_target *targets, int n)
 {

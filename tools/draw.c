@@ -7,11 +7,12 @@
 #include "frontend/ddt/ddt.h"
 #include "passes/passes.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 
 static const char help[] =
-    "usage: packwright draw [--name=NAME] [--count=N] [--dot] [-o FILE] TYPE|FILE|-\n"
+    "usage: packwright draw [--name=NAME] [--variant=K] [--count=N] [--dot] [-o FILE] TYPE|FILE|-\n"
     "\n"
     "Draws one layout: memory as rows, packed order as colour, gaps in grey. The row is a stride of the layout\n"
     "where one suits, so arrays look like arrays; what repeats is shown at its beginning and end only, so the picture\n"
@@ -19,24 +20,33 @@ static const char help[] =
     "\n"
     "  -o, --output=FILE  write there (default: standard output)\n"
     "      --name=NAME    the type to draw, where the input has several\n"
+    "      --variant=K    the K-th of the types that an entry with ranges stands for, from 0\n"
     "      --count=N      draw N objects (default 1)\n"
     "      --dot          the canonical tree as a Graphviz digraph instead\n";
 
 typedef struct options {
-    const char *input, *output, *name;
+    const char *input, *output;
+    pw_input_choice choice;
     int64_t count;
     bool dot;
 } options;
 
+static bool parse_number(int64_t least, int64_t most, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(optarg, &end, 10);
+    return !errno && end != optarg && !*end && *out >= least && *out <= most;
+}
+
 /* Returns -1 to go on, else an exit status. */
 static int parse_options(int argc, char **argv, options *o)
 {
-    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
-                                          {"name", required_argument, NULL, 'n'},
-                                          {"count", required_argument, NULL, 'c'},
-                                          {"dot", no_argument, NULL, 'd'},
-                                          {0}};
-    char *end;
+    static const struct option known[] = {
+        {"output", required_argument, NULL, 'o'},  {"name", required_argument, NULL, 'n'},
+        {"variant", required_argument, NULL, 'v'}, {"count", required_argument, NULL, 'c'},
+        {"dot", no_argument, NULL, 'd'},           {0}};
     int c;
 
     *o = (options){.count = 1};
@@ -45,11 +55,15 @@ static int parse_options(int argc, char **argv, options *o)
     while ((c = getopt_long(argc, argv, "o:", known, NULL)) != -1) {
         switch (c) {
         case 'o': o->output = optarg; break;
-        case 'n': o->name = optarg; break;
+        case 'n': o->choice.name = optarg; break;
         case 'd': o->dot = true; break;
+        case 'v':
+            o->choice.only_variant = true;
+            if (!parse_number(0, INT64_MAX, &o->choice.variant))
+                return pw_usage_error(&pw_command_draw, "--variant takes a number from 0, got '%s'", optarg);
+            break;
         case 'c':
-            o->count = strtoll(optarg, &end, 10);
-            if (*end || end == optarg || o->count < 1 || o->count > 1000000)
+            if (!parse_number(1, 1000000, &o->count))
                 return pw_usage_error(&pw_command_draw, "--count takes a number from 1 to 1000000, got '%s'", optarg);
             break;
         default: return pw_usage_error(&pw_command_draw, "unknown option or missing value: '%s'", argv[optind - 1]);
@@ -132,19 +146,17 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
 static int run_draw(int argc, char **argv)
 {
     options o;
-    pw_input_choice choice = {0};
     pw_input *input;
     pw_arena *arena;
     int result = parse_options(argc, argv, &o);
 
     if (result >= 0)
         return result;
-    choice.name = o.name;
-    if (pw_input_load(o.input, &choice, &input) != PW_OK)
+    if (pw_input_load(o.input, &o.choice, &input) != PW_OK)
         return PW_EXIT_FAILURE;
     arena = pw_arena_create();
     if (pw_input_count(input) > 1) {
-        result = pw_usage_error(&pw_command_draw, "the input has %lld types: choose one with --name",
+        result = pw_usage_error(&pw_command_draw, "the input has %lld types: choose one with --name or --variant",
                                 (long long)pw_input_count(input));
     } else if (arena) {
         result = draw_type(&o, input, arena);

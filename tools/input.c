@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- finding the text --------------------------------------------------------------------------- */
+/* ---- finding the text -------------------------------------------------------------------------------------------- */
 
 /* Blanks and comments of both languages. */
 static const char *skip_blanks(const char *p)
@@ -55,7 +55,7 @@ static bool is_meant_as_type(const char *arg)
     return is_ir_text(arg) || parses(arg) || (strpbrk(arg, "[(") && !strchr(arg, '.'));
 }
 
-/* ---- errors ------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 void pw_input_report(pw_input *in, const char *from, const pw_diag *diag)
 {
@@ -86,7 +86,7 @@ static pw_status refuse(pw_input *in, pw_status status, const char *fmt, ...)
     return status;
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static bool take_entry(pw_input *in, int64_t entry, const pw_input_choice *choice)
 {
@@ -153,7 +153,7 @@ static void choose(pw_input *in, const pw_input_choice *choice)
         unknown_name(in, choice->name);
 }
 
-/* ---- building ----------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 /* Builds every item once, for its errors. What all of them take together bounds the time, too. */
 static void check_items(pw_input *in)
@@ -194,7 +194,7 @@ pw_status pw_input_build(const pw_input *in, int64_t i, pw_arena *arena, pw_type
     return status;
 }
 
-/* ---- the input ---------------------------------------------------------------------------------- */
+/* ---- the input --------------------------------------------------------------------------------------------------- */
 
 static bool read_source(const char *arg, pw_source *out)
 {

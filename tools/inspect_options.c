@@ -103,7 +103,7 @@ static int parse_cpu(const char *word, pw_inspect_options *o)
     return PW_EXIT_OK;
 }
 
-/* ---- the table of options ----------------------------------------------------------------------- */
+/* ---- the table of options ---------------------------------------------------------------------------------------- */
 
 typedef int value_fn(const char *value, pw_inspect_options *o);
 
@@ -161,7 +161,7 @@ static int parse_option(const char *arg, pw_inspect_options *o)
     return unknown_option(arg);
 }
 
-/* ---- the command line as a whole ---------------------------------------------------------------- */
+/* ---- the command line as a whole --------------------------------------------------------------------------------- */
 
 /* A pass that does not run before the last stage asked for would print nothing, silently. */
 static int check_print_after(const pw_inspect_options *o)

@@ -61,11 +61,16 @@ static int unknown_command(const char *name)
     return PW_EXIT_USAGE;
 }
 
+static bool is_help_option(const char *arg)
+{
+    return !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
 static int run_help(int argc, char **argv)
 {
     const pw_command *command;
 
-    if (argc < 2 || !strcmp(argv[1], "help")) {
+    if (argc < 2 || !strcmp(argv[1], "help") || is_help_option(argv[1])) {
         print_overview();
         return PW_EXIT_OK;
     }
@@ -76,17 +81,15 @@ static int run_help(int argc, char **argv)
     return PW_EXIT_OK;
 }
 
-static bool is_help_option(const char *arg)
+/* In `packwright run mpiexec --help` the option is not for us. */
+static bool asks_for_help(const pw_command *command, int argc, char **argv)
 {
-    return !strcmp(arg, "--help") || !strcmp(arg, "-h");
-}
-
-/* Only before the first operand: in `packwright run mpiexec --help` the option is not for us. */
-static bool asks_for_help(int argc, char **argv)
-{
-    for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--"); i++)
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
         if (is_help_option(argv[i]))
             return true;
+        if (argv[i][0] != '-' && command == &pw_command_run)
+            return false;
+    }
     return false;
 }
 
@@ -100,7 +103,7 @@ static int dispatch(int argc, char **argv)
     command = find_command(strcmp(name, "--version") ? name : "version");
     if (!command)
         return unknown_command(name);
-    if (asks_for_help(argc - 1, argv + 1)) {
+    if (asks_for_help(command, argc - 1, argv + 1)) {
         fputs(command->help, stdout);
         return PW_EXIT_OK;
     }

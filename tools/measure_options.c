@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -53,6 +54,17 @@ static int take_parts(pw_measure_options *o, const char *text)
     return -1;
 }
 
+/* Where nothing can be written is better known before than after the measuring. */
+static int take_output(pw_measure_options *o, const char *path)
+{
+    struct stat there;
+
+    o->output = path;
+    if (!*path || (stat(path, &there) == 0 && !S_ISREG(there.st_mode)))
+        return refuse("--output=%s: that is no file", path);
+    return -1;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), k = strlen(end);
@@ -65,7 +77,7 @@ static int take(pw_measure_options *o, int c, char *const *argv)
     switch (c) {
     case 's': return take_seconds(o, optarg);
     case 'p': return take_parts(o, optarg);
-    case 'o': o->output = optarg; return -1;
+    case 'o': return take_output(o, optarg);
     case 'q': o->quiet = true; return -1;
     case 'n': o->dry_run = true; return -1;
     case 'w': o->show = true; return -1;

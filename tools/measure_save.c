@@ -1,5 +1,6 @@
 #include "tools/measure_save.h"
 
+#include "base/clock.h"
 #include "codegen/target.h"
 #include "runtime/model/file.h"
 #include "tools/measure_node.h"
@@ -47,21 +48,13 @@ static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_mod
     return status;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
 {
-    double begin = now();
+    double begin = pw_clock_seconds();
     pw_status status = o->gpu ? measure_gpu(o, o->cpu ? seconds / 2 : seconds, m, diag) : PW_OK;
 
     if (status == PW_OK && o->cpu)
-        status = measure_cpu(o, seconds - (now() - begin), m, diag);
+        status = measure_cpu(o, seconds - (pw_clock_seconds() - begin), m, diag);
     return status;
 }
 

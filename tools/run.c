@@ -29,7 +29,7 @@ typedef struct run_options {
     char *settings[MOST_SETTINGS]; /* "NAME=value", malloc'ed */
 } run_options;
 
-/* ---- options ---------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static char *join(const char *a, const char *b, const char *c, const char *d)
 {
@@ -85,8 +85,10 @@ static int take_setting(run_options *o, const char *arg)
         size_t n = strlen(settings[i].name);
         const char *choices = pw_env_describe(settings[i].id)->choices;
 
-        if (strncmp(arg, settings[i].name, n))
+        if (strncmp(arg, settings[i].name, n - 1) || (arg[n - 1] && arg[n - 1] != '='))
             continue;
+        if (!arg[n - 1] || !arg[n])
+            return pw_usage_error(&pw_command_run, "%.*s needs a value: %s...", (int)n - 1, arg, settings[i].name);
         if (choices && !is_choice(choices, arg + n))
             return pw_usage_error(&pw_command_run, "%s: expected one of %s", arg, choices);
         if (pw_env_describe(settings[i].id)->type == PW_ENV_TYPE_PATH)
@@ -106,8 +108,8 @@ static int take_option(run_options *o, const char *arg)
         o->dry_run = true;
     } else if (!strcmp(arg, "--stats")) {
         set(o, PW_ENV_STATS, "1");
-    } else if (!strncmp(arg, "--mpi=", 6)) {
-        o->mpi = pw_mpi_abi_named(arg + 6);
+    } else if (!strncmp(arg, "--mpi=", 6) || !strcmp(arg, "--mpi")) {
+        o->mpi = arg[5] ? pw_mpi_abi_named(arg + 6) : NULL;
         if (!o->mpi)
             return pw_usage_error(&pw_command_run, "%s: expected mpich or openmpi", arg);
     } else {
@@ -140,7 +142,7 @@ static int parse_options(run_options *o, int argc, char **argv, int *first)
     return PW_EXIT_OK;
 }
 
-/* ---- which MPI -------------------------------------------------------------------------------------------------- */
+/* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
 static int refuse(int status, const char *name, const char *why)
 {
@@ -220,7 +222,7 @@ static int find_mpi(const run_options *o, char *const *argv, int begin, int end,
     return *out ? PW_EXIT_OK : mpi_not_linked(&program, name, launcher, out);
 }
 
-/* ---- the command line ------------------------------------------------------------------------------------------- */
+/* ---- the command line -------------------------------------------------------------------------------------------- */
 
 /* Grows by what is put before each program; never shrinks. Ends with NULL for execvp. */
 typedef struct words {

@@ -32,7 +32,7 @@ static bool no_memory(void)
     return false;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool make_room(merger *m)
 {
@@ -162,7 +162,7 @@ static bool read_trace(merger *m, const char *path)
     return ok;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static pw_hash hash_text(const char *text)
 {
@@ -232,7 +232,7 @@ static bool write_merged(merger *m, int nfiles, const char *output)
     return diag.status == PW_OK;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int merge(char **files, int nfiles, const char *output)
 {
