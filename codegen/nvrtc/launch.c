@@ -14,8 +14,10 @@ enum {
     LEAST_WINDOW = 16,
     SPARSE_BYTES = 40, /* blocks shorter than this, at SPARSE_TIMES their length, have granules of their own */
     SPARSE_TIMES = 8,
-    SHORT_BYTES = 24, /* mean bytes of blocks that are not worth cutting */
-    LANE_BYTES = 16,  /* of a block of bytes per lane that works on it */
+    FILLED_FROM = 15 << 20, /* packed bytes from which ends of blocks are read before they are written */
+    FILLED_MOST = 2048,     /* and lengths of such blocks, from PW_GPU_FILLED_BYTES in general */
+    SHORT_BYTES = 24,       /* mean bytes of blocks that are not worth cutting */
+    LANE_BYTES = 16,        /* of a block of bytes per lane that works on it */
     MAX_LANES_LOG = 5
 };
 
@@ -26,6 +28,7 @@ typedef struct region_call {
     uint64_t *rec;
     int64_t count[PW_GPU_MAX_DIMS], mem[PW_GPU_MAX_DIMS], packed[PW_GPU_MAX_DIMS];
     int64_t units, span;
+    int64_t total; /* packed bytes of the call */
     bool chunked;
 } region_call;
 
@@ -296,21 +299,57 @@ static int64_t mean_block(const region_call *c)
     return n > 0 ? value(c, c->g->shape->leaf_size) / n : 1;
 }
 
+/* Mean bytes of a region's blocks. */
+static int64_t block_bytes(const region_call *c)
+{
+    const pw_shape_region *r = c->g->shape;
+    return r->npieces == 0 ? mean_block(c) : bytes_of_leaf(c) / r->npieces;
+}
+
+/* How far the closest of them are from each other, tables apart; INT64_MAX: there is one. */
+static int64_t block_distance(const region_call *c)
+{
+    int64_t closest = INT64_MAX;
+    for (int i = 0; i < c->g->ndims; i++) {
+        int64_t mem = c->mem[i] < 0 ? -c->mem[i] : c->mem[i];
+        bool inside = c->g->dims[i].role == PW_GPU_WORD || c->g->dims[i].role == PW_GPU_PART;
+        if (!inside && !pw_gpu_table_is_there(&c->g->dims[i].table) && c->count[i] > 1 && mem < closest)
+            closest = mem;
+    }
+    return closest;
+}
+
 /* Does every block of the region lie alone in its granules of memory? */
 static bool is_sparse(const region_call *c)
 {
-    int64_t bytes, stride = INT64_MAX;
+    int64_t bytes, distance;
     if (c->g->kind != PW_GPU_WORDS || c->g->shape->npieces != 1)
         return false;
-    for (int i = 0; i < c->g->ndims; i++) {
-        int64_t mem = c->mem[i] < 0 ? -c->mem[i] : c->mem[i];
+    for (int i = 0; i < c->g->ndims; i++)
         if (pw_gpu_table_is_there(&c->g->dims[i].table))
             return false;
-        if (c->g->dims[i].role != PW_GPU_WORD && c->count[i] > 1 && mem < stride)
-            stride = mem;
-    }
-    bytes = value(c, c->g->shape->pieces[0].bytes);
-    return bytes < SPARSE_BYTES && stride != INT64_MAX && stride / SPARSE_TIMES >= bytes;
+    bytes = block_bytes(c);
+    distance = block_distance(c);
+    return bytes < SPARSE_BYTES && distance != INT64_MAX && distance / SPARSE_TIMES >= bytes;
+}
+
+/*
+ * When many blocks are unpacked that do not end with a sector, reading these sectors in good time makes writing them
+ * faster, up to twice; not where sectors have hardly anything else, or blocks are so long that it does not matter, or
+ * all stays in the cache anyway.
+ */
+static uint64_t filled_flag(const region_call *c)
+{
+    bool narrow = c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES;
+    int64_t bytes, distance;
+    if (!c->call->unpack || c->total < FILLED_FROM || narrow || c->g->kind == PW_GPU_TILE ||
+        (c->g->kind == PW_GPU_LIST && !c->chunked))
+        return 0;
+    bytes = block_bytes(c);
+    if (bytes >= PW_GPU_FILLED_BYTES)
+        return bytes < FILLED_MOST ? PW_FLAG_FILLED : 0;
+    distance = block_distance(c);
+    return distance <= PW_GPU_SECTOR && 2 * bytes >= distance ? PW_FLAG_FILLED_WIDE : 0;
 }
 
 /*
@@ -350,6 +389,7 @@ static void write_header(region_call *c)
     rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
     rec[PW_REC_FLAGS] |= c->g->kind == PW_GPU_PIECES && is_dense(c) && !c->call->unpack ? PW_FLAG_TILED : 0;
     rec[PW_REC_FLAGS] |= is_sparse(c) ? PW_FLAG_SPARSE : 0;
+    rec[PW_REC_FLAGS] |= filled_flag(c);
     rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
     if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
         ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
@@ -459,9 +499,13 @@ static int64_t list_span(const region_call *c, int64_t full)
     return span < LEAST_SPAN ? LEAST_SPAN : span;
 }
 
-static pw_status make_region(const pw_gpu_region *g, const pw_gpu_call *call, int64_t full, uint64_t *w, region_call *c)
+static pw_status make_region(const pw_gpu_plan *plan, int region, const pw_gpu_call *call, int64_t full, uint64_t *w,
+                             region_call *c)
 {
+    const pw_gpu_region *g = &plan->regions[region];
     *c = (region_call){.g = g, .call = call, .rec = w + g->record};
+    if (__builtin_mul_overflow(value(c, plan->shape->size), call->count, &c->total))
+        c->total = INT64_MAX;
     c->chunked = g->kind == PW_GPU_LIST && value(c, g->shape->leaf_size) >= CHUNKED_FROM;
     c->span = c->chunked ? list_span(c, full) : 0;
     pw_status status = read_loops(c);
@@ -500,7 +544,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
                        .param_bytes = pw_gpu_plan_param_bytes(plan)};
     for (int i = 0; i < plan->nregions; i++) {
         region_call c;
-        pw_status status = make_region(&plan->regions[i], call, full, w, &c);
+        pw_status status = make_region(plan, i, call, full, w, &c);
         if (status != PW_OK)
             return status;
         l.big |= counted_units(&c) >= INT64_C(1) << 31;

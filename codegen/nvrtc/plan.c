@@ -347,7 +347,7 @@ static int resident_of(const pw_gpu_region *g, bool unpack)
     if (is_parametric(g))
         return RESIDENT_PLAIN;
     if (g->kind == PW_GPU_LIST ? g->word < PW_NARROW_BYTES : pw_gpu_is_seamless(g))
-        return unpack ? RESIDENT_MOST : RESIDENT_CHUNKS;
+        return unpack ? RESIDENT_HEAVY : RESIDENT_CHUNKS;
     if (g->kind != PW_GPU_WORDS)
         return RESIDENT_MOST;
     return has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;

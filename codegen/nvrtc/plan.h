@@ -37,7 +37,7 @@ typedef struct pw_gpu_dim {
     bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
-enum { PW_GPU_PART_BYTES = 8, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
+enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 
 typedef struct pw_gpu_region {
     const pw_shape_region *shape;

@@ -1,6 +1,6 @@
 /* Part of the prelude: copies of byte ranges, by several lanes or by parts of a word. */
 
-/* ---- copies by several lanes ----------------------------------------------------------------------------- */
+/* ---- copies by several lanes ------------------------------------------------------------------------------------- */
 
 /* n words. */
 template <int W> PW_FN void pw_lanes_words(char *d, const char *s, pw_u64 n, pw_u32 lane, pw_u32 lanes)
@@ -71,77 +71,12 @@ PW_FN void pw_lanes_copy(char *d, const char *s, pw_u64 n, pw_u32 lane, pw_u32 l
     }
 }
 
-/* ---- copies by parts -------------------------------------------------------------------------------------- */
+/* ---- chunks: 16 bytes, aligned at their destination -------------------------------------------------------------- */
 
 /* Addresses of the source between which aligned words may be read, whether or not they are wanted as a whole. */
 struct pw_range {
     pw_u64 lo, hi;
 };
-
-/* Bytes [a, b) of the 8 at `s`, by aligned words that lie in the range, else one by one; what the others are is open.
- */
-PW_FN pw_u64 pw_fetch(const char *s, pw_u32 a, pw_u32 b, const pw_range &r)
-{
-    const pw_u32 off = (pw_u32)(pw_u64)s & 7;
-    const char *const word = s - off;
-    const bool first = a + off < 8, second = b + off > 8;
-    pw_u64 v = 0;
-    if ((pw_u64)(first ? word : word + 8) >= r.lo && (pw_u64)(second ? word + 16 : word + 8) <= r.hi) {
-        if (first)
-            v = pw_load<8>(word) >> (8 * off);
-        if (second)
-            v |= pw_load<8>(word + 8) << (64 - 8 * off);
-    } else {
-#pragma unroll
-        for (pw_u32 i = 0; i < 8; i++)
-            if (i >= a && i < b)
-                v |= (pw_u64)pw_load<1>(s + i) << (8 * i);
-    }
-    return v;
-}
-
-/* Bytes [a, b) of v to the 8 at `d`, which is aligned to them: by as few stores as their alignments take. */
-PW_FN void pw_store_some(char *d, pw_u64 v, pw_u32 a, pw_u32 b)
-{
-    if (a == 0 && b >= 8) {
-        pw_store<8>(d, v);
-        return;
-    }
-    if ((a & 1) && a + 1 <= b) {
-        pw_store<1>(d + a, (unsigned char)(v >> (8 * a)));
-        a += 1;
-    }
-    if ((a & 2) && a + 2 <= b) {
-        pw_store<2>(d + a, (pw_u16)(v >> (8 * a)));
-        a += 2;
-    }
-    if (a + 4 <= b) {
-        pw_store<4>(d + a, (pw_u32)(v >> (8 * a)));
-        a += 4;
-    }
-    if (a + 2 <= b) {
-        pw_store<2>(d + a, (pw_u16)(v >> (8 * a)));
-        a += 2;
-    }
-    if (a < b)
-        pw_store<1>(d + a, (unsigned char)(v >> (8 * a)));
-}
-
-/*
- * A piece of n bytes, cut where its destination is aligned to 8 bytes: part k of at most (n + 14) / 8.
- */
-PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k, pw_range r)
-{
-    const pw_i64 at = (pw_i64)(8 * k - ((pw_u64)d & 7)), rest = (pw_i64)n - at;
-    r.lo = r.lo < (pw_u64)s ? r.lo : (pw_u64)s;
-    r.hi = r.hi > (pw_u64)s + n ? r.hi : (pw_u64)s + n;
-    if (rest > 0) {
-        const pw_u32 a = at < 0 ? (pw_u32)(0 - at) : 0, b = rest < 8 ? (pw_u32)rest : 8;
-        pw_store_some(d + at, pw_fetch(s + at, a, b, r), a, b);
-    }
-}
-
-/* ---- copies by chunks: 16 bytes, aligned at their destination ------------------------------------------------ */
 
 /* 16 bytes of any address that are on their way: two aligned words, of which one that is not wanted was not read. */
 struct pw_fetched {
@@ -209,30 +144,70 @@ template <int M> PW_FN void pw_chunk_put(char *d, pw_u128 v, pw_u32 at)
     pw_store<M>(d + at, (typename pw_word<M>::type)(half >> (8 * (at & 7))));
 }
 
-/* Bytes [a, b) of v to the 16 at `d`, which is aligned to them: by as few stores as their alignments take. */
+/* Bytes [a, b) of v to the 16 at `d`, which is aligned to them: by as few stores as their alignments take. What begins
+ * or ends with the chunk takes one of each width at most, so that lanes with either go the same way. */
 PW_FN void pw_chunk_store(char *d, pw_u128 v, pw_u32 a, pw_u32 b)
 {
-    if (a == 0 && b == 16) {
+    const pw_u32 n = b - a;
+    const bool back = b == 16;
+    if (n == 16) {
         pw_store<16>(d, v);
-        return;
-    }
-    for (pw_u32 at = a; at < b;) {
-        const pw_u32 left = b - at;
-        if ((at & 1) || left < 2) {
+    } else if (a == 0 || back) {
+        if (n & 1)
+            pw_chunk_put<1>(d, v, back ? a : n & 14);
+        if (n & 2)
+            pw_chunk_put<2>(d, v, back ? a + (n & 1) : n & 12);
+        if (n & 4)
+            pw_chunk_put<4>(d, v, back ? a + (n & 3) : n & 8);
+        if (n & 8)
+            pw_chunk_put<8>(d, v, back ? 8 : 0);
+    } else {
+#pragma unroll 1
+        for (pw_u32 at = a; at < b; at++)
             pw_chunk_put<1>(d, v, at);
-            at += 1;
-        } else if ((at & 2) || left < 4) {
-            pw_chunk_put<2>(d, v, at);
-            at += 2;
-        } else if ((at & 4) || left < 8) {
-            pw_chunk_put<4>(d, v, at);
-            at += 4;
-        } else {
-            pw_chunk_put<8>(d, v, at);
-            at += 8;
-        }
     }
 }
+
+/* ---- destinations of which the cache needs the rest -------------------------------------------------------------- */
+
+/*
+ * Bytes [from, to) of memory will be written. The sectors that this fills in part only are read into the cache now:
+ * when it has to read them to write them back, it does so one by one and much later, and the memory loses its stride.
+ */
+PW_FN void pw_fill_ends(pw_u64 from, pw_u64 to)
+{
+    if (from & (PW_SECTOR - 1))
+        PW_FILL(from);
+    if ((to & (PW_SECTOR - 1)) && ((from & (PW_SECTOR - 1)) == 0 || from / PW_SECTOR != to / PW_SECTOR))
+        PW_FILL(to);
+}
+
+/* ---- unpacking by parts ------------------------------------------------------------------------------------------ */
+
+/* Part k of a block of n bytes, which lies in the range; it is cut where its destination is aligned to chunks, into
+ * (n + 30) / 16 at most. FILL: the block's ends are worth PW_FILL. */
+PW_FN void pw_part_in(char *d, const char *s, pw_u64 n, pw_u64 k, const pw_range &r, bool fill)
+{
+    const pw_u32 off = (pw_u32)(pw_u64)d & 15;
+    const pw_i64 at = (pw_i64)(16 * k - off), rest = (pw_i64)n - at;
+    if (rest > 0) {
+        const pw_u32 a = at < 0 ? off : 0, b = rest < 16 ? (pw_u32)rest : 16;
+        const bool begins = k == 0 && ((pw_u64)d & (PW_SECTOR - 1));
+        if (fill && (begins || (rest <= 16 && (((pw_u64)d + n) & (PW_SECTOR - 1)))))
+            PW_FILL(begins ? (pw_u64)d : (pw_u64)d + n);
+        pw_chunk_store(d + at, pw_chunk_of(pw_chunk_fetch(s + at, a, b, r)), a, b);
+    }
+}
+
+/* The same where the block need not lie in the range. */
+PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k, pw_range r)
+{
+    r.lo = r.lo < (pw_u64)s ? r.lo : (pw_u64)s;
+    r.hi = r.hi > (pw_u64)s + n ? r.hi : (pw_u64)s + n;
+    pw_part_in(d, s, n, k, r, false);
+}
+
+/* ---- packing by chunks ------------------------------------------------------------------------------------------- */
 
 /* Where a packed byte is: its address in memory, and how many bytes of its block lie before it, and from it on. */
 struct pw_place {
@@ -264,4 +239,45 @@ template <class L, class I> PW_FN void pw_chunk_pack(L &places, char *d, I x, pw
         from = to;
     }
     pw_chunk_store(d, v, a, b);
+}
+
+/*
+ * Blocks e0 to e1 - 1, which follow each other in packed order: bytes [head, end) from `d` on, which is aligned to
+ * chunks; packed byte x is at d + skew + x. First those chunks that lie in one block, some at a time; then, a thread
+ * for each end of a block, those that are of several. The chunk that a block ends in is its business if it holds the
+ * chunk's first byte; a first part of one comes as if behind the last block. `places` knows where blocks begin.
+ */
+template <class L, class I>
+PW_FN void pw_chunks_pack(L places, char *d, I head, I end, pw_u32 skew, I e0, I e1, pw_u32 t, const pw_range &r)
+{
+    const I k1 = end / 16;
+    for (I k = (head + 15) / 16 + t; k < k1; k += PW_BATCH * PW_THREADS) {
+        pw_fetched f[PW_BATCH];
+        bool whole[PW_BATCH];
+#pragma unroll
+        for (int j = 0; j < PW_BATCH; j++) {
+            const I i = k + j * PW_THREADS;
+            whole[j] = i < k1;
+            if (whole[j]) {
+                const pw_place at = places.chunk(i, (I)(i * 16 - skew));
+                whole[j] = at.n >= 16;
+                if (whole[j])
+                    f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < PW_BATCH; j++)
+            if (whole[j])
+                pw_store<16>(d + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
+    }
+    for (I i = e0 + (PW_THREADS - 1 - t); i <= e1; i += PW_THREADS) {
+        const bool ends = i < e1;
+        const I e = ends ? i : e0, from = places.begin(e) + skew, to = ends ? places.begin((I)(e + 1)) + skew : head;
+        const I low = to / 16 * 16;
+        const pw_u32 a = ends ? 0 : (pw_u32)(to - low);
+        if (ends ? from <= low && low < to && low >= head && to <= end : a > 0) {
+            places.seek(e);
+            pw_chunk_pack(places, d + low, (I)(low - skew), a, end - low < 16 ? (pw_u32)(end - low) : 16, r);
+        }
+    }
 }

@@ -104,12 +104,18 @@ PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 mem, pw_u64 base, pw_u64 
     }
 }
 
-/* The window's block that holds packed byte x; or, in parts with two more for each block, part x. */
+/* Number of the first part of block e, counted through a window: there are two more than chunks in a block's bytes. */
+PW_FN pw_u32 pw_window_part(const pw_window *w, pw_u32 e)
+{
+    return (w->start[e] - w->start[0]) / 16 + 2 * e;
+}
+
+/* The window's block that holds packed byte x; or, in parts, part x. */
 template <bool PARTS> PW_FN pw_u32 pw_window_find(const pw_window *w, pw_u32 n, pw_u32 x)
 {
     pw_u32 e = 0;
     for (pw_u32 step = n / 2; step > 0; step /= 2)
-        if ((PARTS ? w->start[e + step] / PW_PART + 2 * (e + step) : w->start[e + step]) <= x)
+        if ((PARTS ? pw_window_part(w, e + step) : w->start[e + step]) <= x)
             e += step;
     return e;
 }
@@ -132,11 +138,32 @@ template <int W> PW_FN void pw_window_index(pw_window *w, pw_u32 n, pw_u32 m, pw
     }
 }
 
+/* The same for parts. */
+PW_FN void pw_window_index_parts(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
+{
+    const pw_u32 end = pw_window_part(w, m);
+    PW_EACH_THREAD(t)
+    {
+        for (pw_u32 i = t; i < m; i += PW_THREADS) {
+            const pw_u32 k = pw_window_part(w, i);
+            PW_SET_BITS(&w->begins[k / 32], 1u << (k & 31));
+        }
+        if (t * 32 < end)
+            w->first[t] = (pw_u16)pw_window_find<true>(w, n, t * 32);
+    }
+}
+
+/* How many blocks begin in the group of word, or part, k behind its first one and up to k. */
+PW_FN pw_u32 pw_window_begun(const pw_window *w, pw_u32 k)
+{
+    const pw_u32 upto = (2u << (k & 31)) - 2; /* bits 1 to k & 31 */
+    return PW_COUNT_BITS(w->begins[k / 32] & upto);
+}
+
 /* The window's block that holds packed byte x, the first one of word k that is in the window. */
 PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 k, pw_u32 x)
 {
-    const pw_u32 upto = (2u << (k & 31)) - 2; /* bits 1 to k & 31 */
-    pw_u32 e = w->first[k / 32] + PW_COUNT_BITS(w->begins[k / 32] & upto);
+    pw_u32 e = w->first[k / 32] + pw_window_begun(w, k);
     while (w->start[e + 1] <= x) /* several began in one word */
         e++;
     return e;
@@ -178,53 +205,30 @@ struct pw_window_places {
         const pw_place place = {base + w->mem[e] + x, x - w->start[e], w->start[e + 1] - x};
         return place;
     }
+    PW_METHOD pw_place chunk(pw_u32 k, pw_u32 x)
+    {
+        e = pw_window_block(w, k, x);
+        return at(x);
+    }
+    PW_METHOD pw_u32 begin(pw_u32 i) const
+    {
+        return w->start[i];
+    }
+    PW_METHOD void seek(pw_u32 i)
+    {
+        e = i;
+    }
 };
 
-/*
- * Of any lengths, packed: first the chunks of packed bytes that lie in one block, then what is at the ends of blocks.
- * `packed` is where byte 0 of the window is, which is byte `skew` of a chunk.
- */
+/* Of any lengths, packed. `packed` is where byte 0 of the window is, which is byte `skew` of a chunk. */
 template <class P>
 PW_FN void pw_window_pack(const P &p, pw_u64 packed, const pw_window *w, pw_u32 m, pw_u32 skew, pw_u32 block,
                           const pw_range &r)
 {
-    const pw_u32 begin = w->start[0], end = w->start[m];
-    const pw_u32 k0 = (begin + skew + 15) / 16, k1 = (end + skew) / 16; /* whole ones */
-    char *const d = p.dst + packed - skew;
+    const pw_window_places places = {w, (pw_u64)p.src, 0};
     PW_EACH_THREAD(t)
-    {
-        for (pw_u32 k = k0 + t; k < k1; k += PW_BATCH * PW_THREADS) {
-            pw_fetched f[PW_BATCH];
-            bool whole[PW_BATCH];
-#pragma unroll
-            for (int j = 0; j < PW_BATCH; j++) {
-                const pw_u32 i = k + j * PW_THREADS, x = i * 16 - skew;
-                whole[j] = i < k1;
-                if (whole[j]) {
-                    pw_window_places places = {w, (pw_u64)p.src, pw_window_block(w, i, x)};
-                    const pw_place at = places.at(x);
-                    whole[j] = at.n >= 16;
-                    if (whole[j])
-                        f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < PW_BATCH; j++)
-                if (whole[j])
-                    pw_store<16>(d + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
-        }
-        /* The chunk that a block ends in is its business if it holds the chunk's first byte; a first part of one comes
-         * as if behind the last block. */
-        for (pw_u32 i = PW_THREADS - 1 - t; i <= m; i += PW_THREADS) {
-            const pw_u32 e = i < m ? i : 0, from = w->start[e] + skew,
-                         to = i < m ? w->start[e + 1] + skew : begin + skew;
-            const pw_u32 low = to & ~15u, a = i < m ? 0 : to - low;
-            if (i < m ? from <= low && low < to && low >= begin + skew : a > 0) {
-                pw_window_places places = {w, (pw_u64)p.src, e};
-                pw_chunk_pack(places, d + low, low - skew, a, end + skew - low < 16 ? end + skew - low : 16, r);
-            }
-        }
-    }
+    pw_chunks_pack<pw_window_places, pw_u32>(places, p.dst + packed - skew, w->start[0] + skew, w->start[m] + skew,
+                                             skew, 0, m, t, r);
 }
 
 /* Of any lengths, short: a thread per byte. */
@@ -238,14 +242,25 @@ PW_FN void pw_window_unpack_short(const P &p, pw_u64 packed, const pw_window *w,
 
 /* The same where blocks are worth it: a thread per part of any of the m blocks. */
 template <class P>
-PW_FN void pw_window_unpack(const P &p, pw_u64 packed, const pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block,
+PW_FN void pw_window_unpack(const P &p, pw_u64 packed, const pw_window *w, pw_u32 m, pw_u32 block,
                             const pw_range &range)
 {
+    const pw_u32 end = pw_window_part(w, m);
     PW_EACH_THREAD(t)
-    for (pw_u32 x = w->start[0] / PW_PART + t, end = w->start[m] / PW_PART + 2 * m; x < end; x += PW_THREADS) {
-        const pw_u32 e = pw_window_find<true>(w, n, x), start = w->start[e], k = x - start / PW_PART - 2 * e;
-        pw_part(p.dst + w->mem[e] + start, p.src + packed + start, w->start[e + 1] - start, k, range);
+    for (pw_u32 k = t; k < end; k += PW_THREADS) {
+        const pw_u32 e = w->first[k / 32] + pw_window_begun(w, k), start = w->start[e];
+        pw_part_in(p.dst + w->mem[e] + start, p.src + packed + start, w->start[e + 1] - start, k - pw_window_part(w, e),
+                   range, false);
     }
+}
+
+/* The m blocks of a window will be written. */
+template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, pw_u32 m, pw_u32 block)
+{
+    PW_EACH_THREAD(t)
+    for (pw_u32 e = t; e < m; e += PW_THREADS)
+        if (w->start[e] < w->start[e + 1])
+            pw_fill_ends((pw_u64)p.dst + w->mem[e] + w->start[e], (pw_u64)p.dst + w->mem[e] + w->start[e + 1]);
 }
 
 /* What the blocks of a leaf span in memory, as far as its first and its last one say. */
@@ -288,10 +303,13 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
             PW_SYNC();
             const pw_u32 end = w->start[m];
             more = end < last - first;
-            if (!by_parts) {
+            if (UNPACK && (p.w[o + PW_FLAGS] & PW_FILLED))
+                pw_window_fill(p, w, m, block);
+            if (by_parts)
+                pw_window_index_parts(w, n, m, block);
+            else
                 pw_window_index<(W > 1 ? W : 16)>(w, n, m, skew, block);
-                PW_SYNC();
-            }
+            PW_SYNC();
             if (W > 1)
                 pw_window_words<W, UNPACK>(p, s.packed + first, w, end, block);
             else if (!UNPACK)
@@ -299,7 +317,7 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
             else if (!by_parts)
                 pw_window_unpack_short(p, s.packed + first, w, end, block);
             else
-                pw_window_unpack(p, s.packed + first, w, n, m, block, range);
+                pw_window_unpack(p, s.packed + first, w, m, block, range);
             PW_SYNC();
         }
     }

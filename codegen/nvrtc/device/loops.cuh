@@ -3,8 +3,9 @@
 
 /* ---- the loops: a region's units among its blocks -------------------------------------------------------- */
 
-/* The words u, u + step, ... of one thread: all loads before the stores. */
-template <class R, int W, bool UNPACK, class I, bool DENSE, class P>
+/* The words u, u + step, ... of one thread: all loads before the stores. FILL: those at the beginning or end of a block
+ * (s.a, s.b), in sectors that it fills in part, are worth PW_FILL. */
+template <class R, int W, bool UNPACK, class I, bool DENSE, bool FILL, class P>
 PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step)
 {
     typename pw_word<W>::type v[R::BATCH];
@@ -15,6 +16,17 @@ PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step)
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
         v[j] = pw_load<W>(p.src + (UNPACK ? at[j].packed : at[j].mem));
+    if (FILL)
+#pragma unroll
+        for (int j = 0; j < R::BATCH; j++) {
+            const pw_u64 to = (pw_u64)p.dst + at[j].mem;
+            if ((at[j].a && to % PW_SECTOR != 0) || (at[j].b && (to + W) % PW_SECTOR != 0)) {
+                if (p.w[o + PW_FLAGS] & PW_FILLED_WIDE)
+                    PW_FILL_WIDE(to);
+                else
+                    PW_FILL(to);
+            }
+        }
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
         pw_store<W>(p.dst + (UNPACK ? at[j].mem : at[j].packed), v[j]);
@@ -42,7 +54,10 @@ PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
     PW_EACH_THREAD(t)
     for (I u = (I)block * (I)p.w[o + PW_CHUNK] + t; u < units; u += round) {
         if (FAST && u + (R::BATCH - 1) * step < units) {
-            pw_words_batch<R, W, UNPACK, I, DENSE>(p, o, u, step);
+            if (UNPACK && R::FILLS && (p.w[o + PW_FLAGS] & (PW_FILLED | PW_FILLED_WIDE)))
+                pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step);
+            else
+                pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step);
         } else {
             I one = u;
 #pragma unroll 1
@@ -89,12 +104,18 @@ template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_words_nar
         }
 }
 
-/* The element in row a and column b of a tile: rows are close in packed order, columns in memory. */
-template <class R, int W, bool UNPACK, bool LOAD, class P>
-PW_FN pw_u64 pw_tile_at(const P &p, pw_u32 o, const pw_spot &s, pw_u32 a, pw_u32 b)
+/* Where thread t's elements of a tile are that are close on one side: memory, or packed. The first one, in row t /
+ * SIDE, the bytes from each to the next, some rows on, and how many of them there are. */
+template <class R, bool PACKED, class P>
+PW_FN pw_u32 pw_tile_walk(const P &p, pw_u32 o, const pw_spot &s, pw_u32 t, pw_u64 &at, pw_u64 &step)
 {
-    return UNPACK == LOAD ? s.packed + a * R::packed_a(p, o) + b * R::packed_b(p, o)
-                          : s.mem + a * R::mem_a(p, o) + b * R::mem_b(p, o);
+    const pw_u32 rows = PW_THREADS / R::SIDE, x = t % R::SIDE, y = t / R::SIDE;
+    const pw_u64 na = R::count_a(p, o) - s.a * R::SIDE, nb = R::count_b(p, o) - s.b * R::SIDE;
+    const pw_u64 across = PACKED ? na : nb, along = PACKED ? nb : na;
+    at = PACKED ? s.packed + x * R::packed_a(p, o) + y * R::packed_b(p, o)
+                : s.mem + y * R::mem_a(p, o) + x * R::mem_b(p, o);
+    step = rows * (PACKED ? R::packed_b(p, o) : R::mem_a(p, o));
+    return x >= across || y >= along ? 0 : along >= R::SIDE ? R::SIDE / rows : (pw_u32)((along - y + rows - 1) / rows);
 }
 
 /* A square tile of words per block, through shared memory: both sides are walked along their close direction. */
@@ -108,34 +129,41 @@ PW_FN void pw_tile(const P &p, pw_u32 o, pw_u32 block, char *shared)
     for (I u = block; u < units; u += step) {
         pw_spot s;
         R::template at<false>(p, o, u, s);
-        const pw_u64 na = R::count_a(p, o) - s.a * side, nb = R::count_b(p, o) - s.b * side;
         PW_EACH_THREAD(t)
         {
-            const pw_u32 x = t % side, y = t / side;
+            pw_u64 at, next;
+            const int n = (int)pw_tile_walk<R, UNPACK>(p, o, s, t, at, next);
+            const char *const from = p.src + at;
+            word *const to = tile + t / side * (side + 1) + t % side;
             word v[batch];
+            if (n == batch)
 #pragma unroll
-            for (int j = 0; j < batch; j++) {
-                const pw_u32 a = UNPACK ? x : y + j * rows, b = UNPACK ? y + j * rows : x;
-                if (a < na && b < nb)
-                    v[j] = pw_get<W, FAST>(p.src + pw_tile_at<R, W, UNPACK, true>(p, o, s, a, b));
-            }
+                for (int j = 0; j < batch; j++)
+                    v[j] = pw_get<W, FAST>(from + j * next);
+            else
 #pragma unroll
-            for (int j = 0; j < batch; j++) {
-                const pw_u32 a = UNPACK ? x : y + j * rows, b = UNPACK ? y + j * rows : x;
-                if (a < na && b < nb)
-                    tile[a * (side + 1) + b] = v[j];
-            }
+                for (int j = 0; j < batch; j++)
+                    if (j < n)
+                        v[j] = pw_get<W, FAST>(from + j * next);
+#pragma unroll
+            for (int j = 0; j < batch; j++)
+                to[j * rows * (side + 1)] = v[j]; /* what is open is not looked at */
         }
         PW_SYNC();
         PW_EACH_THREAD(t)
         {
-            const pw_u32 x = t % side, y = t / side;
+            pw_u64 at, next;
+            const int n = (int)pw_tile_walk<R, !UNPACK>(p, o, s, t, at, next);
+            char *const to = p.dst + at;
+            const word *const from = tile + t % side * (side + 1) + t / side;
+            if (n == batch)
 #pragma unroll
-            for (int j = 0; j < batch; j++) {
-                const pw_u32 a = UNPACK ? y + j * rows : x, b = UNPACK ? x : y + j * rows;
-                if (a < na && b < nb)
-                    pw_put<W, FAST>(p.dst + pw_tile_at<R, W, UNPACK, false>(p, o, s, a, b), tile[a * (side + 1) + b]);
-            }
+                for (int j = 0; j < batch; j++)
+                    pw_put<W, FAST>(to + j * next, from[j * rows]);
+            else
+#pragma unroll 1
+                for (int j = 0; j < n; j++)
+                    pw_put<W, FAST>(to + j * next, from[j * rows]);
         }
         PW_SYNC();
     }
@@ -146,14 +174,18 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &
 {
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS] * PW_THREADS;
     const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES + (UNPACK ? PW_SPAN_PACKED : PW_SPAN_MEM);
+    const bool known = p.w[span] != p.w[span + 1], fill = UNPACK && (p.w[o + PW_FLAGS] & PW_FILLED);
     pw_range range;
-    range.lo = p.w[span] != p.w[span + 1] ? (pw_u64)p.src + p.w[span] : ~0ull; /* not known: that of the piece alone */
-    range.hi = p.w[span] != p.w[span + 1] ? (pw_u64)p.src + p.w[span + 1] : 0;
+    range.lo = known ? (pw_u64)p.src + p.w[span] : ~0ull; /* else that of the piece alone */
+    range.hi = known ? (pw_u64)p.src + p.w[span + 1] : 0;
     PW_EACH_THREAD(t)
     for (I u = (I)block * PW_THREADS + t; u < units; u += step) {
         pw_spot s;
         R::template at<false>(p, o, u, s);
-        pw_part(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), s.n, s.a, range);
+        if (UNPACK) /* what is packed is always known */
+            pw_part_in(p.dst + s.mem, p.src + s.packed, s.n, s.a, range, fill);
+        else
+            pw_part(p.dst + s.packed, p.src + s.mem, s.n, s.a, range);
     }
 }
 
@@ -168,10 +200,20 @@ template <class R, class I, class P> struct pw_pieces_places {
         s.mem += base;
         return s;
     }
+    PW_METHOD pw_place chunk(I, I x) const
+    {
+        return at(x);
+    }
+    PW_METHOD I begin(I i) const
+    {
+        return R::template begin<I>(i);
+    }
+    PW_METHOD void seek(I) const
+    {
+    }
 };
 
-/* Pieces that follow each other in packed order: PW_TILE_CHUNKS chunks of packed bytes for each block of threads; first
- * the chunks that lie in one piece, then what is at the ends of pieces. */
+/* Pieces that follow each other in packed order: PW_TILE_CHUNKS chunks of packed bytes for each block of threads. */
 template <class R, class I, class P> PW_FN void pw_pieces_pack(const P &p, pw_u32 o, pw_u32 block)
 {
     const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES;
@@ -182,42 +224,10 @@ template <class R, class I, class P> PW_FN void pw_pieces_pack(const P &p, pw_u3
     const pw_pieces_places<R, I, P> places = {p, o, (pw_u64)p.src};
     for (I k0 = (I)block * PW_TILE_CHUNKS; k0 < chunks; k0 += (I)p.w[o + PW_BLOCKS] * PW_TILE_CHUNKS) {
         const I k1 = k0 + PW_TILE_CHUNKS < chunks ? k0 + PW_TILE_CHUNKS : chunks;
-        const I begin = k0 > 0 ? k0 * 16 - skew : 0, end = k1 * 16 - skew < bytes ? k1 * 16 - skew : bytes;
-        const I first = R::template piece<I>(begin), last = R::template piece<I>((I)(end - 1));
+        const I head = k0 > 0 ? k0 * 16 : skew, end = k1 * 16 < bytes + skew ? k1 * 16 : bytes + skew;
+        const I first = R::template piece<I>((I)(head - skew)), last = R::template piece<I>((I)(end - skew - 1));
         PW_EACH_THREAD(t)
-        {
-            for (I k = k0 + t; k < k1; k += PW_BATCH * PW_THREADS) {
-                pw_fetched f[PW_BATCH];
-                bool whole[PW_BATCH];
-#pragma unroll
-                for (int j = 0; j < PW_BATCH; j++) {
-                    const I i = k + j * PW_THREADS, x = i * 16 - skew;
-                    whole[j] = i < k1 && (i > 0 || skew == 0);
-                    if (whole[j]) {
-                        const pw_place at = places.at(x);
-                        whole[j] = at.n >= 16;
-                        if (whole[j])
-                            f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
-                    }
-                }
-#pragma unroll
-                for (int j = 0; j < PW_BATCH; j++)
-                    if (whole[j])
-                        pw_store<16>(d - skew + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
-            }
-            /* The chunk that a piece ends in is its business if it holds the chunk's first byte; a first part of one
-             * comes as if behind the last piece. */
-            for (I i = first + (PW_THREADS - 1 - t); i <= last + 1; i += PW_THREADS) {
-                const bool ends = i <= last;
-                const I from = R::template begin<I>(i) + skew,
-                        to = ends ? R::template begin<I>((I)(i + 1)) + skew : skew;
-                const I low = to / 16 * 16;
-                const pw_u32 a = ends ? 0 : skew;
-                if (ends ? from <= low && low < to && to <= end + skew && low >= skew : k0 == 0 && skew > 0)
-                    pw_chunk_pack(places, d - skew + low, (I)(low - skew), a,
-                                  bytes + skew - low < 16 ? (pw_u32)(bytes + skew - low) : 16, r);
-            }
-        }
+        pw_chunks_pack<pw_pieces_places<R, I, P>, I>(places, d - skew, head, end, skew, first, (I)(last + 1), t, r);
     }
 }
 

@@ -30,6 +30,13 @@ typedef ulonglong2 pw_u128;
 #define PW_SET_BITS(word, bits) atomicOr(word, bits)
 #define PW_COUNT_BITS(word) __popc(word)
 #define PW_FUNNEL(lo, hi, bits) __funnelshift_r(lo, hi, bits)
+/* Brings the sector at an address into the second-level cache; WIDE: its neighbours, too (an H200 takes 128 bytes). */
+#define PW_FILL_WIDE(at) asm volatile("prefetch.global.L2 [%0];" ::"l"(at))
+#if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
+#define PW_FILL(at) asm volatile("cp.async.bulk.prefetch.L2.global [%0], 32;" ::"l"((at) & ~31ull))
+#else
+#define PW_FILL(at) PW_FILL_WIDE(at)
+#endif
 #endif
 
 /* Record of a region, then of a loop, in words; the numbers of codegen/nvrtc/record.h. */
@@ -49,8 +56,16 @@ enum {
     PW_STRIDE
 };
 enum { PW_PIECE_WORDS = 4, PW_SPAN_MEM = 0, PW_SPAN_PACKED = 2 };
-enum { PW_ALIGNED = 1, PW_DENSE = 2, PW_CHUNKED = 4, PW_NARROW = 8, PW_SHORT = 16 };
-enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_SLACK = 16, PW_PART = 8, PW_LANE_BATCH = 2 };
+enum {
+    PW_ALIGNED = 1,
+    PW_DENSE = 2,
+    PW_CHUNKED = 4,
+    PW_NARROW = 8,
+    PW_SHORT = 16,
+    PW_FILLED = 256,
+    PW_FILLED_WIDE = 512
+};
+enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_SLACK = 16, PW_SECTOR = 32, PW_LANE_BATCH = 2 };
 enum { PW_BATCH = 2, PW_TILE_CHUNKS = 1024 };
 
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
@@ -67,7 +82,8 @@ template <int N> struct pw_params {
 struct pw_spot {
     pw_u64 mem, packed;
     pw_u64 n;    /* bytes of the piece */
-    pw_u64 a, b; /* index in the leaf (blocks, or spans), of the piece's part, or of the tile in both directions */
+    pw_u64 a, b; /* index in the leaf (blocks, or spans), of the piece's part, or of the tile in both directions; of
+                    words: is it the first one, and the last one, of a block? */
 };
 
 /* ---- words ------------------------------------------------------------------------------------------- */

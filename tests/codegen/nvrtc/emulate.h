@@ -28,6 +28,9 @@ struct alignas(16) pw_u128 {
 #define PW_SET_BITS(word, bits) (void)(*(word) |= (bits))
 #define PW_COUNT_BITS(word) (pw_u32) __builtin_popcount(word)
 #define PW_FUNNEL(lo, hi, bits) (pw_u32)(((pw_u64)(hi) << 32 | (lo)) >> (bits))
+/* A sector that is read ahead must be there. */
+#define PW_FILL(at) (void)*(const volatile char *)((at) & ~31ull)
+#define PW_FILL_WIDE(at) (void)*(const volatile char *)(at)
 /* atomicInc: what was there before; behind `last` it begins again. */
 static inline pw_u32 pw_arrive(pw_u32 *counter, pw_u32 last)
 {

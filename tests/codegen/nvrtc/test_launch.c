@@ -119,8 +119,8 @@ static const row rows[] = {
     {BLOCKS64, 1, 4104, "words 16: 40000 in 157 unaligned dense; grid 157"},
     {COLUMNS, 1, 4096, "tiles 8: 2016 in 2016; grid 2016"},
     {COLUMNS, 3, 4097, "tiles 8: 6048 in 6048 unaligned; grid 6048"},
-    {ODD, 1, 4097, "pieces 1: 882 in 4; grid 4"},
-    {ODD, 100, 4097, "pieces 1: 88200 in 345; grid 345"},
+    {ODD, 1, 4097, "pieces 1: 448 in 2; grid 2"},
+    {ODD, 100, 4097, "pieces 1: 44800 in 175; grid 175"},
     {SHORT_LIST, 100, 4096, "list 1: 1900 in 60 lanes 8; grid 60"},
     {LIST, 1, 4096, "list 1: 3 in 3 chunked; grid 3"},
     {LIST, 100, 4096, "list 1: 300 in 300 chunked; grid 300"},
@@ -146,6 +146,42 @@ static void decisions(void **state)
         release(&b);
     }
     assert_int_equal(wrong, 0);
+}
+
+/* Of which unpacks the ends of blocks are read before they are written. */
+static void filled(void **state)
+{
+    static const struct {
+        const char *type;
+        int64_t count;
+        uint64_t expected;
+    } cases[] = {
+        {VECTOR8, 1, 0}, /* stays in the cache */
+        {VECTOR8, 100, PW_FLAG_FILLED_WIDE},
+        {SPARSE8, 100, 0},
+        {BLOCKS64, 100, PW_FLAG_FILLED},
+        {COLUMNS, 1, 0},
+        {ODD, 10000, PW_FLAG_FILLED},
+        {SHORT_LIST, 100000, 0}, /* by lanes */
+        {LIST, 10000, PW_FLAG_FILLED},
+        {LONG_LIST, 1000, 0}, /* ends matter little */
+        {STRUCT, 4000000, 0},
+    };
+    static uint64_t params[4096];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int unpack = 0; unpack < 2; unpack++) {
+            bound b = bind(cases[i].type);
+            pw_gpu_call call = {.args = &b.args, .count = cases[i].count, .dst = params, .src = params};
+            pw_gpu_launch l;
+            call.unpack = unpack;
+            assert_int_equal(pw_gpu_launch_make(b.plan, &call, &h100, params, &l), PW_OK);
+            uint64_t flags = params[PW_GPU_HEAD_WORDS + b.plan->regions[0].record + PW_REC_FLAGS];
+            if ((flags & (PW_FLAG_FILLED | PW_FLAG_FILLED_WIDE)) != (unpack ? cases[i].expected : 0))
+                fail_msg("%.60s x %" PRId64 ", unpack %d: flags %" PRIx64, cases[i].type, cases[i].count, unpack,
+                         flags);
+            release(&b);
+        }
 }
 
 static void grid_limit(void **state)
@@ -276,9 +312,9 @@ static void quotients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decisions),        cmocka_unit_test(grid_limit),  cmocka_unit_test(flag_limit),
-        cmocka_unit_test(overflow),         cmocka_unit_test(shared_code), cmocka_unit_test(quotients),
-        cmocka_unit_test(too_many_regions),
+        cmocka_unit_test(decisions),  cmocka_unit_test(filled),           cmocka_unit_test(grid_limit),
+        cmocka_unit_test(flag_limit), cmocka_unit_test(overflow),         cmocka_unit_test(shared_code),
+        cmocka_unit_test(quotients),  cmocka_unit_test(too_many_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
