@@ -1,6 +1,7 @@
 /* The text of generated kernels. */
 #include "codegen/nvrtc/source.h"
 
+#include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/launch.h"
 #include "codegen/nvrtc/record.h"
 
@@ -260,6 +261,31 @@ static void put_seamless(const writer *w, const pw_gpu_region *g)
     fprintf(f, ";\n    }\n");
 }
 
+/* Is word i of the leaf the first one, or the last one, of its piece? */
+static void put_ends(const writer *w, const pw_gpu_region *g)
+{
+    FILE *f = w->f;
+    int last = g->ndims - 1;
+    piece_choice c;
+    if (g->shape->npieces == 1) {
+        fprintf(f, "        s.a = i%d == 0;\n        s.b = i%d + 1 == ", last, last);
+        if (pw_gpu_dim_is_counted(&g->dims[last]))
+            fprintf(f, "(I)p.w[o + %d];\n", dim_word(last, PW_DIM_COUNT));
+        else
+            fprintf(f, "%" PRId64 "u;\n", baked_count(&g->dims[last]));
+        return;
+    }
+    find_choice(g, &c);
+    c.first[g->shape->npieces] =
+        c.first[g->shape->npieces - 1] + g->shape->pieces[g->shape->npieces - 1].bytes.value / g->word;
+    for (int end = 0; end < 2; end++) {
+        fprintf(f, "        s.%s = ", end ? "b" : "a");
+        for (int i = 0; i < g->shape->npieces; i++)
+            fprintf(f, "%si%d == %" PRId64 "u", i ? " || " : "", last, c.first[i + end] - end);
+        fprintf(f, ";\n");
+    }
+}
+
 /* What else a kind wants to know of a place. */
 static void put_rest(const writer *w, const pw_gpu_region *g)
 {
@@ -267,6 +293,7 @@ static void put_rest(const writer *w, const pw_gpu_region *g)
     FILE *f = w->f;
     if (g->kind == PW_GPU_WORDS) {
         put_choices(w, g);
+        put_ends(w, g);
     } else if (g->kind == PW_GPU_TILE) {
         fprintf(f, "        s.a = i%d;\n        s.b = i%d;\n", last, last - 1);
     } else if (g->kind == PW_GPU_LIST) {
@@ -303,12 +330,35 @@ static void put_entry_member(FILE *f, const char *name, int width, int shift)
         fprintf(f, "        return pw_entry_of(p.w[o + PW_SPARE] >> %d & 255, table, i);\n    }\n", shift);
 }
 
+/* May blocks of the region end within sectors, and be worth PW_FILLED (launch.c) then? As far as is baked. */
+static bool may_fill(const pw_gpu_region *g)
+{
+    const pw_shape_region *r = g->shape;
+    int64_t bytes = 0;
+    bool parts = false, table = false;
+    for (int i = 0; i < r->npieces; i++) {
+        if (r->pieces[i].bytes.slot >= 0 || r->pieces[i].mem_off.slot >= 0)
+            return true;
+        parts |= ((r->pieces[i].bytes.value | r->pieces[i].mem_off.value) & (PW_GPU_SECTOR - 1)) != 0;
+        bytes += r->pieces[i].bytes.value;
+    }
+    for (int i = 0; i < g->ndims; i++) {
+        const pw_gpu_dim *d = &g->dims[i];
+        table |= pw_gpu_table_is_there(&d->table);
+        if (d->role != PW_GPU_WORD && !pw_gpu_table_is_there(&d->table))
+            parts |= d->mem.slot >= 0 || (d->mem.value & (PW_GPU_SECTOR - 1)) != 0;
+    }
+    return parts && !(table && bytes < PW_GPU_FILLED_BYTES * r->npieces);
+}
+
 static void put_region(const writer *w, const pw_gpu_region *g)
 {
     static const char *const kinds[] = {"a thread per word", "tiles", "parts of pieces", "a list of blocks"};
     FILE *f = w->f;
-    fprintf(f, "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d };\n",
-            kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side);
+    fprintf(f,
+            "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, FILLS = %d "
+            "};\n",
+            kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, may_fill(g));
     fprintf(
         f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");
@@ -461,6 +511,10 @@ static pw_status put_jobs(FILE *f, const pw_compile_job *jobs, pw_diag *diag)
     fprintf(f, "#define PW_THREADS %d\n%s", PW_GPU_THREADS, pw_gpu_prelude());
     for (const pw_compile_job *job = jobs; job; job = job->next, w.job++) {
         pw_gpu_plan *plan;
+        if (pw_gpu_is_fused(job->shape)) {
+            pw_gpu_fused_put(f, job);
+            continue;
+        }
         pw_status status = pw_gpu_plan_create(job->shape, &plan, diag);
         if (status != PW_OK)
             return status;

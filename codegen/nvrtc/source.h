@@ -8,10 +8,16 @@
 
 #include "codegen/backend.h"
 
+#include <stdio.h>
+
 /* The text for all jobs of the list, NUL-terminated. */
 pw_status pw_gpu_source(const pw_compile_job *jobs, pw_blob *out, pw_diag *diag);
 
-/* The prelude as text. */
+/* The prelude as text, and what comes behind it for fused moves. */
 const char *pw_gpu_prelude(void);
+const char *pw_gpu_fused_prelude(void);
+
+/* The kernels of fused moves (fused.h), whose job's shape has no regions. */
+void pw_gpu_fused_put(FILE *f, const pw_compile_job *job);
 
 #endif

@@ -46,8 +46,22 @@ static pw_status compile_tier0(const pw_compile_job *job, pw_blob *out, pw_diag 
     return status;
 }
 
+/* The kernels for fused moves have names of their own, too, since there are others than two. */
+static const char fused_pack[] = "pw_fused_pack", fused_unpack[] = "pw_fused_unpack";
+
+static pw_status compile_fused(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
+{
+    pw_compile_job named = *job;
+
+    named.pack_name = fused_pack;
+    named.unpack_name = fused_unpack;
+    return nvrtc->compile(&named, out, diag);
+}
+
 static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
+    if (pw_gpu_is_fused(job->shape))
+        return compile_fused(job, out, diag);
     if (pw_hash_equal(job->shape->hash, tier0_hash()))
         return compile_tier0(job, out, diag);
     return nvrtc->compile(job, out, diag);
@@ -124,6 +138,16 @@ static void open_tier0(pw_gpu_code *code)
         pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
 }
 
+/* Not asked for before there are several moves. */
+static void open_fused(pw_gpu_code *code)
+{
+    pw_shape *shape = pw_gpu_fused_shape();
+
+    if (shape && code->cache)
+        code->fused_kernel = pw_cache_kernel(code->cache, shape);
+    pw_shape_unref(shape);
+}
+
 pw_gpu_code *pw_gpu_code_of(int major, int minor)
 {
     pw_gpu_code *code;
@@ -137,6 +161,7 @@ pw_gpu_code *pw_gpu_code_of(int major, int minor)
         code->minor = minor;
         code->cache = open_cache(major, minor, code);
         open_tier0(code);
+        open_fused(code);
         code->next = codes.first;
         codes.first = code;
     }
@@ -160,14 +185,15 @@ void pw_gpu_code_close(void)
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
-static pw_status find_functions(void *module, const char *pack, const char *unpack, pw_gpu_functions *out)
+static pw_status find_functions(void *module, const char *pack, const char *unpack, const char *suffix,
+                                pw_gpu_functions *out)
 {
     const char *names[] = {pack, unpack};
-    char big[64 + sizeof PW_GPU_BIG_SUFFIX];
+    char big[80];
     pw_status status = PW_OK;
 
     for (int i = 0; i < 2 && status == PW_OK; i++) {
-        snprintf(big, sizeof big, "%.63s%s", names[i], PW_GPU_BIG_SUFFIX);
+        snprintf(big, sizeof big, "%.63s%.8s", names[i], suffix);
         status = pw_cu_check(pw_cu.module_function(&out->fn[i][0], module, names[i]), "cuModuleGetFunction");
         if (status == PW_OK)
             status = pw_cu_check(pw_cu.module_function(&out->fn[i][1], module, big), "cuModuleGetFunction");
@@ -183,14 +209,16 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
     pw_status status = PW_OK;
     int i = 0;
 
+    if (kernel == gpu->code->fused_kernel)
+        return find_functions(m->module, fused_pack, fused_unpack, PW_GPU_FUSED_SUFFIX, m->functions);
     if (kernel != gpu->code->tier0_kernel) {
         pw_kernel_symbols(kernel->key, names[0], names[1]);
-        return find_functions(m->module, names[0], names[1], m->functions);
+        return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
     }
     pthread_mutex_lock(&codes.lock); /* the jobs are written anew by each call */
     for (const pw_compile_job *j = pw_gpu_tier0_jobs(gpu->code->tier0, &target, PW_EMIT_SHARED); j && status == PW_OK;
          j = j->next)
-        status = find_functions(m->module, j->pack_name, j->unpack_name, &m->functions[i++]);
+        status = find_functions(m->module, j->pack_name, j->unpack_name, PW_GPU_BIG_SUFFIX, &m->functions[i++]);
     pthread_mutex_unlock(&codes.lock);
     return status;
 }
@@ -260,8 +288,26 @@ const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu)
     return pw_gpu_tier0_functions(gpu);
 }
 
+const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu)
+{
+    const pw_gpu_functions *f = atomic_load_explicit(&gpu->fused, memory_order_acquire);
+    pw_kernel *kernel = gpu->code ? gpu->code->fused_kernel : NULL;
+
+    if (f || !kernel)
+        return f;
+    if (gpu->code->mode == PW_JIT_SYNC)
+        pw_cache_get(gpu->code->cache, kernel, PW_WANT_COMPILE);
+    else if (!atomic_load_explicit(&kernel->code, memory_order_acquire))
+        pw_cache_request(gpu->code->cache, kernel, PW_WANT_COMPILE);
+    f = functions_of(gpu, kernel, 1);
+    if (f)
+        atomic_store_explicit(&gpu->fused, f, memory_order_release);
+    return f;
+}
+
 void pw_gpu_modules_free(pw_gpu *gpu)
 {
+    atomic_store(&gpu->fused, NULL);
     while (gpu->modules) {
         pw_gpu_module *m = gpu->modules;
 

@@ -5,6 +5,7 @@
 #ifndef PW_RUNTIME_GPU_CODE_H
 #define PW_RUNTIME_GPU_CODE_H
 
+#include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/tier0.h"
 #include "jit-cache/cache.h"
 #include "runtime/gpu/device.h"
@@ -16,11 +17,11 @@ typedef struct pw_gpu_code {
     int64_t hot_bytes;
     pw_cache *cache; /* NULL: no kernels can be had */
     pw_gpu_tier0 *tier0;
-    pw_kernel *tier0_kernel;
+    pw_kernel *tier0_kernel, *fused_kernel;
     struct pw_gpu_code *next;
 } pw_gpu_code;
 
-/* The functions of one job: [unpack][counting in 64 bits]. */
+/* The functions of one job: [unpack][counting in 64 bits]; of fused moves: [unpack][large]. */
 typedef struct pw_gpu_functions {
     void *fn[2][2];
 } pw_gpu_functions;
@@ -37,6 +38,10 @@ const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel);
 const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu);
 /* ... compiled in this call, if need be. */
 const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu);
+
+/* The functions for fused moves. NULL: they are not there yet; the worker thread is asked for them, unless in sync
+ * mode, when they are compiled in this call. */
+const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu);
 
 /* Unloads the context's modules; it must be current. */
 void pw_gpu_modules_free(pw_gpu *gpu);

@@ -18,6 +18,7 @@
 struct pw_gpu_pool;
 struct pw_gpu_code;
 struct pw_gpu_module;
+struct pw_gpu_functions;
 
 typedef struct pw_gpu {
     void *context;
@@ -26,12 +27,14 @@ typedef struct pw_gpu {
     _Atomic bool primary;   /* retained by us */
     _Atomic bool lost;      /* a call failed in a way that cannot be recovered from; said so once */
     _Atomic bool graphless; /* the driver has refused a graph (graph.h) */
+    _Atomic bool fuseless;  /* it has refused several transfers in one launch (batch.c) */
     pw_gpu_device limits;
     int major, minor;
     struct pw_gpu_pool *pool;
     struct pw_gpu_code *code;
     pthread_mutex_t lock; /* guards modules */
     struct pw_gpu_module *modules;
+    _Atomic(const struct pw_gpu_functions *) fused; /* of modules, once they are known (code.h) */
 } pw_gpu;
 
 /* The state of a context, made when it is new. NULL: it cannot be had. Lock-free when it is known. */

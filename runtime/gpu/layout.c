@@ -242,6 +242,7 @@ pw_gpu_layout *pw_gpu_layout_of(pw_layout *layout)
         l->plan = NULL;
     l->odd = is_odd(l->plan);
     l->tier0_launches = pw_gpu_tier0_launches(layout->nest);
+    l->fused_most = pw_gpu_fused_most(layout->nest);
     l->slice_dim = find_slice_dim(layout->nest);
     if (atomic_compare_exchange_strong(&layout->gpu, &known, &l->base))
         return l;

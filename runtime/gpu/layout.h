@@ -25,6 +25,7 @@ typedef struct pw_gpu_layout {
     pw_gpu_plan *plan;  /* NULL: too much for a kernel of its own */
     int tier0_launches; /* -1: not for tier 0 */
     bool odd;           /* has pieces of odd lengths, whose ends kernels move by single bytes */
+    int64_t fused_most; /* bytes up to which it is launched together with others (fused.h) */
     int slice_dim;      /* the loop by which one object can be taken in parts; -1: none */
     pthread_mutex_t lock;
     _Atomic(pw_gpu_bound *) bound; /* a list; added to under the lock */

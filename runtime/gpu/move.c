@@ -39,11 +39,14 @@ static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 #define PARAM_POINTER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 
-static pw_status launch_plainly(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l)
+pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph)
 {
     size_t bytes = l->param_bytes;
     void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
 
+    lane->flagged = false;
+    if (l->grid == 0 || (by_graph && pw_gpu_graph_launch(lane, function, l)))
+        return PW_OK;
     return pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
                        "cuLaunchKernel");
 }
@@ -51,16 +54,19 @@ static pw_status launch_plainly(pw_gpu_lane *lane, void *function, const pw_gpu_
 static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
                         const pw_gpu_call *call, bool alone)
 {
-    void *function = f->fn[p->unpack][l->big];
-    pw_status status = PW_OK;
+    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->unpack][l->big], l, alone);
 
-    lane->flagged = false;
-    if (l->grid == 0)
-        return PW_OK;
-    if (!alone || !pw_gpu_graph_launch(lane, function, l))
-        status = launch_plainly(lane, function, l);
-    lane->flagged = call->flag.where && status == PW_OK;
+    lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
     return status;
+}
+
+pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
+{
+    if (!lane->flag)
+        return (pw_gpu_flag){.where = NULL};
+    return (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
+                         .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
+                         .value = ++lane->value};
 }
 
 /*
@@ -75,11 +81,8 @@ static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piec
  */
 static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
-    if (!lane->flag || !p->last || (!p->unpack && p->bytes > FLAG_BYTES))
-        return;
-    call->flag = (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
-                               .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
-                               .value = ++lane->value};
+    if (p->last && (p->unpack || p->bytes <= FLAG_BYTES))
+        call->flag = pw_gpu_lane_flag(lane);
 }
 
 static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw_gpu_functions *f, const piece *p)
@@ -111,6 +114,31 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
             status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->one_of_many);
     }
     return status;
+}
+
+/* The launches of tier 0 in one, if the kernel for several moves takes all of them. False: it does not. */
+static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p, pw_status *status)
+{
+    const pw_gpu_functions *f = p->bytes <= l->fused_most ? pw_gpu_fused_functions(lane->gpu) : NULL;
+    pw_gpu_fused jobs = {.jobs = 0};
+    pw_gpu_call call = call_of(p, NULL);
+    pw_gpu_launch launched;
+
+    if (!f || pw_gpu_fused_add(&jobs, p->nest, p->bound->table_addresses, &call) != PW_OK)
+        return false;
+    flag(lane, p, &call);
+    pw_gpu_fused_launch(&jobs, &call.flag, &lane->gpu->limits, lane->params, &launched);
+    *status = launch(lane, f, p, &launched, &call, !p->one_of_many);
+    return true;
+}
+
+static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const pw_gpu_functions *f, const piece *p)
+{
+    pw_status status;
+
+    if (l->tier0_launches > 1 && launch_at_once(lane, l, p, &status))
+        return status;
+    return launch_tier0(lane, f, l->tier0_launches, p);
 }
 
 static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
@@ -145,7 +173,7 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
             tier0 = pw_gpu_tier0_wait(lane->gpu);
     }
     if (tier0)
-        return launch_tier0(lane, tier0, l->tier0_launches, p);
+        return move_by_tier0(lane, l, tier0, p);
     return move_by_copies(lane, p);
 }
 

@@ -52,6 +52,12 @@ pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu
 /* `bytes` contiguous bytes between two places that the GPU or the driver knows. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
+/* Launches a kernel with lane->params, of which nothing is needed after the call. A graph is worth it for who launches
+ * the function again and again, and one at a time. The lane is not `flagged` then: that is the caller's to say. */
+pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph);
+/* What the next launch is to write when it is over; nowhere in a lane that has no flag. */
+pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane);
+
 /* ---- by copies of the driver (copies.c) -------------------------------------------------------------------------- */
 
 /* Calls of the driver that it takes for `count` objects: rows that lie evenly are one call. */

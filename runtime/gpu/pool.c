@@ -183,6 +183,7 @@ static void lane_destroy(pw_gpu_lane *lane, bool driver)
     if (driver && lane->arrivals)
         pw_cu.free(lane->arrivals);
     atomic_fetch_sub_explicit(&lane->gpu->pool->lanes_made, 1, memory_order_relaxed);
+    free(lane->batch);
     free(lane);
 }
 

@@ -48,6 +48,7 @@ typedef struct pw_gpu_lane {
     uint64_t value; /* of the last launch that writes the flag */
     bool flagged;   /* that launch is the last work of the stream */
     pw_gpu_graph graphs[PW_GPU_GRAPHS];
+    struct pw_gpu_batch *batch; /* transfers that are launched together (batch.c); of malloc, made at first use */
     _Alignas(16) char work[PW_GPU_WORK_BYTES]; /* what its taker has to remember (transfer.c) */
     uint64_t params[PW_GPU_PARAM_WORDS];
 } pw_gpu_lane;

@@ -1,24 +1,13 @@
 #include "runtime/gpu/transfer.h"
 
 #include "base/log.h"
+#include "runtime/gpu/under_way.h"
 
 enum {
     CHUNK_BYTES = 4 << 20,
     LEAST_CHUNK = 256 << 10,
     ODD_BYTES = 128 << 10, /* up to here a copy takes longer than single bytes across the bus */
     AHEAD_BYTES = 4 << 20  /* of a transfer that is begun before another is finished: beyond, waiting is little of it */
-};
-
-/* A transfer under way. Lives in its lane. */
-struct pw_gpu_transfer {
-    pw_gpu_user user;
-    pw_gpu_packed packed;
-    int64_t bytes; /* of the packed copy that are to be moved */
-    bool unpack, plainly;
-    pw_gpu_way way;
-    pw_gpu_lane *lane;
-    pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
-    pw_status begun;              /* has its work got into the stream? */
 };
 
 typedef struct pw_gpu_transfer transfer;
@@ -169,7 +158,7 @@ static pw_status move_pipelined(transfer *t)
     return status;
 }
 
-static pw_status enqueue(transfer *t)
+pw_status pw_gpu_enqueue(transfer *t)
 {
     switch (t->way) {
     case PW_GPU_DIRECT: return move_all(t, t->packed, true);
@@ -203,7 +192,7 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
 
     *t = (transfer){
         .user = o->user, .packed = o->packed, .bytes = o->bytes, .unpack = o->unpack, .way = o->way, .lane = lane};
-    t->begun = enqueue(t);
+    t->begun = pw_gpu_enqueue(t);
     return t;
 }
 
@@ -218,7 +207,7 @@ static pw_status finish(transfer *t)
                      pw_status_text(status));
         t->plainly = true;
         t->way = PW_GPU_DIRECT;
-        status = wait(t, enqueue(t));
+        status = wait(t, pw_gpu_enqueue(t));
     }
     pw_gpu_block_give(gpu, t->scratch);
     pw_gpu_block_give(gpu, t->part);
@@ -233,8 +222,11 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
     pw_gpu_lane *lane;
     transfer *t;
 
-    if (order->bytes > AHEAD_BYTES || is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (order->bytes > AHEAD_BYTES || is_lost(gpu))
         return NULL;
+    t = pw_gpu_batch_add(order);
+    if (t || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return t;
     lane = pw_gpu_lane_take_kept(gpu);
     t = lane ? begin_in(lane, order) : NULL;
     pw_gpu_leave(&scope);
@@ -246,6 +238,9 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
     pw_gpu_scope scope;
     pw_status status;
 
+    if (t->batch)
+        return pw_gpu_batch_finish(t);
+    pw_gpu_batch_launch();
     /* Without the context there is nobody to be waited for, and its lanes are no good to anybody. */
     if (pw_gpu_enter(t->user.gpu, &scope) != PW_OK)
         return pw_gpu_judge(t->user.gpu, PW_ERR_IO);
@@ -261,6 +256,7 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order)
     pw_gpu_lane *lane;
     pw_status status;
 
+    pw_gpu_batch_launch();
     if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
     status = pw_gpu_lane_take(gpu, &lane);

@@ -4,7 +4,9 @@
  * kernels fail (one warning). A failure that is left is the caller's to report.
  *
  * A transfer has two stages: beginning puts its work into the stream of a lane, finishing waits for it. Who has several
- * to do begins them all before the first is finished; in between they overlap on the GPU.
+ * to do begins them all before the first is finished; in between they overlap on the GPU. Short ones that a thread
+ * begins one after the other are collected, and put on their way as one launch by the first pw_gpu_finish of one of
+ * them (batch.c).
  */
 #ifndef PW_RUNTIME_GPU_TRANSFER_H
 #define PW_RUNTIME_GPU_TRANSFER_H
@@ -29,8 +31,8 @@ typedef struct pw_gpu_order {
 
 typedef struct pw_gpu_transfer pw_gpu_transfer;
 
-/* Puts the work of a transfer on its way. NULL: not now, since it is long, or as much is under way as should be, or
- * something is wrong; pw_gpu_carry_out does it in any case, or says what is wrong. */
+/* Puts the work of a transfer on its way, or collects it with others. NULL: not now, since it is long, or as much is
+ * under way as should be, or something is wrong; pw_gpu_carry_out does it in any case, or says what is wrong. */
 pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order);
 /* Waits for what was begun, which is gone then. By any thread. */
 pw_status pw_gpu_finish(pw_gpu_transfer *t);

@@ -43,7 +43,7 @@ long fake_calls(const char *call);
 void fake_place(void *at);
 /* Lets the CPU touch device memory. */
 void fake_open_memory(bool open);
-/* Kernels launched by the name of what they do, "pw_t0_" for tier 0. */
+/* Kernels launched by the name of what they do: "pw_t0_" for tier 0, "pw_fused_" for fused moves, else all others. */
 long fake_launches(const char *prefix);
 /* From now on an idle GPU begins to work when that many launches have come: who waits for one before the next is found
  * out, after two seconds. 0 ends that, and so does a miss. */
@@ -81,6 +81,8 @@ typedef struct fake_launch_t {
 int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *stream);
 /* FAKE_OK or FAKE_FAULT. */
 int fake_run(const fake_context_t *context, const fake_function *f, const uint64_t *params);
+/* fused.c: the jobs of one launch. */
+int fake_run_fused(const fake_context_t *context, bool unpack, const uint64_t *params);
 
 /* ---- the image --------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +108,7 @@ typedef struct fake_kernel {
     uint64_t magic;
     char pack[FAKE_NAME], unpack[FAKE_NAME];
     int64_t nregions, npieces, bytes; /* bytes: to the next one; 0 in the last */
+    int64_t fused;                    /* 1: for fused moves, which say themselves what they are */
 } fake_kernel;
 
 #endif

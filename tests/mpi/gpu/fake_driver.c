@@ -22,7 +22,7 @@ static struct {
         int after, result;
     } names[NAMES];
     int n;
-    long launches[2]; /* of tier 0, of others */
+    long launches[3]; /* of tier 0, of fused moves, of others */
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int name_of(const char *call)
@@ -67,9 +67,17 @@ long fake_calls(const char *call)
     return n;
 }
 
+static int sort_of(const char *name)
+{
+    return !strncmp(name, "pw_t0_", 6) ? 0 : !strncmp(name, "pw_fused_", 9) ? 1 : 2;
+}
+
 long fake_launches(const char *prefix)
 {
-    return calls.launches[strcmp(prefix, "pw_t0_") != 0];
+    pthread_mutex_lock(&calls.lock);
+    long n = calls.launches[sort_of(prefix)];
+    pthread_mutex_unlock(&calls.lock);
+    return n;
 }
 
 #define ENTER()                                  \
@@ -542,7 +550,7 @@ int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *
     copy = malloc(bytes);
     memcpy(copy, params, bytes);
     pthread_mutex_lock(&calls.lock);
-    calls.launches[strncmp((const char *)l->function, "pw_t0_", 6) != 0]++;
+    calls.launches[sort_of((const char *)l->function)]++;
     pthread_mutex_unlock(&calls.lock);
     return put(s, &(op){.what = LAUNCH, .function = l->function, .params = copy});
 }

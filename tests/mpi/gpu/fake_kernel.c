@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct fake_function {
-    char name[FAKE_NAME + 4];
+    char name[FAKE_NAME + 8];
     bool unpack;
     const fake_kernel *kernel;
 };
@@ -40,12 +40,12 @@ void fake_module_unload(void *m)
     free(m);
 }
 
-/* The 64-bit variants do the same. */
+/* The variants for 64 bits and for long tables do the same. */
 static bool names(const char *wanted, const char *name)
 {
     size_t n = strlen(name);
 
-    return !strncmp(wanted, name, n) && (!wanted[n] || !strcmp(wanted + n, "_64"));
+    return !strncmp(wanted, name, n) && (!wanted[n] || !strcmp(wanted + n, "_64") || !strcmp(wanted + n, "_large"));
 }
 
 const fake_function *fake_module_find(void *handle, const char *name)
@@ -202,6 +202,8 @@ int fake_run(const fake_context_t *context, const fake_function *f, const uint64
              .packed = f->unpack ? params[PW_HEAD_SRC] : params[PW_HEAD_DST],
              .unpack = f->unpack};
 
+    if (f->kernel->fused)
+        r.error = fake_run_fused(context, f->unpack, params);
     for (int64_t i = 0; i < f->kernel->nregions && !r.error; i++) {
         r.region = &regions[i];
         r.rec = params + PW_GPU_HEAD_WORDS + regions[i].record;

@@ -1,5 +1,6 @@
 /* Stands in for libpackwright-nvrtc.so: describes plans for fake_kernel.c instead of compiling them. */
 #include "codegen/backend.h"
+#include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/plan.h"
 #include "codegen/nvrtc/version.h"
 #include "tests/mpi/gpu/fake.h"
@@ -60,8 +61,11 @@ static pw_status add(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
         abort();
     k = (fake_kernel *)(data + out->size);
     regions = (fake_region *)(k + 1);
-    *k = (fake_kernel){
-        .magic = FAKE_MAGIC, .nregions = plan->nregions, .npieces = pieces, .bytes = job->next ? (int64_t)bytes : 0};
+    *k = (fake_kernel){.magic = FAKE_MAGIC,
+                       .nregions = plan->nregions,
+                       .npieces = pieces,
+                       .bytes = job->next ? (int64_t)bytes : 0,
+                       .fused = pw_gpu_is_fused(job->shape)};
     snprintf(k->pack, sizeof k->pack, "%s", job->pack_name);
     snprintf(k->unpack, sizeof k->unpack, "%s", job->unpack_name);
     for (int i = 0; i < plan->nregions; i++)
@@ -72,13 +76,17 @@ static pw_status add(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
     return PW_OK;
 }
 
-/* FAKE_NVRTC: "refuse" compiles nothing, "tier0" nothing but tier 0, "own" all but that. */
+/* FAKE_NVRTC: "refuse" compiles nothing, "tier0" nothing but tier 0 and fused moves, "own" all but those, "single" all
+ * but fused moves. */
 static bool is_refused(const pw_compile_job *job)
 {
     const char *mode = getenv("FAKE_NVRTC");
-    bool tier0 = job->next != NULL;
+    bool fused = pw_gpu_is_fused(job->shape), parametric = job->next || fused;
 
-    return mode && (!strcmp(mode, "refuse") || (!strcmp(mode, "tier0") && !tier0) || (!strcmp(mode, "own") && tier0));
+    if (!mode)
+        return false;
+    return !strcmp(mode, "refuse") || (!strcmp(mode, "tier0") && !parametric) || (!strcmp(mode, "own") && parametric) ||
+           (!strcmp(mode, "single") && fused);
 }
 
 static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)

@@ -1,0 +1,293 @@
+/*
+ * bench/gpu_fused: several short packs, or unpacks, by the GPU runtime in three ways, side by side: one after the
+ * other; all begun before the first is waited for, a launch and a lane each; and as one launch (docs/gpu.md). The 26
+ * regions of a box with a halo, and rows of 16 equal transfers of growing size, which say up to where one launch pays.
+ *
+ * usage: gpu_fused [reps]
+ */
+#include "base/samples.h"
+#include "bench/clock.h"
+#include "passes/passes.h"
+#include "runtime/gpu/place.h"
+#include "runtime/gpu/transfer.h"
+#include "tests/gpu/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, MOST = 26, SAME = 16, ROOM = 96 << 20, LOOK = 64 << 20, SPAN = 1 << 30, MAX_REPS = 1001 };
+
+typedef enum way { ONE_BY_ONE, IN_LANES, FUSED, WAYS } way;
+
+typedef struct bench {
+    pw_gpu *gpu;
+    pw_layout_engine *engine;
+    gpu_ptr memory, packed;
+    void *pinned;
+    gpu_ptr mapped;
+    unsigned char *random; /* LOOK bytes */
+    int reps;
+} bench;
+
+/* Transfers that are at hand together. */
+typedef struct batch {
+    char name[48];
+    pw_gpu_order orders[MOST];
+    pw_layout *layouts[MOST];
+    int n;
+    int64_t bytes;
+} batch;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "gpu_fused: %s\n", what);
+    exit(1);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------------------
+ */
+
+static void add(bench *b, batch *all, const char *text, int64_t offset)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_layout *layout;
+    pw_type type;
+    pw_diag diag = {0};
+    pw_gpu_order *o = &all->orders[all->n];
+
+    if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK || pw_layout_get(b->engine, &type, &layout, &diag) != PW_OK)
+        die(diag.text);
+    pw_arena_destroy(arena);
+    *o = (pw_gpu_order){.user = {.gpu = b->gpu,
+                                 .layout = layout,
+                                 .buf = (char *)(uintptr_t)b->memory + offset,
+                                 .count = 1,
+                                 .bytes = layout->size},
+                        .bytes = layout->size,
+                        .way = PW_GPU_DIRECT};
+    all->layouts[all->n++] = layout;
+    all->bytes += layout->size;
+}
+
+/* Where the packed copies are, one behind the other. */
+static void direct(const bench *b, batch *all, bool mapped, bool unpack)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < all->n; i++) {
+        const pw_gpu_packed whole = {.host = mapped ? b->pinned : NULL, .device = mapped ? b->mapped : b->packed};
+
+        all->orders[i].packed = pw_gpu_packed_at(whole, at);
+        all->orders[i].unpack = unpack;
+        at += (all->orders[i].bytes + 63) & -64;
+    }
+}
+
+static void make_box(bench *b, batch *all, int side, int halo)
+{
+    const int element = 8, n = side + 2 * halo;
+    int64_t row = (int64_t)n * element, plane = row * n;
+
+    *all = (batch){.n = 0};
+    /* The cells that come from neighbours: those that go to them overlap. */
+    snprintf(all->name, sizeof all->name, "26 of a box of %d^3, halo %d", side, halo);
+    for (int i = 0; i < 27; i++) {
+        char text[256];
+        int where[] = {i % 3, i / 3 % 3, i / 9}, width[3];
+        int64_t first[3];
+
+        for (int d = 0; d < 3; d++) {
+            width[d] = where[d] == 1 ? side : halo;
+            first[d] = where[d] == 2 ? n - halo : where[d] == 1 ? halo : 0;
+        }
+        snprintf(text, sizeof text,
+                 "type(lb 0, extent %lld) { stream %d stride %lld { stream %d stride %lld { bytes %d align 8 } } }",
+                 (long long)(plane * n), width[2], (long long)plane, width[1], (long long)row, width[0] * element);
+        if (i != 13)
+            add(b, all, text, first[0] * element + first[1] * row + first[2] * plane);
+    }
+}
+
+/* 16 of `bytes` bytes in blocks at twice their length; block 0: a matrix of doubles by columns. */
+static void make_same(bench *b, batch *all, int64_t bytes, int block)
+{
+    int64_t n = 1;
+
+    *all = (batch){.n = 0};
+    snprintf(all->name, sizeof all->name, "16 of %lld in blocks of %d", (long long)bytes, block);
+    while (n * n * 8 < bytes)
+        n *= 2;
+    if (block == 0)
+        snprintf(all->name, sizeof all->name, "16 of %lld by columns", (long long)bytes);
+    for (int i = 0; i < SAME; i++) {
+        char text[256];
+
+        if (block == 0)
+            snprintf(text, sizeof text,
+                     "type(lb 0, extent %lld) { stream %lld stride 8 { stream %lld stride %lld { bytes 8 align 8 } } }",
+                     (long long)(n * n * 8), (long long)n, (long long)(bytes / 8 / n), (long long)n * 8);
+        else
+            snprintf(text, sizeof text, "type(lb 0, extent %lld) { stream %lld stride %d { bytes %d align %d } }",
+                     (long long)bytes * 2, (long long)bytes / block, 2 * block, block, block % 4 ? 1 : 4);
+        add(b, all, text, i * 3 * bytes);
+    }
+}
+
+static void free_batch(batch *all)
+{
+    for (int i = 0; i < all->n; i++)
+        pw_layout_unref(all->layouts[i]);
+}
+
+/* ---- ways ---------------------------------------------------------------------------------------------------------
+ */
+
+static void check(pw_status status)
+{
+    if (status != PW_OK)
+        die(pw_status_text(status));
+}
+
+/* As the calls of MPI do it (runtime/collective/block_stage.c). */
+static void carry_out(const bench *b, const batch *all, way how)
+{
+    pw_gpu_transfer *begun[MOST];
+    int next = 0;
+
+    atomic_store(&b->gpu->fuseless, how != FUSED);
+    for (int i = 0; i < all->n; i++) {
+        next = next < i ? i : next;
+        for (; how != ONE_BY_ONE && next < all->n && (begun[next] = pw_gpu_begin(&all->orders[next])); next++)
+            ;
+        check(i < next ? pw_gpu_finish(begun[i]) : pw_gpu_carry_out(&all->orders[i]));
+    }
+}
+
+static void fill(const bench *b, gpu_ptr at, int64_t bytes)
+{
+    for (int64_t done = 0; done < bytes; done += LOOK)
+        gpu_upload(at + (gpu_ptr)done, b->random, (size_t)(bytes - done < LOOK ? bytes - done : LOOK));
+}
+
+/* All ways must leave the same bytes on both sides. */
+static void verify(const bench *b, batch *all)
+{
+    static unsigned char *want, *got;
+
+    want = want ? want : malloc(LOOK);
+    got = got ? got : malloc(LOOK);
+    for (int unpack = 0; unpack < 2; unpack++) {
+        gpu_ptr to = unpack ? b->memory : b->packed;
+
+        direct(b, all, false, unpack);
+        fill(b, unpack ? b->packed : b->memory, LOOK);
+        for (way how = ONE_BY_ONE; how < WAYS; how++) {
+            gpu_fill(to, 0, LOOK);
+            carry_out(b, all, how);
+            gpu_download(how == ONE_BY_ONE ? want : got, to, LOOK);
+            if (how != ONE_BY_ONE && memcmp(want, got, LOOK) != 0)
+                die("the ways do not leave the same bytes");
+        }
+    }
+}
+
+static void measure(const bench *b, batch *all)
+{
+    static const char *const labels[] = {"pack to device", "unpack from device", "pack to pinned",
+                                         "unpack from pinned"};
+    static double us[WAYS][MAX_REPS];
+
+    verify(b, all);
+    for (int k = 0; k < 4; k++) {
+        direct(b, all, k & 2, k & 1);
+        for (int r = -20; r < b->reps; r++)
+            for (way how = ONE_BY_ONE; how < WAYS; how++) {
+                double start = bench_now();
+
+                carry_out(b, all, how);
+                if (r >= 0)
+                    us[how][r] = (bench_now() - start) / 1e3;
+            }
+        for (way how = ONE_BY_ONE; how < WAYS; how++)
+            pw_samples_sort(us[how], b->reps);
+        printf("%-34s %10lld  %-18s %9.1f %9.1f %9.1f   %5.2f %5.2f\n", all->name, (long long)all->bytes, labels[k],
+               us[ONE_BY_ONE][b->reps / 2], us[IN_LANES][b->reps / 2], us[FUSED][b->reps / 2],
+               us[ONE_BY_ONE][b->reps / 2] / us[FUSED][b->reps / 2],
+               us[IN_LANES][b->reps / 2] / us[FUSED][b->reps / 2]);
+    }
+}
+
+/* ---- the program --------------------------------------------------------------------------------------------------
+ */
+
+static void open_bench(bench *b)
+{
+    pw_layout_config *config = calloc(1, sizeof *config);
+    pw_memory_place place;
+
+    b->memory = gpu_alloc(SPAN);
+    b->packed = gpu_alloc(ROOM);
+    b->pinned = gpu_alloc_mapped(ROOM, &b->mapped);
+    b->random = malloc(LOOK);
+    if (!b->random)
+        die("out of memory");
+    for (int64_t i = 0; i < LOOK; i++)
+        b->random[i] = (unsigned char)((uint64_t)i * 0x9e3779b97f4a7c15 >> 40);
+    fill(b, b->memory, SPAN);
+    if (!pw_cu_find())
+        die("the driver is not found");
+    place = pw_gpu_place_of((const void *)(uintptr_t)b->memory);
+    if (place.kind != PW_PLACE_DEVICE || !config)
+        die("device memory is not taken for that");
+    b->gpu = place.gpu;
+    pw_layout_config_from_env(config);
+    config->mode = PW_JIT_OFF; /* of the CPU's kernels */
+    check(pw_layout_engine_create(config, &b->engine));
+    free(config);
+}
+
+static void sweep(bench *b, int block, int64_t most)
+{
+    for (int64_t bytes = 1 << 10; bytes <= most; bytes *= 4) {
+        batch all;
+
+        make_same(b, &all, bytes, block);
+        for (int i = 0; i < all.n; i++)
+            pw_gpu_layout_of(all.layouts[i])->fused_most = INT64_MAX;
+        measure(b, &all);
+        free_batch(&all);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const int sides[] = {8, 16, 32, 64, 128}, blocks[] = {8, 64, 1024, 28};
+    bench b = {.reps = argc > 1 ? atoi(argv[1]) : 101};
+    gpu_info info;
+    const char *why;
+
+    setenv("PACKWRIGHT_JIT", "sync", 0);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!gpu_open(&info, &why)) {
+        printf("SKIPPED: %s\n", why);
+        return SKIPPED;
+    }
+    if (b.reps < 1 || b.reps > MAX_REPS)
+        die("usage: gpu_fused [reps]");
+    open_bench(&b);
+    printf("%s, medians of %d, us\n%-34s %10s  %-18s %9s %9s %9s   %s\n", info.name, b.reps, "", "bytes", "",
+           "one by one", "in lanes", "fused", "times as fast as both");
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int halo = 1; halo <= 3; halo += 2) {
+            batch all;
+
+            make_box(&b, &all, sides[i], halo);
+            measure(&b, &all);
+            free_batch(&all);
+        }
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        sweep(&b, blocks[i], 4 << 20);
+    sweep(&b, 27, 1 << 18);
+    sweep(&b, 0, 1 << 20);
+    return 0;
+}

@@ -1,0 +1,478 @@
+/* Tables of jobs. */
+#include "codegen/nvrtc/fused.h"
+
+enum {
+    MOST_PARTS = 16,  /* jobs of one move: more had better be one kernel of their own */
+    MOST_PIECES = 64, /* of a leaf that is looked at as a whole */
+    MOST_FOLDS = 6,   /* loops of at least two iterations that they can be */
+    MOST_LOOPS = PW_NEST_MAX_DIMS + MOST_FOLDS + 2,
+    MOST_WORD = 16,
+    SHORT_BYTES = 24, /* odd pieces that are not worth cutting */
+    LANE_BYTES = 16,  /* of a block of a list per lane that works on it */
+    MAX_LANES_LOG = 5,
+    LONG_BLOCK = 2 << 10,   /* of a list: a warp alone takes too long for more */
+    STRIDE_BITS = 57,       /* of a memory stride, beside its sign */
+    RESIDENT = 4,           /* blocks on a multiprocessor, as the kernels' launch bounds say */
+    SEVERAL = 4,            /* words a thread when the GPU is full */
+    MOST_BYTES = 1 << 20,   /* of a move */
+    TILED_BYTES = 256 << 10 /* of one that a kernel of its own would take through shared memory */
+};
+
+static const char name[] = "packwright GPU fused moves 1";
+
+pw_hash pw_gpu_fused_hash(void)
+{
+    return pw_hash_bytes(name, sizeof name - 1);
+}
+
+pw_shape *pw_gpu_fused_shape(void)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_shape *shape = arena ? pw_arena_alloc(arena, sizeof *shape) : NULL;
+    if (!shape) {
+        pw_arena_destroy(arena);
+        return NULL;
+    }
+    shape->arena = arena;
+    shape->hash = pw_gpu_fused_hash();
+    shape->text = (char *)name;
+    shape->refs = 1;
+    return shape;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+typedef struct loop {
+    int64_t count, mem, packed;
+    const pw_table *table;
+    uint64_t entries; /* of the table, on the device */
+} loop;
+
+/* Where the pieces of a leaf begin, in packed order. */
+typedef struct starts {
+    int64_t mem[MOST_PIECES], packed[MOST_PIECES];
+    int n;
+} starts;
+
+static bool is_step(const starts *s, int i, int from, int64_t mem, int64_t packed)
+{
+    return s->mem[i] - s->mem[i - 1] == mem && s->packed[i] - s->packed[i - 1] == packed && i > from;
+}
+
+/* Are they groups of k that each go on by the same steps? */
+static bool are_groups(const starts *s, int k)
+{
+    int64_t mem = s->mem[1] - s->mem[0], packed = s->packed[1] - s->packed[0];
+    for (int i = 0; i < s->n; i++)
+        if (i % k > 0 && !is_step(s, i, i - i % k, mem, packed))
+            return false;
+    return true;
+}
+
+/* Lowering turns loops of few iterations into pieces. As loops they are one job: the number of them, -1 when they are
+ * none. */
+static int fold_pieces(const pw_region *r, loop *loops)
+{
+    starts s = {.n = r->npieces};
+    int folds = 0;
+    if (s.n > MOST_PIECES)
+        return -1;
+    for (int i = 0; i < s.n; i++) {
+        s.mem[i] = r->pieces[i].mem_off;
+        s.packed[i] = r->pieces[i].packed_off;
+        if (r->pieces[i].bytes != r->pieces[0].bytes)
+            return -1;
+    }
+    while (s.n > 1) {
+        int k = s.n;
+        while (k > 1 && (s.n % k > 0 || !are_groups(&s, k)))
+            k--;
+        if (k == 1 || folds == MOST_FOLDS)
+            return -1;
+        loops[folds++] = (loop){.count = k, .mem = s.mem[1] - s.mem[0], .packed = s.packed[1] - s.packed[0]};
+        s.n /= k;
+        for (int i = 0; i < s.n; i++) {
+            s.mem[i] = s.mem[i * k];
+            s.packed[i] = s.packed[i * k];
+        }
+    }
+    return folds;
+}
+
+/* Jobs that the region is. */
+static int jobs_of(const pw_region *r)
+{
+    loop loops[MOST_FOLDS];
+    return r->blocks || fold_pieces(r, loops) >= 0 ? 1 : r->npieces;
+}
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+static bool is_simple(const pw_region *r)
+{
+    int tables = 0;
+    for (int i = 0; i < r->ndims; i++)
+        tables += r->dims[i].table != NULL;
+    return tables <= (r->blocks ? 0 : 1);
+}
+
+static int64_t entry(const pw_table *t, int64_t i)
+{
+    return t->width == 2   ? ((const uint16_t *)t->data)[i]
+           : t->width == 4 ? (int64_t)((const uint32_t *)t->data)[i]
+                           : ((const int64_t *)t->data)[i];
+}
+
+static bool has_long_block(const pw_block_list *list)
+{
+    for (int64_t i = 0; i < list->n; i++)
+        if ((entry(&list->starts, i + 1) - entry(&list->starts, i)) * list->starts.scale > LONG_BLOCK)
+            return true;
+    return false;
+}
+
+/*
+ * Sixteen moves at once within an H200's memory, as one launch beside a launch each: 3 times as fast up to 64 KiB, 1.4
+ * to 2 times at 1 MiB, and between 0.8 and 1.2 at 4 MiB, where kernels of their own make good what launches cost.
+ * Matrices by columns unpacked: 1.8 times at 256 KiB, 0.9 at 1 MiB (bench/gpu_fused).
+ */
+int64_t pw_gpu_fused_most(const pw_nest *nest)
+{
+    int64_t most = MOST_BYTES;
+    int jobs = 0;
+    if (!nest)
+        return most;
+    for (int i = 0; i < nest->nregions; i++) {
+        const pw_region *r = &nest->regions[i];
+        jobs += jobs_of(r);
+        if (!is_simple(r) || jobs > MOST_PARTS || (r->blocks && has_long_block(r->blocks)))
+            return 0;
+        if (r->tile_outer > 0)
+            most = TILED_BYTES;
+    }
+    return most;
+}
+
+/* ---- one job ----------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    loop loops[MOST_LOOPS]; /* the leaf first */
+    int n;
+    int64_t mem, packed; /* of the first byte, from the two buffers */
+    int kind, extras;
+    uint64_t extra[6];
+    bool tabled;
+} job;
+
+static void add_loop(job *j, int64_t count, int64_t mem, int64_t packed)
+{
+    j->loops[j->n++] = (loop){.count = count, .mem = mem, .packed = packed};
+}
+
+/* The region's loops and that over the objects, behind the leaf, in any order. */
+static void add_loops(job *j, const pw_nest *nest, const pw_region *r, const void *const *tables, int64_t count)
+{
+    bool objects = false;
+    for (int i = 0; i < r->ndims; i++) {
+        const pw_dim *d = &r->dims[i];
+        objects |= d->is_object;
+        add_loop(j, d->is_object ? count : d->count, d->mem_stride, d->packed_stride);
+        if (d->table) {
+            j->loops[j->n - 1].table = d->table;
+            j->loops[j->n - 1].entries = (uint64_t)(uintptr_t)*tables;
+            j->loops[j->n - 1].mem = 0;
+            j->mem += d->table->base;
+        }
+    }
+    if (!objects)
+        add_loop(j, count, nest->extent, nest->size);
+}
+
+/* Without those of one iteration, and in packed order behind the leaf: both strides are there, so any order is right.
+ */
+static void sort_loops(job *j)
+{
+    int n = 1;
+    for (int i = 1; i < j->n; i++) {
+        loop l = j->loops[i];
+        int at = n;
+        if (l.count == 1 && !l.table)
+            continue;
+        for (; at > 1 && j->loops[at - 1].packed > l.packed; at--)
+            j->loops[at] = j->loops[at - 1];
+        j->loops[at] = l;
+        n++;
+    }
+    j->n = n;
+}
+
+static bool follows(const loop *inner, const loop *outer)
+{
+    return !inner->table && !outer->table && outer->mem == inner->count * inner->mem &&
+           outer->packed == inner->count * inner->packed;
+}
+
+/* Loops that go on where those inside them end become one with them. */
+static void merge_loops(job *j)
+{
+    int n = 1;
+    for (int i = 1; i < j->n; i++)
+        if (follows(&j->loops[n - 1], &j->loops[i]))
+            j->loops[n - 1].count *= j->loops[i].count;
+        else
+            j->loops[n++] = j->loops[i];
+    j->n = n;
+}
+
+static int64_t word_of(const job *j, const pw_gpu_call *call)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)call->dst | (uint64_t)(uintptr_t)call->src | (uint64_t)j->mem |
+                    (uint64_t)j->packed | (uint64_t)j->loops[0].count | MOST_WORD;
+    for (int i = 1; i < j->n; i++)
+        bits |= (uint64_t)j->loops[i].packed | (uint64_t)(j->loops[i].table ? j->loops[i].table->scale : 0) |
+                (uint64_t)j->loops[i].mem;
+    return (int64_t)(bits & -bits);
+}
+
+/* A leaf of bytes: in words, or in parts where there is no word for it. */
+static void cut_leaf(job *j, const pw_gpu_call *call)
+{
+    int64_t word = word_of(j, call), bytes = j->loops[0].count;
+    if (word < 4 && bytes >= SHORT_BYTES) {
+        j->kind = PW_JOB_PARTS;
+        j->extra[3] = (uint64_t)bytes;
+        j->extras = 4;
+        j->loops[0] = (loop){.count = pw_gpu_parts(bytes)};
+        return;
+    }
+    j->kind = PW_JOB_W1 + __builtin_ctzll((unsigned long long)word);
+    j->loops[0] = (loop){.count = bytes / word, .mem = word, .packed = word};
+    if (bytes == word && j->n > 1) {
+        for (int i = 1; i < j->n; i++)
+            j->loops[i - 1] = j->loops[i];
+        j->n--;
+    }
+}
+
+static void set_table(job *j)
+{
+    for (int i = 0; i < j->n; i++)
+        if (j->loops[i].table) {
+            j->tabled = true;
+            j->extra[0] = j->loops[i].entries;
+            j->extra[1] = (uint64_t)j->loops[i].table->scale;
+            j->extra[2] = (uint64_t)j->loops[i].table->width | (uint64_t)i << 8;
+            j->extras = j->extras > 3 ? j->extras : 3;
+        }
+}
+
+static void set_list(job *j, const pw_block_list *list, const void *const *tables, int64_t leaf)
+{
+    int64_t mean = list->n > 0 ? leaf / list->n : 1;
+    int log = 0;
+    while (log < MAX_LANES_LOG && (int64_t)LANE_BYTES << log < mean)
+        log++;
+    j->kind = PW_JOB_LIST;
+    j->mem += list->offs.base;
+    j->extra[0] = (uint64_t)(uintptr_t)tables[0];
+    j->extra[1] = (uint64_t)list->offs.scale;
+    j->extra[2] = (uint64_t)(uintptr_t)tables[1];
+    j->extra[3] = (uint64_t)list->starts.base;
+    j->extra[4] = (uint64_t)list->starts.scale;
+    j->extra[5] = (uint64_t)list->offs.width | (uint64_t)list->starts.width << 8 | (uint64_t)log << 16;
+    j->extras = 6;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+/* As of codegen/nvrtc/launch.c: n / d is n * magic >> shift for n < 2^31. */
+static uint64_t magic_of(uint64_t d, int *shift)
+{
+    int l = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
+    *shift = 31 + l;
+    return ((UINT64_C(1) << (31 + l)) + d - 1) / d & UINT32_MAX;
+}
+
+/* Iterations of all loops; -1: too many. */
+static int64_t units_of(const job *j)
+{
+    int64_t units = 1;
+    for (int i = 0; i < j->n; i++) {
+        if (j->loops[i].count <= 0)
+            return 0;
+        if (__builtin_mul_overflow(units, j->loops[i].count, &units) || units >= INT64_C(1) << 31)
+            return -1;
+    }
+    return units;
+}
+
+static bool has_room(const pw_gpu_fused *f, const job *j)
+{
+    int words = PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
+    return f->jobs < PW_GPU_FUSED_JOBS && 1 + f->jobs + 1 + f->words + words <= PW_GPU_FUSED_LARGE;
+}
+
+static pw_status write_loops(const job *j, uint64_t *to)
+{
+    for (int i = 0; i < j->n; i++, to += PW_JOB_LOOP_WORDS) {
+        const loop *l = &j->loops[i];
+        int shift;
+        if (l->mem >= INT64_C(1) << STRIDE_BITS || l->mem < -(INT64_C(1) << STRIDE_BITS))
+            return PW_ERR_UNSUPPORTED;
+        to[PW_JOB_LOOP_COUNT] = (uint64_t)l->count | magic_of((uint64_t)l->count, &shift) << 32;
+        to[PW_JOB_LOOP_MEM] = (uint64_t)l->mem << 6 | (uint64_t)shift;
+        to[PW_JOB_LOOP_PACKED] = (uint64_t)l->packed;
+    }
+    return PW_OK;
+}
+
+static pw_status write_job(pw_gpu_fused *f, const job *j, const pw_gpu_call *call)
+{
+    int64_t units = units_of(j);
+    uint64_t *rec = f->records + f->words;
+    uint64_t dst = (uint64_t)(uintptr_t)call->dst, src = (uint64_t)(uintptr_t)call->src;
+    if (units <= 0)
+        return units < 0 ? PW_ERR_UNSUPPORTED : PW_OK;
+    if (!has_room(f, j))
+        return PW_ERR_OVERFLOW;
+    rec[PW_JOB_DST] = dst + (uint64_t)(call->unpack ? j->mem : j->packed);
+    rec[PW_JOB_SRC] = src + (uint64_t)(call->unpack ? j->packed : j->mem);
+    rec[PW_JOB_UNITS] = (uint64_t)units;
+    rec[PW_JOB_SHAPE] = (uint64_t)j->kind | (uint64_t)j->n << 8 | (uint64_t)(j->tabled ? PW_JOB_TABLE : 0) << 16 |
+                        (uint64_t)(PW_JOB_EXTRA + j->extras) << 24;
+    for (int i = 0; i < j->extras; i++)
+        rec[PW_JOB_EXTRA + i] = j->extra[i];
+    f->at[f->jobs++] = f->words;
+    f->words += PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
+    return write_loops(j, rec + PW_JOB_EXTRA + j->extras);
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+static pw_status add_bytes(pw_gpu_fused *f, const pw_gpu_call *call)
+{
+    job j = {.n = 0};
+    add_loop(&j, call->count, 1, 1);
+    cut_leaf(&j, call);
+    return call->count > 0 ? write_job(f, &j, call) : PW_OK;
+}
+
+/* Piece number `piece`, or all of them where `whole`. */
+static pw_status add_piece(pw_gpu_fused *f, const pw_nest *nest, const pw_region *r, int piece, bool whole,
+                           const void *const *tables, const pw_gpu_call *call)
+{
+    job j = {.mem = r->mem_off, .packed = r->packed_off};
+    if (r->blocks) {
+        add_loop(&j, r->blocks->n, 0, 0);
+        set_list(&j, r->blocks, tables, r->leaf_size);
+        add_loops(&j, nest, r, NULL, call->count);
+        sort_loops(&j);
+        return write_job(f, &j, call);
+    }
+    j.mem += r->pieces[piece].mem_off;
+    j.packed += r->pieces[piece].packed_off;
+    add_loop(&j, r->pieces[piece].bytes, 1, 1);
+    if (whole)
+        j.n += fold_pieces(r, j.loops + j.n);
+    add_loops(&j, nest, r, tables, call->count);
+    sort_loops(&j);
+    merge_loops(&j);
+    cut_leaf(&j, call);
+    set_table(&j);
+    return write_job(f, &j, call);
+}
+
+static int tables_of(const pw_region *r)
+{
+    int n = r->blocks ? 2 : 0;
+    for (int i = 0; i < r->ndims; i++)
+        n += r->dims[i].table != NULL;
+    return n;
+}
+
+pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
+{
+    const int jobs = f->jobs, words = f->words;
+    pw_status status = PW_OK;
+    if (!nest)
+        status = add_bytes(f, call);
+    for (int i = 0; nest && i < nest->nregions && status == PW_OK; i++) {
+        const pw_region *r = &nest->regions[i];
+        if (!is_simple(r))
+            status = PW_ERR_UNSUPPORTED;
+        int parts = jobs_of(r);
+        for (int k = 0; k < parts && status == PW_OK; k++)
+            status = add_piece(f, nest, r, k, parts == 1, tables, call);
+        tables += tables_of(r);
+    }
+    if (status != PW_OK) {
+        f->jobs = jobs;
+        f->words = words;
+    }
+    return status;
+}
+
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
+
+/* log2 of the units that a block of threads takes at a time. */
+static int units_log(const uint64_t *rec)
+{
+    int threads = __builtin_ctz(PW_GPU_THREADS);
+    bool list = (rec[PW_JOB_SHAPE] & 255) == PW_JOB_LIST;
+    return threads - (list ? (int)(rec[PW_JOB_EXTRA + 5] >> 16) : 0);
+}
+
+static int64_t blocks_of(const uint64_t *rec, int64_t several)
+{
+    int64_t units = (int64_t)(rec[PW_JOB_UNITS] & UINT32_MAX), step = several << units_log(rec);
+    return (units + step - 1) / step;
+}
+
+static int64_t all_blocks(const pw_gpu_fused *f, int64_t several)
+{
+    int64_t blocks = 0;
+    for (int i = 0; i < f->jobs; i++)
+        blocks += blocks_of(f->records + f->at[i], several);
+    return blocks;
+}
+
+/* How often a block goes on to the next of its units: as few as the GPU holds at once, since these are short moves. */
+static int64_t choose_several(const pw_gpu_fused *f, const pw_gpu_device *device)
+{
+    int64_t full = (int64_t)device->multiprocessors * RESIDENT, several = 1;
+    if (all_blocks(f, 1) > full)
+        several = SEVERAL;
+    while (device->max_grid > 0 && several < 1 << 16 && all_blocks(f, several) > device->max_grid)
+        several *= SEVERAL;
+    return several;
+}
+
+void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const pw_gpu_device *device, uint64_t *params,
+                         pw_gpu_launch *out)
+{
+    uint64_t *w = params + PW_GPU_HEAD_WORDS;
+    int first = 1 + f->jobs;
+    bool large = first + f->words > PW_GPU_FUSED_SMALL;
+    int64_t several = choose_several(f, device), next = 0, units = 0;
+    for (int i = 0; i < f->words; i++)
+        w[first + i] = f->records[i];
+    for (int i = 0; i < f->jobs; i++) {
+        uint64_t *rec = w + first + f->at[i];
+        units += (int64_t)rec[PW_JOB_UNITS];
+        rec[PW_JOB_SHAPE] |= (uint64_t)several << units_log(rec) << 32;
+        rec[PW_JOB_UNITS] |= (uint64_t)next << 32;
+        next += blocks_of(rec, several);
+        w[1 + i] = (uint64_t)next | (uint64_t)(first + f->at[i]) << 32;
+    }
+    w[0] = (uint64_t)f->jobs;
+    params[PW_HEAD_DST] = params[PW_HEAD_SRC] = 0;
+    params[PW_HEAD_FLAG] = (uint64_t)(uintptr_t)flag->where;
+    params[PW_HEAD_ARRIVALS] = (uint64_t)(uintptr_t)flag->arrivals;
+    params[PW_HEAD_VALUE] = flag->value;
+    *out = (pw_gpu_launch){.big = large,
+                           .grid = (uint32_t)next,
+                           .block = PW_GPU_THREADS,
+                           .param_bytes = sizeof(uint64_t) * (size_t)(PW_GPU_HEAD_WORDS + (large ? PW_GPU_FUSED_LARGE
+                                                                                                 : PW_GPU_FUSED_SMALL)),
+                           .total_units = units};
+}

@@ -1,0 +1,76 @@
+/*
+ * Dynamic kernel fusion (Chu et al., CLUSTER 2020): several packs, or several unpacks, of any layouts as one launch of
+ * a kernel in which nothing is baked. It takes a table of jobs, one for each piece of each region of each move, within
+ * its parameters, so that nothing is uploaded:
+ *
+ *     dst, src (unused), flag, arrivals, value                         as of every kernel (record.h)
+ *     w[0]: jobs; for each (its end block | its record << 32); then the records:
+ *         dst, src         whole addresses of the first byte
+ *         units | first block << 32
+ *         kind | loops << 8 | flags << 16 | words before the loops << 24 | units a block takes << 32
+ *         [by kind and flags] TABLE: table, scale, width | its loop << 8. PARTS: three other words, bytes of a piece.
+ *                             LIST: offsets, their scale, starts, their base, their scale, widths | log2 lanes << 16
+ *         loops, innermost first: count | magic << 32, memory stride << 6 | shift, packed stride
+ *
+ * There are two sizes of the kernel, since a launch takes the longer the more parameters it has. Like tier 0 it is one
+ * module an architecture. Pure functions: no CUDA, no state.
+ */
+#ifndef PW_CODEGEN_NVRTC_FUSED_H
+#define PW_CODEGEN_NVRTC_FUSED_H
+
+#include "codegen/backend.h"
+#include "codegen/nvrtc/launch.h"
+#include "codegen/nvrtc/record.h"
+
+enum {
+    PW_GPU_FUSED_JOBS = 64,
+    PW_GPU_FUSED_SMALL = 128 - PW_GPU_HEAD_WORDS, /* words of the table: 1 KiB with the head */
+    PW_GPU_FUSED_LARGE = 512 - PW_GPU_HEAD_WORDS  /* 4 KiB, which every driver takes */
+};
+
+enum { PW_JOB_DST, PW_JOB_SRC, PW_JOB_UNITS, PW_JOB_SHAPE, PW_JOB_EXTRA };
+enum { PW_JOB_LOOP_COUNT, PW_JOB_LOOP_MEM, PW_JOB_LOOP_PACKED, PW_JOB_LOOP_WORDS };
+/* Words of 1 to 16 bytes by the logarithm. */
+enum { PW_JOB_W1, PW_JOB_W4 = 2, PW_JOB_W16 = 4, PW_JOB_PARTS, PW_JOB_LIST };
+enum { PW_JOB_TABLE = 1 };
+
+/* Jobs gathered for a launch. */
+typedef struct pw_gpu_fused {
+    int jobs, words;                      /* of the records */
+    int at[PW_GPU_FUSED_JOBS];            /* where each record begins */
+    uint64_t records[PW_GPU_FUSED_LARGE]; /* blocks and steps are not yet there */
+} pw_gpu_fused;
+
+/*
+ * Bytes up to which moves of this nest are better fused than launched alone; 0: they cannot be fused. Looks at every
+ * block of a list, so the answer is to be kept. NULL is bytes one after the other.
+ */
+int64_t pw_gpu_fused_most(const pw_nest *nest);
+
+/*
+ * Adds a move: `call` says count, dst, src and unpack, the same direction for all of a launch; `tables` are the nest's,
+ * as of pw_gpu_tier0_launch. Without a nest `count` bytes are moved. PW_ERR_OVERFLOW: there is no room, and nothing has
+ * been added; PW_ERR_UNSUPPORTED: there never is.
+ */
+pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call);
+
+/* Grid and parameters, at most 4 KiB; `big` of the launch says which size of the kernel. */
+void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const pw_gpu_device *device, uint64_t *params,
+                         pw_gpu_launch *out);
+
+/* ---- the kernels ------------------------------------------------------------------------------------------------- */
+
+/* Of the larger size, behind a name. */
+#define PW_GPU_FUSED_SUFFIX "_large"
+
+/* Stands for the kernels where shapes are compiled and cached: it has no regions. The number in its name goes up with
+ * every change of device/fused.cuh or of the table. */
+pw_hash pw_gpu_fused_hash(void);
+pw_shape *pw_gpu_fused_shape(void); /* NULL: no memory */
+
+static inline bool pw_gpu_is_fused(const pw_shape *shape)
+{
+    return pw_hash_equal(shape->hash, pw_gpu_fused_hash());
+}
+
+#endif
