@@ -5,8 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* When the MPI may do the work: in the call; behind it, for this rank alone (MPI_File_iread) or for all of the file's
+ * (MPI_File_iread_all, split collective calls). */
+typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER, PW_IO_LATER_TOGETHER } pw_io_time;
+
 typedef struct pw_io_transfer {
     bool write;
+    pw_io_time time;
     bool plain; /* the file's view has no holes */
     int64_t bytes, blocks;
 } pw_io_transfer;

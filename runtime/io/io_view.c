@@ -1,5 +1,6 @@
 #include "runtime/io/io_view.h"
 
+#include "frontend/mpi/contents.h"
 #include "runtime/handle_table.h"
 #include "runtime/reach.h"
 
@@ -21,27 +22,11 @@ static void start(void)
                  !pw_reach_is_ours("MPI_File_close");
 }
 
-static uint64_t key_of(MPI_File fh)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &fh, sizeof fh);
-    return key;
-}
-
 static bool is_predefined(MPI_Datatype type)
 {
-    int combiner = MPI_COMBINER_NAMED;
-#if PW_MPI_LARGE
-    MPI_Count ints, addresses, counts, types;
+    pw_envelope envelope;
 
-    PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &combiner);
-#else
-    int ints, addresses, types;
-
-    PMPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
-#endif
-    return combiner == MPI_COMBINER_NAMED;
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && envelope.combiner == MPI_COMBINER_NAMED;
 }
 
 pw_io_view pw_io_view_of(MPI_File fh)
@@ -51,7 +36,7 @@ pw_io_view pw_io_view_of(MPI_File fh)
     pthread_once(&views.once, start);
     if (views.lost)
         return (pw_io_view){.native = false};
-    noted = (uintptr_t)pw_handle_table_find(views.table, key_of(fh));
+    noted = (uintptr_t)pw_handle_table_find(views.table, pw_file_key(fh));
     return (pw_io_view){.native = !noted || noted & NATIVE, .plain = !noted || noted & PLAIN};
 }
 
@@ -64,7 +49,7 @@ void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representati
         view |= NATIVE;
     if (is_predefined(filetype))
         view |= PLAIN;
-    if (views.table && pw_handle_table_insert(views.table, key_of(fh), (void *)view) != PW_OK)
+    if (views.table && pw_handle_table_insert(views.table, pw_file_key(fh), (void *)view) != PW_OK)
         views.lost = true;
 }
 
@@ -72,5 +57,5 @@ void pw_io_view_forget(MPI_File fh)
 {
     pthread_once(&views.once, start);
     if (views.table)
-        pw_handle_table_remove(views.table, key_of(fh));
+        pw_handle_table_remove(views.table, pw_file_key(fh));
 }

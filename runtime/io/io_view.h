@@ -7,6 +7,17 @@
 
 #include "runtime/mpi_compat.h"
 
+#include <stdint.h>
+
+/* A file handle as the key of a table; not 0 for a file. */
+static inline uint64_t pw_file_key(MPI_File fh)
+{
+    uint64_t key = 0;
+
+    memcpy(&key, &fh, sizeof fh);
+    return key;
+}
+
 typedef struct pw_io_view {
     bool native; /* the data representation: bytes in the file are those in memory */
     bool plain;  /* the file type is predefined: the view has no holes */

@@ -46,6 +46,15 @@ static void end(way how)
         MPI_Win_unlock(1, win);
 }
 
+/* The other rank's part in the epoch. */
+static void accompany(way how)
+{
+    if (how != FENCED)
+        return;
+    MPI_Win_fence(0, win);
+    MPI_Win_fence(0, win);
+}
+
 /* ---- puts and gets ----------------------------------------------------------------------------------------------- */
 
 /* The target: bytes one after the other, or the same type. */
@@ -61,37 +70,57 @@ static target target_of(const subject *s, bool typed)
                  : (target){BASE + SUBJECT_GUARD, (int)s->size, MPI_BYTE};
 }
 
-static void put(const subject *s, way how, const target *t)
+/* Rank 0 puts or gets; its origin is then as `expected`. */
+static void transfer(const subject *s, bool puts, way how, const target *t, const unsigned char *expected)
 {
     void *buf = subject_buffer(s, &origin);
+    MPI_Datatype type = s->random.type;
     MPI_Request request = MPI_REQUEST_NULL;
 
     begin(how);
-    if (how == REQUESTED)
-        MPI_Rput(buf, s->count, s->random.type, 1, t->disp, t->count, t->type, win, &request);
+    if (how == REQUESTED && puts)
+        MPI_Rput(buf, s->count, type, 1, t->disp, t->count, t->type, win, &request);
+    else if (how == REQUESTED)
+        MPI_Rget(buf, s->count, type, 1, t->disp, t->count, t->type, win, &request);
+    else if (puts)
+        MPI_Put(buf, s->count, type, 1, t->disp, t->count, t->type, win);
     else
-        MPI_Put(buf, s->count, s->random.type, 1, t->disp, t->count, t->type, win);
+        MPI_Get(buf, s->count, type, 1, t->disp, t->count, t->type, win);
     complete(how, &request);
-    subject_same(s, "the origin of a put", &origin, source, s->span);
+    subject_same(s, puts ? "the origin of a put" : way_names[how], &origin, expected, s->span);
     end(how);
+}
+
+static void take_part(const subject *s, bool puts, way how, const target *t, const unsigned char *expected)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        transfer(s, puts, how, t, expected);
+    else
+        accompany(how);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Bytes of the window that a target may take. */
+static int64_t span_of(const subject *s)
+{
+    return s->span > s->size ? s->span : s->size;
+}
+
+static gpu_memory window_memory(void)
+{
+    return (gpu_memory){.kind = GPU_HOST, .at = memory + BASE, .bytes = SUBJECT_SPAN};
 }
 
 static void check_put(const subject *s, way how, bool typed)
 {
-    int64_t bytes = s->span > s->size ? s->span : s->size;
+    int64_t bytes = span_of(s);
     target t = target_of(s, typed);
-    const gpu_memory window = {.kind = GPU_HOST, .at = memory + BASE, .bytes = SUBJECT_SPAN};
+    const gpu_memory window = window_memory();
 
     subject_fill(&origin, source, s->span, s->seed * 7 + 1); /* by both ranks */
     subject_fill(&window, image, bytes, s->seed * 7 + 2);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
-        put(s, how, &t);
-    } else if (how == FENCED) {
-        MPI_Win_fence(0, win);
-        MPI_Win_fence(0, win);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    take_part(s, true, how, &t, source);
     if (rank == 0)
         return;
     subject_pack(s, source, packed);
@@ -105,42 +134,19 @@ static void check_put(const subject *s, way how, bool typed)
     MPI_Win_unlock(1, win);
 }
 
-static void get(const subject *s, way how, const target *t)
-{
-    void *buf = subject_buffer(s, &origin);
-    MPI_Request request = MPI_REQUEST_NULL;
-
-    begin(how);
-    if (how == REQUESTED)
-        MPI_Rget(buf, s->count, s->random.type, 1, t->disp, t->count, t->type, win, &request);
-    else
-        MPI_Get(buf, s->count, s->random.type, 1, t->disp, t->count, t->type, win);
-    complete(how, &request);
-    subject_same(s, way_names[how], &origin, image, s->span);
-    end(how);
-}
-
 static void check_get(const subject *s, way how, bool typed)
 {
-    int64_t bytes = s->span > s->size ? s->span : s->size;
     target t = target_of(s, typed);
-    const gpu_memory window = {.kind = GPU_HOST, .at = memory + BASE, .bytes = SUBJECT_SPAN};
+    const gpu_memory window = window_memory();
 
-    subject_fill(&window, source, bytes, s->seed * 7 + 3); /* by both ranks */
+    subject_fill(&window, source, span_of(s), s->seed * 7 + 3); /* by both ranks */
     subject_fill(&origin, image, s->span, s->seed * 7 + 4);
     if (typed)
         subject_pack(s, source, packed);
     else
         memcpy(packed, source + SUBJECT_GUARD, (size_t)s->size);
     subject_unpack(s, image, packed, s->size);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
-        get(s, how, &t);
-    } else if (how == FENCED) {
-        MPI_Win_fence(0, win);
-        MPI_Win_fence(0, win);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    take_part(s, false, how, &t, image);
 }
 
 /* ---- accumulating calls ------------------------------------------------------------------------------------------ */
@@ -189,9 +195,8 @@ static void check_sums(way how, bool shorts)
             wrong += (shorts ? got_few[i] : got[i]) != (i % 2 ? -1 : 10 * (i / 2) + 1000 + i);
         CHECK(wrong == 0, "%s, %s: %d results wrong", shorts ? "shorts" : "ints", way_names[how], wrong);
         end(how);
-    } else if (how == FENCED) {
-        MPI_Win_fence(0, win);
-        MPI_Win_fence(0, win);
+    } else {
+        accompany(how);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
@@ -234,9 +239,8 @@ static void check_pairs(way how, bool spread)
         for (int i = 0; i < N; i++)
             wrong += got[step * i].value != 1 || got[step * i].index != 1000;
         end(how);
-    } else if (how == FENCED) {
-        MPI_Win_fence(0, win);
-        MPI_Win_fence(0, win);
+    } else {
+        accompany(how);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);

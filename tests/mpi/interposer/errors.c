@@ -12,15 +12,6 @@ static void count_errors(MPI_Comm *comm, int *code, ...)
     handled++;
 }
 
-static int class_of(int rc)
-{
-    int class = MPI_SUCCESS;
-
-    if (rc != MPI_SUCCESS)
-        MPI_Error_class(rc, &class);
-    return class;
-}
-
 static MPI_Datatype type;
 static test_buffer memory;
 static unsigned char packed[4096];
@@ -73,9 +64,10 @@ static outcome run_pack(const pack_case *c, bool unpack, bool native)
     test_fill(packed, sizeof packed, 1);
     test_buffer_fill(&memory, 2);
     if (unpack)
-        o.class = class_of((native ? PMPI_Unpack : MPI_Unpack)(packed, c->size, p, memory.origin, c->count, t, comm));
+        o.class =
+            test_class_of((native ? PMPI_Unpack : MPI_Unpack)(packed, c->size, p, memory.origin, c->count, t, comm));
     else
-        o.class = class_of((native ? PMPI_Pack : MPI_Pack)(memory.origin, c->count, t, packed, c->size, p, comm));
+        o.class = test_class_of((native ? PMPI_Pack : MPI_Pack)(memory.origin, c->count, t, packed, c->size, p, comm));
     o.handled = handled;
     o.position = position;
     memcpy(o.packed, packed, sizeof packed);
@@ -124,15 +116,15 @@ static void check_p2p_cases(void)
         int ours, theirs, first;
 
         handled = 0;
-        ours = class_of(MPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
+        ours = test_class_of(MPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
         first = handled;
-        theirs = class_of(PMPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
+        theirs = test_class_of(PMPI_Send(memory.origin, c->count, t, c->peer, c->tag, comm));
         CHECK(ours == theirs && handled == 2 * first, "send, %s: class %d (handler %d), natively %d (%d)", c->what,
               ours, first, theirs, handled - first);
         handled = 0;
-        ours = class_of(MPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
+        ours = test_class_of(MPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
         first = handled;
-        theirs = class_of(PMPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
+        theirs = test_class_of(PMPI_Recv(memory.origin, c->count, t, c->peer, c->tag, comm, MPI_STATUS_IGNORE));
         CHECK(ours == theirs && handled == 2 * first, "receive, %s: class %d (handler %d), natively %d (%d)", c->what,
               ours, first, theirs, handled - first);
     }
@@ -162,8 +154,9 @@ static void check_truncation(int rank, int elements)
             test_buffer_fill(&before, 3);
             handled = 0;
             rc = (native ? PMPI_Recv : MPI_Recv)(got.origin, 1, narrow, 0, 1, MPI_COMM_WORLD, &status);
-            CHECK(class_of(rc) == MPI_ERR_TRUNCATE && handled == TEST_HANDLER_CALLS,
-                  "%d elements too many, native %d: class %d, handler %d", elements / 2, native, class_of(rc), handled);
+            CHECK(test_class_of(rc) == MPI_ERR_TRUNCATE && handled == TEST_HANDLER_CALLS,
+                  "%d elements too many, native %d: class %d, handler %d", elements / 2, native, test_class_of(rc),
+                  handled);
             /* Bytes that the posted type does not name are as they were. */
             for (size_t i = 0; i < got.bytes; i++) {
                 long at = (long)i - (long)(got.origin - got.memory);

@@ -41,6 +41,26 @@ int test_result(void)
     return all != 0;
 }
 
+int test_class_of(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        MPI_Error_class(rc, &class);
+    return class;
+}
+
+int test_run(int *argc, char ***argv, void (*check)(void))
+{
+    int rc;
+
+    MPI_Init(argc, argv);
+    check();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
+
 MPI_Errhandler test_handler_create(MPI_Comm_errhandler_function *count)
 {
     MPI_Errhandler handler = MPI_ERRORS_RETURN;

@@ -27,6 +27,10 @@ void test_fail(const char *file, int line, const char *what, const char *fmt, ..
 int test_launch_rank(void);
 /* Sums the failures of all ranks; what main returns. Call before MPI_Finalize. */
 int test_result(void);
+/* The class of what a call has returned. */
+int test_class_of(int rc);
+/* A whole program: MPI_Init, the checks, MPI_Finalize; what main returns. */
+int test_run(int *argc, char ***argv, void (*check)(void));
 
 /*
  * An error handler that returns, of a communicator. From 4.3 on MPICH loses a failed call's return value in one that is

@@ -3,12 +3,12 @@
  * alone. Both files, all memory, counts and errors must be the same. Run with each strategy; an argument is the number
  * of rounds. Files lie in $TMPDIR.
  */
+#include "files.h"
 #include "harness.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-/* ---- the calls -------------------------------------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 /* Where a call begins: at the file pointer, at an offset, at the pointer that the ranks share. */
 typedef enum place { POINTER, OFFSET, SHARED } place;
@@ -37,20 +37,30 @@ typedef int call_fn(arguments *a);
                                                                                               \
         return rc == MPI_SUCCESS ? MPI_Wait(&request, &a->status) : rc;                       \
     }
+#define SPLIT(prefix, name, ...)                                                              \
+    static int prefix##name##_split(arguments *a)                                             \
+    {                                                                                         \
+        int rc = prefix##File_##name##_begin(a->fh, __VA_ARGS__ a->buf, a->count, a->type);   \
+                                                                                              \
+        return rc == MPI_SUCCESS ? prefix##File_##name##_end(a->fh, a->buf, &a->status) : rc; \
+    }
 #define BOTH(kind, name, ...) kind(MPI_, name, __VA_ARGS__) kind(PMPI_, name, __VA_ARGS__)
 #define AT a->offset,
-#define DIRECTION(read)                   \
-    BOTH(BLOCKING, read, )                \
-    BOTH(BLOCKING, read##_all, )          \
-    BOTH(BLOCKING, read##_shared, )       \
-    BOTH(BLOCKING, read##_ordered, )      \
-    BOTH(BLOCKING, read##_at, AT)         \
-    BOTH(BLOCKING, read##_at_all, AT)     \
-    BOTH(NONBLOCKING, i##read, )          \
-    BOTH(NONBLOCKING, i##read##_all, )    \
-    BOTH(NONBLOCKING, i##read##_shared, ) \
-    BOTH(NONBLOCKING, i##read##_at, AT)   \
-    BOTH(NONBLOCKING, i##read##_at_all, AT)
+#define DIRECTION(read)                     \
+    BOTH(BLOCKING, read, )                  \
+    BOTH(BLOCKING, read##_all, )            \
+    BOTH(BLOCKING, read##_shared, )         \
+    BOTH(BLOCKING, read##_ordered, )        \
+    BOTH(BLOCKING, read##_at, AT)           \
+    BOTH(BLOCKING, read##_at_all, AT)       \
+    BOTH(NONBLOCKING, i##read, )            \
+    BOTH(NONBLOCKING, i##read##_all, )      \
+    BOTH(NONBLOCKING, i##read##_shared, )   \
+    BOTH(NONBLOCKING, i##read##_at, AT)     \
+    BOTH(NONBLOCKING, i##read##_at_all, AT) \
+    BOTH(SPLIT, read##_all, )               \
+    BOTH(SPLIT, read##_ordered, )           \
+    BOTH(SPLIT, read##_at_all, AT)
 
 DIRECTION(read)
 DIRECTION(write)
@@ -72,53 +82,27 @@ typedef struct call {
      together}
 
 static const call calls[] = {
-    ROW(, , POINTER, false),       ROW(, _all, POINTER, true),    ROW(, _shared, SHARED, false),
-    ROW(, _ordered, SHARED, true), ROW(, _at, OFFSET, false),     ROW(, _at_all, OFFSET, true),
-    ROW(i, , POINTER, false),      ROW(i, _all, POINTER, true),   ROW(i, _shared, SHARED, false),
-    ROW(i, _at, OFFSET, false),    ROW(i, _at_all, OFFSET, true),
+    ROW(, , POINTER, false),
+    ROW(, _all, POINTER, true),
+    ROW(, _shared, SHARED, false),
+    ROW(, _ordered, SHARED, true),
+    ROW(, _at, OFFSET, false),
+    ROW(, _at_all, OFFSET, true),
+    ROW(i, , POINTER, false),
+    ROW(i, _all, POINTER, true),
+    ROW(i, _shared, SHARED, false),
+    ROW(i, _at, OFFSET, false),
+    ROW(i, _at_all, OFFSET, true),
+    ROW(, _all_split, POINTER, true),
+    ROW(, _ordered_split, SHARED, true),
+    ROW(, _at_all_split, OFFSET, true),
 };
 
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
-
 static int rank, nranks;
 
-static char *path_of(const char *name)
-{
-    const char *dir = getenv("TMPDIR");
-    char *path = malloc(4096);
-    int pid = (int)getpid();
-
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, 4096, "%s/pw_io_%d_%s", dir ? dir : "/tmp", pid, name);
-    return path;
-}
-
-/* All bytes of a file, as they are on disk. */
-static unsigned char *bytes_of(const char *path, ssize_t *length)
-{
-    enum { MOST = 8 << 20 };
-    unsigned char *bytes = malloc(MOST);
-    int fd = open(path, O_RDONLY);
-
-    *length = fd < 0 ? -1 : pread(fd, bytes, MOST, 0);
-    if (fd >= 0)
-        close(fd);
-    return bytes;
-}
-
-static void compare_files(const char *a, const char *b, const char *what)
-{
-    ssize_t m, n;
-    unsigned char *p = bytes_of(a, &m), *q = bytes_of(b, &n);
-
-    CHECK(m == n && m >= 0 && !memcmp(p, q, (size_t)m), "%s: files of %zd and %zd bytes", what, m, n);
-    free(p);
-    free(q);
-}
-
-/* ---- one round -------------------------------------------------------------------------------------------------- */
+/* ---- one round --------------------------------------------------------------------------------------------------- */
 
 typedef struct side {
     bool ours;
@@ -227,7 +211,7 @@ static void write_and_compare(round_t *r, side *sides)
     MPI_File_sync(sides[0].fh);
     MPI_File_sync(sides[1].fh);
     MPI_Barrier(MPI_COMM_WORLD);
-    compare_files(sides[0].path, sides[1].path, r->text);
+    test_files_compare(sides[0].path, sides[1].path, r->text);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -277,8 +261,8 @@ static void run_round(uint64_t seed, side *sides)
 
 static void open_sides(side *sides)
 {
-    sides[0] = (side){.ours = true, .path = path_of("ours")};
-    sides[1] = (side){.path = path_of("native")};
+    sides[0] = (side){.ours = true, .path = test_file_path("ours")};
+    sides[1] = (side){.path = test_file_path("native")};
     for (int i = 0; i < 2; i++)
         MPI_File_open(MPI_COMM_WORLD, sides[i].path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                       MPI_INFO_NULL, &sides[i].fh);
@@ -325,7 +309,7 @@ static void check_external(void)
         for (int i = 0; i < 64; i += 2)
             CHECK(got[i] == values[i], "external32: element %d is %g", i, got[i]);
         MPI_Barrier(MPI_COMM_WORLD);
-        compare_files(sides[0].path, sides[1].path, "external32");
+        test_files_compare(sides[0].path, sides[1].path, "external32");
         MPI_Barrier(MPI_COMM_WORLD);
     }
     close_sides(sides);
@@ -372,10 +356,10 @@ static void check_freed(void)
     close_sides(sides);
 }
 
-/* ---- short reads ------------------------------------------------------------------------------------------------ */
+/* ---- short reads ------------------------------------------------------------------------------------------------- */
 
 /* How a read meets the end of the file. Through a view with holes, ROMIO fills the rest of the buffer, too. */
-typedef enum reading { ALONE, TOGETHER, THROUGH_HOLES, READINGS } reading;
+typedef enum reading { ALONE, TOGETHER, IN_HALVES, THROUGH_HOLES, READINGS } reading;
 
 /* What three objects of eight doubles must hold when `elements` have come. */
 static void expect_short(test_buffer *expected, MPI_Datatype type, const double *values, int elements)
@@ -386,6 +370,18 @@ static void expect_short(test_buffer *expected, MPI_Datatype type, const double 
     test_buffer_fill(expected, 2);
     for (int i = 0; i < elements; i++)
         memcpy(expected->origin + i / 8 * extent + 24 * (i % 8), &values[i], sizeof *values);
+}
+
+static void read_short(MPI_File fh, reading how, void *buf, MPI_Datatype type, MPI_Status *status)
+{
+    switch (how) {
+    case TOGETHER: MPI_File_read_at_all(fh, 0, buf, 3, type, status); break;
+    case IN_HALVES:
+        MPI_File_read_at_all_begin(fh, 0, buf, 3, type);
+        MPI_File_read_at_all_end(fh, buf, status);
+        break;
+    default: MPI_File_read_at(fh, 0, buf, 3, type, status);
+    }
 }
 
 /* `elements` doubles are in the file, and three objects of eight are asked for. */
@@ -407,7 +403,7 @@ static void check_short(MPI_File fh, int elements, reading how)
         test_buffer_fill(&got, 2);
         PMPI_File_set_size(fh, 0);
         MPI_File_write_at(fh, 0, values, elements, MPI_DOUBLE, MPI_STATUS_IGNORE);
-        (how == TOGETHER ? MPI_File_read_at_all : MPI_File_read_at)(fh, 0, got.origin, 3, type, &status);
+        read_short(fh, how, got.origin, type, &status);
         MPI_Get_elements(&status, type, &n);
         CHECK(n == elements, "%d elements in the file, reading %d: %d read", elements, how, n);
         CHECK(!known || test_buffer_equal(&got, &expected), "%d elements in the file, reading %d: memory", elements,
@@ -418,23 +414,30 @@ static void check_short(MPI_File fh, int elements, reading how)
     MPI_Type_free(&type);
 }
 
+/* Through holes, ROMIO says that all came. What Open MPI (4.1.4) reads asynchronously it reads for ever there. */
+static bool tells_the_end(reading how)
+{
+#ifdef OPEN_MPI
+    return how != IN_HALVES;
+#else
+    return how != THROUGH_HOLES;
+#endif
+}
+
 /* What the MPI itself does at the end of a file is not always this: only of ours. */
 static void check_short_reads(void)
 {
     const char *strategy = getenv("PACKWRIGHT_STRATEGY");
-    char *path = path_of("short");
+    char *path = test_file_path("short");
     MPI_Datatype every_second;
     MPI_File fh;
-#ifdef MPICH
-    const reading readings = THROUGH_HOLES;
-#else
-    const reading readings = READINGS;
-#endif
 
     snprintf(path + strlen(path), 16, "_%d", rank);
     MPI_Type_create_resized(MPI_DOUBLE, 0, 16, &every_second);
     MPI_Type_commit(&every_second);
-    for (reading how = ALONE; how < readings && strategy && !strcmp(strategy, "packed"); how++) {
+    for (reading how = ALONE; how < READINGS && strategy && !strcmp(strategy, "packed"); how++) {
+        if (!tells_the_end(how))
+            continue;
         MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                       &fh);
         if (how == THROUGH_HOLES)
@@ -447,7 +450,7 @@ static void check_short_reads(void)
     free(path);
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static int handled;
 
@@ -455,15 +458,6 @@ static void count_error(MPI_File *fh, int *error, ...)
 {
     (void)fh, (void)error;
     handled++;
-}
-
-static int class_of(int rc)
-{
-    int class = MPI_SUCCESS;
-
-    if (rc != MPI_SUCCESS)
-        MPI_Error_class(rc, &class);
-    return class;
 }
 
 typedef int write_at_fn(MPI_File, MPI_Offset, const void *, int, MPI_Datatype, MPI_Status *);
@@ -486,7 +480,7 @@ static int misuse(int i, write_at_fn *write_at, read_at_fn *read_at, MPI_Datatyp
 
 static void check_errors(void)
 {
-    char *path = path_of("errors");
+    char *path = test_file_path("errors");
     MPI_Errhandler handler;
     MPI_Datatype type;
     MPI_File fh;
@@ -505,10 +499,10 @@ static void check_errors(void)
         int ours, theirs, ours_handled;
 
         handled = 0;
-        ours = class_of(misuse(i, MPI_File_write_at, MPI_File_read_at, type, fh));
+        ours = test_class_of(misuse(i, MPI_File_write_at, MPI_File_read_at, type, fh));
         ours_handled = handled;
         handled = 0;
-        theirs = class_of(misuse(i, PMPI_File_write_at, PMPI_File_read_at, type, fh));
+        theirs = test_class_of(misuse(i, PMPI_File_write_at, PMPI_File_read_at, type, fh));
         CHECK(ours == theirs && ours_handled == handled,
               "misuse %d: class %d, handler called %d times; natively %d, %d", i, ours, ours_handled, theirs, handled);
     }

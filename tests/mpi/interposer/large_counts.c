@@ -129,7 +129,7 @@ static void Sendrecv_replace(const void *out, void *in, MPI_Datatype type)
     free(packed);
 }
 
-/* ---- windows, of packed contents -------------------------------------------------------------------------------- */
+/* ---- windows, of packed contents --------------------------------------------------------------------------------- */
 
 typedef int transfer_fn(const void *out, void *in, MPI_Datatype type, int bytes, MPI_Win win, MPI_Request *request);
 
@@ -184,7 +184,7 @@ WINDOW(Get, get, false)
 WINDOW(Rput, put, true)
 WINDOW(Rget, get, true)
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 #define AT(of, bytes) (MPI_Offset)(of) * (bytes)
 
@@ -216,6 +216,17 @@ WINDOW(Rget, get, true)
 #define IOFFSET(name, write, read)                                                                          \
     THROUGH_FILE(name, WAITED(MPI_File_##write##_c(file, AT(rank, bytes), out, COUNT, type, &requests[0])), \
                  WAITED(MPI_File_##read##_c(file, AT(before, bytes), in, COUNT, type, &requests[0])))
+#define ENDED(call, end) (call, MPI_File_##end)
+#define HALVES(name, write, read)                                                                                      \
+    THROUGH_FILE(name,                                                                                                 \
+                 ENDED(MPI_File_##write##_begin_c(file, out, COUNT, type), write##_end(file, out, MPI_STATUS_IGNORE)), \
+                 ENDED(MPI_File_##read##_begin_c(file, in, COUNT, type), read##_end(file, in, MPI_STATUS_IGNORE)))
+#define HALVES_AT(name, write, read)                                                        \
+    THROUGH_FILE(name,                                                                      \
+                 ENDED(MPI_File_##write##_begin_c(file, AT(rank, bytes), out, COUNT, type), \
+                       write##_end(file, out, MPI_STATUS_IGNORE)),                          \
+                 ENDED(MPI_File_##read##_begin_c(file, AT(before, bytes), in, COUNT, type), \
+                       read##_end(file, in, MPI_STATUS_IGNORE)))
 
 POINTER(File_write, write, read)
 POINTER(File_write_all, write_all, read_all)
@@ -225,6 +236,8 @@ IPOINTER(File_iwrite, iwrite, iread)
 IPOINTER(File_iwrite_all, iwrite_all, iread_all)
 IOFFSET(File_iwrite_at, iwrite_at, iread_at)
 IOFFSET(File_iwrite_at_all, iwrite_at_all, iread_at_all)
+HALVES(File_write_all_begin, write_all, read_all)
+HALVES_AT(File_write_at_all_begin, write_at_all, read_at_all)
 
 static void open_file(void)
 {
@@ -239,7 +252,7 @@ static void open_file(void)
     MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -275,6 +288,8 @@ static const struct {
     ROW(File_iwrite_all),
     ROW(File_iwrite_at),
     ROW(File_iwrite_at_all),
+    ROW(File_write_all_begin),
+    ROW(File_write_at_all_begin),
 #undef ROW
 };
 
@@ -325,11 +340,5 @@ static void check_all(void)
 
 int main(int argc, char **argv)
 {
-    int rc;
-
-    MPI_Init(&argc, &argv);
-    check_all();
-    rc = test_result();
-    MPI_Finalize();
-    return rc;
+    return test_run(&argc, &argv, check_all);
 }

@@ -136,11 +136,5 @@ static void check_all(void)
 
 int main(int argc, char **argv)
 {
-    int rc;
-
-    MPI_Init(&argc, &argv);
-    check_all();
-    rc = test_result();
-    MPI_Finalize();
-    return rc;
+    return test_run(&argc, &argv, check_all);
 }
