@@ -3,11 +3,12 @@
  * hooks, X_SIDES what they say, X_ARGS how they are passed on.
  */
 #include "runtime/one_sided/transfer.h"
+#include "runtime/strategy/operand.h"
 
 #include "hooks.h"
 #include "next.h"
 
-/* ---- with a request, or without --------------------------------------------------------------------------------- */
+/* ---- with a request, or without ---------------------------------------------------------------------------------- */
 
 #define PLAIN_PARAMS
 #define PLAIN_MORE
@@ -16,7 +17,7 @@
 #define REQUEST_MORE , .with_request = true, .request = request
 #define REQUEST_ARGS , t->request
 
-/* ---- one hook --------------------------------------------------------------------------------------------------- */
+/* ---- one hook ---------------------------------------------------------------------------------------------------- */
 
 #define TRANSFER_HOOK(name, shape, of_family, form)                              \
     static int next_##name(const pw_transfer *t)                                 \
@@ -39,7 +40,7 @@
         return pw_transfer_call(&t, rc);                                         \
     }
 
-/* ---- shapes ----------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 #define TARGET_PARAMS int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype
 #define TARGET_ARGS t->rank, t->disp, t->count, t->type
@@ -76,3 +77,55 @@ TRANSFER_HOOK(Raccumulate, ACCUMULATE, PW_ACCUMULATE, REQUEST)
 TRANSFER_HOOK(Get_accumulate, GET_ACCUMULATE, PW_GET_ACCUMULATE, PLAIN)
 TRANSFER_HOOK(Rget_accumulate, GET_ACCUMULATE, PW_GET_ACCUMULATE, REQUEST)
 /* clang-format on */
+
+/* ---- of one element ---------------------------------------------------------------------------------------------- */
+
+/* The type is passed on as it came: it may be none that the call takes. */
+static int next_Fetch_and_op(const pw_transfer *t)
+{
+    return pw_next.MPI_Fetch_and_op(t->sent.buf, t->got.buf, t->type, t->rank, t->disp, t->op, t->win);
+}
+
+pw_verdict pw_hook_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
+                                MPI_Aint target_disp, MPI_Op op, MPI_Win win, int *rc)
+{
+    pw_transfer t = {.family = PW_FETCH_AND_OP,
+                     .next = next_Fetch_and_op,
+                     .sent = {(void *)origin_addr, 1, datatype},
+                     .got = {result_addr, 1, datatype},
+                     .rank = target_rank,
+                     .disp = target_disp,
+                     .count = 1,
+                     .type = datatype,
+                     .op = op,
+                     .win = win};
+
+    if (pw_operands_are_native(origin_addr, result_addr, datatype))
+        return origin_addr ? PW_PASS : PW_LEARN; /* with MPI_NO_OP; of a null buffer the type is asked next time */
+    return pw_transfer_call(&t, rc);
+}
+
+static int next_Compare_and_swap(const pw_transfer *t)
+{
+    return pw_next.MPI_Compare_and_swap(t->sent.buf, t->compared.buf, t->got.buf, t->type, t->rank, t->disp, t->win);
+}
+
+pw_verdict pw_hook_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win, int *rc)
+{
+    pw_transfer t = {.family = PW_COMPARE_AND_SWAP,
+                     .next = next_Compare_and_swap,
+                     .sent = {(void *)origin_addr, 1, datatype},
+                     .compared = {(void *)compare_addr, 1, datatype},
+                     .got = {result_addr, 1, datatype},
+                     .rank = target_rank,
+                     .disp = target_disp,
+                     .count = 1,
+                     .type = datatype,
+                     .op = MPI_REPLACE,
+                     .win = win};
+    bool native = pw_operands_are_native(origin_addr, compare_addr, datatype) &&
+                  pw_operands_are_native(result_addr, result_addr, datatype);
+
+    return native ? PW_PASS : pw_transfer_call(&t, rc);
+}

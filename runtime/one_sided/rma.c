@@ -102,15 +102,10 @@ static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed)
     return status == PW_OK && wish->message.direction == PW_SEND ? pack(side) : status;
 }
 
-static bool is_needed(const pw_rma_wish *wish)
-{
-    return wish && pw_mirror_is_needed(&wish->message);
-}
-
 /* What fails is native, unless MPI cannot touch the buffer. The side is empty then. */
 static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish)
 {
-    bool needed = is_needed(wish);
+    bool needed = pw_rma_wish_is_needed(wish);
     pw_status status;
 
     *side = (pw_rma_side){.stage = {.strategy = NULL}};
@@ -126,6 +121,7 @@ static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish)
 static void close_sides(pw_rma_op *op)
 {
     close_side(&op->sent);
+    close_side(&op->compared);
     close_side(&op->got);
 }
 
@@ -135,19 +131,34 @@ void pw_rma_drop(pw_rma_op *op)
     pw_pool_give(op, sizeof *op);
 }
 
-pw_status pw_rma_open(const pw_rma_wish *sent, const pw_rma_wish *got, pw_rma_op **out)
+static pw_status open_sides(pw_rma_op *op, const pw_rma_wishes *w)
+{
+    const pw_status each[] = {open_side(&op->sent, w->sent), open_side(&op->compared, w->compared),
+                              open_side(&op->got, w->got)};
+    pw_status first = PW_OK;
+
+    for (size_t i = 0; i < sizeof each / sizeof *each && first == PW_OK; i++)
+        first = each[i];
+    return first;
+}
+
+static bool is_staged(const pw_rma_op *op)
+{
+    return pw_stage_is_open(&op->sent.stage) || pw_stage_is_open(&op->compared.stage) ||
+           pw_stage_is_open(&op->got.stage);
+}
+
+pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
 {
     pw_rma_op *op = pw_pool_take(sizeof *op);
-    pw_status status, other;
+    pw_status status;
 
     *out = NULL;
     if (!op)
-        return is_needed(sent) || is_needed(got) ? PW_ERR_NOMEM : PW_OK;
+        return pw_rma_wishes_are_needed(wishes) ? PW_ERR_NOMEM : PW_OK;
     *op = (pw_rma_op){.win = 0};
-    status = open_side(&op->sent, sent);
-    other = open_side(&op->got, got);
-    status = status == PW_OK ? other : status;
-    if (status == PW_OK && (pw_stage_is_open(&op->sent.stage) || pw_stage_is_open(&op->got.stage)))
+    status = open_sides(op, wishes);
+    if (status == PW_OK && is_staged(op))
         *out = op;
     else
         pw_rma_drop(op);

@@ -23,8 +23,8 @@ typedef struct pw_rma_side {
 } pw_rma_side;
 
 typedef struct pw_rma_op {
-    pw_pending pending;    /* of request-based operations, which the table of runtime/requests/pending.h owns */
-    pw_rma_side sent, got; /* what MPI reads and what it writes */
+    pw_pending pending; /* of request-based operations, which the table of runtime/requests/pending.h owns */
+    pw_rma_side sent, compared, got; /* what MPI reads, and what it writes */
     bool has_request;
     bool at_once; /* its request would tell too early: to be completed with a flush in the call itself */
     bool listed;  /* this and below: under the list's lock */
@@ -40,9 +40,25 @@ typedef struct pw_rma_wish {
     bool mirrored;
 } pw_rma_wish;
 
-/* An operation with stages for what is wanted, which may be NULL on either side: `sent` is packed. A stage that is not
- * to be had stays empty; if that is all, *op is NULL, and the call native. It fails when MPI could not do without. */
-pw_status pw_rma_open(const pw_rma_wish *sent, const pw_rma_wish *got, pw_rma_op **op);
+/* For the sides of an operation; NULL: nothing is wanted there. */
+typedef struct pw_rma_wishes {
+    const pw_rma_wish *sent, *compared, *got;
+} pw_rma_wishes;
+
+static inline bool pw_rma_wish_is_needed(const pw_rma_wish *wish)
+{
+    return wish && pw_mirror_is_needed(&wish->message);
+}
+
+/* Can MPI not do without some of it? */
+static inline bool pw_rma_wishes_are_needed(const pw_rma_wishes *w)
+{
+    return pw_rma_wish_is_needed(w->sent) || pw_rma_wish_is_needed(w->compared) || pw_rma_wish_is_needed(w->got);
+}
+
+/* An operation with stages for what is wanted: what MPI reads is packed. A stage that is not to be had stays empty; if
+ * that is all, *op is NULL, and the call native. It fails when MPI could not do without. */
+pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **op);
 /* One that MPI has refused. */
 void pw_rma_drop(pw_rma_op *op);
 /* One that MPI has accepted and completed; it is gone. */

@@ -71,7 +71,7 @@ static bool is_sent(const pw_transfer *t)
 
 static bool is_got(const pw_transfer *t)
 {
-    return t->family == PW_GET || t->family == PW_GET_ACCUMULATE;
+    return t->family == PW_GET || t->family >= PW_GET_ACCUMULATE;
 }
 
 /* What a first look at the types says. */
@@ -181,7 +181,7 @@ static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction dir
     pw_message *m = &wish->message;
     pw_basic_type found;
 
-    if (!describe(origin, direction, m) || !pays(t, m))
+    if (!describe(origin, direction, m) || (t->family >= PW_FETCH_AND_OP ? !pw_mirror_is_needed(m) : !pays(t, m)))
         return false;
     wish->mirrored = !elements_of(t, m, origin->type, &found);
     if (wish->mirrored)
@@ -204,30 +204,31 @@ static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_
     *large |= origin->count > INT_MAX;
 }
 
-static bool is_needed(const pw_rma_wish *wish)
-{
-    return wish && pw_mirror_is_needed(&wish->message);
-}
-
 /* Turns the call into its stand-in. *op NULL: it stays native. */
 static pw_status stage(pw_transfer *t, pw_rma_op **op)
 {
-    pw_rma_wish sent, got;
+    pw_rma_wish sent, compared, got;
     pw_basic_type elements = {.size = 1};
-    pw_rma_wish *sends = is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements) ? &sent : NULL;
-    pw_rma_wish *gets = is_got(t) && want(t, &t->got, PW_RECV, &got, &elements) ? &got : NULL;
+    pw_rma_wishes w = {.sent = NULL};
     bool honest = !t->with_request || is_request_honest(t);
     pw_status status;
 
     *op = NULL;
-    if ((!sends && !gets) || !(decided() & WHOLE) || (!honest && !is_needed(sends) && !is_needed(gets)))
+    if (is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements))
+        w.sent = &sent;
+    if (t->family == PW_COMPARE_AND_SWAP && want(t, &t->compared, PW_SEND, &compared, &elements))
+        w.compared = &compared;
+    if (is_got(t) && want(t, &t->got, PW_RECV, &got, &elements))
+        w.got = &got;
+    if ((!w.sent && !w.compared && !w.got) || !(decided() & WHOLE) || (!honest && !pw_rma_wishes_are_needed(&w)))
         return PW_OK;
-    status = pw_rma_open(sends, gets, op);
+    status = pw_rma_open(&w, op);
     if (!*op)
         return status;
     (*op)->at_once =
         t->with_request && !PW_MPI_IS_OPEN_MPI && (!honest || (*op)->sent.mirror.memory || (*op)->got.mirror.memory);
     exchange(&t->sent, &(*op)->sent, &elements, &t->large);
+    exchange(&t->compared, &(*op)->compared, &elements, &t->large);
     exchange(&t->got, &(*op)->got, &elements, &t->large);
     return PW_OK;
 }

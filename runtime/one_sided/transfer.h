@@ -7,7 +7,7 @@
  *
  * Puts and gets see a stage as bytes, against the target's type: both MPIs move signatures byte by byte. Accumulating
  * calls work on basic elements, of which origin and target have the same (MPI 4.0 section 12.3.4): they see it as an
- * array of these.
+ * array of these. Those of one element are left to MPI, unless it cannot touch their buffers.
  */
 #ifndef PW_RUNTIME_TRANSFER_H
 #define PW_RUNTIME_TRANSFER_H
@@ -22,14 +22,22 @@ typedef struct pw_origin {
     MPI_Datatype type;
 } pw_origin;
 
-typedef enum pw_transfer_family { PW_PUT, PW_GET, PW_ACCUMULATE, PW_GET_ACCUMULATE } pw_transfer_family;
+/* The last two are of one predefined element. */
+typedef enum pw_transfer_family {
+    PW_PUT,
+    PW_GET,
+    PW_ACCUMULATE,
+    PW_GET_ACCUMULATE,
+    PW_FETCH_AND_OP,
+    PW_COMPARE_AND_SWAP
+} pw_transfer_family;
 
 typedef struct pw_transfer pw_transfer;
 
 struct pw_transfer {
     pw_transfer_family family;
     int (*next)(const pw_transfer *t); /* the next function, with the arguments that are here */
-    pw_origin sent, got;               /* what MPI reads at the origin, and what it writes there */
+    pw_origin sent, compared, got;     /* what MPI reads at the origin, and what it writes there */
     int rank;
     MPI_Aint disp;
     MPI_Count count; /* of the target, as the type */

@@ -1,0 +1,80 @@
+/* What the buffers of a reduction are for, on this rank. */
+#include "runtime/collective/reduction.h"
+
+/* Of all ranks together, and of this one. False: MPI will complain. */
+typedef struct extent {
+    MPI_Count all, own;
+} extent;
+
+static bool sum_counts(pw_counts counts, int rank, int size, extent *e)
+{
+    if (!counts.at)
+        return false;
+    *e = (extent){.own = pw_count_at(counts, rank)};
+    for (int i = 0; i < size; i++) {
+        MPI_Count count = pw_count_at(counts, i);
+
+        if (count < 0 || __builtin_add_overflow(e->all, count, &e->all))
+            return false;
+    }
+    return true;
+}
+
+/* What is scattered over `size` ranks, of which this is `rank`; with the other families a rank has all. */
+static bool extent_of(const pw_reduction *r, int rank, int size, extent *e)
+{
+    if (r->family == PW_REDUCE_SCATTER)
+        return sum_counts(r->counts, rank, size, e);
+    *e = (extent){.all = r->count, .own = r->count};
+    return r->count >= 0 &&
+           (r->family != PW_REDUCE_SCATTER_BLOCK || !__builtin_mul_overflow(r->count, (MPI_Count)size, &e->all));
+}
+
+/* What is contributed in place lies where the result is to come. */
+static bool judge_in_group(const pw_reduction *r, const extent *e, int rank, int size, pw_reduction_side *send,
+                           pw_reduction_side *recv)
+{
+    bool in_place = r->send == MPI_IN_PLACE;
+    bool receives = r->family != PW_REDUCE || rank == r->root;
+
+    if (r->family == PW_REDUCE && (r->root < 0 || r->root >= size))
+        return false;
+    if (!in_place)
+        *send = (pw_reduction_side){PW_USE_READ, e->all};
+    if (receives)
+        *recv = in_place ? (pw_reduction_side){PW_USE_READ | PW_USE_WRITE, e->all}
+                         : (pw_reduction_side){PW_USE_WRITE, e->own};
+    /* The first rank's is not written, but the mirror is brought back. */
+    if (r->family == PW_EXSCAN)
+        recv->use = PW_USE_READ | PW_USE_WRITE;
+    return receives || !in_place;
+}
+
+/* Each group gets what the other has. */
+static bool judge_between_groups(const pw_reduction *r, const extent *e, pw_reduction_side *send,
+                                 pw_reduction_side *recv)
+{
+    if (r->family >= PW_SCAN || r->send == MPI_IN_PLACE)
+        return false;
+    if (r->family != PW_REDUCE || (r->root != MPI_ROOT && r->root != MPI_PROC_NULL))
+        *send = (pw_reduction_side){PW_USE_READ, e->all};
+    if (r->family != PW_REDUCE || r->root == MPI_ROOT)
+        *recv = (pw_reduction_side){PW_USE_WRITE, e->own};
+    return true;
+}
+
+bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
+                        pw_reduction_side *recv)
+{
+    int rank = group->rank, size = group->size;
+    extent e;
+
+    *send = *recv = (pw_reduction_side){.use = 0};
+    if (group->between_groups &&
+        (PMPI_Comm_rank(r->comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(r->comm, &size) != MPI_SUCCESS))
+        return false;
+    if (!extent_of(r, rank, size, &e))
+        return false;
+    return group->between_groups ? judge_between_groups(r, &e, send, recv)
+                                 : judge_in_group(r, &e, rank, size, send, recv);
+}
