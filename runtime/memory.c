@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "runtime/gpu/driver.h"
 #include "runtime/gpu/place.h"
+#include "runtime/recall.h"
 
 #include <errno.h>
 #include <link.h>
@@ -61,6 +62,8 @@ static void look(void)
     } else if (found.cuda) {
         atomic_store(&pw_memory_now, pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
     }
+    if (found.other || found.cuda)
+        pw_recall_forget();
 }
 
 /*

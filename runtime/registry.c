@@ -2,11 +2,13 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
 #include "runtime/ending.h"
 #include "runtime/fortran.h"
 #include "runtime/memory.h"
 #include "runtime/predefined.h"
+#include "runtime/recall.h"
 #include "runtime/stats/trace.h"
 
 #include <pthread.h>
@@ -212,6 +214,7 @@ static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *ex
 {
     (void)keyval, (void)extra;
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
+    pw_recall_forget();
     pthread_mutex_lock(&registry.lock);
     if (!registry.closed)
         binding_destroy(value);
@@ -254,19 +257,9 @@ static bool open_registry(void)
 /* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
 static bool is_predefined(MPI_Datatype type)
 {
-    int combiner = MPI_COMBINER_NAMED;
-#if PW_MPI_LARGE
-    MPI_Count ints, addresses, counts, types;
+    pw_envelope envelope;
 
-    /* The plain form fails, through the error handler, for types made by _c constructors. */
-    PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &combiner);
-#else
-    int ints, addresses, types;
-
-    PMPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
-#endif
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+    return pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope);
 }
 
 static void log_unhandled(const pw_diag *diag)
@@ -310,8 +303,9 @@ static binding *bind(pw_layout *layout, bool predefined, bool mixed)
     pthread_mutex_lock(&registry.lock);
     entry = layout ? entry_of(layout, predefined) : &left_to_mpi;
     if (entry) {
-        if (mixed)
-            entry->mixed = true; /* types of different signatures share the entry */
+        /* Types of different signatures share the entry. */
+        if (mixed && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
+            pw_recall_forget();
         b = binding_create(entry);
         if (!b)
             entry_unref(entry);
@@ -446,6 +440,7 @@ void pw_registry_close(void)
         return;
     pthread_mutex_lock(&registry.learning);
     pw_handle_table_clear(&pw_registry_types);
+    pw_recall_forget();
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
     while (registry.bindings.next != &registry.bindings)

@@ -18,6 +18,7 @@ from pathlib import Path
 ROLES = {
     "count": ("int", "MPI_Count"),
     "bytes": ("int", "MPI_Count"),
+    "external": ("MPI_Aint", "MPI_Count"),
     "displacement": ("int", "MPI_Aint"),
     "datatype": ("MPI_Datatype",) * 2,
     "comm": ("MPI_Comm",) * 2,
@@ -45,8 +46,9 @@ ACTIONS = ("hook", "next", "pass")
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
-# Sorts of calls whose buffers are asked about before anything else (runtime/strategy/stays.h, runtime/collective/stays.h).
-SORTS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING", "collective": None}
+# Sorts of calls whose buffers are asked about before anything else (runtime/strategy/stays.h, runtime/collective/stays.h,
+# runtime/strategy/operand.h).
+SORTS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING", "collective": None, "operand": None}
 BANNER = "/* Generated from runtime/api. */\n"
 
 
@@ -160,14 +162,17 @@ class Call:
     def forms(self):
         return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
 
-    def stays(self, large):
-        """The question whether all buffers stay where they are."""
+    def stays(self, large, ask="pw_stays"):
+        """The question whether all buffers stay where they are; with ask="pw_recalls" of what is remembered."""
         if self.sort == "collective":
             until = [p.role for p in self.params].index("comm") + 1
-            return f"pw_stays_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+            return f"{ask}_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+        if self.sort == "operand":
+            return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}stays({p.name})"
+                               for p in self.params if p.role == "buffer")
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
-        return " && ".join(f"pw_stays({SORTS[self.sort]}, {type.name}, {buf.name}, {count.name})"
+        return " && ".join(f"{ask}({SORTS[self.sort]}, {type.name}, {buf.name}, {count.name})"
                            for buf, count, type in buffers)
 
     def check(self):
@@ -229,7 +234,7 @@ def next_header(calls):
     for f in forms:
         out.append(guarded(f.since, f"    pw_fn_{f.symbol} *{f.symbol};\n"))
     out.append("} pw_next_table;\n\n/* Written once, before any wrapper reads it (runtime/gate.c). */\n"
-               "extern pw_next_table pw_next;\n\n"
+               "extern __attribute__((visibility(\"hidden\"))) pw_next_table pw_next;\n\n"
                "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
                "void pw_next_load(void *(*resolve)(const char *symbol));\n\n"
                "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
@@ -290,13 +295,18 @@ def hooks_header(calls):
 
 def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
-    call, arguments = f.call, ", ".join(p.name for p in f.call.params)
-    straight = call.stays(f.large) if call.sort else f"!{call.condition}" if call.condition else None
+    call, arguments, asked = f.call, ", ".join(p.name for p in f.call.params), None
+    if call.sort == "operand":
+        straight = call.stays(f.large)
+    elif call.sort:
+        straight, asked = call.stays(f.large, "pw_recalls"), call.stays(f.large)
+    else:
+        straight = f"!{call.condition}" if call.condition else None
     if not straight:
         return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n")
     return guarded(f.since, f"""\
 static PW_APART int gated_{f.symbol}({f.params()})
-{gated_body(f)}
+{gated_body(f, asked)}
 PW_EXPORT int {f.symbol}({f.params()})
 {{
     if ({straight})
@@ -307,8 +317,8 @@ PW_EXPORT int {f.symbol}({f.params()})
 """)
 
 
-def gated_body(f):
-    """Gate, hook, else the next function with the caller's own arguments."""
+def gated_body(f, asked=None):
+    """A last question, gate, hook, else the next function with the caller's own arguments."""
     call, args, widen, narrow = f.call, [], "", ""
     for p in call.params:
         args.append(p.for_hook(f.large))
@@ -321,6 +331,7 @@ def gated_body(f):
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
     text = f"{{\n    int rc;\n    pw_verdict verdict;\n\n"
+    text += f"    if ({asked})\n        return {straight};\n" if asked else ""
     text += f"    if (!pw_gate_enter())\n        return {straight};\n"
     if widen:
         text += f"{widen}\n"
@@ -334,7 +345,8 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/gate.h"\n#include "runtime/requests/pending.h"\n'
-           '#include "runtime/registry.h"\n#include "runtime/one_sided/rma.h"\n#include "runtime/collective/stays.h"\n\n'
+           '#include "runtime/registry.h"\n#include "runtime/one_sided/rma.h"\n#include "runtime/collective/stays.h"\n'
+           '#include "runtime/strategy/operand.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of calls that stay native needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]

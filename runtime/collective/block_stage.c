@@ -4,7 +4,12 @@
 
 bool pw_block_stage_open(pw_block_stage *b, pw_side *side)
 {
-    *b = (pw_block_stage){.runs = 0};
+    b->runs = 0;
+    b->is_whole = false;
+    b->whole.strategy = NULL;
+    b->many = NULL;
+    b->arrays = NULL;
+    b->array_bytes = 0;
     if (!side->use || side->blocks == 0)
         return false;
     if (side->form == PW_SIDE_TYPED ? pw_block_stage_open_typed(b, side) : pw_block_stage_open_uniform(b, side))
@@ -54,6 +59,13 @@ static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
     return PW_OK;
 }
 
+static pw_status move_whole(pw_block_stage *b, unsigned use)
+{
+    if (!(b->one.use & use))
+        return PW_OK;
+    return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.bytes);
+}
+
 /* Runs that can are begun before those in front of them are finished. After a failure the others are moved all the
  * same, since they may have begun. */
 static pw_status move_runs(pw_block_stage *b, unsigned use)
@@ -77,12 +89,12 @@ static pw_status move_runs(pw_block_stage *b, unsigned use)
 
 pw_status pw_block_stage_pack(pw_block_stage *b)
 {
-    return move_runs(b, PW_USE_READ);
+    return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
 }
 
 pw_status pw_block_stage_unpack(pw_block_stage *b)
 {
-    return move_runs(b, PW_USE_WRITE);
+    return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
 }
 
 void pw_block_stage_called(pw_block_stage *b)

@@ -24,7 +24,7 @@ typedef struct pw_run {
     int64_t at; /* bytes from the beginning of the stage */
     unsigned use;
     bool copied;     /* dense host memory, which needs no strategy */
-    bool owner;      /* of a reference to the layout */
+    bool owner;      /* of a reference to the layout, which is another than the stage's */
     void *under_way; /* of pw_stage, between beginning and finishing */
     pw_twin twin;
 } pw_run;
@@ -33,7 +33,8 @@ typedef struct pw_run {
 typedef struct pw_block_stage {
     pw_stage whole;
     int64_t runs;
-    pw_run *many; /* in arrays; NULL: there is one run */
+    bool is_whole; /* one run is all there is in the stage */
+    pw_run *many;  /* in arrays; NULL: there is one run */
     pw_run one;
     void *arrays; /* runs, and the arrays of the stand-in, which MPI may read until the operation completes */
     int64_t array_bytes;

@@ -11,6 +11,8 @@
 
 #include <limits.h>
 
+enum { FEW = 16 };
+
 /* What becomes of a block. */
 typedef enum fate { STAYS, IS_STAGED, RIDES, IS_TROUBLE } fate;
 
@@ -43,29 +45,37 @@ static fate fate_of(const pw_side *side, int i, pw_message *m)
     return is_plain(m) ? RIDES : IS_TROUBLE;
 }
 
+/* What was found out of one of the first blocks, so that it need not be found out again. */
+typedef struct known {
+    fate fate;
+    pw_message m;
+} known;
+
 /* Of all blocks that lie in the stage. */
 typedef struct tally {
+    known few[FEW];
     int64_t runs, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
     pw_message largest;          /* of those that are staged; bytes 0: there is none */
 } tally;
 
 static bool add_up(const pw_side *side, tally *t)
 {
-    *t = (tally){.runs = 0};
+    t->runs = t->bytes = t->pieces = 0;
+    t->largest.bytes = 0;
     for (int i = 0; i < side->blocks; i++) {
-        pw_message m;
-        fate f = fate_of(side, i, &m);
+        known own, *k = i < FEW ? &t->few[i] : &own;
+        fate f = k->fate = fate_of(side, i, &k->m);
 
         if (f == IS_TROUBLE)
             return false;
         if (f == STAYS)
             continue;
         t->runs++;
-        if (__builtin_add_overflow(t->bytes, m.bytes, &t->bytes))
+        if (__builtin_add_overflow(t->bytes, k->m.bytes, &t->bytes))
             return false;
-        t->pieces += f == IS_STAGED ? m.count * m.entry->blocks : 1;
-        if (f == IS_STAGED && m.bytes > t->largest.bytes)
-            t->largest = m;
+        t->pieces += f == IS_STAGED ? k->m.count * k->m.entry->blocks : 1;
+        if (f == IS_STAGED && k->m.bytes > t->largest.bytes)
+            t->largest = k->m;
     }
     return t->largest.bytes > 0 && (side->displs.wide || t->bytes <= INT_MAX);
 }
@@ -116,6 +126,12 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
 }
 
+/* In GPU memory every part can go the way of the whole, also one that is dense or too short to go that way alone. */
+static bool can_be_part(const pw_block_stage *b, const pw_message *m)
+{
+    return b->whole.strategy->can(m) || (b->whole.place.kind == PW_PLACE_DEVICE && m->place.kind == PW_PLACE_DEVICE);
+}
+
 /* Block i, to `at` in the stage. */
 static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
                         int64_t at)
@@ -130,9 +146,9 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
                     .at = at,
                     .use = pw_side_use(side, i),
                     .copied = !m->entry->layout && m->place.kind == PW_PLACE_HOST};
-    if ((!run->copied && !b->whole.strategy->can(m)) || !pw_twin_take(m->entry->size, &run->twin))
+    if ((!run->copied && !can_be_part(b, m)) || !pw_twin_take(m->entry->size, &run->twin))
         return false;
-    if (run->layout) {
+    if (run->layout && run->layout != b->whole.layout) {
         pw_layout_ref(run->layout);
         run->owner = true;
     }
@@ -142,7 +158,7 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
     return true;
 }
 
-/* Choices may have changed since they were added up. */
+/* Choices of blocks that are not among the few may have changed since they were added up. */
 static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, const pw_message *m)
 {
     return b->runs < t->runs && m->bytes <= t->bytes - at;
@@ -153,12 +169,13 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
     int64_t at = 0;
 
     for (int i = 0; i < side->blocks; i++) {
-        pw_message m;
+        pw_message own;
+        const pw_message *m = i < FEW ? &t->few[i].m : &own;
 
-        if (fate_of(side, i, &m) == STAYS) {
+        if ((i < FEW ? t->few[i].fate : fate_of(side, i, &own)) == STAYS) {
             keep_block(b, side, s, i);
-        } else if (has_room(b, t, at, &m) && stage_block(b, side, s, i, &m, at)) {
-            at += m.bytes;
+        } else if (has_room(b, t, at, m) && stage_block(b, side, s, i, m, at)) {
+            at += m->bytes;
         } else if (side->displs.wide) {
             keep_block(b, side, s, i);
         } else {

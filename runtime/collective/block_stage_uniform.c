@@ -37,6 +37,19 @@ static void list_run(const listing *l, int64_t k, int64_t displ, int64_t at, uns
     l->run[k] = (pw_run){.buf = l->buf + displ * l->extent, .at = at * l->size, .use = use};
 }
 
+static bool walk_one(const pw_side *side, survey *s, const listing *l)
+{
+    unsigned use = pw_side_use(side, 0);
+
+    *s = (survey){.runs = use && side->count > 0, .total = side->count};
+    if (l && s->runs) {
+        list_run(l, 0, 0, 0, use);
+        l->run->count = s->total;
+        l->run->bytes = s->total * l->size;
+    }
+    return true;
+}
+
 /*
  * Blocks that continue the one before, in memory, stage and use, join its run. `l` NULL: they are only counted. False:
  * the objects are too many.
@@ -46,6 +59,8 @@ static bool walk(const pw_side *side, survey *s, const listing *l)
     int64_t end = 0, end_at = -1;
     unsigned last = 0;
 
+    if (side->form == PW_SIDE_ONE && side->blocks == 1)
+        return walk_one(side, s, l);
     *s = (survey){.runs = 0};
     for (int i = 0; i < side->blocks; i++) {
         int64_t count = pw_side_count(side, i), displ = displacement(side, i), at = s->total;
@@ -114,10 +129,8 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
         runs[i].layout = b->whole.layout;
         runs[i].offset = b->whole.offset;
     }
-    runs[0].owner = true;
     runs[0].twin = twin;
-    if (runs[0].layout)
-        pw_layout_ref(runs[0].layout);
+    b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].bytes == b->whole.bytes;
     side->buf = b->whole.data;
     side->type = twin.type;
     if (l->displs)

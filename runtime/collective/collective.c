@@ -139,16 +139,16 @@ static pw_verdict call_and_learn(const pw_collective *c, int *rc)
     return PW_DONE;
 }
 
-static pw_verdict stage_and_call(const pw_collective *c, int *rc)
+/* Turns the call into its stand-in: what MPI gets when it is left to it after all are the caller's own arguments. */
+static pw_verdict stage_and_call(pw_collective *c, int *rc)
 {
-    pw_collective stand_in = *c;
     operation o;
-    bool staged = pw_block_stage_open(&o.send, &stand_in.send);
+    bool staged = pw_block_stage_open(&o.send, &c->send);
 
-    staged |= pw_block_stage_open(&o.recv, &stand_in.recv);
+    staged |= pw_block_stage_open(&o.recv, &c->recv);
     if (!staged)
         return PW_PASS;
-    return c->mode == PW_BLOCKING ? carry_out(&o, &stand_in, rc) : launch(&o, &stand_in, rc);
+    return c->mode == PW_BLOCKING ? carry_out(&o, c, rc) : launch(&o, c, rc);
 }
 
 /* Something may be left to do when the call has returned. */

@@ -1,5 +1,7 @@
 #include "runtime/collective/communicator.h"
 
+#include "runtime/recall.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -26,6 +28,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
+    pw_recall_forget();
     free(value);
     return MPI_SUCCESS;
 }
@@ -112,6 +115,7 @@ void pw_communicator_leave(void)
     pthread_mutex_lock(&communicators.learning);
     if (communicators.is_open)
         pw_handle_table_clear(&pw_communicators);
+    pw_recall_forget();
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&communicators.keyval);
     communicators.keyval = MPI_KEYVAL_INVALID;

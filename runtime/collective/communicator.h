@@ -33,10 +33,10 @@ static inline uint64_t pw_communicator_key(MPI_Comm comm)
     return key;
 }
 
-/* NULL: not known, or not found at once. Valid as long as the communicator. */
+/* NULL: not known. Valid as long as the communicator. */
 static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
 {
-    return pw_handle_table_peek(&pw_communicators, pw_communicator_key(comm));
+    return pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
 }
 
 /* The same, after looking: remembered, or, failing that, in *own. NULL: MPI has called the error handler, and *rc is

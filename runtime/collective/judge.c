@@ -110,11 +110,10 @@ static bool own_blocks_meet(const pw_collective *c)
     const pw_side *many = c->send.form == PW_SIDE_ONE ? &c->recv : &c->send;
     const pw_side *one = many == &c->send ? &c->recv : &c->send;
     const pw_entry *entry;
+    int rank = c->group->rank;
     int64_t before;
-    int rank;
 
-    if (one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL || many->form > PW_SIDE_VARYING ||
-        PMPI_Comm_rank(c->comm, &rank) != MPI_SUCCESS)
+    if (one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL || many->form > PW_SIDE_VARYING)
         return false;
     entry = pw_registry_find(many->type);
     before = many->form == PW_SIDE_EQUAL ? rank * many->count : pw_displ_at(many->displs, rank);

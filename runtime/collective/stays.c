@@ -4,7 +4,7 @@
 
 /* Mostly a block is like the one before, and known. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                   const bool *absent)
+                   const bool *absent, int *left)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -20,7 +20,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (types[i] != last_type) {
             last_type = types[i];
             last_count = 0;
-            entry = pw_entry_peek(last_type);
+            entry = pw_entry_of(last_type);
         }
         if (RARELY(!entry))
             return false;
@@ -36,14 +36,14 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes))))
+                              RARELY(!pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes, left))))
             return false;
     }
     return true;
 }
 
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                 const bool *absent)
+                 const bool *absent, int *left)
 {
     const pw_entry *entry, *largest = NULL;
     int64_t bytes, total = 0, most = 0;
@@ -53,7 +53,7 @@ bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI
 
         if (count == 0 || (absent && absent[i]))
             continue;
-        entry = pw_entry_peek(types[i]);
+        entry = pw_entry_of(types[i]);
         if (!entry || count < 0 || (!entry->layout && !entry->dense) ||
             !pw_memory_is_known_host((const char *)buf + displs[i] + entry->lowest) ||
             __builtin_mul_overflow(count, entry->size, &bytes) || __builtin_add_overflow(total, bytes, &total))
@@ -63,5 +63,5 @@ bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI
             largest = entry;
         }
     }
-    return !largest || pw_message_stays(largest, PW_CALL_COLLECTIVE, total);
+    return !largest || pw_message_stays(largest, PW_CALL_COLLECTIVE, total, left);
 }

@@ -2,20 +2,16 @@
  * The short way to a native collective: do all buffers that matter on this rank certainly stay where they are? As
  * runtime/strategy/stays.h for single messages; "no" means that pw_collective_call must find out.
  *
- * Inlined into the wrappers, where family and forms are constants. Communicators that are not remembered, types that
- * are not known, negative counts and missing arrays are all for the long way.
+ * pw_recalls_X tells from what was remembered, and comes first; pw_stays_X asks, and remembers a yes. Both are inlined
+ * into wrappers, where family and forms are constants. Communicators that are not remembered, types that are not known,
+ * negative counts and missing arrays are all for the long way.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_STAYS_H
 #define PW_RUNTIME_COLLECTIVE_STAYS_H
 
+#include "runtime/collective/recall.h"
 #include "runtime/collective/shapes.h"
 #include "runtime/strategy/stays.h"
-
-/* The buffers of a call; nothing is filled in that pw_collective_judge would. */
-typedef struct pw_sides {
-    pw_side send, recv;
-    int root;
-} pw_sides;
 
 /* How many blocks of each side matter on this rank. */
 typedef struct pw_reach {
@@ -23,9 +19,9 @@ typedef struct pw_reach {
     const bool *absent_send, *absent_recv;
 } pw_reach;
 
-static PW_STAYS_INLINE const pw_entry *pw_entry_peek(MPI_Datatype type)
+static inline const pw_entry *pw_entry_of(MPI_Datatype type)
 {
-    return pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 }
 
 /* Whatever the place of the side among the arguments, and its count. */
@@ -81,7 +77,9 @@ static PW_STAYS_INLINE bool pw_side_extent(const pw_side *side, int blocks, cons
     return true;
 }
 
-static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent)
+/* *left: as in pw_message_stays, here and below. */
+static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent,
+                                             int *left)
 {
     int64_t total, first, away = 0;
 
@@ -92,7 +90,7 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
     if (!entry ||
         (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
         return false;
-    return pw_buffer_stays(entry, PW_CALL_COLLECTIVE, (char *)side->buf + away, total);
+    return pw_buffer_stays(entry, PW_CALL_COLLECTIVE, (char *)side->buf + away, total, left);
 }
 
 /* ---- a type for each block -------------------------------------------------------------------------------------- */
@@ -101,32 +99,34 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
 
 /* Blocks that need not all lie together: each stays by itself. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                   const bool *absent);
+                   const bool *absent, int *left);
 /* Blocks that are staged together or not at all. */
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                 const bool *absent);
+                 const bool *absent, int *left);
 
-static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent)
+static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent, int *left)
 {
     if (blocks == 0)
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
-    return side->displs.wide ? pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent)
-                             : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent);
+    return side->displs.wide
+               ? pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left)
+               : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
 
-/* Not while there is something to sweep on the way out. */
-static PW_STAYS_INLINE bool pw_collective_stays(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
+/* *reach: of the blocks that were looked at. Not while there is something to sweep on the way out. */
+static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
+                                          pw_reach *reach, int *left)
 {
-    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_entry_peek(s->send.type);
+    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_entry_of(s->send.type);
     const pw_entry *recv =
-        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_entry_peek(s->recv.type);
+        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_entry_of(s->recv.type);
     const pw_communicator *group;
-    pw_reach reach;
 
+    *reach = (pw_reach){.send = 0};
     if (atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) != 0)
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
@@ -136,27 +136,49 @@ static PW_STAYS_INLINE bool pw_collective_stays(pw_collective_family family, con
         return false;
     if (group->between_groups)
         return true;
-    reach = pw_reach_of(family, s, group);
+    *reach = pw_reach_of(family, s, group);
     if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_stays(&s->send, reach.send, reach.absent_send) &&
-               pw_typed_stays(&s->recv, reach.recv, reach.absent_recv);
-    return (reach.send == 0 || pw_uniform_stays(&s->send, send, reach.send, reach.absent_send)) &&
-           (reach.recv == 0 || pw_uniform_stays(&s->recv, recv, reach.recv, reach.absent_recv));
+        return pw_typed_stays(&s->send, reach->send, reach->absent_send, left) &&
+               pw_typed_stays(&s->recv, reach->recv, reach->absent_recv, left);
+    return (reach->send == 0 || pw_uniform_stays(&s->send, send, reach->send, reach->absent_send, left)) &&
+           (reach->recv == 0 || pw_uniform_stays(&s->recv, recv, reach->recv, reach->absent_recv, left));
 }
 
-/* pw_stays_X(what the hook of X has as far as the communicator). */
-#define PW_COLLECTIVE_STAYS(name, shape, family)                               \
-    static PW_STAYS_INLINE bool pw_stays_##name(shape##_PARAMS, MPI_Comm comm) \
-    {                                                                          \
-        const pw_sides sides = {shape##_SIDES};                                \
-                                                                               \
-        return pw_collective_stays(family, &sides, comm);                      \
+static PW_STAYS_INLINE bool pw_collective_stays(pw_recall_id id, pw_collective_family family, const pw_sides *s,
+                                                MPI_Comm comm)
+{
+    uint64_t version = pw_recall_now();
+    int left = PW_RECALL_USES;
+    pw_reach reach;
+    bool stays = pw_sides_stay(family, s, comm, &reach, &left);
+
+    if (stays)
+        pw_recall_call(id, s, comm, reach.send, reach.recv, version, left - 1);
+    else
+        pw_recall_drop_call(id, s);
+    return stays;
+}
+
+/* pw_stays_X and pw_recalls_X (what the hook of X has as far as the communicator). */
+#define PW_COLLECTIVE_STAYS(name, id, shape, family)                             \
+    static PW_STAYS_INLINE bool pw_recalls_##name(shape##_PARAMS, MPI_Comm comm) \
+    {                                                                            \
+        const pw_sides sides = {shape##_SIDES};                                  \
+                                                                                 \
+        return pw_recalls_call(PW_RECALL_##id, &sides, comm);                    \
+    }                                                                            \
+                                                                                 \
+    static PW_STAYS_INLINE bool pw_stays_##name(shape##_PARAMS, MPI_Comm comm)   \
+    {                                                                            \
+        const pw_sides sides = {shape##_SIDES};                                  \
+                                                                                 \
+        return pw_collective_stays(PW_RECALL_##id, family, &sides, comm);        \
     }
 
-/* Persistent calls are not worth it. */
+/* Both modes have the same answer. Persistent calls are not worth it. */
 #define PW_COLLECTIVE_BOTH_STAY(blocking, nonblocking, persistent, shape, family) \
-    PW_COLLECTIVE_STAYS(blocking, shape, family)                                  \
-    PW_COLLECTIVE_STAYS(nonblocking, shape, family)
+    PW_COLLECTIVE_STAYS(blocking, blocking, shape, family)                        \
+    PW_COLLECTIVE_STAYS(nonblocking, blocking, shape, family)
 
 PW_COLLECTIVES(PW_COLLECTIVE_BOTH_STAY)
 PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_STAY)

@@ -85,18 +85,20 @@ int pw_decide(const pw_decision_key *key, int strategies, int forced, pw_estimat
 
 /*
  * A decision that was remembered by its user, if it is still for `strategy` and not to be made again now, and so
- * settles the matter without pw_decide: counts a use, of which several threads may lose some. False: ask pw_decide,
- * which counts it. Those uses after which decisions are made again (1 to 64, and multiples of 512, hold them all) are
- * for that.
+ * settles the matter without pw_decide: counts `most` uses, or as many as there are before it is due, of which several
+ * threads may lose some, and returns how many. 0: ask pw_decide, which counts one. Those uses after which decisions are
+ * made again (1 to 64, and multiples of 512, hold them all) are for that.
  */
-static inline __attribute__((always_inline)) bool pw_decision_again(pw_decision *d, int strategy)
+static inline __attribute__((always_inline)) int pw_decision_again(pw_decision *d, int strategy, int most)
 {
-    int64_t uses = atomic_load_explicit(&d->cells[strategy].uses, memory_order_relaxed) + 1;
+    int64_t uses = atomic_load_explicit(&d->cells[strategy].uses, memory_order_relaxed);
+    int64_t left = 511 - (uses & 511);
 
-    if (atomic_load_explicit(&d->chosen, memory_order_relaxed) != strategy || uses <= 64 || uses % 512 == 0)
-        return false;
-    atomic_store_explicit(&d->cells[strategy].uses, uses, memory_order_relaxed);
-    return true;
+    if (atomic_load_explicit(&d->chosen, memory_order_relaxed) != strategy || uses < 64 || left == 0)
+        return 0;
+    most = left < most ? (int)left : most;
+    atomic_store_explicit(&d->cells[strategy].uses, uses + most, memory_order_relaxed);
+    return most;
 }
 
 /*

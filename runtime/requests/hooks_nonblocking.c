@@ -82,11 +82,15 @@ static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, co
 /* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
 {
-    static const pw_stage none = {.strategy = NULL};
     transfer *t = pw_cell_take();
 
     if (t) {
-        *t = (transfer){.pending = {.ops = ops, .comm = comm}, .out = out ? *out : none, .in = in ? *in : none};
+        t->pending = (pw_pending){.ops = ops, .comm = comm};
+        t->out.strategy = t->in.strategy = NULL;
+        if (out)
+            t->out = *out;
+        if (in)
+            t->in = *in;
         return t;
     }
     if (out)

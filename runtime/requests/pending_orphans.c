@@ -8,6 +8,8 @@
  */
 #include "runtime/requests/pending.h"
 
+#include "runtime/recall.h"
+
 #include <pthread.h>
 
 enum { FEW = 8 };
@@ -74,7 +76,8 @@ void pw_pending_orphan(pw_pending *p)
     queue *q = queue_of(p);
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
-    atomic_fetch_add_explicit(&pw_pending_orphans, 1, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&pw_pending_orphans, 1, memory_order_relaxed) == 0)
+        pw_recall_forget();
     push(q, p);
 }
 

@@ -7,12 +7,14 @@
  * be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a layout
  * is remembered here, so all are counted where they belong.
  *
- * All is inlined into wrappers and hooks, where a call that stays native is to cost next to nothing.
+ * What was found out is remembered (runtime/recall.h), and that is all that wrappers ask first, since a call that stays
+ * native is to cost next to nothing. The whole question is pw_stays.
  */
 #ifndef PW_RUNTIME_STAYS_H
 #define PW_RUNTIME_STAYS_H
 
 #include "runtime/model/decide.h"
+#include "runtime/recall.h"
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
 #include "runtime/strategy/fragile.h"
@@ -25,19 +27,24 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Of a layout, in host memory. */
-static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
+/* Of a layout, in host memory. *left: for how many calls with the same arguments the answer is to be good, and, if it
+ * is yes, is; their uses are counted. */
+static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int *left)
 {
     pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
 
     /* Of messages that may break, the place of decisions is behind another question. */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
-    return d && bytes >= d->least && bytes <= d->most && pw_decision_again(d, PW_STRATEGY_NATIVE);
+    if (!d || bytes < d->least || bytes > d->most)
+        return false;
+    *left = pw_decision_again(d, PW_STRATEGY_NATIVE, *left);
+    return *left;
 }
 
 /* `count` objects, the first of them at `buf`. */
-static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count)
+static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count,
+                                            int *left)
 {
     int64_t bytes;
 
@@ -47,17 +54,12 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
         return false;
     if (!entry->layout || entry->gpu_only)
         return true;
-    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 && pw_message_stays(entry, sort, bytes);
+    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
+           pw_message_stays(entry, sort, bytes, left);
 }
 
-/* An argument of a call between two processes. Not while there is something to sweep on the way out. Before the start
- * no type is known. */
-static PW_STAYS_INLINE bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count)
-{
-    const pw_entry *entry = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
-
-    return entry && atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) == 0 &&
-           pw_buffer_stays(entry, sort, buf, count);
-}
+/* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is
+ * something to sweep on the way out. Before the start no type is known. */
+bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count);
 
 #endif

@@ -119,17 +119,17 @@ static void a_remembered_one_is_asked_again_when_due(void **state)
                     pw_decision_size(d->most + 1) != k.size);
         if (use == 1)
             continue;
-        assert_false(pw_decision_again(d, 0));
-        again = pw_decision_again(d, 1);
+        assert_false(pw_decision_again(d, 0, 1));
+        again = pw_decision_again(d, 1, 1);
         assert_int_equal(again, !due);
         if (!again)
             assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 1);
     }
     m.costs[0].total = 10;
     for (int use = 0; use < 2000; use++)
-        if (!pw_decision_again(d, 1))
+        if (!pw_decision_again(d, 1, 1))
             pw_decide(&k, 2, -1, estimate, &m, NULL);
-    assert_false(pw_decision_again(d, 1));
+    assert_false(pw_decision_again(d, 1, 1));
     assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 0);
 }
 
