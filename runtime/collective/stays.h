@@ -100,9 +100,23 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
 /* Blocks that need not all lie together: each stays by itself. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
                    const bool *absent, int *left);
+/* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
+ * together? */
+bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                      const bool *absent, int *left);
 /* Blocks that are staged together or not at all. */
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
                  const bool *absent, int *left);
+
+static PW_STAYS_INLINE bool pw_wide_stays(const pw_side *side, int blocks, const bool *absent, int *left)
+{
+    int before = *left;
+
+    if (pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left))
+        return true;
+    *left = before;
+    return pw_together_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
+}
 
 static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent, int *left)
 {
@@ -110,9 +124,8 @@ static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, cons
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
-    return side->displs.wide
-               ? pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left)
-               : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
+    return side->displs.wide ? pw_wide_stays(side, blocks, absent, left)
+                             : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */

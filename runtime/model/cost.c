@@ -7,10 +7,11 @@ typedef struct linear {
     double fixed, per_block, per_byte;
 } linear;
 
-/* Longer messages of up to so many bytes are packed when their blocks are shorter than `cross`. */
+/* Longer messages of up to so many bytes are packed when their blocks are shorter than `cross`, and no shorter than
+ * `least`. */
 typedef struct range {
     int64_t up_to;
-    double cross;
+    double cross, least;
 } range;
 
 enum { MPICH, OPEN_MPI, MPIS, RANGES = 6 };
@@ -20,7 +21,7 @@ typedef struct lines {
     linear native_short, packed_short;
     linear native; /* longer ones */
     double spared; /* nanoseconds of the MPI's walk that packing spares for each of their blocks */
-    range ranges[RANGES], shared[RANGES];
+    range ranges[PW_COST_WAYS][RANGES];
 } lines;
 
 /*
@@ -33,53 +34,68 @@ typedef struct lines {
  * The lengths at which native and packed cross are those at which neither bench/messages on two cores of a Zen 4 nor on
  * sixteen of an Emerald Rapids, both with nothing else to do, found packing slower by more than the noise; where the
  * two machines differ, the one on which packing wins less counts. `packwright measure` finds those of a machine.
- * Where receivers unpack from the sender's memory packing spares the copy as well, and wins up to longer blocks.
+ * Where receivers unpack from the sender's memory packing spares the copy as well, and wins up to longer blocks, most
+ * so where what MPIs copy through goes from cache to cache; but not over Open MPI's pipeline of long messages between
+ * cores that share one.
  */
 #define KB(n) ((int64_t)(n) << 10)
 #define REST INT64_MAX
 
-static const lines mpich_blocking = {.short_to = KB(8),
-                                     .native_short = {420, 0.9, 0.1},
-                                     .packed_short = {230, 1.5, 0.09},
-                                     .native = {300, 12.5, 0.085},
-                                     .spared = 11,
-                                     .ranges = {{KB(400), 95}, {REST, 80}},
-                                     .shared = {{KB(15), 95}, {KB(192), 300}, {KB(1536), 600}, {REST, 200}}};
-static const lines mpich_nonblocking = {.short_to = KB(8),
-                                        .native_short = {400, 0.9, 0.115},
-                                        .packed_short = {385, 1.5, 0.1},
-                                        .native = {300, 22, 0.15},
-                                        .spared = 19,
-                                        .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 376}, {REST, 6000}},
-                                        .shared = {{KB(15), 90}, {KB(48), 350}, {KB(1536), 1500}, {REST, 6000}}};
-static const lines mpich_collective = {.short_to = KB(8),
-                                       .native_short = {900, 0.9, 0.1},
-                                       .packed_short = {860, 1.6, 0.1},
-                                       .native = {300, 22, 0.15},
-                                       .spared = 19,
-                                       .ranges = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 250}, {REST, 400}},
-                                       .shared = {{KB(7), 90}, {KB(96), 400}, {REST, 450}}};
-static const lines openmpi_blocking = {.short_to = KB(2),
-                                       .native_short = {270, 4.5, 0.1},
-                                       .packed_short = {290, 1.5, 0.13},
-                                       .native = {1000, 3, 0.12},
-                                       .spared = 1.5,
-                                       .ranges = {{KB(6), 12}, {KB(12), 40}, {KB(96), 90}, {REST, 6}},
-                                       .shared = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {REST, 4096}}};
-static const lines openmpi_nonblocking = {.short_to = KB(2),
-                                          .native_short = {300, 4.5, 0.1},
-                                          .packed_short = {340, 1.5, 0.15},
-                                          .native = {1000, 4, 0.2},
-                                          .spared = 1.5,
-                                          .ranges = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 6}},
-                                          .shared = {{KB(4), 10}, {KB(96), 300}, {REST, 500}}};
-static const lines openmpi_collective = {.short_to = KB(4),
-                                         .native_short = {400, 4.5, 0.1},
-                                         .packed_short = {680, 1.5, 0.133},
-                                         .native = {1000, 4, 0.2},
-                                         .spared = 1.5,
-                                         .ranges = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}},
-                                         .shared = {{KB(6), 12}, {KB(192), 200}, {REST, 400}}};
+static const lines mpich_blocking = {
+    .short_to = KB(8),
+    .native_short = {420, 0.9, 0.1},
+    .packed_short = {230, 1.5, 0.09},
+    .native = {300, 12.5, 0.085},
+    .spared = 11,
+    .ranges = {[PW_COST_COPIED] = {{KB(400), 95}, {REST, 80}},
+               [PW_COST_SHARED] = {{KB(15), 95}, {KB(1536), 300}, {REST, 200}},
+               [PW_COST_SHARED_APART] = {{KB(15), 95}, {KB(192), 300}, {KB(1536), 600}, {REST, 200}}}};
+static const lines mpich_nonblocking = {
+    .short_to = KB(8),
+    .native_short = {400, 0.9, 0.115},
+    .packed_short = {385, 1.5, 0.1},
+    .native = {300, 22, 0.15},
+    .spared = 19,
+    .ranges = {[PW_COST_COPIED] = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 376}, {REST, 6000}},
+               [PW_COST_SHARED] = {{KB(15), 90}, {KB(48), 350}, {KB(768), 800}, {REST, 400}},
+               [PW_COST_SHARED_APART] = {{KB(15), 90}, {KB(48), 350}, {KB(1536), 1500}, {REST, 6000}}}};
+static const lines mpich_collective = {
+    .short_to = KB(8),
+    .native_short = {900, 0.9, 0.1},
+    .packed_short = {860, 1.6, 0.1},
+    .native = {300, 22, 0.15},
+    .spared = 19,
+    .ranges = {[PW_COST_COPIED] = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 250}, {REST, 400}},
+               [PW_COST_SHARED] = {{KB(7), 90}, {KB(96), 400}, {REST, 450}},
+               [PW_COST_SHARED_APART] = {{KB(7), 90}, {KB(96), 400}, {REST, 450}}}};
+static const lines openmpi_blocking = {
+    .short_to = KB(2),
+    .native_short = {270, 4.5, 0.1},
+    .packed_short = {290, 1.5, 0.13},
+    .native = {1000, 3, 0.12},
+    .spared = 1.5,
+    .ranges = {[PW_COST_COPIED] = {{KB(6), 12}, {KB(12), 40}, {KB(96), 90}, {REST, 6}},
+               [PW_COST_SHARED] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {KB(768), 4096}, {REST, 4096, 12}},
+               [PW_COST_SHARED_APART] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {REST, 4096}}}};
+static const lines openmpi_nonblocking = {
+    .short_to = KB(2),
+    .native_short = {300, 4.5, 0.1},
+    .packed_short = {340, 1.5, 0.15},
+    .native = {1000, 4, 0.2},
+    .spared = 1.5,
+    .ranges = {[PW_COST_COPIED] = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 6}},
+               [PW_COST_SHARED] = {{KB(4), 10}, {KB(12), 100}, {KB(384), 250}, {KB(640), 100, 12}, {REST, 4}},
+               [PW_COST_SHARED_APART] = {{KB(4), 10}, {KB(96), 300}, {REST, 500}}}};
+static const lines openmpi_collective = {
+    .short_to = KB(4),
+    .native_short = {400, 4.5, 0.1},
+    .packed_short = {680, 1.5, 0.133},
+    .native = {1000, 4, 0.2},
+    .spared = 1.5,
+    .ranges = {[PW_COST_COPIED] = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}},
+               [PW_COST_SHARED] =
+                   {{KB(6), 12}, {KB(192), 100}, {KB(384), 150}, {KB(768), 150, 12}, {KB(1536), 100, 24}, {REST, 4}},
+               [PW_COST_SHARED_APART] = {{KB(6), 12}, {KB(192), 200}, {REST, 400}}}};
 
 static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
     [MPICH] = {&mpich_blocking, &mpich_nonblocking, &mpich_collective},
@@ -108,11 +124,11 @@ static const lines *lines_of(pw_call_sort sort)
     return sort <= PW_CALL_COLLECTIVE ? measured[below][sort] : NULL;
 }
 
-static double cross_of(const range *r, int64_t bytes)
+static const range *range_of(const range *r, int64_t bytes)
 {
     while (bytes > r->up_to)
         r++;
-    return r->cross;
+    return r;
 }
 
 double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
@@ -125,14 +141,17 @@ double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
 }
 
 /* Of longer messages the same as native where blocks have the length at which both cross. */
-double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, bool shared)
+double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way)
 {
     const lines *l = lines_of(sort);
+    const range *r;
 
     if (!l)
         return at(&packed_other, bytes, blocks);
     if (bytes <= l->short_to)
         return at(&l->packed_short, bytes, blocks);
-    return at(&l->native, bytes, blocks) -
-           l->spared * ((double)blocks - (double)bytes / cross_of(shared ? l->shared : l->ranges, bytes));
+    r = range_of(l->ranges[way], bytes);
+    if ((double)bytes < r->least * (double)blocks)
+        return at(&l->native, bytes, blocks) + l->spared * (double)blocks;
+    return at(&l->native, bytes, blocks) - l->spared * ((double)blocks - (double)bytes / r->cross);
 }

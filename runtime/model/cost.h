@@ -17,7 +17,11 @@ void pw_cost_start(bool open_mpi);
 /* `bytes` in `blocks` contiguous blocks, both of the whole message and positive. Of a collective, all blocks that a
  * buffer has for its peers. */
 double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
-/* `shared`: receivers unpack it from the sender's memory (runtime/node/sharing.h). */
-double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, bool shared);
+
+/* What becomes of a packed message: MPI copies it, or receivers unpack it from the sender's memory
+ * (runtime/node/sharing.h), and share no cache with him as far as is known (runtime/outbound.h). */
+typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART, PW_COST_WAYS } pw_cost_way;
+
+double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way);
 
 #endif

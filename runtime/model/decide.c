@@ -257,10 +257,8 @@ static pw_decision *find(const pw_decision_key *key, const question *q, int *cho
 static int use(pw_decision *d, const question *q)
 {
     int chosen = atomic_load_explicit(&d->chosen, memory_order_relaxed);
-    int64_t uses = atomic_load_explicit(&d->cells[chosen].uses, memory_order_relaxed) + 1;
+    int64_t uses = atomic_fetch_add_explicit(&d->cells[chosen].uses, 1, memory_order_relaxed) + 1;
 
-    /* Several threads may lose some; that is cheaper than to count them all. */
-    atomic_store_explicit(&d->cells[chosen].uses, uses, memory_order_relaxed);
     if (!is_due(uses))
         return chosen;
     remake(d, q);

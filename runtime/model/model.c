@@ -280,6 +280,11 @@ static bool is_sparse(pw_model_shape s)
     return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_LEAST && s.bytes <= SPARSE_MOST;
 }
 
+static pw_cost_way way_of_sharing(const pw_model_query *q)
+{
+    return !q->shared ? PW_COST_COPIED : q->apart ? PW_COST_SHARED_APART : PW_COST_SHARED;
+}
+
 /*
  * Between cores that share a cache the MPI's own way is up to four times faster than between others, packing is not. So
  * what was measured between others promises too much of it, unless the defaults, which hold for both, say the same.
@@ -291,7 +296,7 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
     return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
            m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
            pw_cost_native(q->sort, q->shape.bytes, blocks) <=
-               pw_cost_packed(q->sort, q->shape.bytes, blocks, q->shared);
+               pw_cost_packed(q->sort, q->shape.bytes, blocks, way_of_sharing(q));
 }
 
 double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
@@ -300,7 +305,7 @@ double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 
     /* As for the native time: only likes are compared. */
     if (!host_is_measured(m, q->sort))
-        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), q->shared);
+        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q));
     measured = measured_packed(m, q);
     return promises_too_much(m, q) ? fmax(measured, pw_model_cost_native(m, q)) : measured;
 }

@@ -156,7 +156,7 @@ static void host_defaults_are_those_of_cost(void **state)
 
     (void)state;
     near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64, false));
+    near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
 }
 
@@ -172,7 +172,7 @@ static void only_likes_are_compared(void **state)
          100000 + pw_model_own_packed(m, &q, PW_MODEL_PACK) + pw_model_own_packed(m, &q, PW_MODEL_UNPACK));
     q.sort = PW_CALL_IO;
     near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, false));
+    near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
 }
 
@@ -310,12 +310,14 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
     (void)state;
     pw_cost_start(true); /* whose defaults leave all of these to MPI */
     for (int64_t n = 1 << 18; n <= 1 << 20; n *= 2)
-        assert_true(pw_cost_native(PW_CALL_BLOCKING, n, n / 8) < pw_cost_packed(PW_CALL_BLOCKING, n, n / 8, false));
+        assert_true(pw_cost_native(PW_CALL_BLOCKING, n, n / 8) <
+                    pw_cost_packed(PW_CALL_BLOCKING, n, n / 8, PW_COST_COPIED));
     assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
     near(pw_model_cost_packed(m, &longer), 55000);
     measured = pw_model_cost_packed(m, &shorter);
     assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &dear, NULL), PW_OK);
-    assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 256) < pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 256, false));
+    assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 256) <
+                pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 256, PW_COST_COPIED));
     near(pw_model_cost_packed(m, &longer), pw_model_cost_native(m, &longer));
     near(pw_model_cost_packed(m, &shorter), measured);
     shorter.shape.bytes *= 2;

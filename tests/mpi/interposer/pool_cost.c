@@ -108,9 +108,14 @@ static void for_all(void (*fn)(pw_call_sort sort))
     }
 }
 
+static bool is_packed_so(pw_call_sort sort, int64_t bytes, int64_t block, pw_cost_way way)
+{
+    return pw_cost_packed(sort, bytes, bytes / block, way) < pw_cost_native(sort, bytes, bytes / block);
+}
+
 static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
 {
-    return pw_cost_packed(sort, bytes, bytes / block, false) < pw_cost_native(sort, bytes, bytes / block);
+    return is_packed_so(sort, bytes, block, PW_COST_COPIED);
 }
 
 /* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.h, io/io_cost.h). */
@@ -149,11 +154,38 @@ static void blocks_cross_once(void **state)
     for_all(decide_once);
 }
 
+/* What MPI need not copy is packed at least where it would be if it were copied; longer messages between cores that
+ * share a cache are another matter. */
+static void widen(pw_call_sort sort)
+{
+    for (int64_t bytes = 64; bytes <= 256 << 10; bytes *= 2)
+        for (int64_t block = 4; block <= bytes && block <= 8192; block *= 2) {
+            assert_true(!is_packed(sort, bytes, block) || is_packed_so(sort, bytes, block, PW_COST_SHARED));
+            assert_true(!is_packed_so(sort, bytes, block, PW_COST_SHARED) ||
+                        is_packed_so(sort, bytes, block, PW_COST_SHARED_APART));
+        }
+}
+
+static void sharing_makes_packing_cheaper(void **state)
+{
+    (void)state;
+    for_all(widen);
+    pw_cost_start(false);
+    assert_false(is_packed(PW_CALL_BLOCKING, 64 << 10, 256));
+    assert_true(is_packed_so(PW_CALL_BLOCKING, 64 << 10, 256, PW_COST_SHARED));
+    pw_cost_start(true);
+    assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
+    assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED)); /* of less than what pays */
+    assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED_APART));
+    pw_cost_start(false);
+}
+
 static void grow(pw_call_sort sort)
 {
     for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
         assert_true(pw_cost_native(sort, bytes, bytes / 8) < pw_cost_native(sort, 2 * bytes, bytes / 4));
-        assert_true(pw_cost_packed(sort, bytes, bytes / 8, false) < pw_cost_packed(sort, 2 * bytes, bytes / 4, false));
+        assert_true(pw_cost_packed(sort, bytes, bytes / 8, PW_COST_COPIED) <
+                    pw_cost_packed(sort, 2 * bytes, bytes / 4, PW_COST_COPIED));
     }
 }
 
@@ -172,6 +204,7 @@ int main(void)
         cmocka_unit_test(threads_share),
         cmocka_unit_test(extremes_are_decided),
         cmocka_unit_test(blocks_cross_once),
+        cmocka_unit_test(sharing_makes_packing_cheaper),
         cmocka_unit_test(cost_grows),
     };
 
