@@ -8,13 +8,13 @@ typedef struct linear {
 } linear;
 
 /* Longer messages of up to so many bytes are packed when their blocks are shorter than `cross`, and no shorter than
- * `least`. */
+ * `least` or shorter than TINY, over which any MPI's walk is dearer. */
 typedef struct range {
     int64_t up_to;
     double cross, least;
 } range;
 
-enum { MPICH, OPEN_MPI, MPIS, RANGES = 6 };
+enum { MPICH, OPEN_MPI, MPIS, RANGES = 6, TINY = 6 };
 
 typedef struct lines {
     int64_t short_to; /* bytes */
@@ -75,7 +75,7 @@ static const lines openmpi_blocking = {
     .native = {1000, 3, 0.12},
     .spared = 1.5,
     .ranges = {[PW_COST_COPIED] = {{KB(6), 12}, {KB(12), 40}, {KB(96), 90}, {REST, 6}},
-               [PW_COST_SHARED] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {KB(768), 4096}, {REST, 4096, 12}},
+               [PW_COST_SHARED] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {KB(768), 4096}, {REST, 4096, 24}},
                [PW_COST_SHARED_APART] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {REST, 4096}}}};
 static const lines openmpi_nonblocking = {
     .short_to = KB(2),
@@ -84,7 +84,7 @@ static const lines openmpi_nonblocking = {
     .native = {1000, 4, 0.2},
     .spared = 1.5,
     .ranges = {[PW_COST_COPIED] = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 6}},
-               [PW_COST_SHARED] = {{KB(4), 10}, {KB(12), 100}, {KB(384), 250}, {KB(640), 100, 12}, {REST, 4}},
+               [PW_COST_SHARED] = {{KB(4), 10}, {KB(12), 100}, {KB(384), 250}, {KB(640), 100}, {REST, TINY}},
                [PW_COST_SHARED_APART] = {{KB(4), 10}, {KB(96), 300}, {REST, 500}}}};
 static const lines openmpi_collective = {
     .short_to = KB(4),
@@ -94,7 +94,7 @@ static const lines openmpi_collective = {
     .spared = 1.5,
     .ranges = {[PW_COST_COPIED] = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}},
                [PW_COST_SHARED] =
-                   {{KB(6), 12}, {KB(192), 100}, {KB(384), 150}, {KB(768), 150, 12}, {KB(1536), 100, 24}, {REST, 4}},
+                   {{KB(6), 12}, {KB(192), 100}, {KB(384), 150}, {KB(768), 150, 12}, {KB(1536), 100, 24}, {REST, TINY}},
                [PW_COST_SHARED_APART] = {{KB(6), 12}, {KB(192), 200}, {REST, 400}}}};
 
 static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
@@ -151,7 +151,7 @@ double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_
     if (bytes <= l->short_to)
         return at(&l->packed_short, bytes, blocks);
     r = range_of(l->ranges[way], bytes);
-    if ((double)bytes < r->least * (double)blocks)
+    if ((double)bytes < r->least * (double)blocks && bytes >= TINY * blocks)
         return at(&l->native, bytes, blocks) + l->spared * (double)blocks;
     return at(&l->native, bytes, blocks) - l->spared * ((double)blocks - (double)bytes / r->cross);
 }
