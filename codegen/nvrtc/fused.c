@@ -1,6 +1,8 @@
 /* Tables of jobs. */
 #include "codegen/nvrtc/fused.h"
 
+#include "codegen/nvrtc/tier0.h"
+
 enum {
     MOST_PARTS = 16,  /* jobs of one move: more had better be one kernel of their own */
     MOST_PIECES = 64, /* of a leaf that is looked at as a whole */
@@ -27,17 +29,7 @@ pw_hash pw_gpu_fused_hash(void)
 
 pw_shape *pw_gpu_fused_shape(void)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_shape *shape = arena ? pw_arena_alloc(arena, sizeof *shape) : NULL;
-    if (!shape) {
-        pw_arena_destroy(arena);
-        return NULL;
-    }
-    shape->arena = arena;
-    shape->hash = pw_gpu_fused_hash();
-    shape->text = (char *)name;
-    shape->refs = 1;
-    return shape;
+    return pw_gpu_shape_named(name);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */

@@ -22,6 +22,10 @@ void pw_gpu_tier0_destroy(pw_gpu_tier0 *t); /* NULL is allowed */
 /* The jobs that compile all kernels, linked; they live as long as `t`. */
 const pw_compile_job *pw_gpu_tier0_jobs(pw_gpu_tier0 *t, const pw_target *target, pw_emit emit);
 
+/* What stands for a module of parametric kernels among the shapes in a cache: its name, which no nest has as its text.
+ * The name is not copied. NULL: no memory. */
+pw_shape *pw_gpu_shape_named(const char *name);
+
 /* Launches for this nest: pieces of all regions. -1: not for tier 0. */
 int pw_gpu_tier0_launches(const pw_nest *nest);
 

@@ -82,22 +82,6 @@ static const pw_backend *load_backend(const char *name, pw_diag *diag)
     return &backend;
 }
 
-static pw_shape *tier0_shape(void)
-{
-    pw_arena *arena = pw_arena_create();
-    pw_shape *shape = arena ? pw_arena_alloc(arena, sizeof *shape) : NULL;
-
-    if (!shape) {
-        pw_arena_destroy(arena);
-        return NULL;
-    }
-    shape->arena = arena;
-    shape->hash = tier0_hash();
-    shape->text = (char *)tier0_name;
-    shape->refs = 1;
-    return shape;
-}
-
 /* ---- the code of an architecture --------------------------------------------------------------------------------- */
 
 static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
@@ -124,7 +108,7 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
 
 static void open_tier0(pw_gpu_code *code)
 {
-    pw_shape *shape = tier0_shape();
+    pw_shape *shape = pw_gpu_shape_named(tier0_name);
 
     if (!shape || !code->cache || pw_gpu_tier0_create(&code->tier0, NULL) != PW_OK) {
         pw_shape_unref(shape);
