@@ -42,28 +42,59 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
     return true;
 }
 
+/* ---- blocks together -------------------------------------------------------------------------------------------- */
+
+/* The bytes of blocks that are staged or not as one, and the type of the largest that has a layout. */
+typedef struct whole {
+    int64_t total, most;
+    const pw_entry *largest; /* NULL: none has */
+} whole;
+
+static bool add(whole *w, const pw_entry *entry, int64_t bytes)
+{
+    if (entry->layout && bytes > w->most) {
+        w->most = bytes;
+        w->largest = entry;
+    }
+    return !__builtin_add_overflow(w->total, bytes, &w->total);
+}
+
+static bool whole_stays(const whole *w, int *left)
+{
+    return !w->largest || pw_message_stays(w->largest, PW_CALL_COLLECTIVE, w->total, left);
+}
+
+static bool is_left_to_mpi(const pw_entry *entry)
+{
+    return !entry->layout && !entry->dense;
+}
+
+/* What there is to know of a block at `at`. False: not known, or unusual. */
+static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_entry **entry, int64_t *bytes)
+{
+    const pw_entry *e = *entry = pw_entry_of(type);
+
+    return e && count >= 0 && !__builtin_mul_overflow(count, e->size, bytes) &&
+           (is_left_to_mpi(e) || pw_memory_is_known_host(at + e->lowest));
+}
+
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
                  const bool *absent, int *left)
 {
-    const pw_entry *entry, *largest = NULL;
-    int64_t bytes, total = 0, most = 0;
+    whole w = {.largest = NULL};
+    const pw_entry *entry;
+    int64_t bytes;
 
     for (int i = 0; i < blocks; i++) {
         int64_t count = pw_count_at(counts, i);
 
         if (count == 0 || (absent && absent[i]))
             continue;
-        entry = pw_entry_of(types[i]);
-        if (!entry || count < 0 || (!entry->layout && !entry->dense) ||
-            !pw_memory_is_known_host((const char *)buf + displs[i] + entry->lowest) ||
-            __builtin_mul_overflow(count, entry->size, &bytes) || __builtin_add_overflow(total, bytes, &total))
+        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes) || is_left_to_mpi(entry) ||
+            !add(&w, entry, bytes))
             return false;
-        if (entry->layout && bytes > most) {
-            most = bytes;
-            largest = entry;
-        }
     }
-    return !largest || pw_message_stays(largest, PW_CALL_COLLECTIVE, total, left);
+    return whole_stays(&w, left);
 }
 
 /* Was a message of this size native when last decided about? */
@@ -79,34 +110,22 @@ static bool is_native(const pw_entry *entry, int64_t bytes)
 bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
                       const bool *absent, int *left)
 {
-    const pw_entry *entry, *largest = NULL;
-    int64_t bytes, total = 0, most = 0;
+    whole w = {.largest = NULL};
+    const pw_entry *entry;
+    int64_t bytes;
 
     for (int i = 0; i < blocks; i++) {
         int64_t count = pw_count_at(counts, i);
 
         if (count == 0 || (absent && absent[i]))
             continue;
-        entry = pw_entry_of(types[i]);
-        if (!entry || count < 0 || __builtin_mul_overflow(count, entry->size, &bytes))
-            return false;
-        if (!entry->layout && !entry->dense)
-            continue;
-        if (!pw_memory_is_known_host((const char *)buf + displs[i] + entry->lowest))
+        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes))
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, bytes)) {
-            if (!pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes, left))
-                return false;
-            continue;
-        }
-        if (__builtin_add_overflow(total, bytes, &total))
+        if (is_native(entry, bytes) ? !pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes, left)
+                                    : !add(&w, entry, bytes))
             return false;
-        if (bytes > most) {
-            most = bytes;
-            largest = entry;
-        }
     }
-    return !largest || pw_message_stays(largest, PW_CALL_COLLECTIVE, total, left);
+    return whole_stays(&w, left);
 }
