@@ -40,27 +40,6 @@ bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count coun
     return describe(&m);
 }
 
-/* Strategies have bounds that come from counts of bytes, which MPI is not given here. */
-static pw_status open_unbounded(pw_stage *s, const pw_message *m)
-{
-    pw_status status;
-
-    *s = (pw_stage){.strategy = &pw_strategy_staged,
-                    .layout = m->entry->layout,
-                    .offset = m->entry->offset,
-                    .buf = m->buf,
-                    .count = m->count,
-                    .direction = m->direction,
-                    .place = m->place,
-                    .bytes = m->bytes};
-    status = s->strategy->take(s);
-    if (status != PW_OK)
-        *s = (pw_stage){.strategy = NULL};
-    else if (s->layout)
-        pw_layout_ref(s->layout);
-    return status;
-}
-
 pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction direction, const pw_entry *entry,
                           const void *buf, MPI_Count count)
 {
@@ -70,8 +49,9 @@ pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction directi
     *o = (pw_operand){.direction = direction};
     if (!describe(&m))
         return PW_OK;
+    /* Strategies have bounds that come from counts of bytes, which MPI is not given here. */
     if (!pw_stage_open(&o->stage, &m))
-        status = open_unbounded(&o->stage, &m);
+        status = pw_stage_open_by(&o->stage, &m, &pw_strategy_staged);
     if (status == PW_OK)
         status = pw_mirror_open(&o->mirror, &o->stage);
     if (status != PW_OK)

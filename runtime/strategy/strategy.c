@@ -189,33 +189,40 @@ static void count_use(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
+pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy)
+{
+    pw_status status;
+
+    *s = (pw_stage){.strategy = strategy,
+                    .layout = m->entry->layout,
+                    .offset = m->entry->offset,
+                    .buf = m->buf,
+                    .count = m->count,
+                    .direction = m->direction,
+                    .place = m->place,
+                    .bytes = m->bytes};
+    status = strategy->take(s);
+    if (status != PW_OK)
+        *s = (pw_stage){.strategy = NULL};
+    else if (s->layout)
+        pw_layout_ref(s->layout);
+    return status;
+}
+
 bool pw_stage_open(pw_stage *s, const pw_message *m)
 {
     unsigned refused = 0;
     pw_decision *record;
     pw_strategy_id id;
 
-    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE) {
-        *s = (pw_stage){.strategy = table[id],
-                        .layout = m->entry->layout,
-                        .offset = m->entry->offset,
-                        .buf = m->buf,
-                        .count = m->count,
-                        .direction = m->direction,
-                        .place = m->place,
-                        .bytes = m->bytes,
-                        .decision = record};
-        if (table[id]->take(s) == PW_OK)
-            break;
+    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE && pw_stage_open_by(s, m, table[id]) != PW_OK)
         refused |= 1U << id;
-    }
     count_use(m, id);
     if (id == PW_STRATEGY_NATIVE) {
         *s = (pw_stage){.strategy = NULL};
         return false;
     }
-    if (s->layout)
-        pw_layout_ref(s->layout);
+    s->decision = record;
     return true;
 }
 

@@ -120,6 +120,8 @@ bool pw_message_describe(pw_message *m);
 
 /* Chooses and takes. False: native; the stage is then empty, and closing it does nothing. */
 bool pw_stage_open(pw_stage *s, const pw_message *m);
+/* By this strategy, whether or not it says that it can, and remembers nothing. On failure the stage is empty. */
+pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy);
 /* pw_message_describe and pw_stage_open. */
 bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const struct pw_entry *entry, const void *buf,
                   MPI_Count count);
