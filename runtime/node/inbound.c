@@ -1,6 +1,7 @@
 #include "runtime/node/inbound.h"
 
 #include "base/clock.h"
+#include "base/env.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -12,6 +13,7 @@ struct pw_inbound {
     int64_t bytes;
     pw_layout *layout; /* referenced by who expects the message */
     void *buf;
+    bool timed; /* somebody will be told how long it took */
     _Atomic int64_t in_place, ns;
 };
 
@@ -56,7 +58,7 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
     if (place < 0)
         return NULL;
     in = &expected.many[place];
-    *in = (pw_inbound){.data = data, .bytes = bytes, .layout = layout, .buf = buf};
+    *in = (pw_inbound){.data = data, .bytes = bytes, .layout = layout, .buf = buf, .timed = pw_env_bool(PW_ENV_STATS)};
     high = atomic_load_explicit(&expected.high, memory_order_relaxed);
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
@@ -125,8 +127,9 @@ void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
         memcpy(to, from, (size_t)bytes);
         return;
     }
-    begun = pw_clock_ns();
+    begun = in->timed ? pw_clock_ns() : 0;
     pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
-    atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
+    if (in->timed)
+        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
     atomic_store_explicit(&in->in_place, first + bytes, memory_order_release);
 }

@@ -21,7 +21,7 @@ typedef struct pw_inbound pw_inbound;
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf);
 /* The next message into the same. */
 void pw_inbound_expect_again(pw_inbound *in);
-/* How many bytes, from the first on, are in the user's buffer; *ns: how long that took. */
+/* How many bytes, from the first on, are in the user's buffer; *ns: how long that took, with PACKWRIGHT_STATS. */
 int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
 /* NULL is allowed. */
 void pw_inbound_forget(pw_inbound *in);
