@@ -97,17 +97,14 @@ static void check_error(void)
 
 int main(int argc, char **argv)
 {
-    bool aware = getenv("PACKWRIGHT_GPU_AWARE") && atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1;
     MPI_Datatype spread;
     int rc;
 
     MPI_Init(&argc, &argv);
-    if (!gpu_start(argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL)) {
+    if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return SKIPPED;
     }
-    if (gpu_is_fake())
-        ((void (*)(bool))gpu_symbol("fake_open_memory"))(aware);
     for (int i = 0; i < 2; i++) {
         device[i] = gpu_memory_make(GPU_DEVICE, ROOM);
         host[i] = gpu_memory_make(GPU_HOST, ROOM);

@@ -289,12 +289,10 @@ int main(int argc, char **argv)
     int rc;
 
     MPI_Init(&argc, &argv);
-    if (!gpu_start(argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL)) {
+    if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return 77;
     }
-    if (gpu_is_fake() && getenv("PACKWRIGHT_GPU_AWARE"))
-        ((void (*)(bool))gpu_symbol("fake_open_memory"))(atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1);
     if (gpu_is_fake())
         fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
     calls = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_calls") : none;

@@ -96,17 +96,14 @@ static void check_type(int i)
 
 int main(int argc, char **argv)
 {
-    const char *path = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL;
     int repetitions = argc > 2 ? atoi(argv[2]) : 3, rc;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!gpu_start(path)) {
+    if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return SKIPPED;
     }
-    if (gpu_is_fake() && getenv("PACKWRIGHT_GPU_AWARE"))
-        ((void (*)(bool))gpu_symbol("fake_open_memory"))(atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1);
     for (int r = 0; r < repetitions; r++)
         for (int i = 0; i < TYPES; i++)
             check_type(i);

@@ -61,6 +61,20 @@ bool gpu_is_fake(void)
     return fake;
 }
 
+bool gpu_mpi_is_said_aware(void)
+{
+    return getenv("PACKWRIGHT_GPU_AWARE") && atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1;
+}
+
+bool gpu_start_as_told(int argc, char **argv)
+{
+    if (!gpu_start(argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL))
+        return false;
+    if (gpu_is_fake())
+        ((void (*)(bool))gpu_symbol("fake_open_memory"))(gpu_mpi_is_said_aware());
+    return true;
+}
+
 void *gpu_primary(int device)
 {
     void *context;

@@ -16,6 +16,11 @@ const char *gpu_kind_name(gpu_kind kind);
 /* Takes the driver from `path` (the stand-in), or the system's when it is NULL; makes the first device's primary
  * context current. False, said on stdout: there is no GPU. */
 bool gpu_start(const char *path);
+/* Is the MPI said, by PACKWRIGHT_GPU_AWARE, to take GPU memory? */
+bool gpu_mpi_is_said_aware(void);
+/* gpu_start as a program's first argument says: a stand-in's path, or "-" or nothing for the system's driver. The CPU
+ * can touch a stand-in's memory if the MPI is said to take it. */
+bool gpu_start_as_told(int argc, char **argv);
 /* Is it the stand-in? */
 bool gpu_is_fake(void);
 int gpu_devices(void);

@@ -174,7 +174,6 @@ static void check_subject(const subject *s, pw_rng *rng)
 
 int main(int argc, char **argv)
 {
-    const char *path = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL;
     int types = argc > 2 ? atoi(argv[2]) : 50, rc;
     uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
     pw_rng rng;
@@ -184,12 +183,10 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!gpu_start(path)) {
+    if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return SKIPPED;
     }
-    if (gpu_is_fake() && getenv("PACKWRIGHT_GPU_AWARE"))
-        ((void (*)(bool))gpu_symbol("fake_open_memory"))(atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1);
     for (int k = 0; k < GPU_KINDS; k++) {
         mine[k] = subject_memory((gpu_kind)k);
         other[k] = subject_memory((gpu_kind)k);

@@ -315,13 +315,11 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    is_aware = getenv("PACKWRIGHT_GPU_AWARE") && atoi(getenv("PACKWRIGHT_GPU_AWARE")) == 1;
-    if (!gpu_start(argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL)) {
+    is_aware = gpu_mpi_is_said_aware();
+    if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return SKIPPED;
     }
-    if (gpu_is_fake())
-        ((void (*)(bool))gpu_symbol("fake_open_memory"))(is_aware);
     origin = subject_memory(GPU_DEVICE);
     MPI_Win_allocate(WINDOW, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     check_window(types, seed, true);
