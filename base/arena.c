@@ -13,6 +13,7 @@ typedef struct chunk {
 
 struct pw_arena {
     chunk *head;
+    chunk *spare; /* taken back by pw_arena_rewind */
     size_t used;
 };
 
@@ -38,8 +39,7 @@ pw_arena *pw_arena_create(void)
 
     if (!arena)
         return NULL;
-    arena->used = 0;
-    arena->head = chunk_create(FIRST_CHUNK);
+    *arena = (pw_arena){.head = chunk_create(FIRST_CHUNK)};
     if (!arena->head) {
         free(arena);
         return NULL;
@@ -47,18 +47,54 @@ pw_arena *pw_arena_create(void)
     return arena;
 }
 
+static void free_chunks(chunk *c)
+{
+    for (chunk *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}
+
 void pw_arena_destroy(pw_arena *arena)
 {
     if (!arena)
         return;
-    for (chunk *c = arena->head, *next; c; c = next) {
-        next = c->next;
-        free(c);
-    }
+    free_chunks(arena->head);
+    free_chunks(arena->spare);
     free(arena);
 }
 
-void *pw_arena_alloc(pw_arena *arena, size_t bytes)
+/* A spare chunk with room for so much, and not much more if it is a large one; NULL: there is none. */
+static chunk *take_spare(pw_arena *arena, size_t bytes)
+{
+    for (chunk **at = &arena->spare; *at; at = &(*at)->next) {
+        chunk *c = *at;
+
+        if (c->cap < bytes || (c->cap > MAX_CHUNK && c->cap / 4 > bytes))
+            continue;
+        *at = c->next;
+        return c;
+    }
+    return NULL;
+}
+
+/* The chunk for the next `bytes`, which are more than the last one has room for. */
+static chunk *new_head(pw_arena *arena, size_t bytes)
+{
+    size_t cap = arena->head->cap < MAX_CHUNK ? 2 * arena->head->cap : MAX_CHUNK;
+    chunk *c = take_spare(arena, bytes);
+
+    if (!c)
+        c = chunk_create(cap < bytes ? bytes : cap);
+    if (c) {
+        c->next = arena->head;
+        arena->head = c;
+    }
+    return c;
+}
+
+/* Not zeroed. */
+static void *take(pw_arena *arena, size_t bytes)
 {
     chunk *c = arena->head;
     void *p;
@@ -67,18 +103,21 @@ void *pw_arena_alloc(pw_arena *arena, size_t bytes)
         return NULL;
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (c->cap - c->used < bytes) {
-        size_t cap = c->cap < MAX_CHUNK ? 2 * c->cap : MAX_CHUNK;
-
-        c = chunk_create(cap < bytes ? bytes : cap);
+        c = new_head(arena, bytes);
         if (!c)
             return NULL;
-        c->next = arena->head;
-        arena->head = c;
     }
     p = chunk_data(c) + c->used;
     c->used += bytes;
     arena->used += bytes;
-    return memset(p, 0, bytes);
+    return p;
+}
+
+void *pw_arena_alloc(pw_arena *arena, size_t bytes)
+{
+    void *p = take(arena, bytes);
+
+    return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes)
@@ -92,7 +131,7 @@ void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes)
 
 void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes)
 {
-    void *p = pw_arena_alloc(arena, bytes);
+    void *p = take(arena, bytes);
 
     return p && bytes ? memcpy(p, data, bytes) : p;
 }
@@ -100,4 +139,32 @@ void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes)
 size_t pw_arena_used(const pw_arena *arena)
 {
     return arena->used;
+}
+
+pw_arena_mark pw_arena_here(const pw_arena *arena)
+{
+    return (pw_arena_mark){arena->head, arena->head->used, arena->used};
+}
+
+/* Empties a chunk down to `used`. In tests with sanitizers, who still looks at what was there shall notice. */
+static void empty(chunk *c, size_t used)
+{
+#ifdef __SANITIZE_ADDRESS__
+    memset(chunk_data(c) + used, 0xdd, c->used - used);
+#endif
+    c->used = used;
+}
+
+void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark)
+{
+    while (arena->head != mark.chunk) {
+        chunk *c = arena->head;
+
+        arena->head = c->next;
+        empty(c, 0);
+        c->next = arena->spare;
+        arena->spare = c;
+    }
+    empty(arena->head, mark.chunk_used);
+    arena->used = mark.used;
 }

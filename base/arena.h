@@ -16,7 +16,17 @@ void *pw_arena_alloc(pw_arena *arena, size_t bytes);
 /* As above for n items of `bytes` each; NULL also when the product overflows. */
 void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes);
 void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes);
-/* Bytes handed out so far, for tests of metadata size. */
+/* Bytes handed out so far and not taken back, for tests of metadata size. */
 size_t pw_arena_used(const pw_arena *arena);
+
+/* A moment in an arena's life. pw_arena_rewind takes back all that was handed out since and keeps the memory for what
+ * comes; later marks are void then. */
+typedef struct pw_arena_mark {
+    const void *chunk;
+    size_t chunk_used, used;
+} pw_arena_mark;
+
+pw_arena_mark pw_arena_here(const pw_arena *arena);
+void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark);
 
 #endif

@@ -26,7 +26,16 @@ static pw_measure facts(const pw_node *node)
     return (pw_measure){node->size, node->lo, node->hi, node->blocks, node->depth};
 }
 
-/* Only the first and the last instance bound a stream. */
+/* n > 0 instances of a child that is not empty, of which those at `first` and `last` bound the others. */
+static bool add_instances(pw_measure *m, int64_t n, int64_t first, int64_t last, const pw_measure *child)
+{
+    if (!add_part(m, first, child) || (n > 1 && !add_part(m, last, child)))
+        return false;
+    if (__builtin_mul_overflow(n, child->blocks, &m->blocks))
+        m->blocks = INT64_MAX;
+    return !__builtin_mul_overflow(n, child->size, &m->size);
+}
+
 static bool measure_stream(const pw_node *node, pw_measure *m)
 {
     pw_measure child = facts(node->stream.child);
@@ -35,26 +44,24 @@ static bool measure_stream(const pw_node *node, pw_measure *m)
     m->depth = child.depth + 1;
     if (count == 0 || child.size == 0)
         return true;
-    if (__builtin_mul_overflow(count - 1, node->stream.stride, &last) || !add_part(m, 0, &child))
-        return false;
-    if (count > 1 && !add_part(m, last, &child))
-        return false;
-    if (__builtin_mul_overflow(count, child.blocks, &m->blocks))
-        m->blocks = INT64_MAX;
-    return !__builtin_mul_overflow(count, child.size, &m->size);
+    return !__builtin_mul_overflow(count - 1, node->stream.stride, &last) && add_instances(m, count, 0, last, &child);
 }
 
 static bool measure_index(const pw_node *node, pw_measure *m)
 {
     pw_measure child = facts(node->index.child);
+    const int64_t *offs = node->index.offs;
+    int64_t n = node->index.n, min, max;
 
     m->depth = child.depth + 1;
-    if (child.size == 0)
+    if (n == 0 || child.size == 0)
         return true;
-    for (int64_t i = 0; i < node->index.n; i++)
-        if (!add_part(m, node->index.offs[i], &child))
-            return false;
-    return true;
+    min = max = offs[0];
+    for (int64_t i = 1; i < n; i++) {
+        min = offs[i] < min ? offs[i] : min;
+        max = offs[i] > max ? offs[i] : max;
+    }
+    return add_instances(m, n, min, max, &child);
 }
 
 static pw_status measure_blocks(const pw_node *node, pw_measure *m)

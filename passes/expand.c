@@ -92,6 +92,7 @@ const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
     pw_memo seen = {0};
     int64_t entries = list_entries(&seen, root), bound = MIN_BLOCKS;
     block_sink sink = {.cap = root->blocks};
+    pw_arena_mark before = pw_arena_here(b->arena);
     const pw_node *found;
 
     pw_memo_free(&seen);
@@ -108,8 +109,10 @@ const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
     if (!pw_walk(root, 0, sink_block, &sink))
         return root;
     found = pw_pattern_blocks(b, sink.n, sink.offs, sink.lens);
-    if (!found || pw_node_equal(found, root))
-        return found ? root : NULL;
-    ctx->fired++;
+    if (found && pw_node_equal(found, root)) {
+        pw_arena_rewind(b->arena, before);
+        return root;
+    }
+    ctx->fired += found != NULL;
     return found;
 }

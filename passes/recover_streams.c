@@ -19,6 +19,8 @@ static bool members_equal(const pw_node *node)
 
 static const pw_node *recover(pw_pass_ctx *ctx, const pw_node *node)
 {
+    pw_arena *arena = ctx->builder->arena;
+    pw_arena_mark before = pw_arena_here(arena);
     const pw_node *found = node;
 
     if (node->size == 0)
@@ -29,7 +31,10 @@ static const pw_node *recover(pw_pass_ctx *ctx, const pw_node *node)
         found = pw_pattern_blocks(ctx->builder, node->blocks_list.n, node->blocks_list.offs, node->blocks_list.lens);
     else if (node->kind == PW_SEQ && node->seq.n > 1 && members_equal(node))
         found = pw_pattern_uniform(ctx->builder, node->seq.n, node->seq.offs, node->seq.children[0]);
-    return found && pw_node_equal(found, node) ? node : found;
+    if (!found || !pw_node_equal(found, node))
+        return found;
+    pw_arena_rewind(arena, before);
+    return node;
 }
 
 const pw_node *pw_pass_recover_streams(pw_pass_ctx *ctx, const pw_node *root)

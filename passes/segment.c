@@ -166,13 +166,12 @@ static bool pays(int64_t n, const int64_t *lens, int parts, const int64_t *start
     return price < part_price(n, lens);
 }
 
-int pw_segment_blocks(pw_builder *b, int64_t n, const int64_t *lens, int64_t starts[PW_MAX_PARTS])
+static int find_parts(pw_builder *b, int64_t n, const int64_t *lens, int64_t starts[PW_MAX_PARTS])
 {
     units u = {0};
     unsigned char *from;
     int last, parts;
 
-    starts[0] = 0;
     if (n < 2 * WINDOW || !find_units(b, n, lens, &u) || u.n == 1)
         return 1;
     from = pw_arena_array(b->arena, (size_t)n * (size_t)u.n, 1);
@@ -183,4 +182,15 @@ int pw_segment_blocks(pw_builder *b, int64_t n, const int64_t *lens, int64_t sta
     last = find_way(&u, n, lens, from);
     parts = starts_of_parts(&u, n, from, last, starts);
     return pays(n, lens, parts, starts) ? parts : 1;
+}
+
+int pw_segment_blocks(pw_builder *b, int64_t n, const int64_t *lens, int64_t starts[PW_MAX_PARTS])
+{
+    pw_arena_mark before = pw_arena_here(b->arena);
+    int parts;
+
+    starts[0] = 0;
+    parts = find_parts(b, n, lens, starts);
+    pw_arena_rewind(b->arena, before);
+    return parts;
 }

@@ -93,6 +93,50 @@ static void impossible_sizes(void **state)
     assert_non_null(pw_arena_alloc(*state, 100));
 }
 
+/* What was there before a mark stays; what comes after a rewind is zero, and lies where the memory was. */
+static void rewinding(void **state)
+{
+    static const size_t sizes[] = {24, 5000, 3 << 20, 100, 70000};
+    enum { N = sizeof sizes / sizeof *sizes, ROUNDS = 50 };
+    unsigned char *kept = pw_arena_alloc(*state, 1000), *largest[ROUNDS];
+    pw_arena_mark mark;
+
+    memset(kept, 7, 1000);
+    mark = pw_arena_here(*state);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < N; i++) {
+            unsigned char *p = pw_arena_alloc(*state, sizes[i]);
+
+            assert_non_null(p);
+            assert_true(is_filled(p, sizes[i], 0));
+            memset(p, 9, sizes[i]);
+            if (i == 2)
+                largest[round] = p;
+        }
+        pw_arena_rewind(*state, mark);
+        assert_int_equal(pw_arena_used(*state), 1008);
+    }
+    for (int round = 1; round < ROUNDS; round++)
+        assert_ptr_equal(largest[round], largest[0]);
+    assert_true(is_filled(kept, 1000, 7));
+}
+
+/* A mark within a mark, and one before anything. */
+static void rewinding_nests(void **state)
+{
+    pw_arena_mark outer = pw_arena_here(*state), inner;
+    int *a = pw_arena_alloc(*state, sizeof *a);
+
+    *a = 1;
+    inner = pw_arena_here(*state);
+    assert_non_null(pw_arena_alloc(*state, 100000));
+    pw_arena_rewind(*state, inner);
+    assert_int_equal(*a, 1);
+    assert_int_equal(pw_arena_used(*state), 16);
+    pw_arena_rewind(*state, outer);
+    assert_int_equal(pw_arena_used(*state), 0);
+}
+
 static void destroy_takes_null(void **state)
 {
     (void)state;
@@ -107,6 +151,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_something, setup, teardown),
         cmocka_unit_test_setup_teardown(copies, setup, teardown),
         cmocka_unit_test_setup_teardown(impossible_sizes, setup, teardown),
+        cmocka_unit_test_setup_teardown(rewinding, setup, teardown),
+        cmocka_unit_test_setup_teardown(rewinding_nests, setup, teardown),
         cmocka_unit_test(destroy_takes_null),
     };
 
