@@ -83,8 +83,8 @@ static pw_status run_round(pw_pass_ctx *ctx, const pw_node **root, const pw_type
 }
 
 /*
- * Offsets beyond this are no addresses. Refusing them here lets every pass subtract two offsets, and add a
- * displacement, without looking for overflow.
+ * Offsets and extents beyond this are no addresses. Refusing them here lets every pass and code generator negate them,
+ * subtract two, and add a displacement, without looking for overflow.
  */
 static const int64_t max_offset = (int64_t)1 << 61;
 
@@ -106,6 +106,8 @@ pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_p
 
     if (!root)
         return pw_diag_set(diag, builder.status, "%s", pw_status_text(builder.status));
+    if (in->extent < -max_offset || in->extent > max_offset)
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "an extent beyond 2^61 bytes");
     pw_rewrite(&ctx, root, check_bounds);
     if (builder.status != PW_OK)
         return pw_diag_set(diag, builder.status, "offsets beyond 2^61 bytes");

@@ -60,9 +60,12 @@ static const pw_node *members_seq(pw_builder *b, member_list *m)
 /* A stream, folded or flattened where its child continues it. */
 static const pw_node *make_stream(pw_builder *b, int64_t count, int64_t stride, const pw_node *child)
 {
+    int64_t span;
+
     if (child->kind == PW_BYTES && stride == child->bytes.n)
         return pw_build_bytes(b, count * child->bytes.n, 1);
-    if (child->kind == PW_STREAM && stride == child->stream.count * child->stream.stride)
+    if (child->kind == PW_STREAM && !__builtin_mul_overflow(child->stream.count, child->stream.stride, &span) &&
+        span == stride)
         return pw_build_stream(b, count * child->stream.count, child->stream.stride, child->stream.child);
     return pw_build_stream(b, count, stride, child);
 }
@@ -234,6 +237,7 @@ bool pw_pattern_is_plain(const pw_node *node)
 static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
     int64_t unit = 0, total = 0, k = 0, *cut;
+    pw_arena_mark before = pw_arena_here(b->arena);
     const pw_node *node;
 
     for (int64_t i = 0; i < n; i++) {
@@ -253,7 +257,10 @@ static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
         for (int64_t done = 0; done < lens[i]; done += unit)
             cut[k++] = offs[i] + done;
     node = pw_pattern_uniform(b, total, cut, pw_build_bytes(b, unit, 1));
-    return node && pw_pattern_is_plain(node) ? node : NULL;
+    if (node && pw_pattern_is_plain(node))
+        return node;
+    pw_arena_rewind(b->arena, before);
+    return NULL;
 }
 
 static int64_t equal_lengths(int64_t n, const int64_t *lens)

@@ -130,7 +130,7 @@ static void test_shared_nodes_stay_linear(void **state)
     pw_arena_destroy(arena);
 }
 
-/* Offsets that are no addresses are refused, before a pass could overflow on their differences. */
+/* Offsets and extents that are no addresses are refused, before a pass could overflow on their differences. */
 static void test_absurd_offsets_are_refused(void **state)
 {
     pw_arena *arena = pw_arena_create();
@@ -143,6 +143,9 @@ static void test_absurd_offsets_are_refused(void **state)
     assert_int_equal(b.status, PW_OK);
     assert_int_equal(pw_canonicalise(&in, arena, &out, NULL, &diag), PW_ERR_UNSUPPORTED);
     assert_string_equal(diag.text, "offsets beyond 2^61 bytes");
+    in = (pw_type){.root = pw_build_bytes(&b, 8, 1), .extent = INT64_MIN};
+    assert_int_equal(pw_canonicalise(&in, arena, &out, NULL, &diag), PW_ERR_UNSUPPORTED);
+    assert_string_equal(diag.text, "an extent beyond 2^61 bytes");
     pw_arena_destroy(arena);
 }
 
