@@ -25,11 +25,12 @@ static void set_target(pw_target *out, const char *arch, const char *cpu)
 }
 
 static pw_target host;
+static int host_level; /* x86-64 level; 0: another architecture */
 static once_flag host_once = ONCE_FLAG_INIT;
 
 static void find_host(void)
 {
-    set_target(&host, HOST_ARCH, pw_cpu_detect());
+    set_target(&host, HOST_ARCH, pw_cpu_detect(&host_level));
 }
 
 const pw_target *pw_target_host(void)
@@ -94,13 +95,13 @@ pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, p
 static bool lower_level(int i, pw_target *out)
 {
     static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    int level = pw_cpu_host_level();
-    const char *name = level - i >= 1 ? levels[level - i - 1] : NULL;
-    if (level == 0 && i == 0)
-        name = generic_cpu(pw_target_host()->arch);
+    const pw_target *self = pw_target_host();
+    const char *name = host_level - i >= 1 ? levels[host_level - i - 1] : NULL;
+    if (host_level == 0 && i == 0)
+        name = generic_cpu(self->arch);
     if (!name)
         return false;
-    set_target(out, pw_target_host()->arch, name);
+    set_target(out, self->arch, name);
     return true;
 }
 

@@ -68,10 +68,11 @@ static bool has_capabilities(const char *name)
     return (cap & need) == need && (cap2 & need2) == need2;
 }
 
-const char *pw_cpu_detect(void)
+const char *pw_cpu_detect(int *level)
 {
     uint64_t midr = read_midr();
     uint32_t implementer = midr >> 24 & 0xff, part = midr >> 4 & 0xfff;
+    *level = 0;
     for (const pw_cpu *c = pw_cpus_aarch64; c->name; c++)
         if (c->vendor && c->vendor == implementer && c->first == part && has_capabilities(c->name))
             return c->name;
@@ -79,15 +80,10 @@ const char *pw_cpu_detect(void)
 }
 #endif
 
-#if !defined(__x86_64__)
-int pw_cpu_host_level(void)
+#if !defined(__x86_64__) && !defined(__aarch64__)
+const char *pw_cpu_detect(int *level)
 {
-    return 0;
-}
-#if !defined(__aarch64__)
-const char *pw_cpu_detect(void)
-{
+    *level = 0;
     return "generic";
 }
-#endif
 #endif

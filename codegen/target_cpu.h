@@ -24,9 +24,8 @@ extern const pw_cpu pw_cpus_aarch64[];
 
 const pw_cpu *pw_cpu_find(const char *arch, const char *name); /* NULL: unknown */
 
-/* The CPU of this machine: a named one, or the best generic level it offers. */
-const char *pw_cpu_detect(void);
-/* The x86-64 level of this machine, 0 elsewhere. */
-int pw_cpu_host_level(void);
+/* This machine: the name of a CPU that is known, or of the best generic level it offers; *level is the x86-64 level, 0
+ * elsewhere. Ask once: in a virtual machine every question goes to the monitor, which takes microseconds. */
+const char *pw_cpu_detect(int *level);
 
 #endif

@@ -70,46 +70,52 @@ static const feature level4[] = {{7, EBX, 16}, {7, EBX, 17}, {7, EBX, 28}, {7, E
 /* VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI, BITALG, VPOPCNTDQ, IFMA */
 static const feature vbmi_class[] = {{7, ECX, 1},  {7, ECX, 6},  {7, ECX, 8},  {7, ECX, 9}, {7, ECX, 10},
                                      {7, ECX, 11}, {7, ECX, 12}, {7, ECX, 14}, {7, EBX, 21}};
-/* Every CPU from Haswell and Zen on: AES, PCLMULQDQ, RDRAND, FSGSBASE. */
+/* Every CPU from Haswell and Zen on: AES, PCLMULQDQ. */
 static const feature modern[] = {{1, ECX, 25}, {1, ECX, 1}};
 /* Zen: SSE4A, SHA, ADX. */
 static const feature zen[] = {{0x80000001, ECX, 6}, {7, EBX, 29}, {7, EBX, 19}};
 
-static uint32_t cpuid_reg(uint32_t leaf, int reg)
+/* The leaves that the features are in, each asked for once. */
+typedef struct answers {
+    uint32_t leaf1[4], leaf7[4], amd[4];
+} answers;
+
+static void ask(uint32_t leaf, uint32_t r[4])
 {
-    uint32_t r[4] = {0};
     if (!__get_cpuid_count(leaf, 0, &r[EAX], &r[EBX], &r[ECX], &r[EDX]))
-        return 0;
-    return r[reg];
+        memset(r, 0, 4 * sizeof *r);
 }
 
-static bool has_all(const feature *f, size_t n)
+static bool has_all(const answers *a, const feature *f, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(cpuid_reg(f[i].leaf, f[i].reg) >> f[i].bit & 1))
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *r = f[i].leaf == 1 ? a->leaf1 : f[i].leaf == 7 ? a->leaf7 : a->amd;
+
+        if (!(r[f[i].reg] >> f[i].bit & 1))
             return false;
+    }
     return true;
 }
 
-#define HAS(list) has_all(list, sizeof list / sizeof *list)
+#define HAS(list) has_all(a, list, sizeof list / sizeof *list)
 
 /* Register state the system saves: XCR0. */
-static bool os_saves(uint64_t mask)
+static bool os_saves(const answers *a, uint64_t mask)
 {
     uint32_t lo, hi;
-    if (!(cpuid_reg(1, ECX) >> 27 & 1))
+    if (!(a->leaf1[ECX] >> 27 & 1))
         return false;
     __asm__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     return (((uint64_t)hi << 32 | lo) & mask) == mask;
 }
 
-int pw_cpu_host_level(void)
+static int level_of(const answers *a)
 {
     if (!HAS(level2))
         return 1;
-    if (!HAS(level3) || !os_saves(0x6)) /* SSE and AVX state */
+    if (!HAS(level3) || !os_saves(a, 0x6)) /* SSE and AVX state */
         return 2;
-    return HAS(level4) && os_saves(0xe6) ? 4 : 3; /* opmask and ZMM state */
+    return HAS(level4) && os_saves(a, 0xe6) ? 4 : 3; /* opmask and ZMM state */
 }
 
 static uint32_t host_vendor(void)
@@ -126,9 +132,9 @@ static uint32_t host_vendor(void)
     return strcmp(name, "AuthenticAMD") == 0 ? PW_VENDOR_AMD : 0;
 }
 
-static const pw_cpu *host_model(void)
+static const pw_cpu *model_of(const answers *a)
 {
-    uint32_t vendor = host_vendor(), id = cpuid_reg(1, EAX);
+    uint32_t vendor = host_vendor(), id = a->leaf1[EAX];
     uint32_t family = (id >> 8 & 15) + ((id >> 8 & 15) == 15 ? id >> 20 & 255 : 0);
     uint32_t model = (id >> 4 & 15) | (id >> 12 & 0xf0);
     for (const pw_cpu *c = pw_cpus_x86; c->name; c++)
@@ -137,13 +143,23 @@ static const pw_cpu *host_model(void)
     return NULL;
 }
 
-const char *pw_cpu_detect(void)
+static bool is_whole(const answers *a, const pw_cpu *c, int level)
+{
+    return c && c->level <= level && HAS(modern) && (!c->vbmi || HAS(vbmi_class)) &&
+           (c->vendor != PW_VENDOR_AMD || HAS(zen));
+}
+
+const char *pw_cpu_detect(int *level)
 {
     static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    int level = pw_cpu_host_level();
-    const pw_cpu *c = host_model();
-    bool whole = c && c->level <= level && HAS(modern) && (!c->vbmi || HAS(vbmi_class)) &&
-                 (c->vendor != PW_VENDOR_AMD || HAS(zen));
-    return whole ? c->name : levels[level - 1];
+    answers a;
+    const pw_cpu *c;
+
+    ask(1, a.leaf1);
+    ask(7, a.leaf7);
+    ask(0x80000001, a.amd);
+    c = model_of(&a);
+    *level = level_of(&a);
+    return is_whole(&a, c, *level) ? c->name : levels[*level - 1];
 }
 #endif
