@@ -114,7 +114,7 @@ static pw_status open_blob(const pw_cache *cache, pw_hash key, pw_blob *blob, pw
     pw_status status;
 
     if (cache->disk.foreign) {
-        *image = (pw_image){.fd = -1, .code = *blob};
+        *image = (pw_image){.code = *blob};
         *pack = *unpack = NULL;
         *blob = (pw_blob){0};
         return PW_OK;

@@ -109,7 +109,6 @@ static pw_slot *add_slot(pw_cache *cache, pw_hash key, pw_shape *shape)
         return NULL;
     }
     slot->kernel.key = key;
-    slot->image.fd = -1;
     slot->shape = pw_shape_ref(shape);
     slot->next = cache->slots;
     if (slot->next)

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 pw_status pw_disk_init(pw_disk *disk, const char *dir, int64_t max_bytes)
@@ -109,6 +111,15 @@ static bool path_is_trusted(const char *real)
     }
 }
 
+/* Where another host that removes a file takes it away from those who have it mapped: the next page that is not in
+ * memory is a SIGBUS. Elsewhere it stays until the last of them has unmapped it. */
+static bool may_vanish(int fd)
+{
+    struct statfs fs;
+
+    return !fstatfs(fd, &fs) && fs.f_type == NFS_SUPER_MAGIC;
+}
+
 static int open_dir_at(int at, const char *name, int extra_flags)
 {
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | extra_flags);
@@ -164,7 +175,7 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
         return failed(real, "open", diag);
     disk->fd = check_private(top, real, diag) ? open_version(top, disk->path, create, diag) : -1;
     close(top);
-    disk->trusted = disk->fd >= 0 && path_is_trusted(disk->path);
+    disk->trusted = disk->fd >= 0 && path_is_trusted(disk->path) && !may_vanish(disk->fd);
     return disk->fd >= 0;
 }
 

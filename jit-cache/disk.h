@@ -26,7 +26,7 @@ typedef struct pw_disk {
     /* Under `lock` until the directory is open, and constant from then on: */
     int fd;              /* of <dir>/v<version>; -1 while not open */
     char path[PATH_MAX]; /* of the same, without symbolic links */
-    bool trusted;        /* nobody else can put another file at a path below */
+    bool trusted;        /* nobody else can put another file at a path below, or take a mapped one away */
     /* Under `lock`: */
     bool refused;         /* the directory is unfit; said so; not looked at again */
     bool store_fails;     /* writing failed; said so; not tried again */

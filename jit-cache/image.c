@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,19 +15,16 @@
 #define MFD_EXEC 0x0010U
 #endif
 
-static pw_status open_object(const char *path, int fd, pw_image *out, pw_diag *diag)
+enum { PATH_TEXT = 96 };
+
+pw_status pw_image_open_path(const char *path, pw_image *out, pw_diag *diag)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (!handle)
         return pw_diag_set(diag, PW_ERR_IO, "%s", dlerror());
-    *out = (pw_image){.handle = handle, .fd = fd};
+    *out = (pw_image){.handle = handle};
     return PW_OK;
-}
-
-pw_status pw_image_open_path(const char *path, pw_image *out, pw_diag *diag)
-{
-    return open_object(path, -1, out, diag);
 }
 
 /* A file without a name: a memfd (executable also where vm.memfd_noexec asks for saying so), else an unlinked
@@ -43,9 +41,24 @@ static int anonymous_file(void)
     return fd;
 }
 
+/* A path of the descriptor that none before was: the bits of a serial number stand before it as "/" and "/.". */
+static void spell_path(int fd, char out[PATH_TEXT])
+{
+    static _Atomic unsigned serial;
+    unsigned bits = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
+    int n = snprintf(out, PATH_TEXT, "/proc/self/fd");
+
+    do {
+        out[n++] = '/';
+        if (bits & 1)
+            out[n++] = '.';
+    } while (bits >>= 1);
+    snprintf(out + n, (size_t)(PATH_TEXT - n), "/%d", fd);
+}
+
 pw_status pw_image_open_bytes(const void *data, size_t size, pw_image *out, pw_diag *diag)
 {
-    char path[32];
+    char path[PATH_TEXT];
     int fd = anonymous_file();
     pw_status status;
 
@@ -56,10 +69,9 @@ pw_status pw_image_open_bytes(const void *data, size_t size, pw_image *out, pw_d
         close(fd);
         return status;
     }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    status = open_object(path, fd, out, diag);
-    if (status)
-        close(fd);
+    spell_path(fd, path);
+    status = pw_image_open_path(path, out, diag);
+    close(fd); /* what is mapped stays */
     return status;
 }
 
@@ -96,7 +108,5 @@ void pw_image_close(pw_image *image)
     if (!image->handle)
         return;
     dlclose(image->handle);
-    if (image->fd >= 0)
-        close(image->fd);
-    *image = (pw_image){.fd = -1};
+    *image = (pw_image){0};
 }

@@ -2,8 +2,8 @@
  * Code in the address space: a shared object opened from its path or from bytes in memory.
  *
  * glibc's dlopen returns an already loaded object whose *name* equals the one asked for. Paths in the cache
- * are unique for each key, and equal keys mean equal code, so that is harmless there. Bytes are opened as
- * /proc/self/fd/N, so N must not be used again while the object is loaded: the descriptor stays open.
+ * are unique for each key, and equal keys mean equal code, so that is harmless there. Bytes are opened by a way to
+ * /proc/self/fd/N that is spelt differently each time, so N may be used again: no descriptor stays open.
  */
 #ifndef PW_JIT_CACHE_IMAGE_H
 #define PW_JIT_CACHE_IMAGE_H
@@ -12,7 +12,6 @@
 
 typedef struct pw_image {
     void *handle; /* NULL: nothing open */
-    int fd;       /* of the anonymous file, or -1 */
     pw_blob code; /* foreign code, kept as it is; `handle` is NULL then */
 } pw_image;
 

@@ -165,7 +165,7 @@ static pw_status open_functions(const pw_disk *disk, pw_hash key, const pw_entry
 /* Gives the file's memory to the image. */
 static void keep_code(pw_entry_file *file, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack)
 {
-    *out = (pw_image){.fd = -1, .code = {file->data, file->size - sizeof(pw_entry_footer)}};
+    *out = (pw_image){.code = {file->data, file->size - sizeof(pw_entry_footer)}};
     *pack = *unpack = NULL;
     file->data = NULL;
 }

@@ -3,10 +3,13 @@
 #include "tests/cache/scene.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include <sched.h>
 
@@ -121,17 +124,15 @@ static void foreign_directory(void **state)
     assert_true(works_without_disk(s, s->dir, 1, "owned by user 65534"));
 }
 
-/* Below a directory where others can rename things, verified bytes are loaded, never the path. */
-static void untrusted_parent(void **state)
+/* The kernel of an entry is mapped from memory, not from the path. */
+static void check_by_memory(scene *s)
 {
-    scene *s = *state;
     pw_cache *cache;
     pw_kernel *kernel;
     char line[512];
     bool by_path = false, by_memory = false;
     FILE *maps;
 
-    assert_int_equal(chmod(s->base, 0777), 0);
     scene_store(s, 0, false);
     cache = scene_cache(s, 0);
     kernel = scene_get(s, cache, 0);
@@ -149,10 +150,40 @@ static void untrusted_parent(void **state)
     pw_cache_destroy(cache);
 }
 
-/* Many kernels loaded from memory and unloaded again: each is itself, whatever descriptors are reused. */
+/* Below a directory where others can rename things, verified bytes are loaded, never the path. */
+static void untrusted_parent(void **state)
+{
+    scene *s = *state;
+
+    assert_int_equal(chmod(s->base, 0777), 0);
+    check_by_memory(s);
+}
+
+/* What file systems say they are, for this program. */
+static long pretended_type;
+
+int fstatfs(int fd, struct statfs *out)
+{
+    long result = syscall(SYS_fstatfs, fd, out);
+
+    if (result == 0 && pretended_type)
+        out->f_type = pretended_type;
+    return (int)result;
+}
+
+/* There another host may take away what is mapped. */
+static void on_nfs(void **state)
+{
+    pretended_type = NFS_SUPER_MAGIC;
+    check_by_memory(*state);
+    pretended_type = 0;
+}
+
+/* Many kernels loaded from memory and unloaded again: each is itself, and none keeps a descriptor. */
 static void memory_kernels_are_distinct(void **state)
 {
     scene *s = *state;
+    int before = dup(STDERR_FILENO), after;
 
     for (int round = 0; round < 3; round++) {
         pw_cache *cache = scene_cache_at(NULL, 0);
@@ -162,8 +193,12 @@ static void memory_kernels_are_distinct(void **state)
             assert_true(scene_works(kernels[i] = scene_get(s, cache, i)));
         for (int i = 1; i < SCENE_SHAPES; i++)
             assert_ptr_not_equal(kernels[i]->pack, kernels[i - 1]->pack);
+        after = dup(STDERR_FILENO);
+        assert_int_equal(after, before + 1);
+        close(after);
         pw_cache_destroy(cache);
     }
+    close(before);
 }
 
 /* As an ordinary user whose HOME cannot be written; root passes every mode check. */
@@ -275,6 +310,7 @@ int main(void)
         TEST(linked_version_directory),
         TEST(foreign_directory),
         TEST(untrusted_parent),
+        TEST(on_nfs),
         TEST(memory_kernels_are_distinct),
         TEST(read_only_home),
         TEST(read_only_mount),
