@@ -79,14 +79,25 @@ static bool join(char out[PATH_MAX], const char *dir, const char *middle, const 
     return snprintf(out, PATH_MAX, "%s%s/%s", dir, middle, file) < PATH_MAX;
 }
 
-/* Where the module is: the variable's value as it stands, else beside us, else in the prefix's library directory. */
+/* The variable's value: a path, or a name for the dynamic linker to find. */
+static const char *given_file(const module *m)
+{
+    const char *given = pw_env_string(m->path);
+    return strchr(given, '/') ? pw_env_path(m->path) : given;
+}
+
+/* Where the module is: as the variable says, else beside us, else in the prefix's library directory. */
 static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
 {
     static const char *const places[] = {"", "/../lib", "/../" PW_MODULE_LIBDIR};
-    const char *given = pw_env_string(m->path);
+    const char *given = given_file(m);
     char dir[PATH_MAX];
-    if (*given)
-        return snprintf(out, PATH_MAX, "%s", given) < PATH_MAX;
+    if (*given) {
+        if (snprintf(out, PATH_MAX, "%s", given) < PATH_MAX)
+            return true;
+        pw_diag_set(diag, PW_ERR_NOT_FOUND, "the path of the code generator is too long: %.90s...", given);
+        return false;
+    }
     if (!own_directory(dir)) {
         pw_diag_set(diag, PW_ERR_NOT_FOUND, "cannot tell which directory %s should be in", m->file);
         return false;

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "codegen/backend.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ typedef struct attempt {
     char text[256];
 } attempt;
 
+static bool goes_elsewhere; /* between reading the environment and loading */
+
 /* Loads "llvm" with PACKWRIGHT_LLVM_MODULE set to `module`, twice, in a child. */
 static attempt load_in_child(const char *module)
 {
@@ -34,6 +37,8 @@ static attempt load_in_child(const char *module)
         pw_diag diag = {0}, again = {0};
         setenv("PACKWRIGHT_LLVM_MODULE", module, 1);
         pw_env_reload();
+        if (goes_elsewhere && chdir("/") != 0)
+            _exit(2);
         a.loaded = pw_backend_load("llvm", &diag) != NULL;
         a.loaded |= pw_backend_load("llvm", &again) != NULL;
         a.status = diag.status;
@@ -81,6 +86,23 @@ static void module_of_another_version(void **state)
     check_refused(argv[2], PW_ERR_CORRUPT, "is generator llvm 0-other");
 }
 
+/* A relative path is meant from where the environment was read, wherever the program goes before the first compile. */
+static void relative_path(void **state)
+{
+    char **argv = *state, here[PATH_MAX], name[PATH_MAX];
+    char *slash = strrchr(argv[1], '/');
+    assert_non_null(slash);
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(name, sizeof name, "./%s", slash + 1);
+    *slash = '\0';
+    assert_int_equal(chdir(argv[1]), 0);
+    *slash = '/';
+    goes_elsewhere = true;
+    check_refused(name, PW_ERR_CORRUPT, "is not a Packwright code generator");
+    goes_elsewhere = false;
+    assert_int_equal(chdir(here), 0);
+}
+
 static void unknown_backend(void **state)
 {
     pw_diag diag = {0};
@@ -108,6 +130,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(missing_module),
         cmocka_unit_test_prestate(module_without_entry, argv),
         cmocka_unit_test_prestate(module_of_another_version, argv),
+        cmocka_unit_test_prestate(relative_path, argv),
         cmocka_unit_test(unknown_backend),
         cmocka_unit_test(names),
     };
