@@ -32,6 +32,14 @@ static pw_status check_path(const char *path, pw_diag *diag)
     return PW_OK;
 }
 
+/* Where the file is, or will be: symbolic links to it stay what they are. malloc'ed. */
+static char *place_of(const char *path)
+{
+    char *real = realpath(path, NULL);
+
+    return real ? real : strdup(path);
+}
+
 /* Not mkstemp: the file is to have the mode that the user's umask gives to new files. */
 static int create_temporary(const char *path, char *temp, size_t room)
 {
@@ -95,20 +103,21 @@ static void forget(pw_replacement *r)
 
 pw_status pw_replace_prepare(pw_replacement *r, const char *path, const void *data, size_t size, pw_diag *diag)
 {
-    size_t room = strlen(path) + 48;
     pw_status status = check_path(path, diag);
+    size_t room;
     int fd, error;
 
     *r = (pw_replacement){0};
     if (status != PW_OK)
         return status;
-    r->path = strdup(path);
-    r->temp = malloc(room);
-    if (!r->path || !r->temp) {
+    r->path = place_of(path);
+    room = r->path ? strlen(r->path) + 48 : 0;
+    r->temp = r->path ? malloc(room) : NULL;
+    if (!r->temp) {
         forget(r);
         return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
     }
-    fd = create_temporary(path, r->temp, room);
+    fd = create_temporary(r->path, r->temp, room);
     error = fd < 0 ? errno : fill(fd, data, size);
     if (!error)
         return PW_OK;

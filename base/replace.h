@@ -15,7 +15,8 @@ typedef struct pw_replacement {
 } pw_replacement;
 
 /* Several files can be prepared before the first is committed, so that a full disk is noticed before anything changes.
- * A path that names something else than a regular file is refused. */
+ * A path that names something else than a regular file is refused; of a symbolic link the file that it leads to is
+ * replaced. */
 pw_status pw_replace_prepare(pw_replacement *r, const char *path, const void *data, size_t size, pw_diag *diag);
 /* Ends the replacement, whether it succeeds or not. */
 pw_status pw_replace_commit(pw_replacement *r, pw_diag *diag);

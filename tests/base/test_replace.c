@@ -72,6 +72,25 @@ static void writes_and_replaces(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+/* The link stays, and leads to the new content. */
+static void replaces_behind_a_link(void **state)
+{
+    char link[160];
+    struct stat st;
+    pw_diag diag;
+
+    (void)state;
+    snprintf(link, sizeof link, "%s/link", dir);
+    assert_int_equal(pw_replace_file(path, "old", 3, &diag), PW_OK);
+    assert_int_equal(symlink("file", link), 0);
+    assert_int_equal(pw_replace_file(link, "new", 3, &diag), PW_OK);
+    assert_content("new");
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(count_files(), 2);
+    unlink(link);
+}
+
 static void discards(void **state)
 {
     pw_replacement r;
@@ -127,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writes_and_replaces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(replaces_behind_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaves_nothing_of_a_write_that_fails, set_up, tear_down),
