@@ -320,7 +320,7 @@ static const char *reason(pw_status status, const pw_ast *ast)
     if (status == PW_ERR_UNSUPPORTED)
         return "this type is nested too deeply";
     if (status == PW_ERR_INVALID && ast->kind == PW_AST_SUB)
-        return "illegal subarray: sizes and subsizes must be at least 1, and each start + subsize at most the size";
+        return "illegal subarray: no number may be negative, and each start + subsize at most the size";
     if (status == PW_ERR_INVALID && ast->kind == PW_AST_DARRAY)
         return "illegal darray: the process grid must multiply to the number of processes, and the rank be below it";
     if (status == PW_ERR_INVALID)

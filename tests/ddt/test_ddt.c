@@ -225,8 +225,8 @@ static void test_build_errors(void **state)
     expect_build_error("vec(2 1 3)[\n  vec(3 -1 2)[int]]", "2:9 a block length must not be negative, got -1");
     expect_build_error("ctg(4611686018427387904)[double]",
                        "1:1 sizes or displacements of this type do not fit 64 bits");
-    expect_build_error("sub(4 | 3 | 2)[int]", "1:1 illegal subarray: sizes and subsizes must be at least 1, and each "
-                                              "start + subsize at most the size");
+    expect_build_error("sub(4 | 3 | 2)[int]",
+                       "1:1 illegal subarray: no number may be negative, and each start + subsize at most the size");
     expect_build_error("idxb(1: sample(5 4 1))[int]", "1:9 cannot draw that many different numbers");
     expect_build_error("idxb(1: range(0 1 1000000000))[int]", "1:9 the list becomes too long");
 }
