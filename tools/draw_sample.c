@@ -73,6 +73,9 @@ static void visit_seq(sampler *s, const pw_node *node, int64_t mem, int64_t pack
 
 static void visit(sampler *s, const pw_node *node, int64_t mem, int64_t packed)
 {
+    /* A few iterations on each of many levels are too many to go through. */
+    if (s->nomem || s->out->n == MAX_BLOCKS)
+        return;
     switch (node->kind) {
     case PW_BYTES: add_block(s, mem, packed, node->bytes.n); break;
     case PW_STREAM:
