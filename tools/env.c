@@ -1,6 +1,7 @@
 /* packwright env: the table of environment variables, for people, for the README, for scripts. */
 #include "base/env.h"
 #include "tools/command.h"
+#include "tools/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,43 +49,25 @@ static void print_markdown(void)
     }
 }
 
-static void print_json_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
-static void print_json_member(const char *name, const char *text)
-{
-    printf(", \"%s\": ", name);
-    print_json_string(text);
-}
-
 static void print_json(void)
 {
-    puts("[");
+    pw_json json;
+
+    pw_json_begin(&json, stdout);
+    pw_json_open(&json, NULL, '[');
     for (int i = 0; i < PW_ENV_COUNT; i++) {
         const pw_env_info *info = pw_env_describe((pw_env_id)i);
 
-        printf("  {\"name\": \"%s\"", info->name);
-        print_json_member("values", type_text(info));
-        print_json_member("default", info->def);
-        print_json_member("value", pw_env_string((pw_env_id)i));
-        printf(", \"set\": %s", pw_env_is_set((pw_env_id)i) ? "true" : "false");
-        print_json_member("meaning", info->help);
-        puts(i + 1 < PW_ENV_COUNT ? "}," : "}");
+        pw_json_open(&json, NULL, '{');
+        pw_json_string(&json, "name", info->name);
+        pw_json_string(&json, "values", type_text(info));
+        pw_json_string(&json, "default", info->def);
+        pw_json_string(&json, "value", pw_env_string((pw_env_id)i));
+        pw_json_bool(&json, "set", pw_env_is_set((pw_env_id)i));
+        pw_json_string(&json, "meaning", info->help);
+        pw_json_close(&json, '}');
     }
-    puts("]");
+    pw_json_close(&json, ']');
 }
 
 static int run(int argc, char **argv)
