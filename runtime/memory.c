@@ -18,6 +18,8 @@ _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 /* How many objects the loader had ever mapped when last looked at. */
 static _Atomic unsigned long long objects_seen;
+/* The CUDA driver was among them, but nobody had initialised it. */
+static _Atomic bool cuda_sleeps;
 
 typedef struct gpu_runtimes {
     bool cuda, other;
@@ -48,22 +50,38 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Which GPU runtimes are mapped by now? */
+static void enter(pw_memory_world world)
+{
+    atomic_store(&pw_memory_now, world);
+    pw_recall_forget();
+}
+
+/*
+ * The driver is in the process. Libraries of networks map it for themselves, also under programs that never use a GPU:
+ * as long as it sleeps there is no memory of a GPU.
+ */
+static void look_at_cuda(void)
+{
+    bool sleeps = pw_cu_find() && pw_cu_sleeps();
+
+    atomic_store(&cuda_sleeps, sleeps);
+    if (!sleeps)
+        enter(pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
+}
+
+/* Which GPU runtimes are in use by now? */
 static void look(void)
 {
-    gpu_runtimes found = {false, false};
+    gpu_runtimes found = {.cuda = atomic_load(&cuda_sleeps)};
 
-    if (dl_iterate_phdr(look_at_object, &found) == 1)
-        return;
-    dl_iterate_phdr(count_objects, NULL);
+    if (dl_iterate_phdr(look_at_object, &found) != 1)
+        dl_iterate_phdr(count_objects, NULL);
     if (found.other) {
         pw_log(PW_LOG_INFO, "a GPU runtime other than CUDA is in the process: buffers are left to MPI");
-        atomic_store(&pw_memory_now, PW_MEMORY_UNKNOWN);
+        enter(PW_MEMORY_UNKNOWN);
     } else if (found.cuda) {
-        atomic_store(&pw_memory_now, pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
+        look_at_cuda();
     }
-    if (found.other || found.cuda)
-        pw_recall_forget();
 }
 
 /*

@@ -3,7 +3,8 @@
  *
  * Programs load GPU runtimes when they first need them, perhaps long after their types were committed. Looking at the
  * list of loaded objects costs some 60 ns, so each thread remembers where it has already found host memory: those
- * regions of 2 MiB were in use before a GPU runtime came and could claim addresses.
+ * regions of 2 MiB were in use before a GPU runtime came and could claim addresses. It has come when somebody has
+ * initialised it; that it is mapped says little, since libraries of networks do that.
  *
  * Once the CUDA driver is there it is asked, which takes it half a microsecond for host memory. An answer "host"
  * cannot simply be kept: an array may be freed, its pages go back to the system, and the driver may map a GPU's memory
@@ -21,7 +22,7 @@
 struct pw_gpu;
 
 typedef enum pw_memory_world {
-    PW_MEMORY_HOST_ONLY, /* no GPU runtime in the process */
+    PW_MEMORY_HOST_ONLY, /* no GPU runtime in use in the process */
     PW_MEMORY_ASK_CUDA,  /* the CUDA driver is there and is asked about each buffer */
     PW_MEMORY_UNKNOWN    /* another GPU runtime is there: nothing is known to be host memory */
 } pw_memory_world;
@@ -48,7 +49,7 @@ extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 pw_memory_place pw_memory_look(const void *address);
 
-/* Is a CUDA driver in the process? */
+/* Is a CUDA driver in use in the process? */
 bool pw_memory_has_cuda(void);
 
 static inline uintptr_t *pw_memory_slot(uintptr_t region)

@@ -46,6 +46,13 @@ bool pw_cu_find(void)
     return atomic_load_explicit(&found, memory_order_acquire);
 }
 
+bool pw_cu_sleeps(void)
+{
+    void *context;
+
+    return pw_cu.context_current(&context) == PW_CU_NOT_INITIALIZED;
+}
+
 pw_status pw_cu_check(int result, const char *call)
 {
     const char *name = NULL;

@@ -50,6 +50,8 @@ enum {
 enum { PW_CU_RANGE_LAST_PREFETCH = 4, PW_CU_DEVICE_CPU = -1 };
 enum { PW_CU_MULTIPROCESSORS = 16, PW_CU_THREADS = 39, PW_CU_MAJOR = 75, PW_CU_MINOR = 76 };
 enum { PW_CU_HOST_PORTABLE = 1, PW_CU_HOST_MAPPED = 2 };
+/* The last one: memory that this process may only read. */
+enum { PW_CU_REGISTER_PORTABLE = 1, PW_CU_REGISTER_MAPPED = 2, PW_CU_REGISTER_READ = 8 };
 enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_TIMING = 2 };
 
 /* X(field, symbol, arguments); handles are opaque pointers. */
@@ -90,6 +92,8 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_T
 #define PW_CU_OPTIONAL_CALLS(X)                                                                                      \
     X(context_id, "cuCtxGetId", (void *, unsigned long long *))                                                      \
     X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))                           \
+    X(host_register, "cuMemHostRegister_v2", (void *, size_t, unsigned))                                             \
+    X(host_unregister, "cuMemHostUnregister", (void *))                                                              \
     X(graph_create, "cuGraphCreate", (void **, unsigned))                                                            \
     X(graph_destroy, "cuGraphDestroy", (void *))                                                                     \
     X(graph_add_kernel, "cuGraphAddKernelNode", (void **, void *, void *const *, size_t, const pw_cu_kernel_node *)) \
@@ -111,6 +115,8 @@ extern pw_cu_calls pw_cu;
 /* Finds the functions in the driver that is in the process. False, said once: there is none, or an unknown one. Thread
  * safe; success is remembered. */
 bool pw_cu_find(void);
+/* Has nobody in the process initialised the driver? It must have been found. Some nanoseconds. */
+bool pw_cu_sleeps(void);
 
 /* PW_OK, or the status of a failed call of the driver, which is logged (level info) with the name of the call. */
 pw_status pw_cu_check(int result, const char *call);

@@ -92,6 +92,7 @@ long fake_launches(const char *prefix)
 static fake_context_t primary[DEVICES] = {{.device = 0, .id = 1}, {.device = 1, .id = 2}};
 static _Thread_local fake_context_t *stack[DEPTH];
 static _Thread_local int depth;
+static _Atomic bool initialised;
 
 fake_context_t *fake_current(void)
 {
@@ -102,6 +103,7 @@ int cuInit(unsigned flags);
 int cuInit(unsigned flags)
 {
     (void)flags;
+    initialised = true;
     return FAKE_OK;
 }
 
@@ -157,7 +159,7 @@ int cuCtxGetCurrent(void **context);
 int cuCtxGetCurrent(void **context)
 {
     *context = fake_current();
-    return FAKE_OK;
+    return initialised ? FAKE_OK : FAKE_NOT_INITIALIZED;
 }
 
 int cuCtxGetDevice(int *device);

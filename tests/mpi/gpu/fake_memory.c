@@ -3,13 +3,14 @@
 #include "tests/mpi/gpu/fake.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { DEVICES = 2, ALLOCATIONS = 8192, GRAIN = 512 };
-static const size_t arena_bytes = FAKE_ARENA;
+enum { DEVICES = 2, ALLOCATIONS = 8192, GRAIN = 512, READ_ONLY = 8 /* CU_MEMHOSTREGISTER_READ_ONLY */ };
+static size_t arena_bytes = FAKE_ARENA; /* unless FAKE_ARENA_GIB says otherwise */
 
 typedef enum kind { DEVICE, PINNED, REGISTERED, MANAGED } kind;
 
@@ -38,6 +39,8 @@ static void make_arena(int device)
 
     if (memory.seen[device])
         return;
+    if (getenv("FAKE_ARENA_GIB"))
+        arena_bytes = strtoull(getenv("FAKE_ARENA_GIB"), NULL, 0) << 30;
     fd = memfd_create("fake-gpu", 0);
     if (fd < 0 || ftruncate(fd, (off_t)arena_bytes) != 0)
         abort();
@@ -185,14 +188,63 @@ int cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags)
     return FAKE_OK;
 }
 
+/* May this process write there? */
+static bool is_writable(const void *p)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long begin, end;
+    char may_write = '-', line[512];
+    bool found = false;
+
+    while (!found && maps && fgets(line, sizeof line, maps))
+        found =
+            sscanf(line, "%lx-%lx r%c", &begin, &end, &may_write) == 3 && (uintptr_t)p >= begin && (uintptr_t)p < end;
+    if (maps)
+        fclose(maps);
+    return found && may_write == 'w';
+}
+
+/* Like the driver: nothing twice, and what may only be read only if that is said. */
+static int check_registering(const void *host, size_t bytes, unsigned flags)
+{
+    uint64_t first = (uint64_t)(uintptr_t)host;
+
+    if (!fake_current())
+        return FAKE_NO_CONTEXT;
+    if (!(flags & READ_ONLY) && !is_writable(host))
+        return FAKE_INVALID;
+    for (int i = 0; i < memory.n; i++) {
+        const allocation *a = &memory.list[i];
+
+        if (a->used && a->address < first + bytes && first < a->address + a->bytes)
+            return FAKE_REGISTERED;
+    }
+    return FAKE_OK;
+}
+
 int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags);
 int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 {
-    (void)flags;
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
     pthread_mutex_lock(&memory.lock);
-    record(REGISTERED, (uint64_t)(uintptr_t)host, bytes, fake_current());
+    result = check_registering(host, bytes, flags);
+    if (result == FAKE_OK && !record(REGISTERED, (uint64_t)(uintptr_t)host, bytes, fake_current()))
+        result = FAKE_NO_MEMORY;
     pthread_mutex_unlock(&memory.lock);
-    return FAKE_OK;
+    return result;
+}
+
+int cuMemHostUnregister(void *host);
+int cuMemHostUnregister(void *host)
+{
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
+    return fake_current() ? forget((uint64_t)(uintptr_t)host, REGISTERED) : FAKE_NO_CONTEXT;
 }
 
 int cuMemAllocManaged(uint64_t *out, size_t bytes, unsigned flags);

@@ -44,11 +44,16 @@ int gpu_devices(void)
     return n;
 }
 
-bool gpu_start(const char *path)
+bool gpu_map(const char *path)
 {
     library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     fake = path;
-    if (!library || ((int (*)(unsigned))gpu_symbol("cuInit"))(0) != 0 || gpu_devices() == 0) {
+    return library;
+}
+
+bool gpu_start(const char *path)
+{
+    if (!gpu_map(path) || ((int (*)(unsigned))gpu_symbol("cuInit"))(0) != 0 || gpu_devices() == 0) {
         printf("SKIPPED: %s\n", library ? "the CUDA driver finds no GPU" : dlerror());
         return false;
     }

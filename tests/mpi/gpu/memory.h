@@ -13,6 +13,8 @@ typedef enum gpu_kind { GPU_DEVICE, GPU_HOST, GPU_PINNED, GPU_REGISTERED, GPU_MA
 
 const char *gpu_kind_name(gpu_kind kind);
 
+/* Maps the driver from `path`, as below, and leaves it asleep: nobody has initialised it. False: there is none. */
+bool gpu_map(const char *path);
 /* Takes the driver from `path` (the stand-in), or the system's when it is NULL; makes the first device's primary
  * context current. False, said on stdout: there is no GPU. */
 bool gpu_start(const char *path);
