@@ -1,99 +1,72 @@
 #include "runtime/cells.h"
 
-#include <pthread.h>
+#include "runtime/thread_end.h"
+
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-enum {
-    LISTS = 16,
-    KEPT = 4096, /* idle cells of one list */
-    LINE = 64
-};
+enum { KEPT = 4096 }; /* idle cells of one thread */
 
 /* An idle cell. */
 typedef struct cell {
     struct cell *next;
 } cell;
 
-typedef struct list {
-    _Alignas(LINE) pthread_mutex_t lock;
+static _Atomic int64_t allocations;
+
+static _Thread_local struct {
     cell *first;
     int n;
-} list;
-
-/* The singleton. */
-static struct {
-    list lists[LISTS];
-    _Atomic unsigned threads;
-    _Atomic int64_t allocations;
-} cells = {.lists = {[0 ... LISTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}};
-
-static list *own_list(void)
-{
-    static _Thread_local list *own;
-
-    if (!own)
-        own = &cells.lists[atomic_fetch_add_explicit(&cells.threads, 1, memory_order_relaxed) % LISTS];
-    return own;
-}
+    bool kept; /* and will be freed when the thread ends */
+} own;
 
 void *pw_cell_take(void)
 {
-    list *l = own_list();
-    cell *c;
+    cell *c = own.first;
 
-    pthread_mutex_lock(&l->lock);
-    c = l->first;
     if (c) {
-        l->first = c->next;
-        l->n--;
-    }
-    pthread_mutex_unlock(&l->lock);
-    if (c)
+        own.first = c->next;
+        own.n--;
         return c;
-    atomic_fetch_add_explicit(&cells.allocations, 1, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     return malloc(PW_CELL_BYTES);
+}
+
+static void end(void)
+{
+    pw_cell_trim();
+    own.kept = false;
 }
 
 void pw_cell_give(void *given)
 {
-    list *l = own_list();
     cell *c = given;
 
     if (!c)
         return;
-    pthread_mutex_lock(&l->lock);
-    if (l->n < KEPT) {
-        c->next = l->first;
-        l->first = c;
-        l->n++;
-        c = NULL;
+    if (own.n == KEPT || !(own.kept || (own.kept = pw_thread_end_call(end)))) {
+        free(c);
+        return;
     }
-    pthread_mutex_unlock(&l->lock);
-    free(c);
+    c->next = own.first;
+    own.first = c;
+    own.n++;
 }
 
 void pw_cell_trim(void)
 {
-    for (int i = 0; i < LISTS; i++) {
-        list *l = &cells.lists[i];
-        cell *idle;
+    while (own.first) {
+        cell *next = own.first->next;
 
-        pthread_mutex_lock(&l->lock);
-        idle = l->first;
-        l->first = NULL;
-        l->n = 0;
-        pthread_mutex_unlock(&l->lock);
-        while (idle) {
-            cell *next = idle->next;
-
-            free(idle);
-            idle = next;
-        }
+        free(own.first);
+        own.first = next;
     }
+    own.n = 0;
 }
 
 int64_t pw_cell_allocations(void)
 {
-    return atomic_load_explicit(&cells.allocations, memory_order_relaxed);
+    return atomic_load_explicit(&allocations, memory_order_relaxed);
 }

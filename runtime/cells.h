@@ -1,7 +1,7 @@
 /*
  * Small objects of one size that come and go with every call: what describes an operation under way. Taken and given
- * back by any thread; those given back are kept for the next taker, so a steady state allocates nothing. Threads keep
- * to lists of their own as far as there are lists, so they do not meet at a lock.
+ * back by any thread; those given back are kept for the next taker in the same thread, so a steady state allocates
+ * nothing, and takes no lock.
  */
 #ifndef PW_RUNTIME_CELLS_H
 #define PW_RUNTIME_CELLS_H
@@ -15,7 +15,7 @@ void *pw_cell_take(void);
 /* NULL is allowed. */
 void pw_cell_give(void *cell);
 
-/* Frees what lies idle. */
+/* Frees what the calling thread has kept. */
 void pw_cell_trim(void);
 
 /* Allocations since the start: constant in a steady state. */

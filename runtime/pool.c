@@ -1,6 +1,7 @@
 #include "runtime/pool.h"
 
 #include "runtime/node/segment.h"
+#include "runtime/thread_end.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@ enum {
     CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
     SIDES = PW_POOL_OUTBOUND + 1,
     KEPT = 32, /* idle buffers of one side and class: eight messages, or each way sixteen */
+    OWN = 16,  /* of the smallest class, by each thread for itself */
     LINE = 64,
     PAGE = 4096,
     TOUCHED = 2 << 20, /* as much as is ever timed */
@@ -28,6 +30,14 @@ static struct {
     _Atomic(void *) idle[SIDES][CLASSES][KEPT];
     _Atomic int64_t idle_bytes, allocations;
 } pool;
+
+/* What atomic operations cost is felt by short messages: each thread keeps some of their buffers for itself, the last
+ * ones it has used. */
+static _Thread_local struct {
+    void *idle[SIDES][OWN];
+    int n[SIDES];
+    bool kept; /* and will be given back when the thread ends */
+} own;
 
 static int class_of(int64_t bytes)
 {
@@ -70,12 +80,8 @@ static void release(void *buffer, int class)
         free(buffer);
 }
 
-void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
+static void *take_idle(pw_pool_side side, int class)
 {
-    int class = class_of(bytes);
-
-    if (class >= CLASSES)
-        return NULL;
     for (int i = 0; i < KEPT; i++) {
         _Atomic(void *) *slot = &pool.idle[side][class][i];
         void *buffer;
@@ -88,7 +94,20 @@ void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
             return buffer;
         }
     }
-    return allocate(side, class);
+    return NULL;
+}
+
+void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
+{
+    int class = class_of(bytes);
+    void *buffer;
+
+    if (class >= CLASSES)
+        return NULL;
+    if (class == 0 && own.n[side] > 0)
+        return own.idle[side][--own.n[side]];
+    buffer = take_idle(side, class);
+    return buffer ? buffer : allocate(side, class);
 }
 
 static bool keep(pw_pool_side side, int class, void *buffer)
@@ -108,10 +127,34 @@ static bool keep(pw_pool_side side, int class, void *buffer)
     return false;
 }
 
+static void give_to_all(pw_pool_side side, void *buffer, int class)
+{
+    if (!keep(side, class, buffer))
+        release(buffer, class);
+}
+
+static void give_own(void)
+{
+    for (int side = 0; side < SIDES; side++)
+        while (own.n[side] > 0)
+            give_to_all((pw_pool_side)side, own.idle[side][--own.n[side]], 0);
+    own.kept = false;
+}
+
+static bool keep_own(pw_pool_side side, void *buffer)
+{
+    if (own.n[side] == OWN || !(own.kept || (own.kept = pw_thread_end_call(give_own))))
+        return false;
+    own.idle[side][own.n[side]++] = buffer;
+    return true;
+}
+
 void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
 {
-    if (buffer && !keep(side, class_of(bytes), buffer))
-        release(buffer, class_of(bytes));
+    int class = class_of(bytes);
+
+    if (buffer && (class != 0 || !keep_own(side, buffer)))
+        give_to_all(side, buffer, class);
 }
 
 static void trim(_Atomic(void *) *slot, int class)
@@ -125,6 +168,9 @@ static void trim(_Atomic(void *) *slot, int class)
 
 void pw_pool_trim(void)
 {
+    for (int side = 0; side < SIDES; side++)
+        while (own.n[side] > 0)
+            release(own.idle[side][--own.n[side]], 0);
     for (int side = 0; side < SIDES; side++)
         for (int class = 0; class < CLASSES; class ++)
             for (int i = 0; i < KEPT; i++)

@@ -1,6 +1,7 @@
 /*
  * Staging buffers by size class (powers of two), taken and given back by any thread without a lock. A buffer
- * given back is kept for the next taker, up to a bound on what lies idle, so a steady state allocates nothing.
+ * given back is kept for the next taker, up to a bound on what lies idle, so a steady state allocates nothing; some of
+ * the shortest, up to 4 KiB, for the next one in the same thread.
  */
 #ifndef PW_RUNTIME_POOL_H
 #define PW_RUNTIME_POOL_H
@@ -27,12 +28,12 @@ static inline void pw_pool_give(void *buffer, int64_t bytes)
     pw_pool_give_to(PW_POOL_OWN, buffer, bytes);
 }
 
-/* Frees what lies idle. */
+/* Frees what lies idle, but for what other threads keep for themselves. */
 void pw_pool_trim(void);
 
 typedef struct pw_pool_usage {
     int64_t allocations; /* since the start: constant in a steady state */
-    int64_t idle_bytes;
+    int64_t idle_bytes;  /* without what threads keep for themselves */
 } pw_pool_usage;
 
 pw_pool_usage pw_pool_usage_now(void);

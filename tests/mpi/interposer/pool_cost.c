@@ -41,6 +41,38 @@ static void steady_state_allocates_nothing(void **state)
     assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
 }
 
+/* What a thread has kept for itself is there for others when it has ended. */
+static void *keep_some(void *unused)
+{
+    void *buffers[8];
+
+    (void)unused;
+    for (int i = 0; i < 8; i++)
+        buffers[i] = pw_pool_take(100);
+    for (int i = 0; i < 8; i++)
+        pw_pool_give(buffers[i], 100);
+    return NULL;
+}
+
+static void threads_give_back_what_they_keep(void **state)
+{
+    int64_t before = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, keep_some, NULL), 0);
+        pthread_join(thread, NULL);
+        if (i == 0)
+            before = pw_pool_usage_now().allocations;
+    }
+    assert_int_equal(pw_pool_usage_now().allocations, before);
+    assert_int_equal(pw_pool_usage_now().idle_bytes, 8 * 4096);
+    pw_pool_trim();
+    assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
+}
+
 static void idle_memory_is_bounded(void **state)
 {
     enum { N = 12, BIG = 100 << 20 };
@@ -199,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(threads_give_back_what_they_keep),
         cmocka_unit_test(idle_memory_is_bounded),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(threads_share),
