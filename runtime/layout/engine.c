@@ -22,6 +22,7 @@ void pw_layout_config_from_env(pw_layout_config *config)
 
     *config = (pw_layout_config){.mode = (pw_jit_mode)pw_env_choice(PW_ENV_JIT),
                                  .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
+                                 .counted = pw_env_bool(PW_ENV_STATS) || *pw_env_string(PW_ENV_TRACE),
                                  .timed = pw_env_bool(PW_ENV_STATS)};
     config->cache.dir = cache_dir(config);
     config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);
@@ -48,6 +49,7 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
     }
     engine->mode = config->mode;
     engine->hot_bytes = config->hot_bytes;
+    engine->counted = config->counted;
     engine->timed = config->timed;
     pthread_mutex_init(&engine->lock, NULL);
     *out = engine;

@@ -32,7 +32,7 @@ typedef struct pw_layout_entry {
 struct pw_layout_engine {
     pw_jit_mode mode;
     int64_t hot_bytes;
-    bool timed;
+    bool counted, timed;
     pw_cache *cache;
     pthread_mutex_t lock;
     pw_hash_map by_raw, by_canonical; /* -> pw_layout_entry */

@@ -50,7 +50,8 @@ typedef struct pw_layout_engine pw_layout_engine;
 typedef struct pw_layout_config {
     pw_jit_mode mode;
     int64_t hot_bytes; /* 0: the measured break-even */
-    bool timed;        /* keep nanoseconds in the statistics */
+    bool counted;      /* keep statistics of use */
+    bool timed;        /* and nanoseconds in them */
     pw_cache_config cache;
     /* Where pw_layout_config_from_env puts what cache.dir and cache.target point to; a copy of the struct still
      * points into the original. */

@@ -75,6 +75,8 @@ static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, in
 {
     pw_layout_stats *s = &l->stats;
 
+    if (!l->engine->counted)
+        return;
     atomic_fetch_add_explicit(unpack ? &s->unpacks : &s->packs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
     if (tier1)

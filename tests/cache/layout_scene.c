@@ -8,6 +8,7 @@ pw_layout_engine *layout_engine(scene *s, pw_jit_mode mode, int64_t hot_bytes, b
 {
     pw_layout_config config = {.mode = mode,
                                .hot_bytes = hot_bytes,
+                               .counted = true,
                                .cache = {.dir = s->dir,
                                          .backend = real ? "llvm" : "fake",
                                          .target = pw_target_host(),

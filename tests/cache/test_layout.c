@@ -316,7 +316,11 @@ static void times_when_asked(void **state)
 {
     scene *s = *state;
     pw_layout_config config = {
-        .mode = PW_JIT_OFF, .timed = true, .cache = {.dir = s->dir, .backend = "fake", .target = pw_target_host()}};
+
+        .mode = PW_JIT_OFF,
+        .counted = true,
+        .timed = true,
+        .cache = {.dir = s->dir, .backend = "fake", .target = pw_target_host()}};
     pw_layout_engine *engine;
     pw_layout *layout;
 
