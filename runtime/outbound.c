@@ -13,8 +13,9 @@
 
 enum {
     LINE = 64,
-    LEAST = 16 << 10, /* shorter messages are copied once more, by the MPI of the sender */
-    MOST = 2 << 20,   /* longer ones gain nothing (measured) */
+    LEAST = 16 << 10,   /* shorter messages are copied once more, by the MPI of the sender */
+    MOST = 2 << 20,     /* longer ones gain nothing (measured) */
+    CACHED = 256 << 10, /* longer ones, several under way, leave the peer's caches: cheap to write, wherever it is */
     EVERY = 16,
     SETTLED = 8, /* probes that make a mean: one that was interrupted does not turn it */
     MOST_NS = 36,
@@ -35,7 +36,7 @@ static struct {
     _Atomic unsigned messages, streamed_from, trial_after, warm_until;
     _Atomic int probes; /* up to SETTLED */
     _Atomic float mean_ns;
-    _Atomic bool streams;
+    _Atomic bool streams, apart;
 } stores = {.warm_until = FIRST_WARM};
 
 static bool is_settled(void)
@@ -101,7 +102,7 @@ static void end_streaming(void)
 }
 
 /* Threads may lose each other's probes. */
-void pw_outbound_learn(double line_ns)
+void pw_outbound_learn(double line_ns, int64_t bytes)
 {
     int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);
     float ns = (float)(line_ns < MOST_NS ? line_ns : MOST_NS);
@@ -113,6 +114,8 @@ void pw_outbound_learn(double line_ns)
     atomic_store_explicit(&stores.probes, probes, memory_order_relaxed);
     if (probes < SETTLED)
         return;
+    if (mean > PW_OUTBOUND_DEAR_NS || bytes <= CACHED)
+        atomic_store_explicit(&stores.apart, mean > PW_OUTBOUND_DEAR_NS, memory_order_relaxed);
     if (mean <= PW_OUTBOUND_DEAR_NS)
         end_streaming();
     else if (!pw_outbound_streams())
@@ -121,7 +124,7 @@ void pw_outbound_learn(double line_ns)
 
 bool pw_outbound_is_apart(void)
 {
-    return atomic_load_explicit(&stores.trial_after, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&stores.apart, memory_order_relaxed);
 }
 
 bool pw_outbound_streams(void)
@@ -185,6 +188,6 @@ void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_
     write_plain(data, from, (size_t)bytes);
     if (way == PW_OUTBOUND_PROBED) {
         drain();
-        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes);
+        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes, bytes);
     }
 }

@@ -38,12 +38,13 @@ pw_outbound_way pw_outbound_way_of(int64_t bytes);
  * anywhere. The buffers do not overlap. */
 void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_t bytes);
 
-/* What a probe saw: nanoseconds for a plain store to a line of 64 bytes. The mean of eight makes the rule. */
-void pw_outbound_learn(double line_ns);
+/* What a probe of so many bytes saw: nanoseconds for a plain store to a line of 64 bytes. The mean of eight makes the
+ * rule. */
+void pw_outbound_learn(double line_ns, int64_t bytes);
 /* The rule: are messages of medium length streamed? */
 bool pw_outbound_streams(void);
-/* Is it known that messages are read by cores that share no cache with this one? True also while streaming is on trial.
- */
+/* Is it known that messages are read by cores that share no cache with this one? True also while streaming is on trial,
+ * and after long messages, which leave all caches, have found it of no use. */
 bool pw_outbound_is_apart(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { GUARD = 64, LINE = 64, MEDIUM = 32 << 10, SHORT = 8 << 10, LONG = 4 << 20, MANY = 5000 };
+enum { GUARD = 64, LINE = 64, MEDIUM = 32 << 10, SHORT = 8 << 10, CACHE = 1 << 20, LONG = 4 << 20, MANY = 5000 };
 
 #if defined(__SSE2__)
 static const bool can_stream = true;
@@ -62,7 +62,7 @@ static void all_bytes_and_no_others_are_written(void **state)
 static void settle(double line_ns)
 {
     for (int i = 0; i < 100; i++)
-        pw_outbound_learn(line_ns);
+        pw_outbound_learn(line_ns, MEDIUM);
 }
 
 /* What the next messages of medium length would be told. */
@@ -89,9 +89,9 @@ static void one_odd_probe_changes_nothing(void **state)
     (void)state;
     settle(cheap);
     assert_false(pw_outbound_streams());
-    pw_outbound_learn(dear);
+    pw_outbound_learn(dear, MEDIUM);
     assert_false(pw_outbound_streams());
-    pw_outbound_learn(cheap);
+    pw_outbound_learn(cheap, MEDIUM);
     assert_int_equal(count_next(PW_OUTBOUND_STREAMED, 100), 0);
 }
 
@@ -112,10 +112,10 @@ static void readers_of_both_sorts_count_by_their_share(void **state)
     (void)state;
     settle(cheap);
     for (int i = 0; i < 40; i++)
-        pw_outbound_learn(i % 4 ? cheap : dear);
+        pw_outbound_learn(i % 4 ? cheap : dear, MEDIUM);
     assert_false(pw_outbound_streams());
     for (int i = 0; i < 40; i++)
-        pw_outbound_learn(i % 4 ? dear : cheap);
+        pw_outbound_learn(i % 4 ? dear : cheap, MEDIUM);
     assert_true(pw_outbound_streams());
     settle(cheap);
 }
@@ -129,6 +129,19 @@ static void apart_is_known_through_a_trial(void **state)
     assert_true(pw_outbound_is_apart());
     if (can_stream)
         reach_trial();
+    assert_true(pw_outbound_is_apart());
+    settle(cheap);
+    assert_false(pw_outbound_is_apart());
+}
+
+/* Long messages leave the caches of whoever has read them, and are cheap to write wherever he is. */
+static void long_messages_do_not_say_who_is_near(void **state)
+{
+    (void)state;
+    settle(dear);
+    for (int i = 0; i < 100; i++)
+        pw_outbound_learn(cheap, CACHE);
+    assert_false(pw_outbound_streams());
     assert_true(pw_outbound_is_apart());
     settle(cheap);
     assert_false(pw_outbound_is_apart());
@@ -152,7 +165,7 @@ static void probe_until_known(double line_ns)
         if (way == PW_OUTBOUND_STREAMED)
             return;
         if (way == PW_OUTBOUND_PROBED)
-            pw_outbound_learn(line_ns);
+            pw_outbound_learn(line_ns, MEDIUM);
     }
 }
 
@@ -188,6 +201,7 @@ int main(void)
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
         cmocka_unit_test(readers_of_both_sorts_count_by_their_share),
         cmocka_unit_test(apart_is_known_through_a_trial),
+        cmocka_unit_test(long_messages_do_not_say_who_is_near),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),
         cmocka_unit_test(streaming_is_tried_again_and_stays_where_it_pays),
         cmocka_unit_test(streaming_ends_where_it_no_longer_pays),
