@@ -14,7 +14,8 @@ typedef struct range {
     double cross, least;
 } range;
 
-enum { MPICH, OPEN_MPI, MPIS, RANGES = 6, TINY = 6 };
+/* EAGER: what Open MPI copies through shared memory is less than 4 KiB, its header included. */
+enum { MPICH, OPEN_MPI, MPIS, RANGES = 6, TINY = 6, EAGER = 4000 };
 
 typedef struct lines {
     int64_t short_to; /* bytes */
@@ -48,8 +49,8 @@ static const lines mpich_blocking = {
     .native = {300, 12.5, 0.085},
     .spared = 11,
     .ranges = {[PW_COST_COPIED] = {{KB(400), 95}, {REST, 80}},
-               [PW_COST_SHARED] = {{KB(15), 95}, {KB(1536), 300}, {REST, 200}},
-               [PW_COST_SHARED_APART] = {{KB(15), 95}, {KB(192), 300}, {KB(1536), 600}, {REST, 200}}}};
+               [PW_COST_SHARED] = {{KB(15), 95}, {KB(384), 300}, {KB(768), 200}, {REST, 100}},
+               [PW_COST_SHARED_APART] = {{KB(15), 95}, {KB(24), 1500}, {REST, 6000}}}};
 static const lines mpich_nonblocking = {
     .short_to = KB(8),
     .native_short = {400, 0.9, 0.115},
@@ -57,8 +58,8 @@ static const lines mpich_nonblocking = {
     .native = {300, 22, 0.15},
     .spared = 19,
     .ranges = {[PW_COST_COPIED] = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 376}, {REST, 6000}},
-               [PW_COST_SHARED] = {{KB(15), 90}, {KB(48), 350}, {KB(768), 800}, {REST, 400}},
-               [PW_COST_SHARED_APART] = {{KB(15), 90}, {KB(48), 350}, {KB(1536), 1500}, {REST, 6000}}}};
+               [PW_COST_SHARED] = {{KB(15), 90}, {KB(48), 350}, {KB(768), 2000}, {REST, 200}},
+               [PW_COST_SHARED_APART] = {{KB(15), 90}, {KB(24), 1500}, {REST, 6000}}}};
 static const lines mpich_collective = {
     .short_to = KB(8),
     .native_short = {900, 0.9, 0.1},
@@ -66,8 +67,8 @@ static const lines mpich_collective = {
     .native = {300, 22, 0.15},
     .spared = 19,
     .ranges = {[PW_COST_COPIED] = {{KB(96), 90}, {KB(400), 209}, {KB(1536), 250}, {REST, 400}},
-               [PW_COST_SHARED] = {{KB(7), 90}, {KB(96), 400}, {REST, 450}},
-               [PW_COST_SHARED_APART] = {{KB(7), 90}, {KB(96), 400}, {REST, 450}}}};
+               [PW_COST_SHARED] = {{KB(7), 90}, {KB(96), 400}, {KB(768), 450}, {REST, 400}},
+               [PW_COST_SHARED_APART] = {{KB(7), 90}, {KB(12), 400}, {KB(24), 1500}, {REST, 6000}}}};
 static const lines openmpi_blocking = {
     .short_to = KB(2),
     .native_short = {270, 4.5, 0.1},
@@ -75,8 +76,8 @@ static const lines openmpi_blocking = {
     .native = {1000, 3, 0.12},
     .spared = 1.5,
     .ranges = {[PW_COST_COPIED] = {{KB(6), 12}, {KB(12), 40}, {KB(96), 90}, {REST, 6}},
-               [PW_COST_SHARED] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {KB(768), 4096}, {REST, 4096, 24}},
-               [PW_COST_SHARED_APART] = {{KB(4), 12}, {KB(12), 300}, {KB(192), 450}, {REST, 4096}}}};
+               [PW_COST_SHARED] = {{EAGER, 12}, {KB(12), 300}, {KB(192), 450}, {KB(768), 4096}, {REST, 4096, 12}},
+               [PW_COST_SHARED_APART] = {{EAGER, 12}, {KB(12), 300}, {KB(24), 1500}, {REST, 6000}}}};
 static const lines openmpi_nonblocking = {
     .short_to = KB(2),
     .native_short = {300, 4.5, 0.1},
@@ -84,18 +85,19 @@ static const lines openmpi_nonblocking = {
     .native = {1000, 4, 0.2},
     .spared = 1.5,
     .ranges = {[PW_COST_COPIED] = {{KB(6), 10}, {KB(12), 40}, {KB(24), 24}, {KB(192), 20}, {REST, 6}},
-               [PW_COST_SHARED] = {{KB(4), 10}, {KB(12), 100}, {KB(384), 250}, {KB(640), 100}, {REST, TINY}},
-               [PW_COST_SHARED_APART] = {{KB(4), 10}, {KB(96), 300}, {REST, 500}}}};
+               [PW_COST_SHARED] = {{EAGER, 10}, {KB(12), 100}, {KB(96), 200}, {KB(384), 4096}, {REST, TINY}},
+               [PW_COST_SHARED_APART] = {{EAGER, 10}, {KB(12), 100}, {KB(24), 1500}, {REST, 6000}}}};
 static const lines openmpi_collective = {
     .short_to = KB(4),
     .native_short = {400, 4.5, 0.1},
     .packed_short = {680, 1.5, 0.133},
     .native = {1000, 4, 0.2},
     .spared = 1.5,
-    .ranges = {[PW_COST_COPIED] = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}},
-               [PW_COST_SHARED] =
-                   {{KB(6), 12}, {KB(192), 100}, {KB(384), 150}, {KB(768), 150, 12}, {KB(1536), 100, 24}, {REST, TINY}},
-               [PW_COST_SHARED_APART] = {{KB(6), 12}, {KB(192), 200}, {REST, 400}}}};
+    .ranges = {
+        [PW_COST_COPIED] = {{KB(12), 12}, {KB(24), 40}, {KB(48), 60}, {KB(400), 80}, {REST, 6}},
+        [PW_COST_SHARED] =
+            {{KB(6), 12}, {KB(384), 100}, {KB(768), 1500}, {KB(1536), 1500, 12}, {KB(3072), 100, 24}, {REST, TINY}},
+        [PW_COST_SHARED_APART] = {{KB(6), 12}, {KB(24), 300}, {KB(48), 1500}, {REST, 6000}}}};
 
 static const lines *const measured[MPIS][PW_CALL_COLLECTIVE + 1] = {
     [MPICH] = {&mpich_blocking, &mpich_nonblocking, &mpich_collective},
