@@ -12,7 +12,7 @@ const char *msg_mode_name(int mode)
 
 bool msg_peer_can(msg_peer peer, const msg_parcel *p)
 {
-    return peer != MSG_HAND || msg_loop_is_there(&p->loop);
+    return (peer != MSG_HAND && peer != MSG_MOVED) || msg_loop_is_there(&p->loop);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -167,6 +167,20 @@ static void hand_neighbours(const cargo *c, const msg_world *w, const msg_buffer
     unpack(b, c, 2);
 }
 
+/* Packs and unpacks `n` messages, without a message. Of a ping-pong both ranks' part, which nobody does at once. */
+static void move(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    int n = msg_received(mode, w), turns = mode == MSG_PING_PONG ? 2 : 1;
+
+    if (mode <= MSG_IN_FLIGHT_8 && (w->partner == MPI_PROC_NULL || (turns > 1 && w->rank > w->partner)))
+        return;
+    for (int turn = 0; turn < turns; turn++) {
+        pack(b, c, n, mode == MSG_ALLTOALL ? c->step : 0);
+        for (int i = 0; i < n; i++)
+            msg_loop_unpack(&b->parcel->loop, c->recv + i * c->step, b->plain_send + i * b->parcel->bytes);
+    }
+}
+
 static void exchange_by_hand(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
 {
     switch (mode) {
@@ -194,6 +208,8 @@ void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_bu
     for (int i = 0; i < times; i++) {
         if (peer == MSG_HAND)
             exchange_by_hand(mode, &c, w, b);
+        else if (peer == MSG_MOVED)
+            move(mode, &c, w, b);
         else
             exchange(mode, &c, w);
     }

@@ -1,7 +1,9 @@
 /*
- * The exchanges, each done by one of four peers: `ours` calls MPI_X, which is Packwright's; `native` calls PMPI_X on
+ * The exchanges, each done by one of five peers: `ours` calls MPI_X, which is Packwright's; `native` calls PMPI_X on
  * the same buffers, which is the MPI's own; `hand` packs with a loop, calls PMPI_X for contiguous bytes and unpacks
- * with a loop, as programs do; `plain` calls PMPI_X for as many contiguous bytes, the limit for all.
+ * with a loop, as programs do; `plain` calls PMPI_X for as many contiguous bytes, the limit for all. `moved` is no
+ * exchange: each rank packs with the loop what it would send, and unpacks from there as much as it would receive, which
+ * is the limit for who packs.
  */
 #ifndef PW_BENCH_MESSAGES_EXCHANGE_H
 #define PW_BENCH_MESSAGES_EXCHANGE_H
@@ -9,7 +11,7 @@
 #include "bench/messages/parcel.h"
 
 typedef enum msg_mode { MSG_PING_PONG, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
-typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_PEERS } msg_peer;
+typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_MOVED, MSG_PEERS } msg_peer;
 
 /* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), and a ring. */
 typedef struct msg_world {

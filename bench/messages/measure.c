@@ -100,8 +100,8 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
 static msg_times take_turns(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
 {
     static double samples[MSG_PEERS][MAX_ROUNDS];
-    msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN};
-    int times[MSG_PEERS] = {1, 1, 1, 1}, rounds = 0;
+    msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_MOVED};
+    int times[MSG_PEERS] = {1, 1, 1, 1, 1}, rounds = 0;
     uint32_t state = 1;
     double until;
 

@@ -59,12 +59,12 @@ void msg_report_header(int argc, char **argv, int ranks)
     printf(
         "\n\ntimes in us, least/median; a ping-pong is half a round trip, all else an exchange\n"
         "ratios are native by ours: of the least times, and the median over the rounds; by hand: the median of hand by "
-        "ours\n"
+        "ours; moved: packed and unpacked by loops, without messages\n"
         "near: cores share a cache; far: they do not (a store to a line that the other has read takes %d ns or "
         "more)\n\n"
-        "%-10s %-34s %9s %8s  %19s %19s %10s %10s %7s %7s %7s %s\n",
-        PW_OUTBOUND_DEAR_NS, "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "least", "median",
-        "by hand", "cores");
+        "%-10s %-34s %9s %8s  %19s %19s %10s %10s %10s %7s %7s %7s %s\n",
+        PW_OUTBOUND_DEAR_NS, "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "moved", "least",
+        "median", "by hand", "cores");
     fflush(stdout);
 }
 
@@ -74,10 +74,10 @@ void msg_report_row(const msg_result *r)
     char row[2 * BENCH_PARAMS_TEXT];
 
     snprintf(row, sizeof row, "%s %s", r->name, r->params);
-    printf("%-10s %-34s %9lld %8.0f  %9.2f/%-9.2f %9.2f/%-9.2f %10.2f %10.2f %7.2f %7.2f %7.2f %s\n",
+    printf("%-10s %-34s %9lld %8.0f  %9.2f/%-9.2f %9.2f/%-9.2f %10.2f %10.2f %10.2f %7.2f %7.2f %7.2f %s\n",
            msg_mode_name(r->mode), row, (long long)r->bytes, r->block, t->min[MSG_NATIVE], t->median[MSG_NATIVE],
-           t->min[MSG_OURS], t->median[MSG_OURS], t->min[MSG_HAND], t->min[MSG_PLAIN], by_min(r), t->paired, t->by_hand,
-           msg_distance_name(distance_of(r)));
+           t->min[MSG_OURS], t->median[MSG_OURS], t->min[MSG_HAND], t->min[MSG_PLAIN], t->min[MSG_MOVED], by_min(r),
+           t->paired, t->by_hand, msg_distance_name(distance_of(r)));
     fflush(stdout);
 }
 
@@ -91,7 +91,8 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
         return false;
     }
     fprintf(f, "ranks,mode,name,params,bytes,block,rounds,native_least,native_median,ours_least,ours_median,"
-               "hand_least,hand_median,contiguous_least,contiguous_median,ratio_least,ratio_paired,ratio_hand,"
+               "hand_least,hand_median,contiguous_least,contiguous_median,moved_least,moved_median,ratio_least,ratio_"
+               "paired,ratio_hand,"
                "stores_before,stores_after\n");
     for (int i = 0; i < results->n; i++) {
         const msg_result *r = &results->all[i];
@@ -119,7 +120,7 @@ static bool is_sparse(const msg_result *r)
 
 typedef struct sums {
     int n, within;
-    double least, paired, by_hand;
+    double least, paired, by_hand, moved;
 } sums;
 
 /* Rows of one distance, MSG_DISTANCES: of any. */
@@ -143,6 +144,7 @@ static void print_mode(const msg_results *results, int mode, msg_distance distan
         if (is_sparse(r) && r->times.by_hand > 0) {
             hand.n++;
             hand.by_hand += log(r->times.by_hand);
+            hand.moved += log(r->times.min[MSG_NATIVE] / r->times.min[MSG_MOVED]);
         }
     }
     if (!all.n)
@@ -153,8 +155,9 @@ static void print_mode(const msg_results *results, int mode, msg_distance distan
         printf("%-10s %4d rows with blocks below 64 bytes from 32 KiB up: %.2f (least), %.2f (median)\n", "", sparse.n,
                exp(sparse.least / sparse.n), exp(sparse.paired / sparse.n));
     if (hand.n)
-        printf("%-10s %4d of them that have loops by hand, these by ours: %.2f (median)\n", "", hand.n,
-               exp(hand.by_hand / hand.n));
+        printf("%-10s %4d of them that have loops by hand, these by ours: %.2f (median); native by what is only moved: "
+               "%.2f (least)\n",
+               "", hand.n, exp(hand.by_hand / hand.n), exp(hand.moved / hand.n));
 }
 
 /* A row is slower only as far as both of its ratios say so: a disturbed batch shows in one of them. */
