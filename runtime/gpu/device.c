@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "runtime/gpu/code.h"
+#include "runtime/gpu/foreign.h"
 #include "runtime/gpu/pool.h"
 
 #include <stdlib.h>
@@ -59,11 +60,13 @@ static void destroy(pw_gpu *gpu)
     pw_gpu_scope scope;
 
     /* Fails when the driver or the context has ended before us; then their memory is gone, too. */
-    if (!atomic_load(&gpu->lost) && id_of(gpu->context) == gpu->id && pw_gpu_enter(gpu, &scope) == PW_OK) {
+    if (pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK) {
+        pw_gpu_foreign_close(gpu, true);
         pw_gpu_pool_destroy(gpu->pool, true);
         pw_gpu_modules_free(gpu); /* of which the lanes' graphs have functions */
         pw_gpu_leave(&scope);
     } else {
+        pw_gpu_foreign_close(gpu, false);
         pw_gpu_pool_destroy(gpu->pool, false);
     }
     if (gpu->primary)
@@ -155,6 +158,11 @@ pw_gpu *pw_gpu_get_primary(int ordinal)
     if (!gpu || atomic_exchange(&gpu->primary, true))
         pw_cu.primary_release(device);
     return gpu;
+}
+
+bool pw_gpu_is_alive(const pw_gpu *gpu)
+{
+    return !atomic_load_explicit(&gpu->lost, memory_order_relaxed) && id_of(gpu->context) == gpu->id;
 }
 
 pw_status pw_gpu_enter(const pw_gpu *gpu, pw_gpu_scope *scope)

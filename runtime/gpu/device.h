@@ -42,6 +42,9 @@ pw_gpu *pw_gpu_get(void *context, int ordinal);
 /* The state for memory on GPU `ordinal` that belongs to no context. */
 pw_gpu *pw_gpu_get_primary(int ordinal);
 
+/* Does the context still exist, and work as far as is known? */
+bool pw_gpu_is_alive(const pw_gpu *gpu);
+
 /* Makes the context current for this thread, around calls of the driver. Nests. On failure there is nothing to leave.
  */
 typedef struct pw_gpu_scope {

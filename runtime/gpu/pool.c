@@ -1,6 +1,7 @@
 #include "runtime/gpu/pool.h"
 
 #include "runtime/gpu/graph.h"
+#include "runtime/node/segment.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,11 @@ enum {
 };
 
 /* What may lie idle of each sort of memory. */
-static const int64_t idle_limit[PW_GPU_MEMORIES] = {(int64_t)1 << 30, (int64_t)512 << 20};
+static const int64_t idle_limit[PW_GPU_MEMORIES] = {
+    [PW_GPU_DEVICE_MEMORY] = (int64_t)1 << 30,
+    [PW_GPU_PINNED_MEMORY] = (int64_t)512 << 20,
+    [PW_GPU_OUTBOUND_MEMORY] = (int64_t)512 << 20,
+};
 
 /* A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
 struct pw_gpu_pool {
@@ -55,6 +60,39 @@ static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
     return status;
 }
 
+/* Memory of the segment. Others may have its pages pinned for their GPU, so it is registered as long as it is used, and
+ * its pages go back to the system after that. */
+static pw_status register_shared(pw_gpu_block *block, size_t bytes)
+{
+    void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_segment_take(bytes) : NULL;
+    pw_status status;
+
+    if (!memory)
+        return PW_ERR_NOT_FOUND;
+    status = pw_cu_check(pw_cu.host_register(memory, bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
+                         "cuMemHostRegister");
+    if (status == PW_OK) {
+        status = pw_cu_check(pw_cu.host_device_pointer(&block->device, memory, 0), "cuMemHostGetDevicePointer");
+        if (status == PW_OK) {
+            block->host = memory;
+            block->shared = true;
+            return PW_OK;
+        }
+        pw_cu.host_unregister(memory);
+    }
+    pw_segment_give(memory, bytes);
+    return status;
+}
+
+static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
+{
+    if (block->memory == PW_GPU_DEVICE_MEMORY)
+        return pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
+    if (block->memory == PW_GPU_OUTBOUND_MEMORY && register_shared(block, bytes) == PW_OK)
+        return PW_OK;
+    return allocate_pinned(block, bytes);
+}
+
 static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
 {
     pw_gpu_block *block = calloc(1, sizeof *block);
@@ -65,8 +103,7 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
         return PW_ERR_NOMEM;
     block->memory = memory;
     block->class = class;
-    status = memory == PW_GPU_PINNED_MEMORY ? allocate_pinned(block, bytes)
-                                            : pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
+    status = allocate_of(block, bytes);
     if (status != PW_OK) {
         free(block);
         return status;
@@ -78,7 +115,11 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
 
 static void release(pw_gpu_block *block, bool driver)
 {
-    if (driver && block->memory == PW_GPU_PINNED_MEMORY)
+    if (block->shared) {
+        if (driver)
+            pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
+        pw_segment_give(block->host, (size_t)class_bytes(block->class));
+    } else if (driver && block->host)
         pw_cu.host_free(block->host);
     else if (driver)
         pw_cu.free(block->device);

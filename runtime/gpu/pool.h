@@ -13,11 +13,15 @@
 typedef enum pw_gpu_memory {
     PW_GPU_DEVICE_MEMORY,
     PW_GPU_PINNED_MEMORY, /* of the host, mapped: kernels of every GPU can use it */
+    /* The same for what leaves this rank: where other processes can read it (runtime/node/segment.h), if that has room
+     * and the driver takes it. */
+    PW_GPU_OUTBOUND_MEMORY,
     PW_GPU_MEMORIES
 } pw_gpu_memory;
 
 typedef struct pw_gpu_block {
     pw_gpu_memory memory;
+    bool shared; /* of the segment, and registered */
     int class;
     void *host;       /* NULL for device memory */
     pw_cu_ptr device; /* as the GPU sees it */

@@ -10,6 +10,7 @@
 
 enum {
     DEFAULT_CHUNK = 4 << 20,
+    SHARED_LEAST = 16 << 10, /* of messages of GPU memory that are unpacked from the sender's (strategy/gpu.c) */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -316,21 +317,28 @@ double pw_model_cost_device(const pw_model *m, const pw_model_query *q)
            pw_model_own_device(m, q, PW_MODEL_UNPACK);
 }
 
+/* A packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's, MPI copies nothing,
+ * and takes no longer than for the shortest of such messages. */
+static double pinned_send(const pw_model *m, const pw_model_query *q)
+{
+    int64_t copied = q->shared && q->shape.bytes > SHARED_LEAST ? SHARED_LEAST : q->shape.bytes;
+
+    return pw_model_send(m, PW_MODEL_HOST, q->sort, copied);
+}
+
 double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_own_one_shot(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+    return pw_model_own_one_shot(m, q, PW_MODEL_PACK) + pinned_send(m, q) +
            pw_model_own_one_shot(m, q, PW_MODEL_UNPACK);
 }
 
 double pw_model_cost_staged(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_own_staged(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
-           pw_model_own_staged(m, q, PW_MODEL_UNPACK);
+    return pw_model_own_staged(m, q, PW_MODEL_PACK) + pinned_send(m, q) + pw_model_own_staged(m, q, PW_MODEL_UNPACK);
 }
 
 double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk)
 {
-    return pw_model_own_pipelined(m, q, PW_MODEL_PACK, chunk) +
-           pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
+    return pw_model_own_pipelined(m, q, PW_MODEL_PACK, chunk) + pinned_send(m, q) +
            pw_model_own_pipelined(m, q, PW_MODEL_UNPACK, chunk);
 }

@@ -93,7 +93,7 @@ typedef struct pw_model_query {
     pw_model_memory memory; /* where the user's buffer lies: HOST or DEVICE */
     pw_model_shape shape;
     bool contiguous; /* nothing to pack: copies instead of kernels */
-    bool shared;     /* host memory: receivers unpack from the sender's memory (runtime/node/sharing.h) */
+    bool shared;     /* receivers unpack from the sender's host memory (runtime/node/sharing.h) */
     bool apart;      /* host memory: this rank is known to share no cache with its peers (runtime/outbound.h) */
 } pw_model_query;
 

@@ -13,8 +13,11 @@ struct pw_inbound {
     int64_t bytes;
     pw_layout *layout; /* referenced by who expects the message */
     void *buf;
-    bool timed; /* somebody will be told how long it took */
+    pw_inbound_taker *take;      /* instead of both; else NULL */
+    bool timed;                  /* somebody will be told how long it took */
+    _Atomic(const char *) whole; /* the message, when all of it was unpacked at once */
     _Atomic int64_t in_place, ns;
+    _Alignas(16) char arg[PW_INBOUND_ARG]; /* of `take` */
 };
 
 /*
@@ -25,7 +28,7 @@ struct pw_inbound {
 static struct {
     _Atomic uintptr_t places[EXPECTED]; /* 0: free */
     pw_inbound many[EXPECTED];
-    _Atomic int high;
+    _Atomic int high, takers;
 } expected;
 
 enum { BEING_FILLED = 1 };
@@ -50,7 +53,7 @@ static uintptr_t shift_of(int64_t bytes)
     return bytes <= 1 ? 0 : SHIFTS - (uintptr_t)__builtin_clzll((unsigned long long)bytes - 1);
 }
 
-pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
+static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const void *arg, size_t arg_bytes)
 {
     int place = take_place(), high;
     pw_inbound *in;
@@ -58,7 +61,13 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
     if (place < 0)
         return NULL;
     in = &expected.many[place];
-    *in = (pw_inbound){.data = data, .bytes = bytes, .layout = layout, .buf = buf, .timed = pw_env_bool(PW_ENV_STATS)};
+    wanted.data = data;
+    wanted.bytes = bytes;
+    *in = wanted;
+    if (arg)
+        memcpy(in->arg, arg, arg_bytes);
+    if (in->take)
+        atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
     high = atomic_load_explicit(&expected.high, memory_order_relaxed);
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
@@ -67,8 +76,26 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
     return in;
 }
 
+pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
+{
+    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_env_bool(PW_ENV_STATS)}, NULL, 0);
+}
+
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, pw_inbound_taker *take, const void *arg, size_t arg_bytes)
+{
+    if (arg_bytes > PW_INBOUND_ARG)
+        return NULL;
+    return expect(data, bytes, (pw_inbound){.take = take, .timed = true}, arg, arg_bytes);
+}
+
+int pw_inbound_takers(void)
+{
+    return atomic_load_explicit(&expected.takers, memory_order_relaxed);
+}
+
 void pw_inbound_expect_again(pw_inbound *in)
 {
+    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
     atomic_store_explicit(&in->in_place, 0, memory_order_relaxed);
     atomic_store_explicit(&in->ns, 0, memory_order_relaxed);
 }
@@ -83,8 +110,11 @@ int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
 
 void pw_inbound_forget(pw_inbound *in)
 {
-    if (in)
-        atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
+    if (!in)
+        return;
+    if (in->take)
+        atomic_fetch_sub_explicit(&expected.takers, 1, memory_order_relaxed);
+    atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
 }
 
 /* ---- arriving --------------------------------------------------------------------------------------------------- */
@@ -118,18 +148,65 @@ static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last
     return end > begin && (end - begin) * layout->size >= (last - first) / 2;
 }
 
-void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes)
+/* The bytes of the message that begins at `from`, if they can all be read there; else 0. */
+static int64_t whole_message(const pw_inbound *in, const char *from, int64_t bytes, const pw_peer_block *block)
 {
-    int64_t first = (char *)to - in->data, begun;
+    if (block && from == block->base && (int64_t)block->message >= bytes && (int64_t)block->message <= in->bytes)
+        return (int64_t)block->message;
+    return bytes == in->bytes ? bytes : 0;
+}
 
-    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed) ||
-        !is_mostly_whole(in->layout, first, first + bytes)) {
+/* How many bytes from `first` on are to be unpacked now. */
+static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *from, int64_t bytes,
+                            const pw_peer_block *block)
+{
+    int64_t whole = first == 0 ? whole_message(in, from, bytes, block) : 0;
+
+    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed))
+        return 0;
+    if (in->take)
+        return block ? whole : 0;
+    bytes = whole > 0 ? whole : bytes;
+    return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
+}
+
+static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block)
+{
+    int64_t begun = in->timed ? pw_clock_ns() : 0;
+
+    if (!in->take)
+        pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
+    else if (!in->take(in->arg, from, bytes, block))
+        return false;
+    if (in->timed)
+        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
+    return true;
+}
+
+/* A piece that was not to be expected after what came before: everything is to come from staging memory. */
+static void take_back(pw_inbound *in, const char *whole)
+{
+    memcpy(in->data, whole, (size_t)atomic_load_explicit(&in->in_place, memory_order_relaxed));
+    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, 0, memory_order_release);
+}
+
+void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
+    int64_t first = (char *)to - in->data, now;
+
+    if (whole && (const char *)from == whole + first &&
+        first + bytes <= atomic_load_explicit(&in->in_place, memory_order_relaxed))
+        return;
+    now = whole ? 0 : unpacked_now(in, first, from, bytes, block);
+    if (now == 0 || !unpack(in, first, from, now, block)) {
+        if (whole)
+            take_back(in, whole);
         memcpy(to, from, (size_t)bytes);
         return;
     }
-    begun = in->timed ? pw_clock_ns() : 0;
-    pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
-    if (in->timed)
-        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
-    atomic_store_explicit(&in->in_place, first + bytes, memory_order_release);
+    if (now > bytes)
+        atomic_store_explicit(&in->whole, from, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, first + now, memory_order_release);
 }

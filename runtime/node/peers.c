@@ -40,10 +40,10 @@ static bool is_segment(int directory, const char *name)
     return strstr(link, "memfd:" PW_SEGMENT_NAME) != NULL;
 }
 
-/* The header is read before anything is mapped: it may be of another version, or of the process's parent. */
+/* The title is read before anything is mapped: it may be of another version, or of the process's parent. */
 static bool map(int fd, pid_t pid, peer *p)
 {
-    pw_segment_header h;
+    pw_segment_title h;
     void *segment, *header;
 
     if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || strncmp(h.name, PW_SEGMENT_NAME, sizeof h.name) != 0 ||
@@ -146,4 +146,23 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes)
         return NULL;
     note_sharing(p);
     return p->segment + at;
+}
+
+bool pw_peer_block_of(pid_t pid, const void *remote, pw_peer_block *out)
+{
+    const peer *p = pid > 0 ? place_of(pid) : NULL;
+    const pw_segment_block *b;
+    uint64_t at;
+
+    if (!p || atomic_load_explicit(&p->pid, memory_order_acquire) != pid || !p->segment)
+        return false;
+    at = (uint64_t)(uintptr_t)remote - p->base;
+    b = at < p->bytes ? pw_segment_find(p->header, at) : NULL;
+    if (!b || b->at > p->bytes || b->bytes > p->bytes - b->at)
+        return false;
+    *out = (pw_peer_block){.base = p->segment + b->at,
+                           .bytes = b->bytes,
+                           .message = atomic_load_explicit(&b->message, memory_order_acquire),
+                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire)};
+    return out->message <= out->bytes;
 }

@@ -7,12 +7,26 @@
 #ifndef PW_RUNTIME_PEERS_H
 #define PW_RUNTIME_PEERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The `bytes` bytes at address `remote` of process `pid`, where this one sees them. NULL: they are not all in a segment
  * that is open. Valid as long as the process needs what it has there, so until MPI tells it that its message was read.
  */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes);
+
+/* A block of such a segment, as far as this process may count on it while a message lies there. */
+typedef struct pw_peer_block {
+    const char *base; /* as this process sees it */
+    size_t bytes;
+    size_t message;   /* of the message that begins with the block and is there as a whole; 0: not known */
+    uint64_t removed; /* when this is another number, the block has other pages than it had */
+} pw_peer_block;
+
+/* The block in which address `remote` of process `pid` is. False: not known; also if pw_peer_memory has not been asked
+ * about the process. */
+bool pw_peer_block_of(pid_t pid, const void *remote, pw_peer_block *out);
 
 #endif

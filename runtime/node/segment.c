@@ -93,11 +93,11 @@ static void create(void)
         pw_log(PW_LOG_INFO, "no memory to share within the node (%s): messages are copied once more", strerror(errno));
         return;
     }
-    memcpy(h->name, PW_SEGMENT_NAME, sizeof PW_SEGMENT_NAME);
-    h->version = PW_SEGMENT_VERSION;
-    h->pid = getpid();
-    h->base = (uint64_t)(uintptr_t)h;
-    h->bytes = reserved;
+    h->title = (pw_segment_title){.name = PW_SEGMENT_NAME,
+                                  .version = PW_SEGMENT_VERSION,
+                                  .pid = getpid(),
+                                  .base = (uint64_t)(uintptr_t)h,
+                                  .bytes = reserved};
     segment.used = HEADER;
     pthread_atfork(NULL, NULL, forget);
     atomic_store_explicit(&segment.header, h, memory_order_release);
@@ -137,6 +137,37 @@ static int class_of(size_t bytes)
     return __builtin_ctzll(bytes) - FIRST_SHIFT;
 }
 
+pw_segment_block *pw_segment_find(pw_segment_header *h, uint64_t at)
+{
+    uint32_t low = 0, high = atomic_load_explicit(&h->nblocks, memory_order_acquire);
+
+    high = high < PW_SEGMENT_BLOCKS ? high : PW_SEGMENT_BLOCKS;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        pw_segment_block *b = &h->blocks[middle];
+
+        if (at - b->at < b->bytes)
+            return b;
+        if (at < b->at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* What is beyond the directory is shared like the rest, but nobody is told more of it. */
+static void note_block(pw_segment_header *h, uint64_t at, uint64_t bytes)
+{
+    uint32_t n = atomic_load_explicit(&h->nblocks, memory_order_relaxed);
+
+    if (n == PW_SEGMENT_BLOCKS)
+        return;
+    h->blocks[n].at = at;
+    h->blocks[n].bytes = bytes;
+    atomic_store_explicit(&h->nblocks, n + 1, memory_order_release);
+}
+
 static void *take_new(size_t bytes)
 {
     size_t alignment = bytes < widest_alignment ? bytes : widest_alignment;
@@ -145,6 +176,7 @@ static void *take_new(size_t bytes)
     if (at + bytes > reserved)
         return NULL;
     segment.used = at + bytes;
+    note_block(header(), at, bytes);
     return (char *)header() + at;
 }
 
@@ -161,12 +193,32 @@ void *pw_segment_take(size_t bytes)
     return block;
 }
 
+/* NULL: not in the segment, or not in its directory. */
+static pw_segment_block *entry_of(const void *block)
+{
+    return header() ? pw_segment_find(header(), (uint64_t)((uintptr_t)block - (uintptr_t)header())) : NULL;
+}
+
+void pw_segment_note_message(const void *data, size_t bytes)
+{
+    pw_segment_block *b = entry_of(data);
+
+    if (b && b->bytes > (uint64_t)1 << FIRST_SHIFT && (const char *)header() + b->at == (const char *)data)
+        atomic_store_explicit(&b->message, bytes, memory_order_release);
+}
+
 bool pw_segment_give(void *block, size_t bytes)
 {
     int class = class_of(bytes);
+    pw_segment_block *b;
 
     if (!header() || (char *)block < (char *)header() || (char *)block >= (char *)header() + reserved)
         return false;
+    b = entry_of(block);
+    if (b) {
+        atomic_store_explicit(&b->message, 0, memory_order_relaxed);
+        atomic_fetch_add_explicit(&b->removed, 1, memory_order_release);
+    }
     madvise(block, bytes, MADV_REMOVE);
     pthread_mutex_lock(&segment.lock);
     if (segment.nfreed[class] < FREED)

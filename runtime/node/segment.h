@@ -4,6 +4,10 @@
  * asks the same) finds it among the open files of /proc/PID/fd (runtime/node/peers.h). Its addresses are reserved at
  * once, its pages come with use.
  *
+ * Others may keep a block pinned for their GPU (runtime/gpu/foreign.h), and then the pages that it had. So the header
+ * has a directory of all blocks, in which is counted how often a block has lost its pages. The directory also says how
+ * long the message in a block is: who is asked for its first piece knows that it can read all of it.
+ *
  * All functions are thread safe. A child process of fork does not have the segment.
  */
 #ifndef PW_RUNTIME_SEGMENT_H
@@ -18,17 +22,37 @@
 /* Of the file, as /proc shows it. */
 #define PW_SEGMENT_NAME "packwright-outbound"
 
-enum { PW_SEGMENT_VERSION = 1, PW_SEGMENT_HEADER = 4096 /* bytes before the first block */ };
+enum {
+    PW_SEGMENT_VERSION = 2,
+    PW_SEGMENT_HEADER = 1 << 16 /* bytes before the first block */,
+    PW_SEGMENT_BLOCKS = 2000
+};
 
-/* What others find at the segment's beginning. */
-typedef struct pw_segment_header {
+/* A block. Once it is there, it stays where it is. */
+typedef struct pw_segment_block {
+    uint64_t at, bytes;       /* `at`: from the segment's beginning */
+    _Atomic uint64_t message; /* bytes, from the block's beginning, of what has been packed there; 0: not known */
+    _Atomic uint64_t removed; /* how often its pages went back to the system */
+} pw_segment_block;
+
+/* What others look at before they map the segment. */
+typedef struct pw_segment_title {
     char name[24]; /* PW_SEGMENT_NAME */
     uint32_t version;
     int32_t pid; /* a child has its parent's open files: not every holder is the owner */
     uint64_t base, bytes;
-    _Atomic uint32_t open; /* 0: the owner has ended, or has ended MPI; its addresses may mean other memory */
-    _Atomic uint32_t read; /* another process has read a message here; theirs to set */
+} pw_segment_title;
+
+/* What others find at the segment's beginning. */
+typedef struct pw_segment_header {
+    pw_segment_title title;
+    _Atomic uint32_t open;    /* 0: the owner has ended, or has ended MPI; its addresses may mean other memory */
+    _Atomic uint32_t read;    /* another process has read a message here; theirs to set */
+    _Atomic uint32_t nblocks; /* with the first so many the directory is filled, in the order of their addresses */
+    pw_segment_block blocks[PW_SEGMENT_BLOCKS];
 } pw_segment_header;
+
+_Static_assert(sizeof(pw_segment_header) <= PW_SEGMENT_HEADER, "the header has room for the directory");
 
 /* Creates the segment, or opens it again. Where that cannot be, pw_segment_take gives nothing. */
 void pw_segment_open(void);
@@ -41,7 +65,15 @@ bool pw_segment_is_read(void);
 
 /* `bytes` bytes, a power of two from 4 KiB on, aligned to as much or to 2 MiB. NULL: no segment, or it is full. */
 void *pw_segment_take(size_t bytes);
-/* True: the block was the segment's, `bytes` as it was taken; its pages go back to the system. */
+/* A message of `bytes` bytes has been packed to `data`, and stays there until MPI says that it has been sent. To be
+ * said of every message in a block of more than 4 KiB: what was said of the one before would be taken for it. For
+ * smaller blocks, and what is not the beginning of one, this does nothing. */
+void pw_segment_note_message(const void *data, size_t bytes);
+/* True: the block was the segment's, `bytes` as it was taken; its pages go back to the system. No GPU of this process
+ * may know of it any longer. */
 bool pw_segment_give(void *block, size_t bytes);
+
+/* The block of a directory in which the byte is, `at` bytes from the beginning of the segment. NULL: none. */
+pw_segment_block *pw_segment_find(pw_segment_header *header, uint64_t at);
 
 #endif

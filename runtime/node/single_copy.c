@@ -51,12 +51,14 @@ static ssize_t read_into(pw_inbound *in, pid_t pid, const struct iovec *local, c
 {
     int64_t room = pw_inbound_room(in, local->iov_base);
     struct iovec to = *local, of = *remote;
+    pw_peer_block block;
     ssize_t n;
 
     if ((int64_t)to.iov_len > room)
         to.iov_len = of.iov_len = (size_t)room;
     if (from) {
-        pw_inbound_arrive(in, to.iov_base, from, (int64_t)to.iov_len);
+        pw_inbound_arrive(in, to.iov_base, from, (int64_t)to.iov_len,
+                          pw_peer_block_of(pid, remote->iov_base, &block) ? &block : NULL);
         return (ssize_t)local->iov_len;
     }
     n = to.iov_len > 0 ? read_by_system(pid, &to, 1, &of, 1, 0) : 0;

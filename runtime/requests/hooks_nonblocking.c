@@ -63,7 +63,7 @@ static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start =
 static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
 /* Into the memory of a GPU. */
 static const pw_pending_ops gpu_recv_ops = {
-    .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
+    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
 
 static const pw_pending_ops *recv_ops_of(const pw_stage *s)
 {

@@ -26,13 +26,16 @@ bool pw_strategy_gpu_can(const pw_message *m);
 /* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `way`, a pw_gpu_way. */
 #define PW_STRATEGY_GPU                                                                           \
     .pack = pw_strategy_gpu_pack, .unpack = pw_strategy_gpu_unpack, .give = pw_strategy_gpu_give, \
-    .begin = pw_strategy_gpu_begin, .finish = pw_strategy_gpu_finish
+    .expect = pw_strategy_gpu_expect, .begin = pw_strategy_gpu_begin, .finish = pw_strategy_gpu_finish
 
-/* `own` of the stage is a block of a pool; NULL: its data is ordinary host memory. */
+/* `own` of the stage is a block of a pool; NULL: its data is ordinary host memory. Pinned memory of what is sent is
+ * where other processes can read it. */
 pw_status pw_strategy_gpu_take(pw_stage *s);
 pw_status pw_strategy_gpu_pack(pw_stage *s);
 pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received);
 void pw_strategy_gpu_give(pw_stage *s);
+/* What comes out of the memory of a process of this node is unpacked from there by the GPU. */
+void pw_strategy_gpu_expect(pw_stage *s);
 bool pw_strategy_gpu_begin(pw_stage *s, pw_model_action action, int64_t received);
 pw_status pw_strategy_gpu_finish(pw_stage *s);
 

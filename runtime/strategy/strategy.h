@@ -63,11 +63,12 @@ typedef struct pw_stage {
     int64_t count;
     pw_direction direction;
     pw_memory_place place;
-    void *data;                   /* what MPI gets: `bytes` bytes in packed order */
-    int64_t bytes;                /* > 0 */
-    void *own;                    /* of the strategy */
-    int64_t ahead_ns;             /* spent on unpacking before that was asked for (pw_stage_expect) */
-    void *under_way;              /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
+    void *data;                 /* what MPI gets: `bytes` bytes in packed order */
+    int64_t bytes;              /* > 0 */
+    void *own;                  /* of the strategy */
+    struct pw_inbound *inbound; /* of the strategy: expects the message (runtime/node/inbound.h); NULL: nothing does */
+    int64_t ahead_ns;           /* spent on unpacking before that was asked for (pw_stage_expect) */
+    void *under_way;            /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
     struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
 } pw_stage;
 

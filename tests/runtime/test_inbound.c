@@ -74,7 +74,7 @@ static void complete(scenery *s, int64_t received, int64_t in_place)
 static void arrive(scenery *s, int64_t first, int64_t last)
 {
     assert_ptr_equal(pw_inbound_at(s->staging + first), s->in);
-    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first);
+    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, NULL);
 }
 
 static bool staging_is_untouched(const scenery *s, int64_t first, int64_t last)
@@ -167,6 +167,107 @@ static void only_so_many_are_expected_and_only_their_memory_is_found(void **stat
     assert_null(pw_inbound_at(other[0]));
 }
 
+/* ---- all of it at the first piece -------------------------------------------------------------------------------- */
+
+static pw_peer_block block_of(const scenery *s, size_t message)
+{
+    return (pw_peer_block){.base = (const char *)s->message, .bytes = 4096, .message = message};
+}
+
+static void arrive_of(scenery *s, int64_t first, int64_t last, const pw_peer_block *block)
+{
+    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, block);
+}
+
+static void a_message_of_known_length_is_unpacked_at_its_first_piece(void **state)
+{
+    scenery *s = *state;
+    pw_peer_block block = block_of(s, MESSAGE);
+
+    arrive_of(s, 0, 10, &block);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+    memset(s->user, 0, sizeof s->user); /* nothing is unpacked twice */
+    arrive_of(s, 10, 960, &block);
+    arrive_of(s, 960, MESSAGE, &block);
+    assert_true(staging_is_untouched(s, 0, STAGED));
+    complete(s, MESSAGE, MESSAGE);
+    assert_int_equal(s->user[0], 0);
+}
+
+/* One that would not fit, and a piece that is not where it should be. */
+static void what_does_not_match_comes_as_ever(void **state)
+{
+    static unsigned char elsewhere[MESSAGE];
+    scenery *s = *state;
+    pw_peer_block block = block_of(s, MESSAGE + 1);
+
+    arrive_of(s, 0, 10, &block);
+    assert_memory_equal(s->staging, s->message, 10);
+    block.message = MESSAGE;
+    arrive_of(s, 0, 10, &block);
+    memcpy(elsewhere, s->message, MESSAGE);
+    pw_inbound_arrive(s->in, s->staging + 10, elsewhere + 10, MESSAGE - 10, &block);
+    assert_memory_equal(s->staging, s->message, MESSAGE);
+    memset(s->user, 0, sizeof s->user);
+    complete(s, MESSAGE, 0);
+    assert_memory_equal(s->user, s->wanted, sizeof s->user);
+}
+
+typedef struct taken {
+    int calls;
+    int64_t bytes;
+    const void *from;
+} taken;
+
+/* Refuses what is shorter than 100 bytes. */
+static bool take_it(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block)
+{
+    taken *t = *(taken *const *)arg;
+
+    assert_non_null(block);
+    t->calls++;
+    t->bytes = bytes;
+    t->from = from;
+    return bytes >= 100;
+}
+
+static void takers_get_whole_messages_or_none(void **state)
+{
+    static _Alignas(64) unsigned char other[STAGED];
+    scenery *s = *state;
+    taken t = {.calls = 0}, *arg = &t;
+    pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, take_it, &arg, sizeof arg);
+    pw_peer_block block = block_of(s, MESSAGE);
+    int64_t ns;
+
+    assert_non_null(in);
+    assert_int_equal(pw_inbound_takers(), 1);
+    pw_inbound_arrive(in, other, s->message, MESSAGE, NULL); /* in no known block */
+    assert_int_equal(t.calls, 0);
+    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    pw_inbound_arrive(in, other, s->message, 500, &block);
+    pw_inbound_arrive(in, other + 500, s->message + 500, MESSAGE - 500, &block);
+    assert_int_equal(t.calls, 1);
+    assert_int_equal(t.bytes, MESSAGE);
+    assert_ptr_equal(t.from, s->message);
+    assert_int_equal(pw_inbound_in_place(in, &ns), MESSAGE);
+    pw_inbound_expect_again(in);
+    memset(other, 0, sizeof other);
+    block.message = 99;
+    pw_inbound_arrive(in, other, s->message, 99, &block);
+    assert_int_equal(t.calls, 2);
+    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    assert_memory_equal(other, s->message, 99);
+    block.message = 0; /* not known: a piece that is not all that was posted is not all of it */
+    pw_inbound_expect_again(in);
+    pw_inbound_arrive(in, other, s->message, 500, &block);
+    assert_int_equal(t.calls, 2);
+    pw_inbound_arrive(in, other, s->message, MESSAGE, &block);
+    assert_int_equal(t.calls, 3);
+    pw_inbound_forget(in);
+    assert_int_equal(pw_inbound_takers(), 0);
+}
+
 /* ---- the system's function --------------------------------------------------------------------------------------- */
 
 static ssize_t read_from(pid_t pid, void *to, const void *from, size_t bytes)
@@ -246,6 +347,9 @@ int main(void)
                                        TEST(what_did_not_come_this_way_is_in_staging_memory),
                                        TEST(pieces_out_of_order_and_short_ones_are_copied),
                                        TEST(the_next_message_begins_anew),
+                                       TEST(a_message_of_known_length_is_unpacked_at_its_first_piece),
+                                       TEST(what_does_not_match_comes_as_ever),
+                                       TEST(takers_get_whole_messages_or_none),
                                        TEST(only_so_many_are_expected_and_only_their_memory_is_found),
                                        TEST(what_is_in_a_segment_is_read_without_the_system),
                                        TEST(what_is_elsewhere_is_read_by_the_system),
