@@ -16,6 +16,7 @@ foreach(program pack messages large several fused pairs windows files reductions
   pw_gpu_tarball(tests test_mpich_gpu_${program} test_openmpi_gpu_${program})
 endforeach()
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
+pw_gpu_tarball(bench bench_device_messages_mpich bench_device_messages_openmpi)
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run DESTINATION . ${part})
 
 set(CPACK_GENERATOR TXZ)

@@ -1,0 +1,205 @@
+/*
+ * Messages between the GPU memory of two ranks of a node, as Packwright carries them out: this program calls MPI_X, and
+ * is linked with the interposer. What is compared are runs: with PACKWRIGHT_SHARED=0 and without, by strategies
+ * (PACKWRIGHT_STRATEGY), by MPIs. Each layout is verified before it is timed.
+ *
+ * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-d
+ * driver]
+ */
+#include "base/samples.h"
+#include "bench/clock.h"
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/interposer/harness.h"
+
+#include <unistd.h>
+
+enum { SKIPPED = 77, TAG = 1, FLIGHT = 8, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 5, MAX_SIZES = 16 };
+
+static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8", "blocks_512", "box", "odd_251"};
+
+typedef struct row {
+    MPI_Datatype type;
+    test_buffer image;
+    size_t origin;
+    gpu_memory out, in[FLIGHT];
+} row;
+
+typedef void exchange_fn(const row *r);
+
+static int rank;
+
+static MPI_Datatype make_type(int layout, int bytes)
+{
+    MPI_Datatype type;
+    int n = 8;
+
+    switch (layout) {
+    case 0: MPI_Type_contiguous(bytes, MPI_BYTE, &type); break;
+    case 1: MPI_Type_vector(bytes / 8, 1, 2, MPI_DOUBLE, &type); break;
+    case 2: MPI_Type_vector(bytes / 512, 64, 128, MPI_DOUBLE, &type); break;
+    case 3: /* three of sixteen columns of doubles, as a narrow box's halo has */
+        while (8 * 3 * (n + 1) * (n + 1) <= bytes)
+            n++;
+        MPI_Type_create_subarray(3, (int[]){n, n, 16}, (int[]){n, n, 3}, (int[]){0, 0, 3}, MPI_ORDER_C, MPI_DOUBLE,
+                                 &type);
+        break;
+    default: MPI_Type_vector(bytes / 251, 251, 509, MPI_BYTE, &type); break;
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static row make_row(int layout, int bytes)
+{
+    row r = {.type = make_type(layout, bytes)};
+
+    r.image = test_buffer_create(r.type, 1);
+    r.origin = (size_t)(r.image.origin - r.image.memory);
+    r.out = gpu_memory_make(GPU_DEVICE, r.image.bytes);
+    for (int i = 0; i < FLIGHT; i++)
+        r.in[i] = gpu_memory_make(GPU_DEVICE, r.image.bytes);
+    return r;
+}
+
+static void free_row(row *r)
+{
+    gpu_memory_free(&r->out);
+    for (int i = 0; i < FLIGHT; i++)
+        gpu_memory_free(&r->in[i]);
+    test_buffer_free(&r->image);
+    MPI_Type_free(&r->type);
+}
+
+/* ---- exchanges --------------------------------------------------------------------------------------------------- */
+
+static void there_and_back(const row *r)
+{
+    void *out = r->out.at + r->origin, *in = r->in[0].at + r->origin;
+
+    if (rank == 0)
+        MPI_Send(out, 1, r->type, 1, TAG, MPI_COMM_WORLD);
+    MPI_Recv(in, 1, r->type, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        MPI_Send(out, 1, r->type, 0, TAG, MPI_COMM_WORLD);
+}
+
+static void in_flight(const row *r)
+{
+    MPI_Request requests[2 * FLIGHT];
+    MPI_Status statuses[2 * FLIGHT];
+
+    for (int i = 0; i < FLIGHT; i++)
+        MPI_Irecv(r->in[i].at + r->origin, 1, r->type, 1 - rank, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < FLIGHT; i++)
+        MPI_Isend(r->out.at + r->origin, 1, r->type, 1 - rank, i, MPI_COMM_WORLD, &requests[FLIGHT + i]);
+    MPI_Waitall(2 * FLIGHT, requests, statuses);
+}
+
+static const struct {
+    const char *name;
+    exchange_fn *run;
+    int ways, messages; /* the time of one way is reported */
+} modes[] = {{"ping-pong", there_and_back, 2, 1}, {"8 in flight", in_flight, 1, FLIGHT}};
+enum { MODES = 2 };
+
+/* Both ranks have sent the same, into memory that held something else. */
+static void verify(row *r, const char *name, int mode)
+{
+    test_buffer want = test_buffer_create(r->type, 1);
+    int bytes = test_packed_bytes(r->type, 1), at = 0;
+    char *packed = malloc((size_t)bytes);
+
+    test_buffer_fill(&r->image, 1);
+    gpu_write(&r->out, 0, r->image.memory, r->image.bytes);
+    PMPI_Pack(r->image.origin, 1, r->type, packed, bytes, &at, MPI_COMM_SELF);
+    test_buffer_fill(&r->image, 2);
+    for (int i = 0; i < modes[mode].messages; i++)
+        gpu_write(&r->in[i], 0, r->image.memory, r->image.bytes);
+    test_buffer_fill(&want, 2);
+    at = 0;
+    PMPI_Unpack(packed, bytes, &at, want.origin, 1, r->type, MPI_COMM_SELF);
+    modes[mode].run(r);
+    for (int i = 0; i < modes[mode].messages; i++) {
+        gpu_read(&r->in[i], 0, r->image.memory, r->image.bytes);
+        CHECK(test_buffer_equal(&r->image, &want), "%s of %d bytes, %s, message %d", name, bytes, modes[mode].name, i);
+    }
+    test_buffer_free(&want);
+    free(packed);
+}
+
+/* The median, µs. */
+static double measure(const row *r, int mode, double seconds)
+{
+    static double samples[MAX_SAMPLES];
+    double begin;
+    int n;
+
+    begin = bench_now();
+    for (int i = 0; i < WARM; i++)
+        modes[mode].run(r);
+    n = (int)(seconds * 1e9 / ((bench_now() - begin) / WARM));
+    n = n < 15 ? 15 : n > MAX_SAMPLES ? MAX_SAMPLES : n;
+    PMPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        begin = bench_now();
+        modes[mode].run(r);
+        samples[i] = (bench_now() - begin) / 1e3 / modes[mode].ways;
+    }
+    return pw_samples_median(samples, n);
+}
+
+static void run(int layout, int bytes, double seconds)
+{
+    row r = make_row(layout, bytes);
+
+    if (rank == 0)
+        printf("%-12s %8d", layouts[layout], test_packed_bytes(r.type, 1));
+    for (int mode = 0; mode < MODES; mode++) {
+        verify(&r, layouts[layout], mode);
+        double us = seconds > 0 ? measure(&r, mode, seconds) : 0;
+
+        if (rank == 0 && us > 0)
+            printf(" | %s %9.1f µs %6.2f GB/s", modes[mode].name, us,
+                   test_packed_bytes(r.type, 1) * modes[mode].messages / us * 1e-3);
+    }
+    if (rank == 0)
+        printf("\n");
+    fflush(stdout);
+    free_row(&r);
+}
+
+int main(int argc, char **argv)
+{
+    const char *sizes = "64,512,4096,32768", *only = NULL, *driver = NULL;
+    double seconds = 0.2;
+    int option, rc, kib[MAX_SIZES], n = 0;
+
+    while ((option = getopt(argc, argv, "s:t:f:d:")) >= 0) {
+        if (option == 's')
+            sizes = optarg;
+        else if (option == 't')
+            seconds = atof(optarg);
+        else if (option == 'f')
+            only = optarg;
+        else if (option == 'd')
+            driver = optarg;
+        else
+            return 2;
+    }
+    for (const char *s = sizes; s && n < MAX_SIZES; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        kib[n++] = atoi(s);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!gpu_start(driver)) {
+        MPI_Finalize();
+        return SKIPPED;
+    }
+    gpu_set_current(gpu_primary(rank % gpu_devices()));
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int i = 0; i < n && (!only || !strcmp(only, layouts[layout])); i++)
+            run(layout, kib[i] << 10, seconds);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
