@@ -20,7 +20,7 @@ enum {
     TILED_BYTES = 256 << 10 /* of one that a kernel of its own would take through shared memory */
 };
 
-static const char name[] = "packwright GPU fused moves 1";
+static const char name[] = "packwright GPU fused moves 2";
 
 pw_hash pw_gpu_fused_hash(void)
 {

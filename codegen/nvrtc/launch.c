@@ -16,7 +16,7 @@ enum {
     SPARSE_TIMES = 8,
     FILLED_FROM = 15 << 20, /* packed bytes from which ends of blocks are read before they are written */
     FILLED_MOST = 2048,     /* and lengths of such blocks, from PW_GPU_FILLED_BYTES in general */
-    SHORT_BYTES = 24,       /* mean bytes of blocks that are not worth cutting */
+    SHORT_BYTES = 8,        /* mean bytes of blocks that are not worth cutting */
     LANE_BYTES = 16,        /* of a block of bytes per lane that works on it */
     MAX_LANES_LOG = 5
 };
@@ -125,17 +125,14 @@ static pw_status read_loops(region_call *c)
     return PW_OK;
 }
 
-/* Is the u-th word of the region at u * word in the packed bytes? Of pieces, the u-th byte at u. */
+/* Is the u-th word of the region at u * word in the packed bytes? */
 static bool is_dense(const region_call *c)
 {
     int64_t next = c->g->word;
-    if (c->g->kind == PW_GPU_PIECES ? !pw_gpu_is_seamless(c->g)
-                                    : c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
+    if (c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
         return false;
-    if (c->g->kind == PW_GPU_PIECES)
-        next = bytes_of_leaf(c);
     for (int i = c->g->ndims - 1; i >= 0; i--) {
-        if (c->count[i] == 1 || c->g->dims[i].role == PW_GPU_PART)
+        if (c->count[i] == 1)
             continue;
         if (c->packed[i] != next)
             return false;
@@ -204,11 +201,9 @@ static void write_loops(region_call *c)
 static uint64_t list_window(const region_call *c)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
-    int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 + PW_LIST_SLACK : 1, window = LEAST_WINDOW;
+    int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 + PW_LIST_SLACK : 1;
     wanted = wanted < n ? wanted : n;
-    while (window < wanted && window < PW_LIST_WINDOW)
-        window *= 2;
-    return (uint64_t)window;
+    return wanted < LEAST_WINDOW ? LEAST_WINDOW : wanted < PW_LIST_WINDOW ? (uint64_t)wanted : PW_LIST_WINDOW;
 }
 
 /* A list is searched around the place that its mean length gives, as far as lengths drawn by chance would vary it. */
@@ -223,7 +218,7 @@ static void write_guess(const region_call *c, uint64_t *tail)
     tail[PW_TAIL_STRIDE] = stride;
 }
 
-/* What the region spans: in memory unless it has a table, and in packed order. */
+/* Where aligned words of the region may be read: in memory, unless it has a table, and in packed order. */
 static void write_ranges(const region_call *c, uint64_t *ranges)
 {
     const pw_shape_region *r = c->g->shape;
@@ -244,10 +239,10 @@ static void write_ranges(const region_call *c, uint64_t *ranges)
             *(stride[side] < 0 ? &lo[side] : &hi[side]) += (c->count[i] - 1) * stride[side];
     }
     for (int side = 0; side < 2; side++) {
-        uint64_t base = c->rec[side ? PW_REC_PACKED : PW_REC_MEM];
-        bool known = side || !table;
-        ranges[2 * side] = known ? base + (uint64_t)lo[side] : 0;
-        ranges[2 * side + 1] = known ? base + (uint64_t)hi[side] : 0;
+        uint64_t bytes = (uint64_t)hi[side] - (uint64_t)lo[side];
+        bool known = (side || !table) && hi[side] > lo[side] && bytes >= 2 * PW_GPU_PART_BYTES;
+        ranges[2 * side] = c->rec[side ? PW_REC_PACKED : PW_REC_MEM] + (uint64_t)lo[side];
+        ranges[2 * side + 1] = known ? bytes - 2 * PW_GPU_PART_BYTES + 1 : 0;
     }
 }
 
@@ -387,7 +382,6 @@ static void write_header(region_call *c)
     rec[PW_REC_FLAGS] |= is_dense(c) ? PW_FLAG_DENSE : 0;
     rec[PW_REC_FLAGS] |= c->chunked ? PW_FLAG_CHUNKED : 0;
     rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
-    rec[PW_REC_FLAGS] |= c->g->kind == PW_GPU_PIECES && is_dense(c) && !c->call->unpack ? PW_FLAG_TILED : 0;
     rec[PW_REC_FLAGS] |= is_sparse(c) ? PW_FLAG_SPARSE : 0;
     rec[PW_REC_FLAGS] |= filled_flag(c);
     rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
@@ -414,10 +408,7 @@ static int64_t thread_units(const pw_gpu_region *g, const uint64_t *rec)
 static int64_t region_blocks(const pw_gpu_region *g, const uint64_t *rec, int64_t full)
 {
     int64_t units = thread_units(g, rec), blocks = units;
-    if (units > 0 && rec[PW_REC_FLAGS] & PW_FLAG_TILED) {
-        const uint64_t *packed = rec + g->tail + PW_TAIL_PIECE * g->shape->npieces + PW_TAIL_RANGES / 2;
-        blocks = ceil_div((int64_t)(packed[1] - packed[0]) + 15, PW_GPU_TILE_CHUNKS * 16);
-    } else if (g->kind == PW_GPU_WORDS) {
+    if (g->kind == PW_GPU_WORDS) {
         int64_t most = ceil_div(units, PW_GPU_THREADS);
         blocks = ceil_div(units, PW_GPU_THREADS * g->batch);
         if (rec[PW_REC_FLAGS] & PW_FLAG_SPARSE)
@@ -496,6 +487,8 @@ static int64_t list_span(const region_call *c, int64_t full)
     if (span > GOOD_SPAN)
         span = span / WAVES > GOOD_SPAN ? span / WAVES : GOOD_SPAN;
     span = span < MOST_SPAN ? (span + 15) & -16 : MOST_SPAN;
+    if (pw_gpu_is_staged(c->g) && span > PW_GPU_STAGED_SPAN)
+        span = PW_GPU_STAGED_SPAN;
     return span < LEAST_SPAN ? LEAST_SPAN : span;
 }
 
@@ -540,7 +533,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
     int64_t full = blocks_at_once(plan, call, device);
     pw_gpu_launch l = {.big = call->big,
                        .block = PW_GPU_THREADS,
-                       .shared = (uint32_t)plan->shared_bytes,
+                       .shared = (uint32_t)plan->shared_bytes[call->unpack],
                        .param_bytes = pw_gpu_plan_param_bytes(plan)};
     for (int i = 0; i < plan->nregions; i++) {
         region_call c;

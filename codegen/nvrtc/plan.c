@@ -11,7 +11,6 @@ enum {
     PLAIN_FROM = 3,          /* regions that had better share their code */
     SHORT_BYTES = 40,        /* blocks shorter than this fill no sector */
     RESIDENT_PLAIN = 4,      /* blocks of a multiprocessor: 64 registers a thread; all numbers from the record */
-    RESIDENT_CHUNKS = 4,
     RESIDENT_LARGE_TILE = 5, /* 48 */
     RESIDENT_WIDE_TILE = 6,  /* 40 */
     RESIDENT_HEAVY = 6,
@@ -337,8 +336,8 @@ static bool is_parametric(const pw_gpu_region *g)
 }
 
 /*
- * As many blocks as registers are taken for: enough in flight is what most kernels live by. Two chunks of odd bytes in
- * flight take 64, and lose more by spilling than by fewer threads.
+ * As many blocks as registers are taken for: enough in flight is what most kernels live by. Odd bytes lose more by
+ * spilling than by fewer threads, but for lists that are packed.
  */
 static int resident_of(const pw_gpu_region *g, bool unpack)
 {
@@ -346,8 +345,8 @@ static int resident_of(const pw_gpu_region *g, bool unpack)
         return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_MOST;
     if (is_parametric(g))
         return RESIDENT_PLAIN;
-    if (g->kind == PW_GPU_LIST ? g->word < PW_NARROW_BYTES : pw_gpu_is_seamless(g))
-        return unpack ? RESIDENT_HEAVY : RESIDENT_CHUNKS;
+    if (g->kind == PW_GPU_PIECES || (g->kind == PW_GPU_LIST && g->word < PW_NARROW_BYTES && unpack))
+        return RESIDENT_HEAVY;
     if (g->kind != PW_GPU_WORDS)
         return RESIDENT_MOST;
     return has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
@@ -363,7 +362,7 @@ static void plan_shape(pw_gpu_plan *plan)
     make_regions_plain(plan);
     for (int i = 0; i < shape->nregions; i++) {
         pw_gpu_region *g = &plan->regions[i];
-        int shared = 0;
+        int shared = 0, stage = pw_gpu_is_staged(g) ? PW_GPU_STAGED_SPAN + PW_GPU_PART_BYTES : 0;
         g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
         g->words = g->tail + g->tail_words;
         g->code = find_code(plan, i);
@@ -374,10 +373,12 @@ static void plan_shape(pw_gpu_plan *plan)
         else if (g->kind == PW_GPU_LIST)
             shared = WINDOW_BYTES;
         g->batch = batch_of(g);
-        for (int unpack = 0; unpack < 2; unpack++)
+        for (int unpack = 0; unpack < 2; unpack++) {
+            int bytes = shared + (unpack ? 0 : stage);
+            plan->shared_bytes[unpack] = bytes > plan->shared_bytes[unpack] ? bytes : plan->shared_bytes[unpack];
             if (resident_of(g, unpack) < plan->resident[unpack])
                 plan->resident[unpack] = resident_of(g, unpack);
-        plan->shared_bytes = shared > plan->shared_bytes ? shared : plan->shared_bytes;
+        }
     }
 }
 

@@ -37,6 +37,7 @@ typedef struct pw_gpu_dim {
     bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
+enum { PW_GPU_STAGED_BELOW = 4, PW_GPU_STAGED_SPAN = 16 << 10 };
 enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 
 typedef struct pw_gpu_region {
@@ -56,9 +57,9 @@ typedef struct pw_gpu_plan {
     const pw_shape *shape;
     int nregions;
     pw_gpu_region *regions;
-    int words;        /* length of w[] */
-    int shared_bytes; /* of one block */
-    int resident[2];  /* blocks that a multiprocessor can hold at once, by their registers; packing, unpacking */
+    int words;           /* length of w[] */
+    int shared_bytes[2]; /* of one block; packing, unpacking */
+    int resident[2];     /* blocks that a multiprocessor can hold at once, by their registers; packing, unpacking */
     pw_arena *arena;
 } pw_gpu_plan;
 
@@ -85,14 +86,10 @@ bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
 /* Are all numbers of the pieces baked? */
 bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
 
-/* Can packed bytes of the pieces be found one by one, where the region is dense in packed order? What it spans in
- * memory is known then, too. */
-static inline bool pw_gpu_is_seamless(const pw_gpu_region *g)
+/* A list of odd lengths: what is packed is put together in shared memory. */
+static inline bool pw_gpu_is_staged(const pw_gpu_region *g)
 {
-    bool seamless = g->kind == PW_GPU_PIECES && pw_gpu_pieces_are_baked(g->shape) && pw_gpu_pieces_are_dense(g->shape);
-    for (int i = 0; i < g->ndims; i++)
-        seamless &= !pw_gpu_table_is_there(&g->dims[i].table);
-    return seamless;
+    return g->kind == PW_GPU_LIST && g->word < PW_GPU_STAGED_BELOW;
 }
 
 /* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */

@@ -49,21 +49,20 @@ enum {
     PW_TAIL_N,
     PW_TAIL_LEAF,
     PW_TAIL_SPAN,   /* packed bytes that a block takes at once */
-    PW_TAIL_WINDOW, /* blocks of the list that it takes into shared memory at once: a power of two */
+    PW_TAIL_WINDOW, /* blocks of the list that it takes into shared memory at once */
     PW_TAIL_GUESS,  /* blocks of the list in a span on the average, times 2^16 */
     PW_TAIL_STRIDE, /* blocks between the places that are tried first, around the one that is guessed */
     PW_TAIL_LIST
 };
-/* A piece: memory offset, packed offset, bytes, first part. Behind the last: first byte and end of all, in memory and
- * in packed order. */
+/* A piece: memory offset, packed offset, bytes, first part. Behind the last, for memory and for packed order: the first
+ * byte of all, and at how many places from there on 32 bytes may be read (0: nobody knows). */
 enum { PW_TAIL_PIECE = 4, PW_TAIL_RANGES = 4 };
 enum { PW_TAIL_COUNT_A, PW_TAIL_COUNT_B, PW_TAIL_TILE }; /* whole counts of the tiled loops */
 
 enum { PW_FLAG_ALIGNED = 1, PW_FLAG_DENSE = 2, PW_FLAG_CHUNKED = 4, PW_FLAG_NARROW = 8, PW_FLAG_SHORT = 16 };
-enum { PW_FLAG_SPARSE = 32, PW_FLAG_FEW = 64, PW_FLAG_TILED = 128 }; /* for the host's decisions alone */
+enum { PW_FLAG_SPARSE = 32, PW_FLAG_FEW = 64 }; /* for the host's decisions alone */
 enum { PW_GPU_SECTOR = 32, PW_GPU_FILLED_BYTES = 40 };
 enum { PW_FLAG_FILLED = 256, PW_FLAG_FILLED_WIDE = 512 }; /* unpacking reads ends of blocks first */
 enum { PW_LIST_WINDOW = 512, PW_LIST_GROUPS = 256, PW_LIST_SLACK = 16, PW_NARROW_BYTES = 4 };
-enum { PW_GPU_TILE_CHUNKS = 1024 }; /* of 16 packed bytes of pieces, for a block */
 
 #endif

@@ -208,59 +208,6 @@ static void put_piece(const writer *w, const pw_gpu_region *g)
     fprintf(f, "        s.mem += mem;\n        s.packed += packed;\n        s.a = i%d - first;\n", last);
 }
 
-static int64_t leaf_bytes(const pw_gpu_region *g)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < g->shape->npieces; i++)
-        sum += g->shape->pieces[i].bytes.value;
-    return sum;
-}
-
-/* Of the piece that byte x of the leaf is of: where it begins and ends in packed order, and where it is in memory. */
-static void put_piece_numbers(const writer *w, const pw_gpu_region *g)
-{
-    FILE *f = w->f;
-    int64_t at = 0;
-    for (int i = 0; i < g->shape->npieces; at += g->shape->pieces[i++].bytes.value) {
-        const pw_shape_piece *piece = &g->shape->pieces[i];
-        if (i)
-            fprintf(f, "        if (x >= %" PRId64 "u)\n            first = %" PRId64 ", ", at, at);
-        else
-            fprintf(f, "        I first = 0, ");
-        fprintf(f, "end = %" PRId64 "%s", at + piece->bytes.value, i ? ", off = " : "; pw_u64 off = ");
-        put_literal(f, piece->mem_off.value);
-        fprintf(f, ";\n");
-    }
-}
-
-/* Where packed byte x of a region is; which piece, all counted through, it is of; and where piece i begins. */
-static void put_seamless(const writer *w, const pw_gpu_region *g)
-{
-    FILE *f = w->f;
-    int64_t leaf = leaf_bytes(g), at = 0;
-    int n = g->shape->npieces;
-    fprintf(f, "    template <class I, class P> PW_FN pw_place byte(const P &p, pw_u32 o, I x)\n    {\n");
-    fprintf(f, "        I u = x / %" PRId64 "u;\n        x -= u * %" PRId64 "u;\n        pw_spot s;\n", leaf, leaf);
-    put_loop_indices(w, g, g->ndims - 2);
-    put_mem(w, g);
-    put_piece_numbers(w, g);
-    fprintf(f, "        const pw_place place = {s.mem + off + (x - first), x - first, end - x};\n        return "
-               "place;\n    }\n");
-    fprintf(f,
-            "    template <class I> PW_FN I piece(I x)\n    {\n        const I u = x / %" PRId64
-            "u;\n        x -= u * %" PRId64 "u;\n        return u * %d",
-            leaf, leaf, n);
-    for (int i = 0; i + 1 < n; i++)
-        fprintf(f, " + (x >= %" PRId64 "u)", at += g->shape->pieces[i].bytes.value);
-    fprintf(f,
-            ";\n    }\n    template <class I> PW_FN I begin(I i)\n    {\n        const I u = i / %du, k = i - u * "
-            "%du;\n        return u * %" PRId64 "u",
-            n, n, leaf);
-    for (int i = 0; i + 1 < n; i++)
-        fprintf(f, " + (k > %d ? %" PRId64 "u : 0u)", i, g->shape->pieces[i].bytes.value);
-    fprintf(f, ";\n    }\n");
-}
-
 /* Is word i of the leaf the first one, or the last one, of its piece? */
 static void put_ends(const writer *w, const pw_gpu_region *g)
 {
@@ -356,9 +303,11 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     static const char *const kinds[] = {"a thread per word", "tiles", "parts of pieces", "a list of blocks"};
     FILE *f = w->f;
     fprintf(f,
-            "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, FILLS = %d "
+            "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, FILLS = "
+            "%d, STAGED = %d "
             "};\n",
-            kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, may_fill(g));
+            kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, may_fill(g),
+            pw_gpu_is_staged(g));
     fprintf(
         f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");
@@ -367,8 +316,6 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     put_packed(w, g);
     put_rest(w, g);
     fprintf(f, "        (void)unit;\n    }\n");
-    if (pw_gpu_is_seamless(g))
-        put_seamless(w, g);
     if (g->kind == PW_GPU_TILE)
         put_tile_members(f, g);
     if (g->kind == PW_GPU_LIST) {
@@ -423,13 +370,6 @@ static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool
             name_of(unpack), big ? "pw_u64" : "pw_u32");
 }
 
-static void put_chunks(const writer *w, const pw_gpu_region *g, bool big)
-{
-    fprintf(w->f, "        if (p.w[o + PW_FLAGS] & PW_DENSE)\n");
-    fprintf(w->f, "            pw_pieces_pack<pw_k%d_r%d, %s>(p, o, block);\n        else\n", w->job, g->code,
-            big ? "pw_u64" : "pw_u32");
-}
-
 /*
  * With 32-bit indices, words are moved whole where the launch says that addresses allow; tiles of bytes always are.
  * Words of one and two bytes that are neither dense nor aligned are rare: they take the way of those at any address.
@@ -439,8 +379,6 @@ static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack
     bool words = g->kind == PW_GPU_WORDS, narrow = g->word < PW_NARROW_BYTES;
     if (g->kind == PW_GPU_LIST)
         put_lanes(w, g, unpack, big);
-    if (!unpack && pw_gpu_is_seamless(g))
-        put_chunks(w, g, big);
     if (words && !big && pw_gpu_pieces_are_dense(g->shape) && narrow)
         put_narrow(w, g, unpack);
     else if (words && !big && pw_gpu_pieces_are_dense(g->shape))
@@ -485,8 +423,8 @@ static void put_kernel(const writer *w, const char *name, bool unpack, bool big)
     const char *suffix = big ? PW_GPU_BIG_SUFFIX : "";
     fprintf(f, "PW_KERNEL(%s%s, pw_params<%d>, %d)\n{\n", name, suffix, w->plan->words > 0 ? w->plan->words : 1,
             w->plan->resident[unpack]);
-    if (w->plan->shared_bytes)
-        fprintf(f, "    PW_SHARED char shared[%d];\n", w->plan->shared_bytes);
+    if (w->plan->shared_bytes[unpack])
+        fprintf(f, "    PW_SHARED char shared[%d];\n", w->plan->shared_bytes[unpack]);
     if (w->plan->nregions > 0)
         put_dispatch(w, unpack, big);
     fprintf(f, "    pw_finish(p, PW_BLOCK, PW_GRID);\n");

@@ -73,10 +73,18 @@ PW_FN void pw_lanes_copy(char *d, const char *s, pw_u64 n, pw_u32 lane, pw_u32 l
 
 /* ---- chunks: 16 bytes, aligned at their destination -------------------------------------------------------------- */
 
-/* Addresses of the source between which aligned words may be read, whether or not they are wanted as a whole. */
+/* Where aligned words may be read, whether or not they are wanted as a whole: 32 bytes at a time from any of `n`
+ * addresses on, of which `lo` is the first. */
 struct pw_range {
-    pw_u64 lo, hi;
+    pw_u64 lo, n;
 };
+
+/* All that lies in bytes [from, to). */
+PW_FN pw_range pw_range_of(pw_u64 from, pw_u64 to)
+{
+    const pw_range r = {from, to > from && to - from >= 32 ? to - from - 31 : 0};
+    return r;
+}
 
 /* 16 bytes of any address that are on their way: two aligned words, of which one that is not wanted was not read. */
 struct pw_fetched {
@@ -84,32 +92,16 @@ struct pw_fetched {
     pw_u32 off; /* bytes of `lo` before them */
 };
 
-/*
- * Begins to read bytes [a, b) of the 16 at `s`, by aligned words that lie in the range, else one by one. What the other
- * bytes are is open.
+/* Begins to read bytes [a, b) of the 16 at `s`, by the aligned words that hold them. What the other bytes are is open.
  */
-PW_FN pw_fetched pw_chunk_fetch(const char *s, pw_u32 a, pw_u32 b, const pw_range &r)
+PW_FN pw_fetched pw_chunk_fetch(const char *s, pw_u32 a, pw_u32 b)
 {
-    const pw_u32 off = (pw_u32)(pw_u64)s & 15;
-    const char *const word = s - off;
-    const bool first = a + off < 16, second = b + off > 16;
     pw_fetched f;
-    f.off = off;
-    f.lo.x = f.lo.y = f.hi.x = f.hi.y = 0;
-    if ((pw_u64)(first ? word : word + 16) >= r.lo && (pw_u64)(second ? word + 32 : word + 16) <= r.hi) {
-        if (first)
-            f.lo = pw_load<16>(word);
-        if (second)
-            f.hi = pw_load<16>(word + 16);
-    } else {
-        f.off = 0;
-#pragma unroll 4
-        for (pw_u32 i = a; i < b; i++) {
-            const pw_u64 c = (pw_u64)pw_load<1>(s + i) << (8 * (i & 7));
-            f.lo.x |= i < 8 ? c : 0;
-            f.lo.y |= i < 8 ? 0 : c;
-        }
-    }
+    f.off = (pw_u32)(pw_u64)s & 15;
+    if (a + f.off < 16)
+        f.lo = pw_load<16>(s - f.off);
+    if (b + f.off > 16)
+        f.hi = pw_load<16>(s - f.off + 16);
     return f;
 }
 
@@ -128,20 +120,20 @@ PW_FN pw_u128 pw_chunk_of(const pw_fetched &f)
     return v;
 }
 
-/* The n lowest bytes of v and all others of w; n < 16. */
-PW_FN pw_u128 pw_chunk_join(pw_u128 v, pw_u128 w, pw_u32 n)
-{
-    const pw_u64 some = (1ull << (8 * (n & 7))) - 1, x = n < 8 ? some : ~0ull, y = n < 8 ? 0 : some;
-    w.x = (v.x & x) | (w.x & ~x);
-    w.y = (v.y & y) | (w.y & ~y);
-    return w;
-}
-
 /* Bytes [at, at + M) of v, where `at` is a multiple of M. */
 template <int M> PW_FN void pw_chunk_put(char *d, pw_u128 v, pw_u32 at)
 {
     const pw_u64 half = at & 8 ? v.y : v.x;
     pw_store<M>(d + at, (typename pw_word<M>::type)(half >> (8 * (at & 7))));
+}
+
+/* The same of M bytes if `at` is a multiple of M and they end at b or before: then `at` is behind them. */
+template <int M> PW_FN void pw_chunk_step(char *d, pw_u128 v, pw_u32 &at, pw_u32 b)
+{
+    if ((at & (M - 1)) == 0 && at + M <= b) {
+        pw_chunk_put<M>(d, v, at);
+        at += M;
+    }
 }
 
 /* Bytes [a, b) of v to the 16 at `d`, which is aligned to them: by as few stores as their alignments take. What begins
@@ -162,9 +154,16 @@ PW_FN void pw_chunk_store(char *d, pw_u128 v, pw_u32 a, pw_u32 b)
         if (n & 8)
             pw_chunk_put<8>(d, v, back ? 8 : 0);
     } else {
-#pragma unroll 1
-        for (pw_u32 at = a; at < b; at++)
-            pw_chunk_put<1>(d, v, at);
+        if (a & 1)
+            pw_chunk_step<1>(d, v, a, b);
+        if (a & 2)
+            pw_chunk_step<2>(d, v, a, b);
+        if (a & 4)
+            pw_chunk_step<4>(d, v, a, b);
+        pw_chunk_step<8>(d, v, a, b);
+        pw_chunk_step<4>(d, v, a, b);
+        pw_chunk_step<2>(d, v, a, b);
+        pw_chunk_step<1>(d, v, a, b);
     }
 }
 
@@ -182,102 +181,33 @@ PW_FN void pw_fill_ends(pw_u64 from, pw_u64 to)
         PW_FILL(to);
 }
 
-/* ---- unpacking by parts ------------------------------------------------------------------------------------------ */
-
-/* Part k of a block of n bytes, which lies in the range; it is cut where its destination is aligned to chunks, into
- * (n + 30) / 16 at most. FILL: the block's ends are worth PW_FILL. */
-PW_FN void pw_part_in(char *d, const char *s, pw_u64 n, pw_u64 k, const pw_range &r, bool fill)
-{
-    const pw_u32 off = (pw_u32)(pw_u64)d & 15;
-    const pw_i64 at = (pw_i64)(16 * k - off), rest = (pw_i64)n - at;
-    if (rest > 0) {
-        const pw_u32 a = at < 0 ? off : 0, b = rest < 16 ? (pw_u32)rest : 16;
-        const bool begins = k == 0 && ((pw_u64)d & (PW_SECTOR - 1));
-        if (fill && (begins || (rest <= 16 && (((pw_u64)d + n) & (PW_SECTOR - 1)))))
-            PW_FILL(begins ? (pw_u64)d : (pw_u64)d + n);
-        pw_chunk_store(d + at, pw_chunk_of(pw_chunk_fetch(s + at, a, b, r)), a, b);
-    }
-}
-
-/* The same where the block need not lie in the range. */
-PW_FN void pw_part(char *d, const char *s, pw_u64 n, pw_u64 k, pw_range r)
-{
-    r.lo = r.lo < (pw_u64)s ? r.lo : (pw_u64)s;
-    r.hi = r.hi > (pw_u64)s + n ? r.hi : (pw_u64)s + n;
-    pw_part_in(d, s, n, k, r, false);
-}
-
-/* ---- packing by chunks ------------------------------------------------------------------------------------------- */
-
-/* Where a packed byte is: its address in memory, and how many bytes of its block lie before it, and from it on. */
-struct pw_place {
-    pw_u64 mem, before, n;
-};
-
-PW_FN pw_range pw_place_range(const pw_place &at, const pw_range &r)
-{
-    pw_range all;
-    all.lo = r.lo < at.mem - at.before ? r.lo : at.mem - at.before;
-    all.hi = r.hi > at.mem + at.n ? r.hi : at.mem + at.n;
-    return all;
-}
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 /*
- * Bytes [a, b) of the chunk at `d` from the blocks that hold them, usually two: byte i is packed byte x + i.
- * places.at() says where a packed byte is, and is asked from the first one on.
+ * Part k of a block of n bytes; it is cut where its destination is aligned to chunks, into (n + 30) / 16 at most. It is
+ * read by aligned words that lie in the range or in the block, else byte by byte. FILL: its ends are worth PW_FILL.
  */
-template <class L, class I> PW_FN void pw_chunk_pack(L &places, char *d, I x, pw_u32 a, pw_u32 b, const pw_range &r)
+template <class I> PW_FN void pw_part(char *d, const char *s, I n, I k, const pw_range &r, bool fill)
 {
-    pw_u128 v;
-    v.x = v.y = 0;
+    const pw_u32 off = (pw_u32)(pw_u64)d & 15, a = k == 0 ? off : 0;
+    const I at = k * 16, end = n + off; /* the chunk's first byte, and the block's end, counted from the first chunk */
+    if (at >= end)
+        return;
+    const pw_u32 b = end - at < 16 ? (pw_u32)(end - at) : 16;
+    if (fill) {
+        const bool begins = k == 0 && ((pw_u32)(pw_u64)d & (PW_SECTOR - 1));
+        if (begins || (end - at <= 16 && ((pw_u32)((pw_u64)d + n) & (PW_SECTOR - 1))))
+            PW_FILL((pw_u64)d + (begins ? 0 : n));
+    }
+    char *const to = d + at - off;
+    const char *const from = s + at - off;
+    const pw_u32 skew = (pw_u32)(pw_u64)from & 15;
+    const bool wanted = ((pw_u64)from & ~15ull) - r.lo < r.n ||
+                        (at + (a + skew < 16 ? 0 : 16) >= off + skew && at + (b + skew > 16 ? 32 : 16) <= end + skew);
+    if (wanted)
+        pw_chunk_store(to, pw_chunk_of(pw_chunk_fetch(from, a, b)), a, b);
+    else
 #pragma unroll 1
-    for (pw_u32 from = a; from < b;) {
-        const pw_place at = places.at((I)(x + from));
-        const pw_u32 to = at.n < b - from ? from + (pw_u32)at.n : b;
-        v = pw_chunk_join(
-            v, pw_chunk_of(pw_chunk_fetch((const char *)(at.mem - from), from, to, pw_place_range(at, r))), from);
-        from = to;
-    }
-    pw_chunk_store(d, v, a, b);
-}
-
-/*
- * Blocks e0 to e1 - 1, which follow each other in packed order: bytes [head, end) from `d` on, which is aligned to
- * chunks; packed byte x is at d + skew + x. First those chunks that lie in one block, some at a time; then, a thread
- * for each end of a block, those that are of several. The chunk that a block ends in is its business if it holds the
- * chunk's first byte; a first part of one comes as if behind the last block. `places` knows where blocks begin.
- */
-template <class L, class I>
-PW_FN void pw_chunks_pack(L places, char *d, I head, I end, pw_u32 skew, I e0, I e1, pw_u32 t, const pw_range &r)
-{
-    const I k1 = end / 16;
-    for (I k = (head + 15) / 16 + t; k < k1; k += PW_BATCH * PW_THREADS) {
-        pw_fetched f[PW_BATCH];
-        bool whole[PW_BATCH];
-#pragma unroll
-        for (int j = 0; j < PW_BATCH; j++) {
-            const I i = k + j * PW_THREADS;
-            whole[j] = i < k1;
-            if (whole[j]) {
-                const pw_place at = places.chunk(i, (I)(i * 16 - skew));
-                whole[j] = at.n >= 16;
-                if (whole[j])
-                    f[j] = pw_chunk_fetch((const char *)at.mem, 0, 16, pw_place_range(at, r));
-            }
-        }
-#pragma unroll
-        for (int j = 0; j < PW_BATCH; j++)
-            if (whole[j])
-                pw_store<16>(d + (k + j * PW_THREADS) * 16, pw_chunk_of(f[j]));
-    }
-    for (I i = e0 + (PW_THREADS - 1 - t); i <= e1; i += PW_THREADS) {
-        const bool ends = i < e1;
-        const I e = ends ? i : e0, from = places.begin(e) + skew, to = ends ? places.begin((I)(e + 1)) + skew : head;
-        const I low = to / 16 * 16;
-        const pw_u32 a = ends ? 0 : (pw_u32)(to - low);
-        if (ends ? from <= low && low < to && low >= head && to <= end : a > 0) {
-            places.seek(e);
-            pw_chunk_pack(places, d + low, (I)(low - skew), a, end - low < 16 ? (pw_u32)(end - low) : 16, r);
-        }
-    }
+        for (pw_u32 i = a; i < b; i++)
+            to[i] = from[i];
 }

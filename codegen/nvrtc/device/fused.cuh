@@ -71,18 +71,17 @@ PW_FN void pw_job_words(const P &p, pw_u32 o, pw_u32 first, pw_u32 last, pw_u32 
 }
 
 /* Odd pieces, cut where their destination is aligned. */
-template <bool UNPACK, class P>
-PW_FN void pw_job_parts(const P &p, pw_u32 o, pw_u32 first, pw_u32 last, pw_u32 block)
+template <bool UNPACK, class P> PW_FN void pw_job_parts(const P &p, pw_u32 o, pw_u32 first, pw_u32 last, pw_u32 block)
 {
-    const pw_range none = {~0ull, 0};
+    const pw_range none = {0, 0};
     PW_EACH_THREAD(t)
 #pragma unroll 1
     for (pw_u32 u = first + t; u < last; u += PW_THREADS) {
         pw_job_spots<1> s;
         pw_job_at<1>(p, o, u, s);
-        pw_part((char *)(p.w[o + PW_JOB_DST] + (UNPACK ? s.mem[0] : s.packed[0])),
-                (const char *)(p.w[o + PW_JOB_SRC] + (UNPACK ? s.packed[0] : s.mem[0])), p.w[o + PW_JOB_EXTRA + 3],
-                s.inner[0], none);
+        pw_part<pw_u64>((char *)(p.w[o + PW_JOB_DST] + (UNPACK ? s.mem[0] : s.packed[0])),
+                        (const char *)(p.w[o + PW_JOB_SRC] + (UNPACK ? s.packed[0] : s.mem[0])),
+                        p.w[o + PW_JOB_EXTRA + 3], s.inner[0], none, false);
     }
 }
 

@@ -174,60 +174,14 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &
 {
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS] * PW_THREADS;
     const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES + (UNPACK ? PW_SPAN_PACKED : PW_SPAN_MEM);
-    const bool known = p.w[span] != p.w[span + 1], fill = UNPACK && (p.w[o + PW_FLAGS] & PW_FILLED);
-    pw_range range;
-    range.lo = known ? (pw_u64)p.src + p.w[span] : ~0ull; /* else that of the piece alone */
-    range.hi = known ? (pw_u64)p.src + p.w[span + 1] : 0;
+    const bool fill = UNPACK && (p.w[o + PW_FLAGS] & PW_FILLED);
+    const pw_range range = {(pw_u64)p.src + p.w[span], p.w[span + 1]};
     PW_EACH_THREAD(t)
     for (I u = (I)block * PW_THREADS + t; u < units; u += step) {
         pw_spot s;
         R::template at<false>(p, o, u, s);
-        if (UNPACK) /* what is packed is always known */
-            pw_part_in(p.dst + s.mem, p.src + s.packed, s.n, s.a, range, fill);
-        else
-            pw_part(p.dst + s.packed, p.src + s.mem, s.n, s.a, range);
-    }
-}
-
-/* Places of a region's packed bytes, counted from its first one. */
-template <class R, class I, class P> struct pw_pieces_places {
-    const P &p;
-    pw_u32 o;
-    pw_u64 base;
-    PW_METHOD pw_place at(I x) const
-    {
-        pw_place s = R::template byte<I>(p, o, x);
-        s.mem += base;
-        return s;
-    }
-    PW_METHOD pw_place chunk(I, I x) const
-    {
-        return at(x);
-    }
-    PW_METHOD I begin(I i) const
-    {
-        return R::template begin<I>(i);
-    }
-    PW_METHOD void seek(I) const
-    {
-    }
-};
-
-/* Pieces that follow each other in packed order: PW_TILE_CHUNKS chunks of packed bytes for each block of threads. */
-template <class R, class I, class P> PW_FN void pw_pieces_pack(const P &p, pw_u32 o, pw_u32 block)
-{
-    const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES;
-    char *const d = p.dst + p.w[span + PW_SPAN_PACKED];
-    const pw_u32 skew = (pw_u32)(pw_u64)d & 15;
-    const I bytes = (I)(p.w[span + PW_SPAN_PACKED + 1] - p.w[span + PW_SPAN_PACKED]), chunks = (bytes + skew + 15) / 16;
-    const pw_range r = {(pw_u64)p.src + p.w[span + PW_SPAN_MEM], (pw_u64)p.src + p.w[span + PW_SPAN_MEM + 1]};
-    const pw_pieces_places<R, I, P> places = {p, o, (pw_u64)p.src};
-    for (I k0 = (I)block * PW_TILE_CHUNKS; k0 < chunks; k0 += (I)p.w[o + PW_BLOCKS] * PW_TILE_CHUNKS) {
-        const I k1 = k0 + PW_TILE_CHUNKS < chunks ? k0 + PW_TILE_CHUNKS : chunks;
-        const I head = k0 > 0 ? k0 * 16 : skew, end = k1 * 16 < bytes + skew ? k1 * 16 : bytes + skew;
-        const I first = R::template piece<I>((I)(head - skew)), last = R::template piece<I>((I)(end - skew - 1));
-        PW_EACH_THREAD(t)
-        pw_chunks_pack<pw_pieces_places<R, I, P>, I>(places, d - skew, head, end, skew, first, (I)(last + 1), t, r);
+        pw_part<I>(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), (I)s.n, (I)s.a, range,
+                   fill);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * What every GPU kernel of Packwright begins with: words, division by multiplication; then copies.cuh, loops.cuh (one
- * loop for each way to share out work, docs/gpu.md) and lists.cuh. Generated code adds a struct per region, whose at()
- * says where unit u of the region's packed order is, and the kernels that call the loops.
+ * loop for each way to share out work, docs/gpu.md), windows.cuh and lists.cuh. Generated code adds a struct per
+ * region, whose at() says where unit u of the region's packed order is, and the kernels that call the loops.
  *
  * The same text is compiled for the CPU by the tests (PW_EMULATED, tests/codegen/nvrtc/emulate.h). Therefore code
  * that depends on the thread stands in PW_EACH_THREAD, which the emulation runs for all threads of a block;
@@ -66,7 +66,6 @@ enum {
     PW_FILLED_WIDE = 512
 };
 enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_SLACK = 16, PW_SECTOR = 32, PW_LANE_BATCH = 2 };
-enum { PW_BATCH = 2, PW_TILE_CHUNKS = 1024 };
 
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
 template <int N> struct pw_params {

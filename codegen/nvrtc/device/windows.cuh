@@ -1,0 +1,231 @@
+/* Part of the prelude: some blocks of a list, moved by a block of threads. */
+
+/*
+ * Blocks of the list in shared memory: where they begin in the packed bytes that a block of threads is at (counted from
+ * the first of them), and what is to be added to such a place to have it in memory. Behind the last one stand the end,
+ * and places beyond all. The first ones may lie before these bytes: they begin and end at 0.
+ *
+ * Which of them a packed word is of is known without a search: for each group of 32 words the block that its first byte
+ * is of, and for each word of it whether blocks begin there.
+ */
+struct pw_window {
+    pw_u64 mem[PW_LIST_MOST];
+    pw_u64 found;
+    pw_u32 start[PW_LIST_MOST + 1];
+    pw_u32 begins[PW_GROUPS]; /* bit i: a block begins in word i of the group, or in the one before behind its first
+                                 byte */
+    pw_u16 first[PW_GROUPS];
+};
+
+/* What a block of threads moves: bytes [first, last) of a leaf, in packed order. */
+struct pw_span {
+    pw_u64 first, last;
+    pw_u64 mem, packed; /* where the leaf is in memory, and where the first byte is in the packed buffer */
+    pw_range range;     /* of the source */
+};
+
+/* ---- which block ------------------------------------------------------------------------------------------------- */
+
+/* Where block i begins in the leaf's packed bytes. */
+template <class R, class P> PW_FN pw_u64 pw_list_start(const P &p, pw_u32 o, pw_u64 i)
+{
+    return p.w[o + R::TAIL + PW_STARTS_BASE] +
+           p.w[o + R::TAIL + PW_STARTS_SCALE] * R::start(p, o, p.w[o + R::TAIL + PW_STARTS], i);
+}
+
+/* And where it is in memory. */
+template <class R, class P> PW_FN pw_u64 pw_list_off(const P &p, pw_u32 o, pw_u64 i)
+{
+    return p.w[o + R::TAIL + PW_OFFS_SCALE] * R::off(p, o, p.w[o + R::TAIL + PW_OFFS], i);
+}
+
+/* `n` blocks from number `base` on, as far as they lie in the span. */
+template <class R, class P>
+PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 base, pw_u32 n, const pw_span &s, pw_window *w, pw_u32 block)
+{
+    const pw_u64 blocks = p.w[o + R::TAIL + PW_ENTRIES];
+    PW_EACH_THREAD(t)
+    {
+        w->begins[t] = 0;
+        for (pw_u32 i = t; i <= n; i += PW_THREADS) {
+            const pw_u64 e = base + i;
+            w->start[i] = ~0u;
+            if (e <= blocks) {
+                const pw_u64 start = pw_list_start<R>(p, o, e);
+                w->start[i] = start <= s.first ? 0 : (pw_u32)((start < s.last ? start : s.last) - s.first);
+                if (e < blocks && i < n)
+                    w->mem[i] = s.mem + s.first - start + pw_list_off<R>(p, o, e);
+            }
+        }
+    }
+}
+
+/* Number of the first part of block e, counted through a window: there are two more than chunks in a block's bytes. */
+PW_FN pw_u32 pw_window_part(const pw_window *w, pw_u32 e)
+{
+    return (w->start[e] - w->start[0]) / 16 + 2 * e;
+}
+
+/* The window's block that holds packed byte x; or, in parts, part x. */
+template <bool PARTS> PW_FN pw_u32 pw_window_find(const pw_window *w, pw_u32 n, pw_u32 x)
+{
+    pw_u32 e = 0;
+    for (pw_u32 step = PW_LIST_MOST / 2; step > 0; step /= 2)
+        if (e + step < n && (PARTS ? pw_window_part(w, e + step) : w->start[e + step]) <= x)
+            e += step;
+    return e;
+}
+
+/* Prepares pw_window_block for words of W bytes. m blocks of n are there. */
+template <int W> PW_FN void pw_window_index_words(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
+{
+    const pw_u32 begin = w->start[0], end = w->start[m];
+    PW_EACH_THREAD(t)
+    {
+        for (pw_u32 i = t; i < m; i += PW_THREADS)
+            if (w->start[i] > begin && w->start[i] < end) {
+                const pw_u32 k = (w->start[i] + W - 1) / W;
+                PW_SET_BITS(&w->begins[k / 32], 1u << (k & 31));
+            }
+        const pw_u32 x = t * 32 * W;
+        if (x < end && x + 32 * W > begin)
+            w->first[t] = (pw_u16)pw_window_find<false>(w, n, x > begin ? x : begin);
+    }
+}
+
+/* The same for parts. */
+PW_FN void pw_window_index_parts(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
+{
+    const pw_u32 end = pw_window_part(w, m);
+    PW_EACH_THREAD(t)
+    {
+        for (pw_u32 i = t; i < m; i += PW_THREADS) {
+            const pw_u32 k = pw_window_part(w, i);
+            PW_SET_BITS(&w->begins[k / 32], 1u << (k & 31));
+        }
+        if (t * 32 < end)
+            w->first[t] = (pw_u16)pw_window_find<true>(w, n, t * 32);
+    }
+}
+
+/* The block of word, or part, k; of words in which several blocks begin, one that begins there, or the one before. */
+PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 k)
+{
+    const pw_u32 upto = (2u << (k & 31)) - 2; /* bits 1 to k & 31 */
+    return w->first[k / 32] + PW_COUNT_BITS(w->begins[k / 32] & upto);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
+
+/* All lengths and addresses are multiples of W: a thread per word. */
+template <int W, bool UNPACK, class P>
+PW_FN void pw_window_words(const P &p, const pw_span &s, const pw_window *w, pw_u32 end, pw_u32 block)
+{
+    const int batch = W == 16 ? 2 : 4;
+    const pw_u32 words = end / W;
+    PW_EACH_THREAD(t)
+    for (pw_u32 k = w->start[0] / W + t; k < words; k += batch * PW_THREADS) {
+        typename pw_word<W>::type v[batch];
+#pragma unroll
+        for (int j = 0; j < batch; j++) {
+            const pw_u32 i = k + j * PW_THREADS;
+            if (i < words)
+                v[j] = pw_load<W>(p.src + (UNPACK ? s.packed : w->mem[pw_window_block(w, i)]) + i * W);
+        }
+#pragma unroll
+        for (int j = 0; j < batch; j++) {
+            const pw_u32 i = k + j * PW_THREADS;
+            if (i < words)
+                pw_store<W>(p.dst + (UNPACK ? w->mem[pw_window_block(w, i)] : s.packed) + i * W, v[j]);
+        }
+    }
+}
+
+/* Of any lengths, short: a thread per byte. Byte x of what is packed goes to d + x. */
+template <bool UNPACK, class P>
+PW_FN void pw_window_bytes(const P &p, const pw_span &s, const pw_window *w, char *d, pw_u32 end, pw_u32 block)
+{
+    PW_EACH_THREAD(t)
+    for (pw_u32 x = w->start[0] + t; x < end; x += PW_THREADS) {
+        pw_u32 e = pw_window_block(w, x / 16);
+        while (w->start[e + 1] <= x)
+            e++;
+        (UNPACK ? p.dst + w->mem[e] : d)[x] = p.src[(UNPACK ? s.packed : w->mem[e]) + x];
+    }
+}
+
+/* Of any lengths: a thread per part of any of the m blocks. */
+template <bool UNPACK, class P>
+PW_FN void pw_window_parts(const P &p, const pw_span &s, const pw_window *w, char *d, pw_u32 m, pw_u32 block)
+{
+    const pw_u32 parts = pw_window_part(w, m);
+    PW_EACH_THREAD(t)
+    for (pw_u32 k = t; k < parts; k += PW_THREADS) {
+        const pw_u32 e = pw_window_block(w, k), start = w->start[e];
+        const pw_u64 mem = w->mem[e] + start;
+        pw_part<pw_u32>(UNPACK ? p.dst + mem : d + start, p.src + (UNPACK ? s.packed + start : mem),
+                        w->start[e + 1] - start, k - pw_window_part(w, e), s.range, false);
+    }
+}
+
+/* Packed bytes [from, to) out of the stage behind the window, where they were put together so that they can be stored
+ * by whole chunks. Byte 0 of the span is byte `skew` of one. */
+template <class P>
+PW_FN void pw_window_store(const P &p, const pw_span &s, const char *stage, pw_u32 skew, pw_u32 from, pw_u32 to,
+                           pw_u32 block)
+{
+    char *const d = p.dst + s.packed - skew;
+    PW_EACH_THREAD(t)
+    for (pw_u32 k = (from + skew) / 16 + t; k * 16 < to + skew; k += PW_THREADS) {
+        const pw_u32 at = k * 16, a = at < from + skew ? from + skew - at : 0, b = to + skew - at;
+        pw_chunk_store(d + at, pw_load<16>(stage + at), a, b < 16 ? b : 16);
+    }
+}
+
+/* The m blocks of a window will be written. */
+template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, pw_u32 m, pw_u32 block)
+{
+    PW_EACH_THREAD(t)
+    for (pw_u32 e = t; e < m; e += PW_THREADS)
+        if (w->start[e] < w->start[e + 1])
+            pw_fill_ends((pw_u64)p.dst + w->mem[e] + w->start[e], (pw_u64)p.dst + w->mem[e] + w->start[e + 1]);
+}
+
+/*
+ * A span, whose first byte is of block `base` or one of the PW_SLACK - 1 behind it. W: what divides all lengths and
+ * addresses.
+ */
+template <class R, int W, bool UNPACK, class P>
+PW_FN void pw_span_move(const P &p, pw_u32 o, pw_u64 base, const pw_span &s, pw_window *w, pw_u32 block)
+{
+    const pw_u64 flags = p.w[o + PW_FLAGS], blocks = p.w[o + R::TAIL + PW_ENTRIES];
+    const pw_u32 n = (pw_u32)p.w[o + R::TAIL + PW_WINDOW];
+    const bool by_parts = W == 1 && !(flags & PW_SHORT), staged = R::STAGED && W == 1 && !UNPACK;
+    const pw_u32 skew = staged ? ((pw_u32)(pw_u64)p.dst + (pw_u32)s.packed) & 15 : 0;
+    char *const stage = (char *)(w + 1), *const d = staged ? stage + skew : p.dst + s.packed;
+    for (bool more = true; more; base += n) {
+        const pw_u32 m = base + n < blocks ? n : (pw_u32)(blocks - base);
+        pw_window_load<R>(p, o, base, n, s, w, block);
+        PW_SYNC();
+        const pw_u32 end = w->start[m];
+        more = end < s.last - s.first;
+        if (UNPACK && (flags & PW_FILLED))
+            pw_window_fill(p, w, m, block);
+        if (by_parts)
+            pw_window_index_parts(w, n, m, block);
+        else
+            pw_window_index_words<(W > 1 ? W : 16)>(w, n, m, block);
+        PW_SYNC();
+        if (W > 1)
+            pw_window_words<W, UNPACK>(p, s, w, end, block);
+        else if (by_parts)
+            pw_window_parts<UNPACK>(p, s, w, d, m, block);
+        else
+            pw_window_bytes<UNPACK>(p, s, w, d, end, block);
+        if (staged) {
+            PW_SYNC();
+            pw_window_store(p, s, stage, skew, w->start[0], end, block);
+        }
+        PW_SYNC();
+    }
+}
