@@ -59,7 +59,7 @@ static void unlink_op(op_list *list, pw_rma_op *op)
     if (op->next)
         op->next->prev = op->prev;
     op->listed = false;
-    atomic_fetch_sub_explicit(&pw_rma_live, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pw_rma_live, 1, memory_order_release);
 }
 
 /* ---- one operation ---------------------------------------------------------------------------------------------- */
@@ -85,25 +85,25 @@ static pw_status pack(pw_rma_side *side)
     return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_stage_pack(&side->stage);
 }
 
-static pw_status unpack(pw_rma_side *side)
+/* The first `bytes` bytes. A mirror has in it what was there behind them. */
+static pw_status unpack(pw_rma_side *side, int64_t bytes)
 {
-    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage)
-                            : pw_stage_unpack(&side->stage, side->stage.bytes);
+    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_stage_unpack(&side->stage, bytes);
 }
 
-/* Of an open stage. */
-static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed)
+/* Of an open stage, all of which is written if `whole`. */
+static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
-    bool allowed = may_stage(side->stage.bytes);
+    bool allowed = may_stage(side->stage.bytes), is_read = wish->message.direction == PW_SEND;
     pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK && wish->mirrored)
         status = pw_mirror_open(&side->mirror, &side->stage);
-    return status == PW_OK && wish->message.direction == PW_SEND ? pack(side) : status;
+    return status == PW_OK && (is_read || (wish->mirrored && !whole)) ? pack(side) : status;
 }
 
 /* What fails is native, unless MPI cannot touch the buffer. The side is empty then. */
-static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish)
+static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t brought)
 {
     bool needed = pw_rma_wish_is_needed(wish);
     pw_status status;
@@ -111,7 +111,7 @@ static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish)
     *side = (pw_rma_side){.stage = {.strategy = NULL}};
     if (!wish || !pw_stage_open(&side->stage, &wish->message))
         return needed ? PW_ERR_NOMEM : PW_OK;
-    status = fill(side, wish, needed);
+    status = fill(side, wish, needed, brought >= side->stage.bytes);
     if (status == PW_OK)
         return PW_OK;
     close_side(side);
@@ -133,8 +133,8 @@ void pw_rma_drop(pw_rma_op *op)
 
 static pw_status open_sides(pw_rma_op *op, const pw_rma_wishes *w)
 {
-    const pw_status each[] = {open_side(&op->sent, w->sent), open_side(&op->compared, w->compared),
-                              open_side(&op->got, w->got)};
+    const pw_status each[] = {open_side(&op->sent, w->sent, 0), open_side(&op->compared, w->compared, 0),
+                              open_side(&op->got, w->got, w->brought)};
     pw_status first = PW_OK;
 
     for (size_t i = 0; i < sizeof each / sizeof *each && first == PW_OK; i++)
@@ -158,6 +158,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
         return pw_rma_wishes_are_needed(wishes) ? PW_ERR_NOMEM : PW_OK;
     *op = (pw_rma_op){.win = 0};
     status = open_sides(op, wishes);
+    op->brought = wishes->brought < op->got.stage.bytes ? wishes->brought : op->got.stage.bytes;
     if (status == PW_OK && is_staged(op))
         *out = op;
     else
@@ -167,7 +168,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
 
 static pw_status bring(pw_rma_op *op)
 {
-    return pw_stage_is_open(&op->got.stage) ? unpack(&op->got) : PW_OK;
+    return pw_stage_is_open(&op->got.stage) ? unpack(&op->got, op->brought) : PW_OK;
 }
 
 pw_status pw_rma_end(pw_rma_op *op)

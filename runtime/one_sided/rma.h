@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /* Their number, plus one until the next functions are known: while it is zero, wrappers of synchronising calls go
- * straight to MPI. */
+ * straight to MPI. Who finds zero sees what the last of them has brought, whichever thread completed it. */
 extern _Atomic int64_t pw_rma_live;
 
 static inline bool pw_rma_any(void)
 {
-    return atomic_load_explicit(&pw_rma_live, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&pw_rma_live, memory_order_acquire) != 0;
 }
 
 /* The next functions are known. Once, at start. */

@@ -25,6 +25,7 @@ typedef struct pw_rma_side {
 typedef struct pw_rma_op {
     pw_pending pending; /* of request-based operations, which the table of runtime/requests/pending.h owns */
     pw_rma_side sent, compared, got; /* what MPI reads, and what it writes */
+    int64_t brought;                 /* bytes of `got` that are written, from the first on */
     bool has_request;
     bool at_once; /* its request would tell too early: to be completed with a flush in the call itself */
     bool listed;  /* this and below: under the list's lock */
@@ -43,6 +44,7 @@ typedef struct pw_rma_wish {
 /* For the sides of an operation; NULL: nothing is wanted there. */
 typedef struct pw_rma_wishes {
     const pw_rma_wish *sent, *compared, *got;
+    int64_t brought; /* bytes that come from the target: the origin may have room for more */
 } pw_rma_wishes;
 
 static inline bool pw_rma_wish_is_needed(const pw_rma_wish *wish)

@@ -172,6 +172,17 @@ static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype 
            is_done_alike(t, out);
 }
 
+/* Bytes of the target. */
+static int64_t target_bytes(const pw_transfer *t)
+{
+    MPI_Count size = pw_registry_find(t->type)->size;
+    int64_t bytes;
+
+    if (size == 0 && PMPI_Type_size_x(t->type, &size) != MPI_SUCCESS)
+        return INT64_MAX;
+    return __builtin_mul_overflow((int64_t)t->count, (int64_t)size, &bytes) ? INT64_MAX : bytes;
+}
+
 /* ---- one call on its way ---------------------------------------------------------------------------------------- */
 
 /* What has no elements to be an array of is mirrored, if MPI cannot touch it. */
@@ -218,8 +229,10 @@ static pw_status stage(pw_transfer *t, pw_rma_op **op)
         w.sent = &sent;
     if (t->family == PW_COMPARE_AND_SWAP && want(t, &t->compared, PW_SEND, &compared, &elements))
         w.compared = &compared;
-    if (is_got(t) && want(t, &t->got, PW_RECV, &got, &elements))
+    if (is_got(t) && want(t, &t->got, PW_RECV, &got, &elements)) {
         w.got = &got;
+        w.brought = target_bytes(t);
+    }
     if ((!w.sent && !w.compared && !w.got) || !(decided() & WHOLE) || (!honest && !pw_rma_wishes_are_needed(&w)))
         return PW_OK;
     status = pw_rma_open(&w, op);
