@@ -170,7 +170,7 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
 {
     bool last = is_last_user();
 
-    pw_pending_sweep(true);
+    pw_pending_sweep(last); /* what others have under way may need more than this rank's waiting */
     if (last) {
         report_process();
         release_types();

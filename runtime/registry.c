@@ -37,7 +37,7 @@ static struct {
     _Atomic bool predefined; /* all of them have been learned */
     bool broken;             /* opening has failed: nothing is learned any more */
     pthread_mutex_t lock;    /* guards what follows */
-    bool closed;             /* all bindings are gone, though MPI may still have attributes that point to one */
+    uintptr_t life;          /* goes up when all bindings go, though MPI may still have attributes that point to one */
     int64_t kept;            /* entries that statistics hold */
     binding bindings;        /* list heads */
     pw_entry entries;
@@ -191,16 +191,16 @@ static void binding_destroy(binding *b)
     free(b);
 }
 
-/* ---- the attribute ------------------------------------------------------------------------------------------ */
+/* ---- the attribute, whose extra state is the registry's life ------------------------------------------------- */
 
 /* Runs for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
 static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
 {
     binding *b;
 
-    (void)type, (void)keyval, (void)extra;
+    (void)type, (void)keyval;
     pthread_mutex_lock(&registry.lock);
-    b = registry.closed ? NULL : binding_create(((binding *)value)->entry);
+    b = (uintptr_t)extra == registry.life ? binding_create(((binding *)value)->entry) : NULL;
     if (b && b->entry != &left_to_mpi)
         b->entry->refs++;
     pthread_mutex_unlock(&registry.lock);
@@ -212,11 +212,11 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
 /* The type is dying; MPI may give its handle to another one afterwards. */
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
-    (void)keyval, (void)extra;
+    (void)keyval;
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
     pw_recall_forget();
     pthread_mutex_lock(&registry.lock);
-    if (!registry.closed)
+    if ((uintptr_t)extra == registry.life)
         binding_destroy(value);
     pthread_mutex_unlock(&registry.lock);
     return MPI_SUCCESS;
@@ -230,9 +230,6 @@ static pw_status open_engine(void)
 
     if (registry.engine)
         return PW_OK;
-    pthread_mutex_lock(&registry.lock);
-    registry.closed = false;
-    pthread_mutex_unlock(&registry.lock);
     pw_layout_config_from_env(&config);
     return pw_layout_engine_create(&config, &registry.engine);
 }
@@ -245,7 +242,8 @@ static bool open_registry(void)
         pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
         registry.broken = true;
     } else if (registry.keyval == MPI_KEYVAL_INVALID &&
-               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &registry.keyval, NULL) != MPI_SUCCESS) {
+               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &registry.keyval, (void *)registry.life) !=
+                   MPI_SUCCESS) {
         registry.keyval = MPI_KEYVAL_INVALID;
         registry.broken = true;
     }
@@ -448,8 +446,9 @@ void pw_registry_close(void)
     while (registry.entries.next != &registry.entries)
         entry_unref(registry.entries.next);
     registry.kept = 0;
-    registry.closed = true;
+    registry.life++;
     pthread_mutex_unlock(&registry.lock);
+    registry.keyval = MPI_KEYVAL_INVALID; /* of one life only */
     pw_layout_engine_destroy(registry.engine);
     registry.engine = NULL;
     pthread_mutex_unlock(&registry.learning);

@@ -49,12 +49,67 @@ static void use_session(MPI_Session session, const char *what)
     MPI_Comm_free(&comm);
 }
 
-/* With "world" as argument, sessions before, beside and after MPI_Init ... MPI_Finalize. */
+/* Types that outlive what is kept of them: the world passes by and ends while a session goes on. */
+static void check_bypassed(int *argc, char ***argv)
+{
+    enum { OLD = 8 };
+    MPI_Datatype old[OLD];
+    MPI_Session session;
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    for (int i = 0; i < OLD; i++) {
+        MPI_Type_vector(8, 1, 7 + i, MPI_DOUBLE, &old[i]);
+        MPI_Type_commit(&old[i]);
+    }
+    PMPI_Init(argc, argv); /* as some bindings do */
+    MPI_Finalize();
+    use_session(session, "session after a world that passed by");
+    for (int i = 0; i < OLD; i++)
+        MPI_Type_free(&old[i]);
+    use_session(session, "session after its old types");
+    MPI_Session_finalize(&session);
+}
+
+/* A session ends while a message of the world's, whose request was freed, still waits for its receive. */
+static void check_freed(int *argc, char ***argv)
+{
+    enum { N = 300000 };
+    double *memory = calloc(3 * N, sizeof *memory), *in = malloc(sizeof *in * N);
+    MPI_Session session;
+    MPI_Request request;
+    MPI_Datatype type;
+
+    MPI_Init(argc, argv);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Type_vector(N, 1, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    memory[3 * (N - 1)] = 5;
+    MPI_Isend(memory, 1, type, 0, 1, MPI_COMM_SELF, &request);
+    MPI_Request_free(&request);
+    MPI_Session_finalize(&session);
+    MPI_Recv(in, N, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    failures += in[N - 1] != 5;
+    MPI_Type_free(&type);
+    free(memory);
+    free(in);
+    MPI_Finalize();
+}
+
+/* An argument: "world", sessions before, beside and after MPI_Init ... MPI_Finalize; "bypassed", "freed": see above. */
 int main(int argc, char **argv)
 {
+    const char *what = argc > 1 ? argv[1] : "";
     MPI_Session first, second;
-    int world = argc > 1;
+    int world = !strcmp(what, "world");
 
+    if (!strcmp(what, "bypassed"))
+        check_bypassed(&argc, &argv);
+    if (!strcmp(what, "freed"))
+        check_freed(&argc, &argv);
+    if (*what && !world) {
+        printf("%s\n", failures ? "FAILED" : "passed");
+        return failures != 0;
+    }
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &first);
     use_session(first, "first session");
     if (world) {
