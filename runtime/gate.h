@@ -4,7 +4,9 @@
  *
  * Start happens in the first wrapped call of the process, whatever it is, so calls before MPI_Init and
  * sessions need nothing special. A call made by the MPI below, or by a callback of the application, while a
- * wrapped call of the same thread is under way goes straight to the next function.
+ * wrapped call of the same thread is under way goes straight to the next function; but not one that may complete an
+ * operation of ours, since a callback may do that (one that deletes an attribute, an error handler), and nobody else
+ * would unpack what has come.
  */
 #ifndef PW_RUNTIME_GATE_H
 #define PW_RUNTIME_GATE_H
@@ -42,6 +44,18 @@ static inline bool pw_gate_enter(void)
 static inline void pw_gate_leave(void)
 {
     pw_gate_inside = false;
+}
+
+/* For calls that complete operations, in place of these two: also from within a wrapped call. *within: that is so. */
+static inline bool pw_gate_enter_again(bool *within)
+{
+    *within = pw_gate_inside;
+    return *within ? atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN : pw_gate_enter();
+}
+
+static inline void pw_gate_leave_again(bool within)
+{
+    pw_gate_inside = within;
 }
 
 /* Stands in for a function that the MPI below does not have: says so and returns an MPI error code. */

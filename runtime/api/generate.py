@@ -330,9 +330,11 @@ def gated_body(f, asked=None):
     args += [str(bool(f.large)).lower()] if call.large else []
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
-    text = f"{{\n    int rc;\n    pw_verdict verdict;\n\n"
+    again = call.condition is not None  # it may complete operations of ours
+    enter, leave = ("enter_again(&within)", "leave_again(within)") if again else ("enter()", "leave()")
+    text = "{\n    int rc;\n    pw_verdict verdict;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if ({asked})\n        return {straight};\n" if asked else ""
-    text += f"    if (!pw_gate_enter())\n        return {straight};\n"
+    text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if widen:
         text += f"{widen}\n"
     text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
@@ -340,7 +342,8 @@ def gated_body(f, asked=None):
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
         text += "".join(f"        pw_registry_learn({name});\n" for name in learned) + "    }\n"
-    return text + "    pw_pending_pass();\n    pw_gate_leave();\n    return rc;\n}\n"
+    text += "    if (!within)\n        pw_pending_pass();\n" if again else "    pw_pending_pass();\n"
+    return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
 
 
 def wrappers_source(calls):

@@ -75,12 +75,6 @@ pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
-static void started(pw_pending *p)
-{
-    p->active = true;
-    p->settled = false;
-}
-
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
@@ -91,7 +85,7 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
     if (*rc == MPI_SUCCESS) {
         *rc = pw_next.MPI_Start(request);
         if (*rc == MPI_SUCCESS)
-            started(p);
+            pw_pending_started(p, *request);
     }
     pw_pending_unclaim(p);
     return PW_DONE;
@@ -119,7 +113,7 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
         *rc = pw_next.MPI_Startall(count, requests);
         for (int i = 0; i < count && *rc == MPI_SUCCESS; i++)
             if (b.ops[i])
-                started(b.ops[i]);
+                pw_pending_started(b.ops[i], requests[i]);
     }
     pw_batch_close(&b);
     return PW_DONE;

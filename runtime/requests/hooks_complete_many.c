@@ -90,18 +90,74 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
     return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
 }
 
+/*
+ * MPICH looks at an array of more than 64 requests in parts. After an error it leaves the parts behind alone, or with
+ * MPI_Testall all of them, and what it says of them in statuses is by chance (4.0.2). Whom it has completed a receive
+ * for is a source.
+ */
+enum { NO_SOURCE = -0x5a5a5a };
+
+static bool is_in_doubt(const pw_batch *b)
+{
+    bool any = false;
+
+    for (int i = 0; i < b->n && !PW_MPI_IS_OPEN_MPI; i++)
+        any = any || (b->ops[i] && b->ops[i]->persistent);
+    return any;
+}
+
+static void mark_sources(pw_batch *b, MPI_Status *statuses)
+{
+    for (int i = 0; i < b->n; i++) {
+        b->statuses[i].MPI_SOURCE = statuses[i].MPI_SOURCE;
+        statuses[i].MPI_SOURCE = NO_SOURCE;
+    }
+}
+
+/* A send that is over, but not for MPI, may be taken for inactive: it has nothing to do when it is waited for. */
+static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Status *status)
+{
+    MPI_Status own;
+    int done = 0;
+
+    if (p->ops->complete)
+        return status->MPI_SOURCE != NO_SOURCE;
+    return PMPI_Request_get_status(request, &done, &own) == MPI_SUCCESS && done;
+}
+
+/* Statuses get back what MPI has not written. After an error, persistent operations that go on are none of the call's.
+ */
+static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int rc)
+{
+    for (int i = 0; i < b->n; i++) {
+        pw_pending *p = b->ops[i];
+
+        if (rc != MPI_SUCCESS && p && p->persistent && !is_completed(p, requests[i], &statuses[i])) {
+            pw_pending_unclaim(p);
+            b->ops[i] = NULL;
+        }
+        if (statuses[i].MPI_SOURCE == NO_SOURCE && statuses != b->statuses)
+            statuses[i].MPI_SOURCE = b->statuses[i].MPI_SOURCE;
+    }
+}
+
 pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
 {
-    bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE;
+    bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE, doubt;
     pw_verdict verdict;
     pw_batch b;
 
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    doubt = is_in_doubt(&b);
     if (forgets)
         expect_errors(&b);
+    if (doubt)
+        mark_sources(&b, statuses);
     *rc = pw_next.MPI_Waitall(count, requests, statuses);
+    if (doubt)
+        unmark_sources(&b, requests, statuses, *rc);
     if (forgets && *rc == MPI_SUCCESS)
         *rc = recover_errors(&b, requests);
     *rc = all_done(&b, requests, statuses, *rc);
@@ -113,13 +169,19 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
 {
     pw_verdict verdict;
     pw_batch b;
+    bool doubt;
 
     if (!flag)
         return PW_PASS;
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    doubt = is_in_doubt(&b);
+    if (doubt)
+        mark_sources(&b, statuses);
     *rc = pw_next.MPI_Testall(count, requests, flag, statuses);
+    if (doubt)
+        unmark_sources(&b, requests, statuses, *rc);
     if (*rc != MPI_SUCCESS || *flag)
         *rc = all_done(&b, requests, statuses, *rc);
     pw_batch_close(&b);
@@ -245,3 +307,77 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 {
     return some(pw_next.MPI_Testsome, incount, requests, outcount, indices, statuses, rc);
 }
+
+/* ---- looking at some --------------------------------------------------------------------------------------------- */
+
+#if PW_MPI_SINCE(4, 1)
+
+/* MPI has told of n of them, the k-th at indices[k], or at k: their data may be used. The first error. */
+static int told(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int k = 0; k < n; k++) {
+        int i = indices ? indices[k] : k;
+        int error = i >= 0 && i < b->n && b->ops[i] ? pw_pending_settle_early(b->ops[i], &statuses[k]) : MPI_SUCCESS;
+
+        rc = rc == MPI_SUCCESS ? error : rc;
+    }
+    return rc;
+}
+
+pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests, int *flag, MPI_Status *statuses,
+                                          int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!flag)
+        return PW_PASS;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    *rc = pw_next.MPI_Request_get_status_all(count, requests, flag, statuses);
+    if (*rc == MPI_SUCCESS && *flag)
+        *rc = told(&b, count, NULL, statuses);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Request_get_status_any(int count, const MPI_Request *requests, int *index, int *flag,
+                                          MPI_Status *status, int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!index || !flag)
+        return PW_PASS;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    *rc = pw_next.MPI_Request_get_status_any(count, requests, index, flag, status);
+    if (*rc == MPI_SUCCESS && *flag)
+        *rc = told(&b, 1, index, status);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Request_get_status_some(int incount, const MPI_Request *requests, int *outcount, int *indices,
+                                           MPI_Status *statuses, int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!outcount || !indices)
+        return PW_PASS;
+    if (!pw_batch_open(&b, incount, requests, rc, &verdict))
+        return verdict;
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    *rc = pw_next.MPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
+    if (*rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
+        *rc = told(&b, *outcount, indices, statuses);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+#endif

@@ -31,10 +31,26 @@ void pw_pending_start(void)
 
 static bool decide_seen(void)
 {
-    static const char *const symbols[] = {"MPI_Wait",     "MPI_Waitall",  "MPI_Waitany",      "MPI_Waitsome",
-                                          "MPI_Test",     "MPI_Testall",  "MPI_Testany",      "MPI_Testsome",
-                                          "MPI_Start",    "MPI_Startall", "MPI_Request_free", "MPI_Request_get_status",
-                                          "MPI_Finalize", "MPI_Comm_free"};
+    static const char *const symbols[] = {"MPI_Wait",
+                                          "MPI_Waitall",
+                                          "MPI_Waitany",
+                                          "MPI_Waitsome",
+                                          "MPI_Test",
+                                          "MPI_Testall",
+                                          "MPI_Testany",
+                                          "MPI_Testsome",
+                                          "MPI_Start",
+                                          "MPI_Startall",
+                                          "MPI_Request_free",
+                                          "MPI_Request_get_status",
+                                          "MPI_Finalize",
+                                          "MPI_Comm_free",
+#if PW_MPI_SINCE(4, 1)
+                                          "MPI_Request_get_status_all",
+                                          "MPI_Request_get_status_any",
+                                          "MPI_Request_get_status_some"
+#endif
+    };
 
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         if (!pw_reach_is_ours(symbols[i]))
@@ -136,7 +152,9 @@ void pw_pending_drop(pw_pending *p)
 
 int pw_pending_settle_early(pw_pending *p, const MPI_Status *status)
 {
-    return p->active ? complete(p, status) : MPI_SUCCESS;
+    int rc = p->active ? complete(p, status) : MPI_SUCCESS;
+
+    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
 }
 
 int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
@@ -173,6 +191,17 @@ int pw_pending_prepare(pw_pending *p)
         return MPI_SUCCESS; /* wrong, and MPI will say so */
     rc = p->ops->start ? p->ops->start(p) : MPI_SUCCESS;
     return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
+}
+
+void pw_pending_started(pw_pending *p, MPI_Request request)
+{
+    p->active = true;
+    p->settled = false;
+    if (request == p->request)
+        return;
+    pw_pending_node_remove(&p->node);
+    p->request = request;
+    pw_pending_node_insert(&p->node, key_of(request)); /* which nobody knows yet */
 }
 
 static void forget_comm(void *comm, pw_pending_node *node)

@@ -99,10 +99,14 @@ void pw_pending_unclaim(pw_pending *p);
  * of complete, and *comm the communicator to tell.
  */
 int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm);
-/* A claimed operation is over, but its request lives on: completes it, and keeps it claimed. */
+/* A claimed operation is over, but its request lives on: completes it, and keeps it claimed. An error code of which the
+ * error handler has heard. */
 int pw_pending_settle_early(pw_pending *p, const MPI_Status *status);
 /* A claimed persistent operation: what is to be done before MPI starts it. */
 int pw_pending_prepare(pw_pending *p);
+/* MPI has started it. The request may be another one than before: Open MPI's is while it is busy with the last start
+ * (of a buffered send). */
+void pw_pending_started(pw_pending *p, MPI_Request request);
 /* Begins what these are about to do with a claimed operation. False: ask again when another is done. */
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status);
 bool pw_pending_begin_prepare(pw_pending *p);

@@ -29,6 +29,9 @@ static struct {
     queue holding;        /* just memory */
 } orphans = {.sweeping = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* This thread holds `sweeping`, and MPI has called an error handler, which may come back. */
+static _Thread_local bool is_sweeping;
+
 static queue *queue_of(const pw_pending *p)
 {
     return p->ops->complete && !p->settled ? &orphans.owing : &orphans.holding;
@@ -93,7 +96,8 @@ static bool finish(pw_pending *p, bool wait)
     if (rc == MPI_SUCCESS && !done)
         return false;
     if (p->persistent) {
-        PMPI_Request_free(&request);
+        if (request != MPI_REQUEST_NULL) /* Open MPI frees those that fail */
+            PMPI_Request_free(&request);
         p->persistent = false;
     }
     atomic_fetch_sub_explicit(&pw_pending_orphans, 1, memory_order_relaxed);
@@ -113,15 +117,31 @@ static void sweep(queue *q, int n, bool wait)
             push(q, p);
 }
 
-void pw_pending_sweep(bool wait)
+static bool begin_sweep(bool wait)
 {
+    if (is_sweeping)
+        return false;
     if (wait)
         pthread_mutex_lock(&orphans.sweeping);
     else if (pthread_mutex_trylock(&orphans.sweeping) != 0)
+        return false;
+    is_sweeping = true;
+    return true;
+}
+
+static void end_sweep(void)
+{
+    is_sweeping = false;
+    pthread_mutex_unlock(&orphans.sweeping);
+}
+
+void pw_pending_sweep(bool wait)
+{
+    if (!begin_sweep(wait))
         return;
     sweep(&orphans.owing, length(&orphans.owing), wait);
     sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait);
-    pthread_mutex_unlock(&orphans.sweeping);
+    end_sweep();
 }
 
 static void sweep_queue_of_comm(queue *q, MPI_Comm comm)
@@ -137,8 +157,9 @@ static void sweep_queue_of_comm(queue *q, MPI_Comm comm)
 
 void pw_pending_sweep_comm(MPI_Comm comm)
 {
-    pthread_mutex_lock(&orphans.sweeping);
+    if (!begin_sweep(true))
+        return;
     sweep_queue_of_comm(&orphans.owing, comm);
     sweep_queue_of_comm(&orphans.holding, comm);
-    pthread_mutex_unlock(&orphans.sweeping);
+    end_sweep();
 }

@@ -2,11 +2,21 @@
 
 #include <sched.h>
 
-static const char *const names[TEST_WAYS] = {"Wait",    "Test",     "Waitall",  "Testall",           "Waitany",
-                                             "Testany", "Waitsome", "Testsome", "Request_get_status"};
-
 const char *test_way_name(test_way way)
 {
+    static const char *const names[] = {"Wait",
+                                        "Test",
+                                        "Waitall",
+                                        "Testall",
+                                        "Waitany",
+                                        "Testany",
+                                        "Waitsome",
+                                        "Testsome",
+                                        "Request_get_status",
+                                        "Request_get_status_all",
+                                        "Request_get_status_any",
+                                        "Request_get_status_some"};
+
     return names[way];
 }
 
@@ -115,6 +125,59 @@ static void get_status(int n, MPI_Request *requests, MPI_Status *statuses)
     }
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+
+static void get_status_all(int n, MPI_Request *requests, MPI_Status *statuses)
+{
+    int flag = 0;
+
+    while (!flag) {
+        MPI_Request_get_status_all(n, requests, &flag, statuses ? statuses : test_ignored());
+        sched_yield();
+    }
+    for (int i = 0; i < n; i++)
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+}
+
+static void get_status_any(int n, MPI_Request *requests, MPI_Status *statuses)
+{
+    while (true) {
+        MPI_Status status;
+        int index, flag;
+
+        MPI_Request_get_status_any(n, requests, &index, &flag, statuses ? &status : MPI_STATUS_IGNORE);
+        if (flag && index == MPI_UNDEFINED)
+            break;
+        if (flag && statuses)
+            statuses[index] = status;
+        if (flag)
+            MPI_Wait(&requests[index], MPI_STATUS_IGNORE);
+        sched_yield();
+    }
+}
+
+static void get_status_some(int n, MPI_Request *requests, MPI_Status *statuses)
+{
+    int *indices = calloc((size_t)n + 1, sizeof *indices), out = 0;
+    MPI_Status *found = calloc((size_t)n + 1, sizeof *found);
+
+    while (true) {
+        MPI_Request_get_status_some(n, requests, &out, indices, statuses ? found : test_ignored());
+        if (out == MPI_UNDEFINED)
+            break;
+        for (int k = 0; k < out; k++) {
+            if (statuses)
+                statuses[indices[k]] = found[k];
+            MPI_Wait(&requests[indices[k]], MPI_STATUS_IGNORE);
+        }
+        sched_yield();
+    }
+    free(indices);
+    free(found);
+}
+
+#endif
+
 void test_complete(test_way way, int n, MPI_Request *requests, MPI_Status *statuses, const char *what)
 {
     switch (way) {
@@ -126,6 +189,11 @@ void test_complete(test_way way, int n, MPI_Request *requests, MPI_Status *statu
     case TEST_TESTANY: any(true, n, requests, statuses, what); break;
     case TEST_WAITSOME: some(false, n, requests, statuses, what); break;
     case TEST_TESTSOME: some(true, n, requests, statuses, what); break;
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    case TEST_GET_STATUS_ALL: get_status_all(n, requests, statuses); break;
+    case TEST_GET_STATUS_ANY: get_status_any(n, requests, statuses); break;
+    case TEST_GET_STATUS_SOME: get_status_some(n, requests, statuses); break;
+#endif
     default: get_status(n, requests, statuses); break;
     }
 }

@@ -13,7 +13,12 @@ typedef enum test_way {
     TEST_TESTANY,
     TEST_WAITSOME,
     TEST_TESTSOME,
-    TEST_GET_STATUS, /* and MPI_Wait afterwards */
+    TEST_GET_STATUS, /* this and below: and MPI_Wait afterwards */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    TEST_GET_STATUS_ALL,
+    TEST_GET_STATUS_ANY,
+    TEST_GET_STATUS_SOME,
+#endif
     TEST_WAYS
 } test_way;
 

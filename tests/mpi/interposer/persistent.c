@@ -12,7 +12,9 @@ static int rank, ranks;
 
 typedef int init_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
-/* Open MPI 4.1 itself sends the data of an earlier start when an MPI_Bsend_init is started again. */
+static init_fn *const buffered = MPI_Bsend_init;
+
+/* Open MPI 4.1 itself sends the data of an earlier start when an MPI_Bsend_init is started again, if that is over. */
 #ifdef OPEN_MPI
 #define MPI_Bsend_init MPI_Send_init
 #endif
@@ -240,6 +242,36 @@ static void check_cancelled(void)
     MPI_Type_free(&type);
 }
 
+/* Started again while earlier messages are under way: to Open MPI that is another request each time. */
+static void check_under_way(void)
+{
+    enum { STARTS = 5, N = 3000 };
+    MPI_Datatype type = test_type(1, N);
+    test_buffer b = test_buffer_create(type, 1);
+    MPI_Request request;
+
+    if (rank == 0) {
+        buffered(b.origin, 1, type, 1, 8, MPI_COMM_WORLD, &request);
+        for (unsigned i = 0; i < STARTS; i++) {
+            test_buffer_fill(&b, 50 + i);
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&request);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (unsigned i = 0; i < STARTS && rank == 1; i++) {
+        test_buffer expected = test_expected(type, 1, 50 + i, type, 1, 4);
+
+        test_buffer_fill(&b, 4);
+        MPI_Recv(b.origin, 1, type, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(test_buffer_equal(&b, &expected), "start %u while others are under way", i);
+        test_buffer_free(&expected);
+    }
+    test_buffer_free(&b);
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     static char attached[16 << 20];
@@ -261,6 +293,7 @@ int main(int argc, char **argv)
         check_freed_active(n);
     }
     check_cancelled();
+    check_under_way();
     MPI_Buffer_detach(&detached, &bytes);
     rc = test_result();
     MPI_Finalize();

@@ -79,7 +79,7 @@ static void *talk(void *arg)
             MPI_Irecv(in[i].origin, 1, types[i], peer, base + i, MPI_COMM_WORLD, &requests[i]);
             MPI_Isend(out[i].origin, 1, types[i], peer, base + i, MPI_COMM_WORLD, &requests[n + i]);
         }
-        complete((test_way)(test_random(&state) % (TEST_WAYS - 1)), 2 * n, requests);
+        complete((test_way)(test_random(&state) % TEST_GET_STATUS), 2 * n, requests);
         for (int i = 0; i < n; i++) {
             wrong += !arrived(&in[i], types[i], (unsigned)(peer + round + i));
             MPI_Type_free(&types[i]);
