@@ -46,7 +46,7 @@ static void start(void)
     state = decide_state();
     if (state == PW_GATE_OPEN) {
         pw_strategy_start();
-        if (pw_env_bool(PW_ENV_SHARED))
+        if (pw_env_bool(PW_ENV_SHARED) && !pw_env_bool(PW_ENV_DISABLE))
             pw_segment_open();
     }
     pw_pending_start();

@@ -16,6 +16,7 @@
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval
 #pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_remote_size
 #pragma weak PMPI_Comm_set_attr
 #pragma weak PMPI_Comm_set_errhandler
 #pragma weak PMPI_Comm_size

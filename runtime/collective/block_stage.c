@@ -2,20 +2,23 @@
 
 #include "runtime/pool.h"
 
-bool pw_block_stage_open(pw_block_stage *b, pw_side *side)
+pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side)
 {
+    pw_status status;
+
     b->runs = 0;
-    b->is_whole = false;
+    b->is_whole = b->needed = false;
     b->whole.strategy = NULL;
     b->many = NULL;
     b->arrays = NULL;
     b->array_bytes = 0;
     if (!side->use || side->blocks == 0)
-        return false;
-    if (side->form == PW_SIDE_TYPED ? pw_block_stage_open_typed(b, side) : pw_block_stage_open_uniform(b, side))
-        return true;
+        return PW_OK;
+    status = side->form == PW_SIDE_TYPED ? pw_block_stage_open_typed(b, side) : pw_block_stage_open_uniform(b, side);
+    if (status == PW_OK)
+        return PW_OK;
     pw_block_stage_close(b);
-    return false;
+    return b->needed ? status : PW_OK;
 }
 
 static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
@@ -26,6 +29,7 @@ static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
     s.offset = run->offset;
     s.buf = run->buf;
     s.count = run->count;
+    s.place = run->place;
     s.data = (char *)b->whole.data + run->at;
     s.bytes = run->bytes;
     s.under_way = run->under_way;
@@ -37,7 +41,7 @@ static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
     pw_stage part;
     bool begun;
 
-    if (run->copied || !(run->use & use))
+    if (run->by_cpu || !(run->use & use))
         return true;
     part = narrow(b, run);
     begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->bytes);
@@ -45,17 +49,28 @@ static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
     return begun;
 }
 
+static void move_by_cpu(const pw_stage *part, unsigned use)
+{
+    char *user = (char *)part->buf + part->offset;
+
+    if (part->layout && use == PW_USE_READ)
+        pw_layout_pack(part->layout, part->buf, part->count, part->data);
+    else if (part->layout)
+        pw_layout_unpack(part->layout, part->buf, part->count, part->data);
+    else if (use == PW_USE_READ)
+        memcpy(part->data, user, (size_t)part->bytes);
+    else
+        memcpy(user, part->data, (size_t)part->bytes);
+}
+
 static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
 {
     pw_stage part = narrow(b, run);
 
     run->under_way = NULL;
-    if (!run->copied)
+    if (!run->by_cpu)
         return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->bytes);
-    if (use == PW_USE_READ)
-        memcpy(part.data, run->buf + run->offset, (size_t)run->bytes);
-    else
-        memcpy(run->buf + run->offset, part.data, (size_t)run->bytes);
+    move_by_cpu(&part, use);
     return PW_OK;
 }
 

@@ -14,7 +14,6 @@
 #include "runtime/collective/collective.h"
 #include "runtime/collective/twin.h"
 #include "runtime/layout/layout.h"
-#include "runtime/strategy/strategy.h"
 
 typedef struct pw_run {
     pw_layout *layout; /* NULL: dense */
@@ -23,7 +22,8 @@ typedef struct pw_run {
     int64_t count, bytes;
     int64_t at; /* bytes from the beginning of the stage */
     unsigned use;
-    bool copied;     /* dense host memory, which needs no strategy */
+    bool by_cpu; /* host memory, dense or in a stage for a GPU's: it needs no strategy */
+    pw_memory_place place;
     bool owner;      /* of a reference to the layout, which is another than the stage's */
     void *under_way; /* of pw_stage, between beginning and finishing */
     pw_twin twin;
@@ -34,15 +34,22 @@ typedef struct pw_block_stage {
     pw_stage whole;
     int64_t runs;
     bool is_whole; /* one run is all there is in the stage */
+    bool needed;   /* MPI must not have some of the blocks as they are; known also when there is no stage */
     pw_run *many;  /* in arrays; NULL: there is one run */
     pw_run one;
     void *arrays; /* runs, and the arrays of the stand-in, which MPI may read until the operation completes */
     int64_t array_bytes;
 } pw_block_stage;
 
-/* Stages a side that pw_collective_judge has found sound, and turns it into its stand-in. False: it stays native, and
- * is as it was; the stage is then empty, and closing it does nothing. */
-bool pw_block_stage_open(pw_block_stage *b, pw_side *side);
+/* Stages a side that pw_collective_judge has found sound, and turns it into its stand-in, or leaves it as it is: then
+ * the stage is empty, and closing it does nothing. It fails only when MPI must not have the buffer. */
+pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side);
+
+static inline bool pw_block_stage_is_open(const pw_block_stage *b)
+{
+    return pw_stage_is_open(&b->whole);
+}
+
 /* The blocks that are read, and those that are written. On an empty stage they do nothing. */
 pw_status pw_block_stage_pack(pw_block_stage *b);
 pw_status pw_block_stage_unpack(pw_block_stage *b);
@@ -51,20 +58,15 @@ void pw_block_stage_called(pw_block_stage *b);
 /* Calls MPI only if pw_block_stage_called was not. Calling it again does nothing. */
 void pw_block_stage_close(pw_block_stage *b);
 
-/* ---- for the two ways of opening ------------------------------------------------------------------------------ */
+/* ---- for the two ways of opening --------------------------------------------------------------------------------- */
 
-bool pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side); /* one type */
-bool pw_block_stage_open_typed(pw_block_stage *b, pw_side *side);   /* a type for each block */
+/* They set `needed`. Other than PW_OK: the side stays as it is, and what is open is for the caller to close. */
+pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side); /* one type */
+pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side);   /* a type for each block */
 
 static inline pw_run *pw_block_stage_runs(pw_block_stage *b)
 {
     return b->many ? b->many : &b->one;
-}
-
-/* Which way the transfer of a side is counted. */
-static inline pw_direction pw_side_direction(const pw_side *side)
-{
-    return side->use == PW_USE_READ ? PW_SEND : side->use == PW_USE_WRITE ? PW_RECV : PW_BOTH;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "runtime/collective/block_stage.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
+#include "runtime/strategy/operand.h"
 
 #include <limits.h>
 
@@ -19,7 +20,7 @@ typedef enum fate { STAYS, IS_STAGED, RIDES, IS_TROUBLE } fate;
 static pw_message message_of(const pw_side *side, int i)
 {
     return (pw_message){.sort = PW_CALL_COLLECTIVE,
-                        .direction = pw_side_direction(side),
+                        .direction = pw_use_direction(side->use),
                         .entry = pw_registry_find(side->types[i]),
                         .buf = (char *)side->buf + pw_displ_at(side->displs, i),
                         .count = pw_count_at(side->counts, i)};
@@ -39,7 +40,9 @@ static fate fate_of(const pw_side *side, int i, pw_message *m)
     if (!m->entry)
         return IS_TROUBLE;
     if (pw_message_describe(m))
-        return !side->displs.wide || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE ? IS_STAGED : STAYS;
+        return !side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE
+                   ? IS_STAGED
+                   : STAYS;
     if (side->displs.wide)
         return STAYS;
     return is_plain(m) ? RIDES : IS_TROUBLE;
@@ -55,39 +58,52 @@ typedef struct known {
 typedef struct tally {
     known few[FEW];
     int64_t runs, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
-    pw_message largest;          /* of those that are staged; bytes 0: there is none */
+    pw_message leading; /* the largest of those that are staged, first of all those that must; bytes 0: there is none */
 } tally;
 
-static bool add_up(const pw_side *side, tally *t)
+static bool leads(const pw_message *m, const pw_message *other)
 {
+    bool must = pw_mirror_is_needed(m), other_must = pw_mirror_is_needed(other);
+
+    return must != other_must ? must : m->bytes > other->bytes;
+}
+
+/* Looks at all blocks, also if some cannot be staged. */
+static pw_status add_up(const pw_side *side, tally *t, bool *needed)
+{
+    pw_status status = PW_OK;
+
     t->runs = t->bytes = t->pieces = 0;
-    t->largest.bytes = 0;
+    t->leading = (pw_message){.bytes = 0};
     for (int i = 0; i < side->blocks; i++) {
         known own, *k = i < FEW ? &t->few[i] : &own;
         fate f = k->fate = fate_of(side, i, &k->m);
 
         if (f == IS_TROUBLE)
-            return false;
-        if (f == STAYS)
+            status = PW_ERR_UNSUPPORTED;
+        if (f == STAYS || f == IS_TROUBLE)
             continue;
         t->runs++;
         if (__builtin_add_overflow(t->bytes, k->m.bytes, &t->bytes))
-            return false;
+            return PW_ERR_OVERFLOW;
         t->pieces += f == IS_STAGED ? k->m.count * k->m.entry->blocks : 1;
-        if (f == IS_STAGED && k->m.bytes > t->largest.bytes)
-            t->largest = k->m;
+        if (f == IS_STAGED && leads(&k->m, &t->leading))
+            t->leading = k->m;
     }
-    return t->largest.bytes > 0 && (side->displs.wide || t->bytes <= INT_MAX);
+    *needed = pw_mirror_is_needed(&t->leading);
+    if (!side->displs.wide && t->bytes > INT_MAX)
+        status = PW_ERR_OVERFLOW;
+    return t->leading.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
 }
 
 /* One stage for all, by the strategy for a message with their bytes in their pieces. */
-static bool take_whole(pw_block_stage *b, const tally *t)
+static pw_status take_whole(pw_block_stage *b, const tally *t)
 {
-    pw_message m = t->largest;
+    pw_message m = t->leading;
 
     m.bytes = t->bytes;
     m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
-    return pw_stage_open(&b->whole, &m);
+    return pw_operand_stage(&b->whole, &m);
 }
 
 typedef struct stand_in {
@@ -126,10 +142,17 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
 }
 
-/* In GPU memory every part can go the way of the whole, also one that is dense or too short to go that way alone. */
-static bool can_be_part(const pw_block_stage *b, const pw_message *m)
+/* Can the strategy of the whole, or the CPU, move this block? In GPU memory every part can go the way of the whole,
+ * also one that is dense or too short to go that way alone. What is staged since MPI must not have it is in host
+ * memory, which the CPU and every GPU can use. */
+static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
 {
-    return b->whole.strategy->can(m) || (b->whole.place.kind == PW_PLACE_DEVICE && m->place.kind == PW_PLACE_DEVICE);
+    bool device = m->place.kind == PW_PLACE_DEVICE, among_devices = b->whole.place.kind == PW_PLACE_DEVICE;
+
+    *by_cpu = !device && (among_devices || !m->entry->layout);
+    if (device != among_devices || (device && m->place.gpu != b->whole.place.gpu))
+        return b->needed;
+    return device || *by_cpu || b->whole.strategy->can(m);
 }
 
 /* Block i, to `at` in the stage. */
@@ -145,8 +168,8 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
                     .bytes = m->bytes,
                     .at = at,
                     .use = pw_side_use(side, i),
-                    .copied = !m->entry->layout && m->place.kind == PW_PLACE_HOST};
-    if ((!run->copied && !can_be_part(b, m)) || !pw_twin_take(m->entry->size, &run->twin))
+                    .place = m->place};
+    if (!can_be_part(b, m, &run->by_cpu) || !pw_twin_take(m->entry->size, &run->twin))
         return false;
     if (run->layout && run->layout != b->whole.layout) {
         pw_layout_ref(run->layout);
@@ -176,7 +199,7 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
             keep_block(b, side, s, i);
         } else if (has_room(b, t, at, m) && stage_block(b, side, s, i, m, at)) {
             at += m->bytes;
-        } else if (side->displs.wide) {
+        } else if (side->displs.wide && !pw_mirror_is_needed(m)) {
             keep_block(b, side, s, i);
         } else {
             return false;
@@ -185,15 +208,21 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
     return b->runs > 0;
 }
 
-bool pw_block_stage_open_typed(pw_block_stage *b, pw_side *side)
+pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side)
 {
+    pw_status status;
     stand_in s;
     tally t;
 
-    if (!add_up(side, &t) || !take_whole(b, &t) || !take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))
-        return false;
+    status = add_up(side, &t, &b->needed);
+    if (status == PW_OK)
+        status = take_whole(b, &t);
+    if (status != PW_OK)
+        return status;
+    if (!take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))
+        return PW_ERR_NOMEM;
     side->buf = b->whole.data;
     side->types = s.types;
     side->displs.at = s.displs;
-    return true;
+    return PW_OK;
 }

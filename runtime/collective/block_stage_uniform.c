@@ -2,6 +2,7 @@
 #include "runtime/collective/block_stage.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
+#include "runtime/strategy/operand.h"
 
 #include <limits.h>
 
@@ -128,6 +129,7 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
     for (int64_t i = 0; i < s.runs; i++) {
         runs[i].layout = b->whole.layout;
         runs[i].offset = b->whole.offset;
+        runs[i].place = b->whole.place;
     }
     runs[0].twin = twin;
     b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].bytes == b->whole.bytes;
@@ -137,28 +139,41 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
         side->displs.at = l->displs;
 }
 
-bool pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
+/* A type and blocks of which a stage could be made, leaving aside where they are. */
+static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joined, survey *s)
+{
+    return entry && (entry->layout || entry->dense) && !(side->buf == MPI_BOTTOM && entry->touches_origin) &&
+           join_blocks(side, joined) && walk(joined, s, NULL) && s->runs > 0;
+}
+
+pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
-    pw_message m = {.sort = PW_CALL_COLLECTIVE, .direction = pw_side_direction(side), .entry = entry};
+    pw_message m = {.sort = PW_CALL_COLLECTIVE, .direction = pw_use_direction(side->use), .entry = entry};
     listing l = {.buf = side->buf, .wide = side->displs.wide};
     pw_side joined;
+    pw_status status;
     pw_twin twin;
     survey s;
 
-    if (!entry || (!entry->layout && !entry->dense) || (side->buf == MPI_BOTTOM && entry->touches_origin) ||
-        !join_blocks(side, &joined) || !walk(&joined, &s, NULL) || s.runs == 0 ||
-        (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX))
-        return false;
+    if (!is_possible(entry, side, &joined, &s))
+        return PW_ERR_UNSUPPORTED;
     l.size = entry->size;
     l.extent = entry->layout ? entry->layout->extent : entry->size;
     m.buf = l.buf + s.first * l.extent;
     m.count = s.total;
-    if (!pw_message_describe(&m) || !pw_stage_open(&b->whole, &m) || !take_arrays(b, side, &s) ||
-        !pw_twin_take(l.size, &twin))
-        return false;
+    if (!pw_message_describe(&m))
+        return PW_ERR_UNSUPPORTED;
+    b->needed = pw_mirror_is_needed(&m);
+    if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
+        return PW_ERR_OVERFLOW;
+    status = pw_operand_stage(&b->whole, &m);
+    if (status != PW_OK)
+        return status;
+    if (!take_arrays(b, side, &s) || !pw_twin_take(l.size, &twin))
+        return PW_ERR_NOMEM;
     if (side->form == PW_SIDE_VARYING)
         l.displs = b->many ? (void *)(b->many + s.runs) : b->arrays;
     fill(b, side, &joined, &l, twin);
-    return true;
+    return PW_OK;
 }

@@ -2,109 +2,63 @@
 
 #include "runtime/collective/block_stage.h"
 #include "runtime/errors.h"
-#include "runtime/pool.h"
 #include "runtime/registry.h"
-#include "runtime/requests/pending.h"
 
-/* ---- what is under way ------------------------------------------------------------------------------------------ */
+/* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
 
 typedef struct operation {
-    pw_pending pending; /* of those with a request */
+    pw_operation head;
     pw_block_stage send, recv;
 } operation;
 
-static pw_status pack(operation *o)
+static pw_status pack(pw_operation *head)
 {
+    operation *o = (operation *)head;
     pw_status status = pw_block_stage_pack(&o->send);
 
     return status == PW_OK ? pw_block_stage_pack(&o->recv) : status;
 }
 
 /* The send side of a broadcast is written, where the root is elsewhere. */
-static pw_status unpack(operation *o)
+static pw_status unpack(pw_operation *head)
 {
+    operation *o = (operation *)head;
     pw_status status = pw_block_stage_unpack(&o->send);
 
     return status == PW_OK ? pw_block_stage_unpack(&o->recv) : status;
 }
 
-static void close(operation *o)
+static void close(pw_operation *head)
 {
+    operation *o = (operation *)head;
+
     pw_block_stage_close(&o->send);
     pw_block_stage_close(&o->recv);
 }
 
-static int call_next(operation *o, const pw_collective *stand_in)
+static int call(pw_operation *head, const void *stand_in)
 {
-    int rc = stand_in->next(stand_in);
+    operation *o = (operation *)head;
+    const pw_collective *c = stand_in;
+    int rc = c->next(c);
 
     pw_block_stage_called(&o->send);
     pw_block_stage_called(&o->recv);
     return rc;
 }
 
-/* ---- with a request --------------------------------------------------------------------------------------------- */
+static const pw_operation_sort sort = {
+    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
 
-static int start(pw_pending *p)
+/* ---- any call ---------------------------------------------------------------------------------------------------- */
+
+/* The address of blocks with displacements need not be one of theirs; but without a GPU there is nothing else. */
+static bool is_in_host_memory(const pw_side *side)
 {
-    return pw_mpi_error(pack((operation *)p));
+    return pw_memory_is_host(side->buf) &&
+           (side->form != PW_SIDE_VARYING ||
+            atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY);
 }
-
-static int complete(pw_pending *p, const MPI_Status *status)
-{
-    (void)status; /* collectives transfer what was asked for */
-    return pw_mpi_error(unpack((operation *)p));
-}
-
-static void destroy(pw_pending *p)
-{
-    close((operation *)p);
-    pw_pool_give(p, sizeof(operation));
-}
-
-/* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
-static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
-
-/* The stages of `o` are taken over, whatever comes. */
-static pw_verdict launch(operation *o, const pw_collective *stand_in, int *rc)
-{
-    bool persistent = stand_in->mode == PW_PERSISTENT;
-    operation *kept = pw_pool_take(sizeof *kept);
-
-    if (!kept || (!persistent && pack(o) != PW_OK)) {
-        close(o);
-        pw_pool_give(kept, sizeof *kept);
-        return PW_PASS;
-    }
-    *kept = *o;
-    kept->pending = (pw_pending){.ops = &ops, .comm = stand_in->comm, .persistent = persistent};
-    *rc = call_next(kept, stand_in);
-    if (*rc == MPI_SUCCESS && *stand_in->request != MPI_REQUEST_NULL) {
-        pw_pending_track(*stand_in->request, &kept->pending);
-        return PW_DONE;
-    }
-    if (*rc == MPI_SUCCESS) /* done, and there will be no completing call */
-        *rc = pw_mpi_fail(stand_in->comm, unpack(kept));
-    destroy(&kept->pending);
-    return PW_DONE;
-}
-
-/* ---- without ---------------------------------------------------------------------------------------------------- */
-
-/* A failure of ours before the call leaves it to MPI: the other ranks are waiting for it. */
-static pw_verdict carry_out(operation *o, const pw_collective *stand_in, int *rc)
-{
-    pw_verdict verdict = pack(o) == PW_OK ? PW_DONE : PW_PASS;
-
-    if (verdict == PW_DONE)
-        *rc = call_next(o, stand_in);
-    if (verdict == PW_DONE && *rc == MPI_SUCCESS)
-        *rc = pw_mpi_fail(stand_in->comm, unpack(o));
-    close(o);
-    return verdict;
-}
-
-/* ---- any call --------------------------------------------------------------------------------------------------- */
 
 /* A type that is known to leave its buffer where it is, whatever its place among the arguments. */
 static bool stays(const pw_side *side)
@@ -116,7 +70,7 @@ static bool stays(const pw_side *side)
     if (side->form == PW_SIDE_TYPED)
         return false;
     entry = pw_registry_find(side->type);
-    return entry && !entry->layout && (!entry->dense || pw_memory_place_of(side->buf).kind == PW_PLACE_HOST);
+    return entry && !entry->layout && (!entry->dense || is_in_host_memory(side));
 }
 
 static void learn(const pw_side *side)
@@ -139,22 +93,42 @@ static pw_verdict call_and_learn(const pw_collective *c, int *rc)
     return PW_DONE;
 }
 
-/* Turns the call into its stand-in: what MPI gets when it is left to it after all are the caller's own arguments. */
+/* Turns the call into its stand-in. */
+static pw_status open_sides(operation *o, pw_collective *c)
+{
+    pw_status sent = pw_block_stage_open(&o->send, &c->send), received = pw_block_stage_open(&o->recv, &c->recv);
+    pw_status status = sent == PW_OK ? received : sent;
+
+    o->head.sort = &sort;
+    if (status != PW_OK)
+        close(&o->head);
+    return status;
+}
+
+/* A failure of ours before MPI is called leaves the call to MPI, with the caller's own arguments: the other ranks are
+ * waiting for it. Unless it could not touch the buffers. */
 static pw_verdict stage_and_call(pw_collective *c, int *rc)
 {
     operation o;
-    bool staged = pw_block_stage_open(&o.send, &c->send);
+    pw_status status = open_sides(&o, c);
+    bool needed = o.send.needed || o.recv.needed;
 
-    staged |= pw_block_stage_open(&o.recv, &c->recv);
-    if (!staged)
+    if (status == PW_OK && !pw_block_stage_is_open(&o.send) && !pw_block_stage_is_open(&o.recv))
         return PW_PASS;
-    return c->mode == PW_BLOCKING ? carry_out(&o, c, rc) : launch(&o, c, rc);
+    if (status == PW_OK)
+        status = pw_operation_carry_out(&o.head, &c->way, c, rc);
+    if (status != PW_OK && !needed)
+        return PW_PASS;
+    if (status != PW_OK)
+        *rc = pw_mpi_fail(c->way.comm, status);
+    return PW_DONE;
 }
 
 /* Something may be left to do when the call has returned. */
 static bool may_wait(const pw_collective *c)
 {
-    return c->mode == PW_BLOCKING || (pw_pending_is_seen() && (c->mode == PW_NONBLOCKING || pw_collective_restarts()));
+    return c->way.mode == PW_BLOCKING ||
+           (pw_pending_is_seen() && (c->way.mode == PW_NONBLOCKING || pw_collective_restarts()));
 }
 
 pw_verdict pw_collective_call(pw_collective *c, int *rc)

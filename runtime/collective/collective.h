@@ -10,8 +10,10 @@
 #define PW_RUNTIME_COLLECTIVE_H
 
 #include "runtime/collective/communicator.h"
+#include "runtime/collective/operation.h"
 #include "runtime/counts.h"
 #include "runtime/gate.h"
+#include "runtime/strategy/strategy.h"
 
 /* How a buffer argument names its blocks, of which there is one for each peer. */
 typedef enum pw_side_form {
@@ -23,6 +25,12 @@ typedef enum pw_side_form {
 } pw_side_form;
 
 enum { PW_USE_READ = 1, PW_USE_WRITE = 2 };
+
+/* As what the transfer of a buffer is counted. */
+static inline pw_direction pw_use_direction(unsigned use)
+{
+    return use == PW_USE_READ ? PW_SEND : use == PW_USE_WRITE ? PW_RECV : PW_BOTH;
+}
 
 /* One buffer argument, with what belongs to it. */
 typedef struct pw_side {
@@ -50,20 +58,14 @@ typedef enum pw_collective_family {
     PW_NEIGHBOUR_ALLTOALL
 } pw_collective_family;
 
-typedef enum pw_collective_mode { PW_BLOCKING, PW_NONBLOCKING, PW_PERSISTENT } pw_collective_mode;
-
 typedef struct pw_collective pw_collective;
 
 struct pw_collective {
     pw_collective_family family;
-    pw_collective_mode mode;
     int (*next)(const pw_collective *c); /* the next function, with the arguments that are here */
     pw_side send, recv;
     int root; /* of the rooted families */
-    MPI_Comm comm;
-    MPI_Info info;        /* persistent */
-    MPI_Request *request; /* all but blocking */
-    bool large;
+    pw_collective_way way;
     const pw_communicator *group; /* filled by pw_collective_judge, like the memory for what is not remembered */
     pw_communicator unknown;
 };
@@ -88,7 +90,7 @@ bool pw_collective_restarts(void);
 /* Fills in what the sides lack. */
 pw_judgement pw_collective_judge(pw_collective *c, int *rc);
 
-/* ---- blocks --------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static inline MPI_Count pw_side_count(const pw_side *side, int i)
 {

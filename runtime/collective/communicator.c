@@ -77,27 +77,37 @@ static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *kno
     return kept ? kept : known;
 }
 
+/* An error code of MPI, which has called the error handler. */
+static int look(MPI_Comm comm, pw_communicator *out)
+{
+    int between_groups, rc = PMPI_Comm_test_inter(comm, &between_groups);
+
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_rank(comm, &out->rank);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_size(comm, &out->size);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    out->between_groups = between_groups;
+    out->peers = out->size;
+    out->as_root = out->rank;
+    if (!between_groups) {
+        out->has_neighbours = pw_neighbours_of(comm, &out->neighbours);
+        return rc;
+    }
+    out->as_root = MPI_ROOT;
+    return PMPI_Comm_remote_size(comm, &out->peers);
+}
+
 const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc)
 {
     const pw_communicator *known = pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
-    int between_groups;
 
     if (known)
         return known;
     *own = (pw_communicator){.between_groups = false};
-    *rc = PMPI_Comm_test_inter(comm, &between_groups);
-    if (*rc != MPI_SUCCESS)
-        return NULL;
-    own->between_groups = between_groups;
-    if (!between_groups) {
-        *rc = PMPI_Comm_rank(comm, &own->rank);
-        if (*rc == MPI_SUCCESS)
-            *rc = PMPI_Comm_size(comm, &own->size);
-        if (*rc != MPI_SUCCESS)
-            return NULL;
-        own->has_neighbours = pw_neighbours_of(comm, &own->neighbours);
-    }
-    return remember(comm, own);
+    *rc = look(comm, own);
+    return *rc == MPI_SUCCESS ? remember(comm, own) : NULL;
 }
 
 void pw_communicator_let_go(MPI_Comm comm)

@@ -1,6 +1,6 @@
 /*
  * What collectives need to know of a communicator, remembered from its first use in one of them: whether it is between
- * groups, its size, this process's place in it, and its neighbourhood. None of that changes in the life of a
+ * groups, their sizes, this process's place, and its neighbourhood. None of that changes in the life of a
  * communicator.
  *
  * As types in the registry, a communicator that is remembered carries an attribute, whose delete callback runs when MPI
@@ -16,8 +16,10 @@
 #include <stdatomic.h>
 
 typedef struct pw_communicator {
-    _Alignas(64) bool between_groups; /* then nothing else is known */
-    int rank, size;
+    _Alignas(64) bool between_groups;
+    int rank, size;      /* of this process in its group, and of that */
+    int peers;           /* processes that blocks come from and go to: of this group, or of the other one */
+    int as_root;         /* the argument `root` where this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* else there is no topology, or one that is not handled */
     pw_neighbours neighbours;
 } pw_communicator;

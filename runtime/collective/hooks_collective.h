@@ -1,4 +1,7 @@
-/* How the hooks of collectives are written, in their three modes, from the tables of shapes.h. */
+/*
+ * How the hooks of collectives are written, in their three modes, from tables of calls and shapes (shapes.h). A hook
+ * fills a struct `sort` c, and calls sort_call.
+ */
 #ifndef PW_RUNTIME_HOOKS_COLLECTIVE_H
 #define PW_RUNTIME_HOOKS_COLLECTIVE_H
 
@@ -7,47 +10,50 @@
 #include "hooks.h"
 #include "next.h"
 
-/* ---- modes ------------------------------------------------------------------------------------------------------ */
+/* ---- modes ------------------------------------------------------------------------------------------------------- */
 
 #define BLOCKING_PARAMS
 #define BLOCKING_MORE
 #define BLOCKING_ARGS
 #define NONBLOCKING_PARAMS , MPI_Request *request
 #define NONBLOCKING_MORE , .request = request
-#define NONBLOCKING_ARGS , c->request
+#define NONBLOCKING_ARGS , c->way.request
 #define PERSISTENT_PARAMS , MPI_Info info, MPI_Request *request
 #define PERSISTENT_MORE , .info = info, .request = request
-#define PERSISTENT_ARGS , c->info, c->request
+#define PERSISTENT_ARGS , c->way.info, c->way.request
 
-/* ---- one hook --------------------------------------------------------------------------------------------------- */
+/* ---- one hook ---------------------------------------------------------------------------------------------------- */
 
-#define PW_COLLECTIVE_HOOK(name, shape, of_family, of_mode)                                        \
-    static int next_##name(const pw_collective *c)                                                 \
+#define PW_MODE_HOOK(sort, name, shape, of_family, of_mode)                                        \
+    static int next_##name(const sort *c)                                                          \
     {                                                                                              \
-        return pw_call_##name(shape##_ARGS, c->comm of_mode##_ARGS, c->large);                     \
+        return pw_call_##name(shape##_ARGS, c->way.comm of_mode##_ARGS, c->way.large);             \
     }                                                                                              \
                                                                                                    \
     pw_verdict pw_hook_##name(shape##_PARAMS, MPI_Comm comm of_mode##_PARAMS, bool large, int *rc) \
     {                                                                                              \
-        pw_collective c = {.family = of_family,                                                    \
-                           .mode = PW_##of_mode,                                                   \
-                           .next = next_##name,                                                    \
-                           shape##_SIDES,                                                          \
-                           .comm = comm,                                                           \
-                           .large = large of_mode##_MORE};                                         \
+        sort c = {.family = of_family,                                                             \
+                  .next = next_##name,                                                             \
+                  shape##_SIDES,                                                                   \
+                  .way = {.mode = PW_##of_mode, .comm = comm, .large = large of_mode##_MORE}};     \
                                                                                                    \
-        return pw_collective_call(&c, rc);                                                         \
+        return sort##_call(&c, rc);                                                                \
     }
 
 #if PW_MPI_SINCE(4, 0)
-#define PW_COLLECTIVE_INIT_HOOK(name, shape, family) PW_COLLECTIVE_HOOK(name, shape, family, PERSISTENT)
+#define PW_INIT_HOOK(sort, name, shape, family) PW_MODE_HOOK(sort, name, shape, family, PERSISTENT)
 #else
-#define PW_COLLECTIVE_INIT_HOOK(name, shape, family)
+#define PW_INIT_HOOK(sort, name, shape, family)
 #endif
 
-#define PW_COLLECTIVE_HOOKS(blocking, nonblocking, persistent, shape, family) \
-    PW_COLLECTIVE_HOOK(blocking, shape, family, BLOCKING)                     \
-    PW_COLLECTIVE_HOOK(nonblocking, shape, family, NONBLOCKING)               \
-    PW_COLLECTIVE_INIT_HOOK(persistent, shape, family)
+/* ---- the hooks of a row ------------------------------------------------------------------------------------------ */
+
+#define PW_HOOKS(sort, blocking, nonblocking, persistent, shape, family) \
+    PW_MODE_HOOK(sort, blocking, shape, family, BLOCKING)                \
+    PW_MODE_HOOK(sort, nonblocking, shape, family, NONBLOCKING)          \
+    PW_INIT_HOOK(sort, persistent, shape, family)
+
+#define PW_COLLECTIVE_HOOKS(...) PW_HOOKS(pw_collective, __VA_ARGS__)
+#define PW_REDUCTION_HOOKS(...) PW_HOOKS(pw_reduction, __VA_ARGS__)
 
 #endif

@@ -1,81 +1,32 @@
-/*
- * The hooks of reductions: one row for each call in its three modes. X_PARAMS are the parameters of hooks, X_SIDES what
- * they say, X_ARGS how they are passed on.
- */
+/* The hooks of reductions. */
+#include "runtime/collective/hooks_collective.h"
 #include "runtime/collective/reduction.h"
 #include "runtime/errors.h"
-
-#include "hooks.h"
-#include "next.h"
-
-/* ---- modes ------------------------------------------------------------------------------------------------------- */
-
-#define BLOCKING_PARAMS
-#define BLOCKING_MORE
-#define BLOCKING_ARGS
-#define NONBLOCKING_PARAMS , MPI_Request *request
-#define NONBLOCKING_MORE , .request = request
-#define NONBLOCKING_ARGS , r->request
-#define PERSISTENT_PARAMS , MPI_Info info, MPI_Request *request
-#define PERSISTENT_MORE , .info = info, .request = request
-#define PERSISTENT_ARGS , r->info, r->request
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 #define EQUAL_PARAMS const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op
-#define EQUAL_SIDES .count = count
-#define EQUAL_ARGS r->send, r->recv, r->count, r->type, r->op
+#define EQUAL_SIDES .send = (void *)sendbuf, .recv = recvbuf, .count = count, .type = datatype, .op = op
+#define EQUAL_ARGS c->send, c->recv, c->count, c->type, c->op
 
 #define ROOTED_PARAMS EQUAL_PARAMS, int root
 #define ROOTED_SIDES EQUAL_SIDES, .root = root
-#define ROOTED_ARGS EQUAL_ARGS, r->root
+#define ROOTED_ARGS EQUAL_ARGS, c->root
 
 #define VARYING_PARAMS const void *sendbuf, void *recvbuf, pw_counts recvcounts, MPI_Datatype datatype, MPI_Op op
-#define VARYING_SIDES .counts = recvcounts
-#define VARYING_ARGS r->send, r->recv, r->counts, r->type, r->op
+#define VARYING_SIDES .send = (void *)sendbuf, .recv = recvbuf, .counts = recvcounts, .type = datatype, .op = op
+#define VARYING_ARGS c->send, c->recv, c->counts, c->type, c->op
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------- */
-
-#define REDUCTION_HOOK(name, shape, of_family, of_mode)                                            \
-    static int next_##name(const pw_reduction *r)                                                  \
-    {                                                                                              \
-        return pw_call_##name(shape##_ARGS, r->comm of_mode##_ARGS, r->large);                     \
-    }                                                                                              \
-                                                                                                   \
-    pw_verdict pw_hook_##name(shape##_PARAMS, MPI_Comm comm of_mode##_PARAMS, bool large, int *rc) \
-    {                                                                                              \
-        const pw_reduction r = {.family = of_family,                                               \
-                                .mode = PW_##of_mode,                                              \
-                                .next = next_##name,                                               \
-                                .send = (void *)sendbuf,                                           \
-                                .recv = recvbuf,                                                   \
-                                shape##_SIDES,                                                     \
-                                .type = datatype,                                                  \
-                                .op = op,                                                          \
-                                .comm = comm,                                                      \
-                                .large = large of_mode##_MORE};                                    \
-                                                                                                   \
-        return pw_reduction_call(&r, rc);                                                          \
-    }
-
-#if PW_MPI_SINCE(4, 0)
-#define INIT_HOOK(name, shape, family) REDUCTION_HOOK(name, shape, family, PERSISTENT)
-#else
-#define INIT_HOOK(name, shape, family)
-#endif
-
-#define REDUCTION_HOOKS(blocking, nonblocking, persistent, shape, family) \
-    REDUCTION_HOOK(blocking, shape, family, BLOCKING)                     \
-    REDUCTION_HOOK(nonblocking, shape, family, NONBLOCKING)               \
-    INIT_HOOK(persistent, shape, family)
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
-REDUCTION_HOOKS(Reduce, Ireduce, Reduce_init, ROOTED, PW_REDUCE)
-REDUCTION_HOOKS(Allreduce, Iallreduce, Allreduce_init, EQUAL, PW_ALLREDUCE)
-REDUCTION_HOOKS(Reduce_scatter, Ireduce_scatter, Reduce_scatter_init, VARYING, PW_REDUCE_SCATTER)
-REDUCTION_HOOKS(Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init, EQUAL, PW_REDUCE_SCATTER_BLOCK)
-REDUCTION_HOOKS(Scan, Iscan, Scan_init, EQUAL, PW_SCAN)
-REDUCTION_HOOKS(Exscan, Iexscan, Exscan_init, EQUAL, PW_EXSCAN)
+PW_REDUCTION_HOOKS(Reduce, Ireduce, Reduce_init, ROOTED, PW_REDUCE)
+PW_REDUCTION_HOOKS(Allreduce, Iallreduce, Allreduce_init, EQUAL, PW_ALLREDUCE)
+PW_REDUCTION_HOOKS(Reduce_scatter, Ireduce_scatter, Reduce_scatter_init, VARYING, PW_REDUCE_SCATTER)
+PW_REDUCTION_HOOKS(Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init, EQUAL,
+                   PW_REDUCE_SCATTER_BLOCK)
+PW_REDUCTION_HOOKS(Scan, Iscan, Scan_init, EQUAL, PW_SCAN)
+PW_REDUCTION_HOOKS(Exscan, Iexscan, Exscan_init, EQUAL, PW_EXSCAN)
 /* clang-format on */
 
 /* ---- on one rank ------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include "runtime/collective/collective.h"
 #include "runtime/registry.h"
 
-/* ---- which sides matter --------------------------------------------------------------------------------------- */
+/* ---- which sides matter ------------------------------------------------------------------------------------------ */
 
 static void use(pw_side *side, int blocks, unsigned how)
 {
@@ -10,47 +10,79 @@ static void use(pw_side *side, int blocks, unsigned how)
     side->use = how;
 }
 
-static bool judge_gather(pw_collective *c, int rank, int size)
+/* Of a root that is a rank: this process is it, or faces it. Other roots are of this group, and between groups: then
+ * only the root itself takes part, and has no block of its own. */
+static bool faces_root(const pw_collective *c)
+{
+    return c->root >= 0;
+}
+
+static bool is_root(const pw_collective *c)
+{
+    return c->root == c->group->as_root;
+}
+
+static bool is_valid_root(const pw_collective *c)
+{
+    if (faces_root(c))
+        return c->root < c->group->peers;
+    return c->group->between_groups && (is_root(c) || c->root == MPI_PROC_NULL);
+}
+
+static void judge_bcast(pw_collective *c)
+{
+    if (is_root(c) || faces_root(c))
+        use(&c->send, 1, is_root(c) ? PW_USE_READ : PW_USE_WRITE);
+}
+
+static bool judge_gather(pw_collective *c)
 {
     bool in_place = c->send.buf == MPI_IN_PLACE;
 
-    if (rank == c->root)
-        use(&c->recv, size, PW_USE_WRITE);
+    if (is_root(c))
+        use(&c->recv, c->group->peers, PW_USE_WRITE);
+    if (!faces_root(c))
+        return true;
     if (!in_place)
         use(&c->send, 1, PW_USE_READ);
     else
-        c->recv.own = rank;
-    return !in_place || rank == c->root;
+        c->recv.own = c->group->rank;
+    return !in_place || is_root(c);
 }
 
-static bool judge_scatter(pw_collective *c, int rank, int size)
+static bool judge_scatter(pw_collective *c)
 {
     bool in_place = c->recv.buf == MPI_IN_PLACE;
 
-    if (rank == c->root)
-        use(&c->send, size, PW_USE_READ);
+    if (is_root(c))
+        use(&c->send, c->group->peers, PW_USE_READ);
+    if (!faces_root(c))
+        return true;
     if (!in_place)
         use(&c->recv, 1, PW_USE_WRITE);
-    return !in_place || rank == c->root;
+    return !in_place || is_root(c);
 }
 
-static void judge_allgather(pw_collective *c, int rank, int size)
+static bool judge_allgather(pw_collective *c)
 {
-    use(&c->recv, size, PW_USE_WRITE);
-    if (c->send.buf == MPI_IN_PLACE)
-        c->recv.own = rank;
+    bool in_place = c->send.buf == MPI_IN_PLACE;
+
+    use(&c->recv, c->group->peers, PW_USE_WRITE);
+    if (in_place)
+        c->recv.own = c->group->rank;
     else
         use(&c->send, 1, PW_USE_READ);
+    return !in_place || !c->group->between_groups;
 }
 
-static void judge_alltoall(pw_collective *c, int size)
+static bool judge_alltoall(pw_collective *c)
 {
-    if (c->send.buf == MPI_IN_PLACE) {
-        use(&c->recv, size, PW_USE_READ | PW_USE_WRITE);
-    } else {
-        use(&c->send, size, PW_USE_READ);
-        use(&c->recv, size, PW_USE_WRITE);
-    }
+    bool in_place = c->send.buf == MPI_IN_PLACE;
+
+    use(&c->recv, c->group->peers, in_place ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE);
+    if (!in_place)
+        use(&c->send, c->group->peers, PW_USE_READ);
+    return !in_place || !c->group->between_groups;
 }
 
 static bool judge_neighbours(pw_collective *c)
@@ -70,22 +102,20 @@ static bool judge_neighbours(pw_collective *c)
 /* False: that is for MPI. */
 static bool judge_family(pw_collective *c)
 {
-    int rank = c->group->rank, size = c->group->size;
-
     if (c->family >= PW_NEIGHBOUR_ALLGATHER)
         return judge_neighbours(c);
-    if (c->family <= PW_SCATTER && (c->root < 0 || c->root >= size))
+    if (c->family <= PW_SCATTER && !is_valid_root(c))
         return false;
     switch (c->family) {
-    case PW_BCAST: use(&c->send, 1, rank == c->root ? PW_USE_READ : PW_USE_WRITE); return true;
-    case PW_GATHER: return judge_gather(c, rank, size);
-    case PW_SCATTER: return judge_scatter(c, rank, size);
-    case PW_ALLGATHER: judge_allgather(c, rank, size); return true;
-    default: judge_alltoall(c, size); return true;
+    case PW_BCAST: judge_bcast(c); return true;
+    case PW_GATHER: return judge_gather(c);
+    case PW_SCATTER: return judge_scatter(c);
+    case PW_ALLGATHER: return judge_allgather(c);
+    default: return judge_alltoall(c);
     }
 }
 
-/* ---- are they in order ------------------------------------------------------------------------------------------ */
+/* ---- are they in order ------------------------------------------------------------------------------------------- */
 
 static bool is_sound(const pw_side *side)
 {
@@ -113,7 +143,8 @@ static bool own_blocks_meet(const pw_collective *c)
     int rank = c->group->rank;
     int64_t before;
 
-    if (one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL || many->form > PW_SIDE_VARYING)
+    if (c->group->between_groups || one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL ||
+        many->form > PW_SIDE_VARYING)
         return false;
     entry = pw_registry_find(many->type);
     before = many->form == PW_SIDE_EQUAL ? rank * many->count : pw_displ_at(many->displs, rank);
@@ -179,13 +210,13 @@ static bool is_missing(const pw_side *side)
 pw_judgement pw_collective_judge(pw_collective *c, int *rc)
 {
     c->send.own = c->recv.own = -1;
-    if (c->mode != PW_BLOCKING && !c->request)
+    if (c->way.mode != PW_BLOCKING && !c->way.request)
         return PW_FOR_MPI;
     /* The first to look at the communicator is the one to complain of it. */
-    c->group = pw_communicator_look(c->comm, &c->unknown, rc);
+    c->group = pw_communicator_look(c->way.comm, &c->unknown, rc);
     if (!c->group)
         return PW_IS_ERROR;
-    if (c->group->between_groups || !judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
+    if (!judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
         return PW_FOR_MPI;
     if (!is_known(&c->send) || !is_known(&c->recv))
         return PW_IS_UNKNOWN;

@@ -24,7 +24,6 @@ typedef struct pw_reduction pw_reduction;
 
 struct pw_reduction {
     pw_reduction_family family;
-    pw_collective_mode mode;
     int (*next)(const pw_reduction *r); /* the next function, with the arguments that are here */
     void *send, *recv;                  /* `send` is only read */
     MPI_Count count;                    /* all but PW_REDUCE_SCATTER */
@@ -32,10 +31,7 @@ struct pw_reduction {
     MPI_Datatype type;
     MPI_Op op;
     int root; /* PW_REDUCE */
-    MPI_Comm comm;
-    MPI_Info info;        /* persistent */
-    MPI_Request *request; /* all but blocking */
-    bool large;
+    pw_collective_way way;
 };
 
 /* How a buffer is used on this rank. */
@@ -47,8 +43,8 @@ typedef struct pw_reduction_side {
 /* What a hook does. */
 pw_verdict pw_reduction_call(const pw_reduction *r, int *rc);
 
-/* Fills in both sides. False: the arguments are for MPI to judge. `group` is what pw_communicator_look says of r->comm.
- */
+/* Fills in both sides. False: the arguments are for MPI to judge. `group` is what pw_communicator_look says of the
+ * call's. */
 bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
                         pw_reduction_side *recv);
 

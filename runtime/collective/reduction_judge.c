@@ -31,13 +31,13 @@ static bool extent_of(const pw_reduction *r, int rank, int size, extent *e)
 }
 
 /* What is contributed in place lies where the result is to come. */
-static bool judge_in_group(const pw_reduction *r, const extent *e, int rank, int size, pw_reduction_side *send,
-                           pw_reduction_side *recv)
+static bool judge_in_group(const pw_reduction *r, const pw_communicator *group, const extent *e,
+                           pw_reduction_side *send, pw_reduction_side *recv)
 {
     bool in_place = r->send == MPI_IN_PLACE;
-    bool receives = r->family != PW_REDUCE || rank == r->root;
+    bool receives = r->family != PW_REDUCE || group->as_root == r->root;
 
-    if (r->family == PW_REDUCE && (r->root < 0 || r->root >= size))
+    if (r->family == PW_REDUCE && (r->root < 0 || r->root >= group->size))
         return false;
     if (!in_place)
         *send = (pw_reduction_side){PW_USE_READ, e->all};
@@ -51,14 +51,16 @@ static bool judge_in_group(const pw_reduction *r, const extent *e, int rank, int
 }
 
 /* Each group gets what the other has. */
-static bool judge_between_groups(const pw_reduction *r, const extent *e, pw_reduction_side *send,
-                                 pw_reduction_side *recv)
+static bool judge_between_groups(const pw_reduction *r, const pw_communicator *group, const extent *e,
+                                 pw_reduction_side *send, pw_reduction_side *recv)
 {
-    if (r->family >= PW_SCAN || r->send == MPI_IN_PLACE)
+    bool receives = r->family != PW_REDUCE || group->as_root == r->root, gives = r->family != PW_REDUCE || r->root >= 0;
+
+    if (r->family >= PW_SCAN || (gives && r->send == MPI_IN_PLACE))
         return false;
-    if (r->family != PW_REDUCE || (r->root != MPI_ROOT && r->root != MPI_PROC_NULL))
+    if (gives)
         *send = (pw_reduction_side){PW_USE_READ, e->all};
-    if (r->family != PW_REDUCE || r->root == MPI_ROOT)
+    if (receives)
         *recv = (pw_reduction_side){PW_USE_WRITE, e->own};
     return true;
 }
@@ -66,15 +68,13 @@ static bool judge_between_groups(const pw_reduction *r, const extent *e, pw_redu
 bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
                         pw_reduction_side *recv)
 {
-    int rank = group->rank, size = group->size;
+    bool sound;
     extent e;
 
     *send = *recv = (pw_reduction_side){.use = 0};
-    if (group->between_groups &&
-        (PMPI_Comm_rank(r->comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(r->comm, &size) != MPI_SUCCESS))
+    if (!extent_of(r, group->rank, group->size, &e))
         return false;
-    if (!extent_of(r, rank, size, &e))
-        return false;
-    return group->between_groups ? judge_between_groups(r, &e, send, recv)
-                                 : judge_in_group(r, &e, rank, size, send, recv);
+    sound = group->between_groups ? judge_between_groups(r, group, &e, send, recv)
+                                  : judge_in_group(r, group, &e, send, recv);
+    return sound && !(recv->use && r->recv == MPI_IN_PLACE);
 }

@@ -9,7 +9,7 @@
 
 #include "runtime/collective/collective.h"
 
-/* ---- sides ------------------------------------------------------------------------------------------------------ */
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
 
 static inline pw_side pw_side_same(pw_side_form form, const void *buf, MPI_Count count, MPI_Datatype type)
 {

@@ -42,7 +42,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
     return true;
 }
 
-/* ---- blocks together -------------------------------------------------------------------------------------------- */
+/* ---- blocks together --------------------------------------------------------------------------------------------- */
 
 /* The bytes of blocks that are staged or not as one, and the type of the largest that has a layout. */
 typedef struct whole {

@@ -34,22 +34,24 @@ static PW_STAYS_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry
 static PW_STAYS_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
                                             const pw_communicator *group)
 {
-    bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->rank == s->root;
+    /* Between groups, who is no root in the group of the root has MPI_PROC_NULL for it. */
+    bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
     const pw_neighbours *n = &group->neighbours;
     const bool *absent = n->some_absent ? n->absent : NULL;
 
     switch (family) {
-    case PW_BCAST: return (pw_reach){.send = 1};
-    case PW_GATHER: return (pw_reach){.send = !in_place, .recv = is_root ? group->size : 0};
-    case PW_SCATTER: return (pw_reach){.send = is_root ? group->size : 0, .recv = s->recv.buf != MPI_IN_PLACE};
-    case PW_ALLGATHER: return (pw_reach){.send = !in_place, .recv = group->size};
-    case PW_ALLTOALL: return (pw_reach){.send = in_place ? 0 : group->size, .recv = group->size};
+    case PW_BCAST: return (pw_reach){.send = is_root || faces_root};
+    case PW_GATHER: return (pw_reach){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
+    case PW_SCATTER:
+        return (pw_reach){.send = is_root ? group->peers : 0, .recv = faces_root && s->recv.buf != MPI_IN_PLACE};
+    case PW_ALLGATHER: return (pw_reach){.send = !in_place, .recv = group->peers};
+    case PW_ALLTOALL: return (pw_reach){.send = in_place ? 0 : group->peers, .recv = group->peers};
     case PW_NEIGHBOUR_ALLGATHER: return (pw_reach){.send = 1, .recv = n->in, .absent_recv = absent};
     default: return (pw_reach){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
     }
 }
 
-/* ---- one type --------------------------------------------------------------------------------------------------- */
+/* ---- one type ---------------------------------------------------------------------------------------------------- */
 
 /* The objects of all blocks, and where the first of them lies, in objects. False: unusual. */
 static PW_STAYS_INLINE bool pw_side_extent(const pw_side *side, int blocks, const bool *absent, int64_t *total,
@@ -93,7 +95,7 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
     return pw_buffer_stays(entry, PW_CALL_COLLECTIVE, (char *)side->buf + away, total, left);
 }
 
-/* ---- a type for each block -------------------------------------------------------------------------------------- */
+/* ---- a type for each block --------------------------------------------------------------------------------------- */
 
 /* Loops, and for both sides, so they are functions, for the sake of the instruction cache. The arrays are there. */
 
@@ -128,7 +130,7 @@ static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, cons
                              : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
 }
 
-/* ---- a call ----------------------------------------------------------------------------------------------------- */
+/* ---- a call ------------------------------------------------------------------------------------------------------ */
 
 /* *reach: of the blocks that were looked at. Not while there is something to sweep on the way out. */
 static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
@@ -147,8 +149,6 @@ static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    if (group->between_groups)
-        return true;
     *reach = pw_reach_of(family, s, group);
     if (s->send.form == PW_SIDE_TYPED)
         return pw_typed_stays(&s->send, reach->send, reach->absent_send, left) &&

@@ -40,18 +40,23 @@ bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count coun
     return describe(&m);
 }
 
+pw_status pw_operand_stage(pw_stage *s, const pw_message *m)
+{
+    if (pw_stage_open(s, m))
+        return PW_OK;
+    return pw_mirror_is_needed(m) ? pw_stage_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
+}
+
 pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction direction, const pw_entry *entry,
                           const void *buf, MPI_Count count)
 {
     pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
-    pw_status status = PW_OK;
+    pw_status status;
 
     *o = (pw_operand){.direction = direction};
     if (!describe(&m))
         return PW_OK;
-    /* Strategies have bounds that come from counts of bytes, which MPI is not given here. */
-    if (!pw_stage_open(&o->stage, &m))
-        status = pw_stage_open_by(&o->stage, &m, &pw_strategy_staged);
+    status = pw_operand_stage(&o->stage, &m);
     if (status == PW_OK)
         status = pw_mirror_open(&o->mirror, &o->stage);
     if (status != PW_OK)

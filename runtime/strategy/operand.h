@@ -39,6 +39,12 @@ typedef struct pw_operand {
     pw_direction direction;
 } pw_operand;
 
+/*
+ * Stages a described message of a call that is told how many objects of a type there are. What MPI must not have is
+ * staged beyond the bounds of strategies, which come from counts of bytes; else it fails when the message is native.
+ */
+pw_status pw_operand_stage(pw_stage *s, const pw_message *m);
+
 /* Must this buffer not reach MPI? */
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count);
 

@@ -12,7 +12,7 @@ endfunction()
 
 pw_gpu_tarball(lib packwright-mpich packwright-openmpi packwright-nvrtc packwright-llvm)
 pw_gpu_tarball(tests test_gpu_kernels)
-foreach(program pack messages large several fused pairs windows files reductions asleep atomics external shared)
+foreach(program pack messages large huge several fused pairs windows files collectives reductions asleep atomics external shared)
   pw_gpu_tarball(tests test_mpich_gpu_${program} test_openmpi_gpu_${program})
 endforeach()
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)

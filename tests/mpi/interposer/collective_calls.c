@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* ---- arguments by shape; C and D choose the arrays of the plain or the large form ------------------------------- */
+/* ---- arguments by shape; C and D choose the arrays of the plain or the large form -------------------------------- */
 
 #define SAME(s) a->s.buf, a->s.count, a->s.type
 #define VARYING(s, C, D) a->s.buf, a->s.C, a->s.D, a->s.type

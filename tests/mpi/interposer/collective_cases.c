@@ -280,6 +280,30 @@ static void run_shapes(MPI_Datatype t, int block)
     free(in);
 }
 
+/* Two groups, the first rank and the others. */
+static void check_staged_between(MPI_Datatype t, int block)
+{
+    int *out = calloc((size_t)block, sizeof(int)), *in = calloc((size_t)(block * size), sizeof(int));
+    int ones[16], displs[16], root = rank == 0 ? MPI_ROOT : 0;
+    MPI_Comm group, between;
+
+    for (int i = 0; i < 16; i++) {
+        ones[i] = 1;
+        displs[i] = i;
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank == 0, 5, &between);
+    MPI_Bcast(root == MPI_ROOT ? out : in, 1, t, root, between);
+    MPI_Allgatherv(out, 1, t, in, ones, displs, t, between);
+    CHECK(count_collectives == 2, "calls between groups that reached the tool: %ld", count_collectives);
+    CHECK(count_gapped == 0, "calls between groups with gaps that reached the tool: %ld", count_gapped);
+    count_collectives = 0;
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&group);
+    free(out);
+    free(in);
+}
+
 static void check_staged(void)
 {
     MPI_Datatype t = strided(40), contiguous;
@@ -289,6 +313,7 @@ static void check_staged(void)
     CHECK(count_collectives == 8, "calls that reached the tool: %ld", count_collectives);
     CHECK(count_gapped == 0, "calls with gaps that reached the tool: %ld", count_gapped);
     count_collectives = 0;
+    check_staged_between(t, 3 * 40 - 2);
     MPI_Type_contiguous(40, MPI_INT, &contiguous);
     MPI_Type_commit(&contiguous);
     run_shapes(contiguous, 40);

@@ -6,13 +6,23 @@
 
 enum { GUARD = 128 };
 
+static void copy_in_host(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static const data_kind host_kind = {.take = malloc, .give = free, .copy = copy_in_host};
+
+const data_kind *data_other_kind;
+
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 /* Bytes that an MPI may leave alone, and objects whose bytes overlap, have no one right result. */
 static bool is_usable(const pw_random_mpi *t, int objects)
 {
 #ifdef OPEN_MPI
-    if (t->backwards) /* its gather and others reckon with extents of at least 0 */
+    /* Its gather and others reckon with extents of at least 0; of others see docs/mpi.md. */
+    if (t->backwards || t->creeping || t->hollow)
         return false;
 #endif
     for (int64_t i = 0; i < t->map.n; i++)
@@ -109,7 +119,7 @@ MPI_Datatype data_type(const data_base *b, pw_rng *own)
         MPI_Type_contiguous((int)b->type.map.size, MPI_BYTE, &t);
     else
         MPI_Type_contiguous(1, b->type.type, &t);
-    if (pw_rng_one_in(own, 6))
+    if (pw_rng_one_in(own, 6) && !data_other_kind)
         PMPI_Type_commit(&t);
     else
         MPI_Type_commit(&t);
@@ -170,7 +180,27 @@ static void place_apart(call_side *s, call_form form, int blocks, pw_rng *own, i
     *hi = end;
 }
 
-void data_place(data_side *d, call_side *s, call_form form, int blocks, pw_rng *own)
+/* All of them around one place. */
+static void place_together(call_side *s, call_form form, int blocks, pw_rng *own, int64_t *lo, int64_t *hi)
+{
+    *lo = *hi = 0;
+    for (int i = 0; i < blocks; i++) {
+        int64_t from, to, extent = span(form == FORM_TYPED ? s->types[i] : s->type, s->counts[i], &from, &to), at;
+
+        s->displs[i] = (int)pw_rng_range(own, -2, 2) * (form == FORM_TYPED ? 8 : 1);
+        s->wide_displs[i] = s->displs[i];
+        at = s->displs[i] * (form == FORM_TYPED ? 1 : extent);
+        *lo = at + from < *lo ? at + from : *lo;
+        *hi = at + to > *hi ? at + to : *hi;
+    }
+}
+
+static size_t with_guards(const data_side *d)
+{
+    return (size_t)d->bytes + 2 * GUARD;
+}
+
+void data_place(data_side *d, call_side *s, call_form form, bool only_read, int blocks, pw_rng *own)
 {
     int64_t hi = 0;
 
@@ -179,26 +209,30 @@ void data_place(data_side *d, call_side *s, call_form form, int blocks, pw_rng *
         s->wide_counts[i] = s->counts[i];
     if (form == FORM_ONE || form == FORM_EQUAL)
         span(s->type, form == FORM_ONE ? s->count : s->count * blocks, &d->lo, &hi);
+    else if (only_read && pw_rng_one_in(own, 4))
+        place_together(s, form, blocks, own, &d->lo, &hi);
     else
         place_apart(s, form, blocks, own, &d->lo, &hi);
     d->bytes = hi - d->lo;
-    for (int i = 0; i < 2; i++)
-        d->memory[i] = malloc((size_t)d->bytes + 2 * GUARD);
-    d->before = malloc((size_t)d->bytes + 2 * GUARD);
+    d->kind = data_other_kind && !pw_rng_one_in(own, 3) ? data_other_kind : &host_kind;
+    d->memory[0] = d->kind->take(with_guards(d));
+    d->memory[1] = malloc(with_guards(d));
+    d->before = malloc(with_guards(d));
 }
 
 void data_free(data_side *d)
 {
-    free(d->memory[0]);
+    if (d->kind)
+        d->kind->give(d->memory[0]);
     free(d->memory[1]);
     free(d->before);
 }
 
 void data_fill(data_side *d, pw_rng *own)
 {
-    pw_rng_fill(own, d->memory[0], (size_t)d->bytes + 2 * GUARD);
-    memcpy(d->memory[1], d->memory[0], (size_t)d->bytes + 2 * GUARD);
-    memcpy(d->before, d->memory[0], (size_t)d->bytes + 2 * GUARD);
+    pw_rng_fill(own, d->memory[1], with_guards(d));
+    memcpy(d->before, d->memory[1], with_guards(d));
+    d->kind->copy(d->memory[0], d->memory[1], with_guards(d));
 }
 
 void *data_origin(const data_side *d, bool native)
@@ -208,13 +242,16 @@ void *data_origin(const data_side *d, bool native)
 
 const char *data_difference(const data_side *d)
 {
-    static char text[128];
+    static char text[160];
+    unsigned char *ours = malloc(with_guards(d));
+    size_t i = 0;
 
-    for (int64_t i = 0; i < d->bytes + 2 * GUARD; i++)
-        if (d->memory[0][i] != d->memory[1][i]) {
-            snprintf(text, sizeof text, "byte %ld is %02x, natively %02x, was %02x", (long)(i - GUARD + d->lo),
-                     d->memory[0][i], d->memory[1][i], d->before[i]);
-            return text;
-        }
-    return NULL;
+    d->kind->copy(ours, d->memory[0], with_guards(d));
+    while (i < with_guards(d) && ours[i] == d->memory[1][i])
+        i++;
+    if (i < with_guards(d))
+        snprintf(text, sizeof text, "byte %ld is %02x, natively %02x, was %02x%s", (long)i - GUARD + (long)d->lo,
+                 ours[i], d->memory[1][i], d->before[i], d->kind == &host_kind ? "" : ", on the GPU");
+    free(ours);
+    return i < with_guards(d) ? text : NULL;
 }

@@ -24,18 +24,29 @@ void data_base_free(data_base *b);
 /* One type of that signature, committed behind Packwright's back now and then. Free it with MPI_Type_free. */
 MPI_Datatype data_type(const data_base *b, pw_rng *own);
 
+/* A kind of memory for runs with Packwright. The CPU need not be able to touch it. */
+typedef struct data_kind {
+    void *(*take)(size_t bytes);
+    void (*give)(void *memory);
+    void (*copy)(void *to, const void *from, size_t bytes); /* between this and the host's */
+} data_kind;
+
+/* When there is one, types are committed through Packwright, and two sides of three have their memory there. */
+extern const data_kind *data_other_kind;
+
 /* The memory of one side. */
 typedef struct data_side {
     int64_t lo, bytes;        /* of the blocks, from the origin; without the guards */
     unsigned char *memory[2]; /* with Packwright, and without */
     unsigned char *before;    /* what was in both */
+    const data_kind *kind;    /* of the first */
 } data_side;
 
 /*
  * Places `blocks` blocks of s->counts and s->types (or s->count and s->type, as `form` wants), fills the
- * displacements, and takes memory for them.
+ * displacements, and takes memory for them. Blocks that are only read may be on top of each other.
  */
-void data_place(data_side *d, call_side *s, call_form form, int blocks, pw_rng *own);
+void data_place(data_side *d, call_side *s, call_form form, bool only_read, int blocks, pw_rng *own);
 void data_free(data_side *d);
 /* The same in both. */
 void data_fill(data_side *d, pw_rng *own);

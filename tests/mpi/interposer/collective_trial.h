@@ -6,13 +6,19 @@
 
 #include <stdint.h>
 
-/* A communicator with the neighbours of this rank: all ranks, in order, where there is no topology. MPI_PROC_NULL is
- * none. */
+/*
+ * A communicator with the neighbours of this process: all processes, in order, where there is no topology.
+ * MPI_PROC_NULL is none. Processes are told by rank; between groups, those of the second group come after those of the
+ * first.
+ */
 typedef struct trial_group {
     const char *name;
     MPI_Comm comm; /* MPI_COMM_NULL: this rank has no part */
-    int rank, size, in, out;
-    bool lopsided; /* some rank has not as many sources as destinations */
+    MPI_Comm all;  /* the same processes, in one group */
+    int me, size, in, out;
+    bool between, second; /* groups; which one this process is in */
+    int first_size;       /* of the first group */
+    bool lopsided;        /* some rank has not as many sources as destinations */
     int sources[CALL_MOST_BLOCKS], destinations[CALL_MOST_BLOCKS];
 } trial_group;
 
