@@ -12,6 +12,16 @@ pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
     return PW_DONE;
 }
 
+/* A duplicate of a committed type is one. It is to be known before MPI gets it for the first time, which may be with a
+ * buffer in GPU memory that MPI cannot touch. */
+pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc)
+{
+    *rc = pw_next.MPI_Type_dup(oldtype, newtype);
+    if (*rc == MPI_SUCCESS && pw_registry_find(oldtype))
+        pw_registry_learn(*newtype);
+    return PW_DONE;
+}
+
 /*
  * MPICH lets go of its lock around delete callbacks. When the last reference to a type is that of an operation under
  * way, the callback runs inside the network's progress, which other threads then enter: with 4.0.2 (ch4:ucx) that ends

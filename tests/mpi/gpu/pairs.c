@@ -117,6 +117,25 @@ static void check_host(const pair *p, unsigned seed)
     }
 }
 
+/* Not even the first use of a duplicate must reach MPI. */
+static void check_duplicate(void)
+{
+    MPI_Datatype strided, dup;
+    int bad = 0;
+
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Type_dup(strided, &dup);
+    MPI_Type_free(&strided);
+    fill(9);
+    MPI_Sendrecv(out.at, 1, dup, 1 - rank, TAG, in.at, 1, dup, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    gpu_read(&in, 0, got, MOST);
+    for (int i = 0; i < N; i++)
+        bad += memcmp(got + 16 * i, from + 16 * i, 8) != 0;
+    CHECK(bad == 0, "a duplicate: %d elements are wrong", bad);
+    MPI_Type_free(&dup);
+}
+
 int main(int argc, char **argv)
 {
     const pair pairs[] = {PAIR(MPI_DOUBLE_INT, double), PAIR(MPI_FLOAT_INT, float),
@@ -139,6 +158,7 @@ int main(int argc, char **argv)
         check_pack(&pairs[i], (unsigned)(100 * i + 50));
         check_host(&pairs[i], (unsigned)(100 * i + 70));
     }
+    check_duplicate();
     gpu_report();
     rc = test_result();
     MPI_Finalize();
