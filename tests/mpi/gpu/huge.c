@@ -50,18 +50,32 @@ static void check(int of, const char *what)
     }
 }
 
+/* Between several ranks MPICH's nonblocking one fails at such lengths, without Packwright, too (4.0.2). */
+static void broadcast(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool blocking = false;
+
+#ifdef MPICH_NUMVERSION
+    blocking = size > 1;
+#endif
+    if (blocking)
+        MPI_Bcast(memory.at, COUNT, MPI_DOUBLE, size - 1, MPI_COMM_WORLD);
+    else
+        MPI_Ibcast(memory.at, COUNT, MPI_DOUBLE, size - 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void check_all(void)
 {
-    MPI_Request request;
     double sum = -1;
 
     fill(rank);
     MPI_Allreduce(MPI_IN_PLACE, memory.at, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     check(size * (size + 1) / 2 - 1, "Allreduce");
     fill(rank);
-    MPI_Ibcast(memory.at, COUNT, MPI_DOUBLE, size - 1, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    check(size - 1, "Ibcast");
+    broadcast();
+    check(size - 1, "Bcast");
     MPI_Reduce_local(memory.at, &sum, 1, MPI_DOUBLE, MPI_SUM);
     CHECK(sum == -1, "the first element makes %g", sum);
 }
