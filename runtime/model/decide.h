@@ -61,7 +61,7 @@ typedef struct pw_estimate {
 typedef pw_estimate pw_estimate_fn(void *arg, int strategy);
 
 typedef struct pw_decision_cell {
-    _Atomic int64_t uses;
+    _Atomic int64_t uses;                        /* of which threads may lose some */
     _Atomic float total, own[PW_MODEL_ACTIONS];  /* estimated when last made; total as corrected, below 0: cannot */
     _Atomic int64_t timed[PW_MODEL_ACTIONS];     /* observations */
     _Atomic int64_t observed[PW_MODEL_ACTIONS];  /* their sum */
