@@ -10,9 +10,6 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/interposer/harness.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 enum { SKIPPED = 77, TAG = 5, MESSAGES = 3, STARTS = 2, SIZES = 3, TYPES = 6, MANY = 70 };
 
 static const int sizes[SIZES] = {40 << 10, 700 << 10, 2 << 20}; /* MPICH reads pieces of 512 KiB */
@@ -295,25 +292,6 @@ static void run(int round)
     too_long();
 }
 
-/* May one rank read the other's memory? MPIs that may not copy through shared memory. */
-static bool can_read(void)
-{
-    static int mine = 4711;
-    struct iovec local = {&(int){0}, sizeof mine}, remote;
-    struct {
-        pid_t pid;
-        int *address;
-    } here = {getpid(), &mine}, there;
-    int good;
-
-    PMPI_Sendrecv(&here, sizeof here, MPI_BYTE, 1 - rank, 0, &there, sizeof there, MPI_BYTE, 1 - rank, 0,
-                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    remote = (struct iovec){there.address, sizeof mine};
-    good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
-    PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return good;
-}
-
 int main(int argc, char **argv)
 {
     int rounds = argc > 2 ? atoi(argv[2]) : 1, rc;
@@ -326,7 +304,7 @@ int main(int argc, char **argv)
     }
     if (!gpu_is_fake() && gpu_devices() > 1)
         gpu_set_current(gpu_primary(rank % gpu_devices()));
-    if (!can_read() && rank == 0)
+    if (!test_can_read_peer() && rank == 0)
         printf("SKIPPED: ranks may not read each other's memory\n");
     for (int r = 0; r < rounds; r++) {
         if (r == 1 && argc > 3 && rank == 1)

@@ -1,6 +1,8 @@
 #include "harness.h"
 
 #include <stdarg.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 int test_failures;
 
@@ -39,6 +41,25 @@ int test_result(void)
     if (rank == 0)
         printf("%s (%d failures)\n", all ? "FAILED" : "passed", all);
     return all != 0;
+}
+
+bool test_can_read_peer(void)
+{
+    static int mine = 4711;
+    struct iovec local = {&(int){0}, sizeof mine}, remote;
+    struct {
+        pid_t pid;
+        int *address;
+    } here = {getpid(), &mine}, there;
+    int rank, good;
+
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Sendrecv(&here, sizeof here, MPI_BYTE, 1 - rank, 0, &there, sizeof there, MPI_BYTE, 1 - rank, 0,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    remote = (struct iovec){there.address, sizeof mine};
+    good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
+    PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return good;
 }
 
 int test_class_of(int rc)

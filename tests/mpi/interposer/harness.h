@@ -27,6 +27,8 @@ void test_fail(const char *file, int line, const char *what, const char *fmt, ..
 int test_launch_rank(void);
 /* Sums the failures of all ranks; what main returns. Call before MPI_Finalize. */
 int test_result(void);
+/* May each of two ranks read the other's memory (process_vm_readv)? MPIs that may not copy through shared memory. */
+bool test_can_read_peer(void);
 /* The class of what a call has returned. */
 int test_class_of(int rc);
 /* A whole program: MPI_Init, the checks, MPI_Finalize; what main returns. */

@@ -6,9 +6,6 @@
  */
 #include "harness.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 enum { MESSAGES = 3, STARTS = 3, SIZES = 2, TAG = 4 };
 
 static const int sizes[SIZES] = {40 << 10, 700 << 10}; /* MPICH reads pieces of 512 KiB */
@@ -199,32 +196,13 @@ static void run_single(int rank)
     }
 }
 
-/* May one rank read the other's memory? MPIs that may not copy through shared memory. */
-static bool can_read(int rank)
-{
-    static int mine = 4711;
-    struct iovec local = {&(int){0}, sizeof mine}, remote;
-    struct {
-        pid_t pid;
-        int *address;
-    } here = {getpid(), &mine}, there;
-    int good;
-
-    PMPI_Sendrecv(&here, sizeof here, MPI_BYTE, 1 - rank, 0, &there, sizeof there, MPI_BYTE, 1 - rank, 0,
-                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    remote = (struct iovec){there.address, sizeof mine};
-    good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
-    PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return good;
-}
-
 int main(int argc, char **argv)
 {
     int rank, failures;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!can_read(rank) && rank == 0)
+    if (!test_can_read_peer() && rank == 0)
         printf("SKIPPED: ranks may not read each other's memory\n");
     for (int i = 0; i < TEST_TYPES; i++)
         run(i, rank);
