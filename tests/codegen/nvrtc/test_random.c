@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { DEFAULT_TYPES = 400, BATCH = 80 };
+enum { DEFAULT_TYPES = 240, BATCH = 80 };
 
 typedef struct plan {
     uint64_t seed;

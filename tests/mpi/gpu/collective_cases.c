@@ -149,7 +149,7 @@ static void check_end(void)
 /* ---- calls that fail --------------------------------------------------------------------------------------------- */
 
 /* Every second row of ROW doubles is moved. */
-enum { LARGE = 48 << 20, ROW = 512, ROW_BYTES = 8 * ROW, ROWS = LARGE / (2 * ROW_BYTES), OBJECTS = 16 };
+enum { LARGE = 24 << 20, ROW = 512, ROW_BYTES = 8 * ROW, ROWS = LARGE / (2 * ROW_BYTES), OBJECTS = 16 };
 
 typedef enum sort { ALLTOALL, ALLGATHERV, ALLTOALLW, NEIGHBOURS, SUM, SUM_OF_OWN, LOCAL_SUM, SORTS } sort;
 static const char *const sort_names[SORTS] = {"Alltoall",           "Allgatherv", "Alltoallw",
