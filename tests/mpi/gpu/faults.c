@@ -2,7 +2,7 @@
  * What goes wrong with a GPU, and what must not: failures of the driver injected into the stand-in, contexts, memory
  * that changes its kind, and that a steady state allocates nothing. One rank, which sends to itself.
  *
- * usage: faults <driver>
+ * usage: faults <driver> [specialised]
  */
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
@@ -10,13 +10,27 @@
 
 #include <sys/mman.h>
 
-enum { N = 1000, TAG = 3, BYTES = 16 * N };
+enum { N = 1000, TAG = 3, STRIDE = 16, BYTES = STRIDE * N };
 
 static void (*fail)(const char *, int, int);
 static long (*calls)(const char *);
-static MPI_Datatype type;
+static bool specialised; /* a type gets kernels of its own */
 
-/* Every second double of device memory to itself, through MPI. */
+/* What is sent: N elements, a stride apart. */
+static MPI_Datatype type;
+static size_t element_bytes;
+
+static void make_type(MPI_Datatype element)
+{
+    int bytes;
+
+    MPI_Type_size(element, &bytes);
+    element_bytes = (size_t)bytes;
+    MPI_Type_create_hvector(N, 1, STRIDE, element, &type);
+    MPI_Type_commit(&type);
+}
+
+/* Elements in device memory to their place in other memory, through MPI. */
 static int exchange(const gpu_memory *out, const gpu_memory *in, int seed, bool *right)
 {
     static unsigned char from[BYTES], want[BYTES], got[BYTES];
@@ -27,7 +41,7 @@ static int exchange(const gpu_memory *out, const gpu_memory *in, int seed, bool 
     gpu_write(out, 0, from, BYTES);
     gpu_write(in, 0, want, BYTES);
     for (int i = 0; i < N; i++)
-        memcpy(want + 16 * i, from + 16 * i, 8);
+        memcpy(want + STRIDE * i, from + STRIDE * i, element_bytes);
     rc = MPI_Sendrecv(out->at, 1, type, 0, TAG, in->at, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     gpu_read(in, 0, got, BYTES);
     *right = memcmp(got, want, BYTES) == 0;
@@ -42,26 +56,54 @@ static void expect_right(const char *what, const gpu_memory *out, const gpu_memo
     CHECK(rc == MPI_SUCCESS && right, "%s: rc %d", what, rc);
 }
 
+typedef struct failure {
+    const char *call;
+    int result;
+} failure;
+
+static void check_failure(failure f, const gpu_memory *out, const gpu_memory *in)
+{
+    fail(f.call, 0, f.result);
+    expect_right(f.call, out, in);
+    fail(f.call, 0, 0);
+    expect_right("afterwards", out, in);
+}
+
+/* Tier 0 is compiled in the background, and until it comes the driver's copies do its work: kernels can be refused
+   only where there are some, copies only where they are not all there is. */
+static void await_kernels(const gpu_memory *out, const gpu_memory *in)
+{
+    double end = MPI_Wtime() + 120;
+
+    while (calls("cuLaunchKernel") + calls("cuGraphLaunch") == 0 && MPI_Wtime() < end)
+        expect_right("waiting for kernels", out, in);
+    CHECK(calls("cuLaunchKernel") + calls("cuGraphLaunch") > 0, "no kernel was launched");
+}
+
+/* The driver refuses a module, as one comes for a type that is new. */
+static void check_refused(failure f, MPI_Datatype element, const gpu_memory *out, const gpu_memory *in)
+{
+    long before = calls(f.call);
+
+    MPI_Type_free(&type);
+    make_type(element);
+    check_failure(f, out, in);
+    CHECK(!specialised || calls(f.call) > before, "%s was not called", f.call);
+}
+
 static void check_failures(const gpu_memory *out, const gpu_memory *in)
 {
-    static const struct {
-        const char *call;
-        int result;
-    } rows[] = {{"cuMemAlloc_v2", FAKE_NO_MEMORY},
-                {"cuMemHostAlloc", FAKE_NO_MEMORY},
-                {"cuGraphLaunch", 801},
-                {"cuLaunchKernel", 701},
-                {"cuModuleLoadData", 209},
-                {"cuModuleGetFunction", FAKE_NOT_FOUND},
-                {"cuMemcpy2DAsync_v2", FAKE_INVALID},
-                {"cuStreamCreate", FAKE_NO_MEMORY}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fail(rows[i].call, 0, rows[i].result);
-        expect_right(rows[i].call, out, in);
-        fail(rows[i].call, 0, 0);
-        expect_right("afterwards", out, in);
-    }
+    check_failure((failure){"cuMemAlloc_v2", FAKE_NO_MEMORY}, out, in);
+    check_failure((failure){"cuMemHostAlloc", FAKE_NO_MEMORY}, out, in);
+    await_kernels(out, in);
+    check_failure((failure){"cuGraphLaunch", 801}, out, in);
+    check_failure((failure){"cuLaunchKernel", 701}, out, in);
+    check_refused((failure){"cuModuleLoadData", 209}, MPI_FLOAT, out, in);
+    check_refused((failure){"cuModuleGetFunction", FAKE_NOT_FOUND}, MPI_SHORT, out, in);
+    MPI_Type_free(&type);
+    make_type(MPI_DOUBLE);
+    check_failure((failure){"cuMemcpy2DAsync_v2", FAKE_INVALID}, out, in);
+    check_failure((failure){"cuStreamCreate", FAKE_NO_MEMORY}, out, in);
     fail("cuMemAlloc_v2", 0, FAKE_NO_MEMORY);
     fail("cuMemHostAlloc", 0, FAKE_NO_MEMORY);
     expect_right("no memory at all", out, in);
@@ -151,11 +193,11 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 1;
     }
+    specialised = argc > 2;
     fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
     calls = (long (*)(const char *))gpu_symbol("fake_calls");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
+    make_type(MPI_DOUBLE);
     out = gpu_memory_make(GPU_DEVICE, BYTES);
     in = gpu_memory_make(GPU_DEVICE, BYTES);
     /* Nothing is in the pools yet: the first row finds them empty. */
