@@ -156,6 +156,31 @@ const pw_env_info *pw_env_describe(pw_env_id id)
     return &table[id];
 }
 
+const char *pw_env_values(const pw_env_info *info)
+{
+    static const char *const words[] = {
+        [PW_ENV_TYPE_BOOL] = "0 or 1", [PW_ENV_TYPE_INT] = "number", [PW_ENV_TYPE_SIZE] = "bytes (K, M, G)",
+        [PW_ENV_TYPE_STRING] = "text", [PW_ENV_TYPE_PATH] = "path",  [PW_ENV_TYPE_CHOICE] = "choice",
+    };
+
+    return info->choices ? info->choices : words[info->type];
+}
+
+int pw_env_local_rank(void)
+{
+    /* MPICH's hydra, Open MPI, Slurm, PALS. */
+    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                        "PALS_LOCAL_RANKID"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+
+        if (text && *text >= '0' && *text <= '9')
+            return atoi(text);
+    }
+    return -1;
+}
+
 bool pw_env_bool(pw_env_id id)
 {
     return value(id)->number != 0;
@@ -232,6 +257,13 @@ static int report_unknown(const char *entry)
     return 1;
 }
 
+static const char *given(pw_env_id id)
+{
+    const char *text = getenv(table[id].name);
+
+    return text ? text : "";
+}
+
 int pw_env_check_unknown(void)
 {
     int unknown = 0;
@@ -239,7 +271,8 @@ int pw_env_check_unknown(void)
     pthread_once(&env.once, load_all);
     for (int id = 0; id < PW_ENV_COUNT; id++)
         if (malformed_values[id])
-            pw_log(PW_LOG_WARN, "%s: malformed value, taking the default '%s'", table[id].name, table[id].def);
+            pw_log(PW_LOG_WARN, "%s: malformed value '%.80s', expected %s; taking the default '%s'", table[id].name,
+                   given((pw_env_id)id), pw_env_values(&table[id]), table[id].def);
     for (char **entry = environ; entry && *entry; entry++)
         unknown += report_unknown(*entry);
     return unknown;

@@ -2,7 +2,7 @@
  * Typed access to the environment, through the one table of env_table.h.
  *
  * Values are read from the process environment when first asked for and kept; a malformed value is
- * reported once and the default taken. Thread safe. Returned strings live as long as the process.
+ * reported by pw_env_check_unknown and the default taken. Thread safe. Returned strings live as long as the process.
  */
 #ifndef PW_BASE_ENV_H
 #define PW_BASE_ENV_H
@@ -39,6 +39,12 @@ typedef struct pw_env_info {
 
 const pw_env_info *pw_env_describe(pw_env_id id);
 
+/* What values it may have, in words: "a|b|c", "0 or 1", "path". */
+const char *pw_env_values(const pw_env_info *info);
+
+/* The number of this process among those of its job on this node, as launchers tell it; -1: unknown. */
+int pw_env_local_rank(void);
+
 bool pw_env_bool(pw_env_id id);
 int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */
 int pw_env_choice(pw_env_id id);         /* index of the word in the table's list */
@@ -56,7 +62,7 @@ const char *pw_env_foreign(const char *name);
 /* Warns about unknown PACKWRIGHT_* names, each with the closest known one. Returns how many there were. */
 int pw_env_check_unknown(void);
 
-/* Forgets cached values, for tests that change the environment. */
+/* Reads everything again, for tests that change the environment. Strings that were returned before are gone. */
 void pw_env_reload(void);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef PW_BASE_SUGGEST_H
 #define PW_BASE_SUGGEST_H
 
-/* The candidate closest to `word`, or NULL when none is close. Ends at the first NULL candidate. */
+/* The one of `candidates`, which ends with a NULL, that is closest to `word`; NULL when none is close. Thread safe. */
 const char *pw_suggest(const char *word, const char *const *candidates);
 
 #endif

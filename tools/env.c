@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const type_names[] = {
-    [PW_ENV_TYPE_BOOL] = "0 or 1", [PW_ENV_TYPE_INT] = "number", [PW_ENV_TYPE_SIZE] = "bytes (K, M, G)",
-    [PW_ENV_TYPE_STRING] = "text", [PW_ENV_TYPE_PATH] = "path",  [PW_ENV_TYPE_CHOICE] = "choice",
-};
-
-static const char *type_text(const pw_env_info *info)
-{
-    return info->choices ? info->choices : type_names[info->type];
-}
-
 static void print_text(void)
 {
     for (int i = 0; i < PW_ENV_COUNT; i++) {
@@ -23,7 +13,7 @@ static void print_text(void)
         const char *value = pw_env_string((pw_env_id)i);
 
         printf("%s=%s%s\n", info->name, value, pw_env_is_set((pw_env_id)i) ? "" : "  (default)");
-        printf("    %s\n    %s\n", info->help, type_text(info));
+        printf("    %s\n    %s\n", info->help, pw_env_values(info));
     }
 }
 
@@ -42,7 +32,7 @@ static void print_markdown(void)
         const pw_env_info *info = pw_env_describe((pw_env_id)i);
 
         printf("| `%s` | ", info->name);
-        print_cell(type_text(info));
+        print_cell(pw_env_values(info));
         printf(*info->def ? " | `%s` | " : " | %s | ", info->def);
         print_cell(info->help);
         puts(" |");
@@ -60,7 +50,7 @@ static void print_json(void)
 
         pw_json_open(&json, NULL, '{');
         pw_json_string(&json, "name", info->name);
-        pw_json_string(&json, "values", type_text(info));
+        pw_json_string(&json, "values", pw_env_values(info));
         pw_json_string(&json, "default", info->def);
         pw_json_string(&json, "value", pw_env_string((pw_env_id)i));
         pw_json_bool(&json, "set", pw_env_is_set((pw_env_id)i));
