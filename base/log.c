@@ -18,13 +18,12 @@ bool pw_log_enabled(pw_log_level level)
     return (int)level <= pw_env_choice(PW_ENV_LOG);
 }
 
-void pw_log(pw_log_level level, const char *fmt, ...)
+static void log_list(pw_log_level level, const char *fmt, va_list ap)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     char line[1024];
     int rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
     int len;
-    va_list ap;
 
     if (!pw_log_enabled(level))
         return;
@@ -32,13 +31,29 @@ void pw_log(pw_log_level level, const char *fmt, ...)
         len = snprintf(line, sizeof line, "packwright[%d]: %s: ", rank, names[level]);
     else
         len = snprintf(line, sizeof line, "packwright: %s: ", names[level]);
-    va_start(ap, fmt);
     len += vsnprintf(line + len, sizeof line - (size_t)len - 1, fmt, ap);
-    va_end(ap);
     if (len > (int)sizeof line - 2)
         len = (int)sizeof line - 2;
     line[len++] = '\n';
     /* Nothing useful can be done when stderr itself is gone. */
     if (write(STDERR_FILENO, line, (size_t)len) < 0)
         return;
+}
+
+void pw_log(pw_log_level level, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_list(level, fmt, ap);
+    va_end(ap);
+}
+
+void pw_log_for_node(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_list(pw_env_local_rank() > 0 ? PW_LOG_INFO : PW_LOG_WARN, fmt, ap);
+    va_end(ap);
 }

@@ -14,6 +14,10 @@ typedef enum pw_log_level { PW_LOG_ERROR, PW_LOG_WARN, PW_LOG_INFO, PW_LOG_DEBUG
 bool pw_log_enabled(pw_log_level level);
 void pw_log(pw_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A warning that every process of a node has the same reason for: its first one gives it, others only as PW_LOG_INFO.
+ */
+void pw_log_for_node(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Names the MPI rank in later lines ("packwright[3]: …"); -1 removes it. */
 void pw_log_set_rank(int rank);
 

@@ -81,8 +81,8 @@ static const pw_backend *find_backend(pw_cache *cache)
     if (backend && !atomic_exchange(&cache->has_backend, true))
         pw_exit_guard_first();
     if (!backend && !atomic_exchange(&cache->no_backend, true))
-        pw_log(PW_LOG_WARN, "no %s compiler: %s; types without a cached kernel are packed by %s", cache->backend_name,
-               diag.text, cache->slow_path);
+        pw_log_for_node("no %s compiler: %s; types without a cached kernel are packed by %s", cache->backend_name,
+                        diag.text, cache->slow_path);
     return backend;
 }
 

@@ -77,6 +77,42 @@ static void ranks(void **state)
     assert_string_equal(said, E);
 }
 
+static void say_for_node(const char *variable, const char *local_rank, char *out, size_t size)
+{
+    capture c;
+
+    if (local_rank)
+        setenv(variable, local_rank, 1);
+    capture_begin(&c);
+    pw_log_for_node("w%s", "2");
+    capture_end(&c, out, size);
+    unsetenv(variable);
+}
+
+/* Launchers say which process of a node is its first. */
+static void nodes(void **state)
+{
+    static const char *const variables[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                            "PALS_LOCAL_RANKID"};
+    char said[512];
+
+    (void)state;
+    at_level(NULL);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        say_for_node(variables[i], NULL, said, sizeof said);
+        assert_string_equal(said, W);
+        say_for_node(variables[i], "0", said, sizeof said);
+        assert_string_equal(said, W);
+        say_for_node(variables[i], "17", said, sizeof said);
+        assert_string_equal(said, "");
+        say_for_node(variables[i], "", said, sizeof said);
+        assert_string_equal(said, W);
+    }
+    at_level("info");
+    say_for_node("SLURM_LOCALID", "1", said, sizeof said);
+    assert_string_equal(said, "packwright: info: w2\n");
+}
+
 /* A line that does not fit is cut, and still a line. */
 static void long_lines(void **state)
 {
@@ -146,9 +182,13 @@ static void diagnostics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(levels, teardown),     cmocka_unit_test_teardown(ranks, teardown),
-        cmocka_unit_test_teardown(long_lines, teardown), cmocka_unit_test_teardown(once, teardown),
-        cmocka_unit_test(every_status_has_a_text),       cmocka_unit_test(diagnostics),
+        cmocka_unit_test_teardown(levels, teardown),
+        cmocka_unit_test_teardown(ranks, teardown),
+        cmocka_unit_test_teardown(nodes, teardown),
+        cmocka_unit_test_teardown(long_lines, teardown),
+        cmocka_unit_test_teardown(once, teardown),
+        cmocka_unit_test(every_status_has_a_text),
+        cmocka_unit_test(diagnostics),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
