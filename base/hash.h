@@ -22,4 +22,10 @@ static inline bool pw_hash_equal(pw_hash a, pw_hash b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
+/* For sorting, as qsort wants it: an order, and no more is meant by it. */
+static inline int pw_hash_compare(pw_hash a, pw_hash b)
+{
+    return a.hi != b.hi ? (a.hi > b.hi) - (a.hi < b.hi) : (a.lo > b.lo) - (a.lo < b.lo);
+}
+
 #endif

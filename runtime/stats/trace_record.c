@@ -9,11 +9,7 @@
 
 static int by_hash(const void *a, const void *b)
 {
-    const pw_hash *x = &((const pw_trace_record *)a)->hash, *y = &((const pw_trace_record *)b)->hash;
-
-    if (x->hi != y->hi)
-        return x->hi < y->hi ? -1 : 1;
-    return x->lo < y->lo ? -1 : x->lo > y->lo;
+    return pw_hash_compare(((const pw_trace_record *)a)->hash, ((const pw_trace_record *)b)->hash);
 }
 
 static int by_use(const void *a, const void *b)
