@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +62,7 @@ static bool beyond_limit(size_t size)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur;
 }
 
-static bool write_all(int fd, const void *data, size_t size)
+bool pw_write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;
 
@@ -87,7 +86,7 @@ static bool write_all(int fd, const void *data, size_t size)
 /* 0 or an errno. Network file systems report a full disk when the file is closed. */
 static int fill(int fd, const void *data, size_t size)
 {
-    int error = write_all(fd, data, size) ? 0 : errno;
+    int error = pw_write_all(fd, data, size) ? 0 : errno;
 
     if (close(fd) != 0 && !error)
         error = errno;

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A file written but not yet in its place. */
@@ -25,5 +26,9 @@ void pw_replace_discard(pw_replacement *r);
 
 /* Prepares and commits. */
 pw_status pw_replace_file(const char *path, const void *data, size_t size, pw_diag *diag);
+
+/* Writes all of it, whatever interrupts. False with errno set; a file that RLIMIT_FSIZE does not admit is EFBIG,
+ * without the SIGXFSZ that would end the program. */
+bool pw_write_all(int fd, const void *data, size_t size);
 
 #endif

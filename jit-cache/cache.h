@@ -45,6 +45,7 @@ typedef struct pw_kernel {
 
 typedef struct pw_cache pw_cache;
 
+/* Everything is copied, but for `slow_path`, which must live as long as the cache. */
 typedef struct pw_cache_config {
     const char *dir;     /* NULL: no disk cache */
     int64_t max_bytes;   /* of the disk cache; 0: no bound */
@@ -75,11 +76,13 @@ typedef enum pw_cache_want {
     PW_WANT_COMPILE /* from disk, else compile and store */
 } pw_cache_want;
 
-/* Get it ready now, in this thread. */
+/* Gets it ready in this thread: afterwards it is READY, FAILED or, if it was only to be loaded, ABSENT. Waits for
+ * another thread that has it in work, and up to 5 s for another process. */
 void pw_cache_get(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
-/* Let the worker thread do so (started on first use). Cheap; asking again is harmless. */
+/* Has the worker thread do so, which is started on first use. Takes the cache's mutex and touches no disk; asking again
+ * is harmless. */
 void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
-/* Blocks until the worker's queue is empty. */
+/* Blocks until the worker's queue is empty. Kernels that other processes are compiling keep it up to 30 s. */
 void pw_cache_drain(pw_cache *cache);
 
 /* Mean time of a compile in this cache so far, 0 before the first. */
@@ -104,7 +107,8 @@ typedef struct pw_cache_entry {
 
 typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);
 
-/* Calls fn for each entry, fully verified; stops when fn returns false. */
+/* Calls fn for each entry, fully verified; stops when fn returns false. A directory that does not exist has no entries;
+ * one that is unfit is PW_ERR_DENIED or PW_ERR_IO. So it is with pw_cache_clear. */
 pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
 /* Removes all entries (and our temporary and lock files); *removed, which may be NULL, counts
  * entries. */

@@ -214,7 +214,7 @@ bool pw_disk_ready(pw_disk *disk, bool create)
     disk->refused = true;
     pthread_mutex_unlock(&disk->lock);
     if (first)
-        pw_log(PW_LOG_WARN, "no disk cache: %s; kernels are compiled again in every run", diag.text);
+        pw_log_for_node("no disk cache: %s; kernels are compiled again in every run", diag.text);
     return false;
 }
 

@@ -6,36 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-static bool beyond_limit(size_t size)
-{
-    struct rlimit limit;
-
-    return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur;
-}
-
-bool pw_file_write(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-
-    if (beyond_limit(size)) {
-        errno = EFBIG;
-        return false;
-    }
-    while (size) {
-        ssize_t n = write(fd, at, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
 
 bool pw_file_read(int fd, void *data, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Whole reads and writes that survive interruptions; file names of entries. */
+/* Whole reads that survive interruptions (whole writes: base/replace.h); file names of entries. */
 #ifndef PW_JIT_CACHE_FILE_H
 #define PW_JIT_CACHE_FILE_H
 
@@ -7,9 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False with errno set. A file that RLIMIT_FSIZE does not admit is EFBIG, without the SIGXFSZ that would
- * end the application. */
-bool pw_file_write(int fd, const void *data, size_t size);
 /* Exactly `size` bytes from the start; false with errno set, 0 when the file is shorter. */
 bool pw_file_read(int fd, void *data, size_t size);
 

@@ -1,6 +1,6 @@
 #include "jit-cache/image.h"
 
-#include "jit-cache/file.h"
+#include "base/replace.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ pw_status pw_image_open_bytes(const void *data, size_t size, pw_image *out, pw_d
 
     if (fd < 0)
         return pw_diag_set(diag, PW_ERR_IO, "no anonymous file for the code: %s", strerror(errno));
-    if (!pw_file_write(fd, data, size)) {
+    if (!pw_write_all(fd, data, size)) {
         status = pw_diag_set(diag, PW_ERR_IO, "cannot write an anonymous file: %s", strerror(errno));
         close(fd);
         return status;

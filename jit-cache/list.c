@@ -1,9 +1,11 @@
 /* The public functions on a directory, for tools and for seeding. */
 #include "jit-cache/disk.h"
 
+#include "jit-cache/entry.h"
 #include "jit-cache/file.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,6 +37,27 @@ static pw_status open_listing(pw_disk *disk, const char *path, DIR **dir, pw_dia
     return status;
 }
 
+/* The number of the architecture in a cubin's flags; which bits, depends on their version. 0: it has none. */
+static int cubin_arch(const pw_entry_file *file)
+{
+    enum { VERSION_WITH_SHIFT = 8, SHIFT = 8, MASK = 255 };
+    Elf64_Ehdr h;
+
+    if (file->size < sizeof h)
+        return 0;
+    memcpy(&h, file->data, sizeof h);
+    return (int)(h.e_ident[EI_ABIVERSION] >= VERSION_WITH_SHIFT ? h.e_flags >> SHIFT & MASK : h.e_flags & MASK);
+}
+
+static void find_gpu(const pw_entry_file *file, char *out, size_t room)
+{
+    int arch = cubin_arch(file);
+    pw_target target = pw_target_gpu(arch / 10, arch % 10);
+
+    if (arch > 0)
+        snprintf(out, room, "%s %s", target.arch, target.cpu);
+}
+
 /* The code's own word for what it was compiled for. */
 static void find_target(const pw_entry_file *file, char *out, size_t room)
 {
@@ -59,7 +82,7 @@ static void describe(const pw_disk *disk, const char *name, pw_hash key, pw_cach
     out->status = pw_disk_read(disk->fd, key, &file, &diag);
     snprintf(out->why, sizeof out->why, "%s", out->status == PW_OK ? "" : diag.text);
     if (out->status == PW_OK)
-        find_target(&file, out->target, sizeof out->target);
+        (pw_entry_is_foreign(file.data) ? find_gpu : find_target)(&file, out->target, sizeof out->target);
     out->bytes = file.st.st_size;
     out->used_at = file.st.st_mtime;
     free(file.data);

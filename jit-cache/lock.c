@@ -4,6 +4,7 @@
  */
 #include "jit-cache/disk.h"
 
+#include "base/replace.h"
 #include "jit-cache/file.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static bool create_lock(int dirfd, const char *name, pw_disk_lock *out)
     pw_host_name(host);
     n = snprintf(text, sizeof text, "%s %ld\n", host, (long)getpid());
     /* Empty, on a full disk, it is a lock all the same; it only cannot tell that its owner died. */
-    pw_file_write(fd, text, (size_t)n);
+    pw_write_all(fd, text, (size_t)n);
     close(fd);
     *out = (pw_disk_lock){.dev = st.st_dev, .ino = st.st_ino};
     return true;

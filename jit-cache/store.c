@@ -1,6 +1,7 @@
 #include "jit-cache/disk.h"
 
 #include "base/log.h"
+#include "base/replace.h"
 #include "jit-cache/entry.h"
 #include "jit-cache/file.h"
 
@@ -19,7 +20,7 @@ static bool write_new_file(int dirfd, const char *name, const void *data, size_t
 
     if (fd < 0)
         return false;
-    ok = pw_file_write(fd, data, size);
+    ok = pw_write_all(fd, data, size);
     error = errno;
     /* Network file systems report a full disk or quota here. */
     if (close(fd) && ok) {
@@ -93,6 +94,6 @@ bool pw_disk_keep(pw_disk *disk, pw_hash key, const pw_blob *object)
     disk->store_fails = true;
     pthread_mutex_unlock(&disk->lock);
     if (first)
-        pw_log(PW_LOG_WARN, "kernels are not kept: %s; they are compiled again in every run", diag.text);
+        pw_log_for_node("kernels are not kept: %s; they are compiled again in every run", diag.text);
     return false;
 }

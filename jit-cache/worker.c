@@ -51,7 +51,7 @@ static void take_out(pw_worker *worker, pw_slot *slot)
     slot->queued = false;
 }
 
-/* Stopping, with nothing left in it for the next run. */
+/* The cache is being destroyed, and the next run would have nothing of this slot. */
 static bool is_moot(const pw_worker *worker, const pw_slot *slot, int64_t now)
 {
     return worker->stop && (slot->waiting || slot->want < PW_WANT_COMPILE || now >= worker->finish_by);

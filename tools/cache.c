@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct cache_options {
     char dir[4096];
@@ -18,6 +19,12 @@ static int fail(const pw_diag *diag)
 {
     fprintf(stderr, "packwright: %s\n", diag->text);
     return PW_EXIT_FAILURE;
+}
+
+/* A directory that nothing was stored in is no error; one that was misspelt should show. */
+static const char *absence(const cache_options *o)
+{
+    return access(o->dir, F_OK) == 0 ? "" : ", which is not there";
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
@@ -113,7 +120,8 @@ static void list_text(const cache_options *o, const entry_list *list)
         print_age(e->used_at);
         printf("  %-22s %s%s%s\n", *e->target ? e->target : "-", state_of(e), *e->why ? ": " : "", e->why);
     }
-    printf("%zu entr%s, %" PRId64 " bytes in %s\n", list->n, list->n == 1 ? "y" : "ies", list->bytes, o->dir);
+    printf("%zu entr%s, %" PRId64 " bytes in %s%s\n", list->n, list->n == 1 ? "y" : "ies", list->bytes, o->dir,
+           absence(o));
 }
 
 static void list_json(const cache_options *o, const entry_list *list)
@@ -186,7 +194,7 @@ static int clear_entries(const cache_options *o)
     if (pw_cache_clear(o->dir, &removed, &diag) != PW_OK)
         return fail(&diag);
     if (!o->json) {
-        printf("%" PRId64 " entr%s removed from %s\n", removed, removed == 1 ? "y" : "ies", o->dir);
+        printf("%" PRId64 " entr%s removed from %s%s\n", removed, removed == 1 ? "y" : "ies", o->dir, absence(o));
         return PW_EXIT_OK;
     }
     pw_json_begin(&json, stdout);
