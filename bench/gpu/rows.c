@@ -322,6 +322,7 @@ static const gpu_row all[] = {
     {"lengths_512", lengths, {512, 8}},
     {"lengths_odd", lengths, {200, 1}},
     {"lengths_short", lengths, {32, 1}},
+    {"lengths_15", lengths, {16, 1}},
     {"Transpose_4", transpose, {4}},
     {"Transpose_8", transpose, {8}},
     {"Transpose_8_1024", transpose, {8, 1024}},

@@ -10,6 +10,7 @@ enum {
     MOST_SPAN = 32 << 10, /* PW_LIST_GROUPS groups of 32 words of 4 bytes */
     GOOD_SPAN = 16 << 10, /* larger ones only where there are still WAVES for all */
     WAVES = 8,            /* spans for each block of threads that runs at once, so that the last ones end together */
+    SHORT_SPAN = 6000,    /* of lists by bytes: PW_ODD_GROUPS groups of 32 slots, less PW_LIST_WINDOW */
     FEW_WAVES = 4,        /* at most so many blocks for each that runs at once, where they shall be few */
     LEAST_WINDOW = 16,
     SPARSE_BYTES = 40, /* blocks shorter than this, at SPARSE_TIMES their length, have granules of their own */
@@ -17,6 +18,7 @@ enum {
     FILLED_FROM = 15 << 20, /* packed bytes from which ends of blocks are read before they are written */
     FILLED_MOST = 2048,     /* and lengths of such blocks, from PW_GPU_FILLED_BYTES in general */
     SHORT_BYTES = 8,        /* mean bytes of blocks that are not worth cutting */
+    SHORT_UNPACKED = 16,    /* the same when they are unpacked: then every end is a write of its own to the L2 */
     LANE_BYTES = 16,        /* of a block of bytes per lane that works on it */
     MAX_LANES_LOG = 5
 };
@@ -197,13 +199,21 @@ static void write_loops(region_call *c)
     }
 }
 
+/* Do words divide the addresses of both buffers? */
+static bool is_aligned(const region_call *c)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)c->call->dst | (uint64_t)(uintptr_t)c->call->src;
+    return (bits & (uint64_t)(c->g->word - 1)) == 0;
+}
+
 /* Somewhat more blocks of a list than a span has on the average. */
 static uint64_t list_window(const region_call *c)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
+    int64_t most = pw_gpu_region_is_odd(c->g) || is_aligned(c) ? PW_LIST_WINDOW : PW_ASKEW_WINDOW;
     int64_t wanted = leaf > 0 ? c->span * n / leaf * 5 / 4 + 2 + PW_LIST_SLACK : 1;
     wanted = wanted < n ? wanted : n;
-    return wanted < LEAST_WINDOW ? LEAST_WINDOW : wanted < PW_LIST_WINDOW ? (uint64_t)wanted : PW_LIST_WINDOW;
+    return (uint64_t)(wanted < LEAST_WINDOW ? LEAST_WINDOW : wanted < most ? wanted : most);
 }
 
 /* A list is searched around the place that its mean length gives, as far as lengths drawn by chance would vary it. */
@@ -294,6 +304,12 @@ static int64_t mean_block(const region_call *c)
     return n > 0 ? value(c, c->g->shape->leaf_size) / n : 1;
 }
 
+/* A list of which single bytes are moved. */
+static bool is_short(const region_call *c)
+{
+    return mean_block(c) < (c->call->unpack ? SHORT_UNPACKED : SHORT_BYTES);
+}
+
 /* Mean bytes of a region's blocks. */
 static int64_t block_bytes(const region_call *c)
 {
@@ -378,15 +394,15 @@ static void write_header(region_call *c)
     rec[PW_REC_MEM] = (uint64_t)mem;
     rec[PW_REC_PACKED] = (uint64_t)packed;
     rec[PW_REC_LANES] = c->g->kind == PW_GPU_LIST && !c->chunked ? lanes_log(mean_block(c)) : 0;
-    rec[PW_REC_FLAGS] = (bits & (uint64_t)(c->g->word - 1)) == 0 ? PW_FLAG_ALIGNED : 0;
+    rec[PW_REC_FLAGS] = is_aligned(c) ? PW_FLAG_ALIGNED : 0;
     rec[PW_REC_FLAGS] |= is_dense(c) ? PW_FLAG_DENSE : 0;
     rec[PW_REC_FLAGS] |= c->chunked ? PW_FLAG_CHUNKED : 0;
-    rec[PW_REC_FLAGS] |= c->chunked && mean_block(c) < SHORT_BYTES ? PW_FLAG_SHORT : 0;
+    rec[PW_REC_FLAGS] |= c->chunked && is_short(c) ? PW_FLAG_SHORT : 0;
     rec[PW_REC_FLAGS] |= is_sparse(c) ? PW_FLAG_SPARSE : 0;
     rec[PW_REC_FLAGS] |= filled_flag(c);
     rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
     if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
-        ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
+        !(c->g->offs && c->call->unpack) && ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
         rec[PW_REC_FLAGS] |= PW_FLAG_NARROW;
     rec[PW_REC_SPARE] = 0;
 }
@@ -476,19 +492,29 @@ static int64_t share_blocks(const pw_gpu_plan *plan, uint64_t *w, int64_t full, 
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
+/* At most so many where they go through shared memory; those that are unpacked are faster when one window holds them.
+ */
+static int64_t staged_span(const region_call *c)
+{
+    int64_t most = is_short(c) ? SHORT_SPAN : PW_GPU_ODD_SPAN, window = (PW_LIST_WINDOW - 64) * mean_block(c);
+    if (!pw_gpu_region_is_odd(c->g))
+        return is_aligned(c) ? MOST_SPAN : PW_GPU_ASKEW_SPAN;
+    return c->call->unpack && window < most ? window & -16 : most;
+}
+
 /* Packed bytes of a list that a block of threads takes: few enough that all get some, and several when there are
  * enough. */
 static int64_t list_span(const region_call *c, int64_t full)
 {
-    int64_t leaf = value(c, c->g->shape->leaf_size), total, span;
+    int64_t leaf = value(c, c->g->shape->leaf_size), total, span, most;
     if (__builtin_mul_overflow(leaf, c->call->count, &total))
         total = INT64_MAX;
     span = total / full;
     if (span > GOOD_SPAN)
         span = span / WAVES > GOOD_SPAN ? span / WAVES : GOOD_SPAN;
     span = span < MOST_SPAN ? (span + 15) & -16 : MOST_SPAN;
-    if (pw_gpu_is_staged(c->g) && span > PW_GPU_STAGED_SPAN)
-        span = PW_GPU_STAGED_SPAN;
+    most = staged_span(c);
+    span = span < most ? span : most;
     return span < LEAST_SPAN ? LEAST_SPAN : span;
 }
 

@@ -8,14 +8,16 @@ enum {
     MAX_PARAM_BYTES = 32000, /* of 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
     PARTS_FROM = 24,         /* mean bytes of pieces that are cut into parts, when their words are narrow */
     WORD_FOR_THREADS = 4,    /* words narrower than this are worth a thread only for short pieces */
+    MAX_OFFSETS = 2048,      /* words of a leaf of which a table is made */
     PLAIN_FROM = 3,          /* regions that had better share their code */
     SHORT_BYTES = 40,        /* blocks shorter than this fill no sector */
     RESIDENT_PLAIN = 4,      /* blocks of a multiprocessor: 64 registers a thread; all numbers from the record */
     RESIDENT_LARGE_TILE = 5, /* 48 */
     RESIDENT_WIDE_TILE = 6,  /* 40 */
     RESIDENT_HEAVY = 6,
-    RESIDENT_MOST = 8, /* 32 */
-    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16
+    RESIDENT_MOST = 8,                                            /* 32 */
+    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16, /* pw_window */
+    ODD_BYTES = PW_ODD_GROUPS * 8 + 96                            /* pw_odd */
 };
 
 static bool is_baked(pw_num n)
@@ -155,6 +157,18 @@ static void add_tiles(pw_gpu_region *g, pw_gpu_role role, const pw_shape_dim *d)
                                        .table = {.slot = -1}};
 }
 
+/* Bytes and shorts of several pieces: a table in shared memory is faster than comparisons for each of them. */
+static int offsets_of(const pw_gpu_region *g, int64_t bytes)
+{
+    const pw_shape_region *r = g->shape;
+    if (g->word >= WORD_FOR_THREADS || r->npieces < 2 || bytes / g->word > MAX_OFFSETS)
+        return 0;
+    for (int i = 0; i < r->npieces; i++)
+        if (r->pieces[i].mem_off.value < 0 || r->pieces[i].mem_off.value > INT32_MAX - bytes)
+            return 0;
+    return (int)(bytes / g->word);
+}
+
 static void add_words(pw_gpu_region *g)
 {
     const pw_shape_region *r = g->shape;
@@ -165,6 +179,7 @@ static void add_words(pw_gpu_region *g)
     }
     for (int i = 0; i < r->npieces; i++)
         bytes += r->pieces[i].bytes.value;
+    g->offs = offsets_of(g, bytes);
     append(g, PW_GPU_WORD, baked(bytes / g->word), 1, g->word);
 }
 
@@ -306,7 +321,7 @@ static int batch_of(const pw_gpu_region *g)
     case 8: return plain ? 4 : 2;
     case 4: return plain ? 8 : has_table(g, false) ? 1 : 4;
     case 2: return 4;
-    default: return 2;
+    default: return g->offs ? 4 : 2;
     }
 }
 
@@ -349,7 +364,16 @@ static int resident_of(const pw_gpu_region *g, bool unpack)
         return RESIDENT_HEAVY;
     if (g->kind != PW_GPU_WORDS)
         return RESIDENT_MOST;
-    return has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
+    return (g->offs && unpack) || has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
+}
+
+/* Shared memory of a list. */
+static int list_bytes(const pw_gpu_region *g)
+{
+    int odd = pw_gpu_region_is_odd(g), blocks = odd ? PW_LIST_WINDOW : PW_ASKEW_WINDOW;
+    int stage = (odd ? PW_GPU_ODD_SPAN : PW_GPU_ASKEW_SPAN) + 2 * PW_GPU_PART_BYTES,
+        bytes = ODD_BYTES + 16 * blocks + stage;
+    return odd || bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
 }
 
 static void plan_shape(pw_gpu_plan *plan)
@@ -362,7 +386,7 @@ static void plan_shape(pw_gpu_plan *plan)
     make_regions_plain(plan);
     for (int i = 0; i < shape->nregions; i++) {
         pw_gpu_region *g = &plan->regions[i];
-        int shared = 0, stage = pw_gpu_is_staged(g) ? PW_GPU_STAGED_SPAN + PW_GPU_PART_BYTES : 0;
+        int shared = 0;
         g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
         g->words = g->tail + g->tail_words;
         g->code = find_code(plan, i);
@@ -371,11 +395,13 @@ static void plan_shape(pw_gpu_plan *plan)
         if (g->kind == PW_GPU_TILE)
             shared = g->side * (g->side + 1) * g->word;
         else if (g->kind == PW_GPU_LIST)
-            shared = WINDOW_BYTES;
+            shared = list_bytes(g);
+        else
+            shared = g->offs * 4;
         g->batch = batch_of(g);
         for (int unpack = 0; unpack < 2; unpack++) {
-            int bytes = shared + (unpack ? 0 : stage);
-            plan->shared_bytes[unpack] = bytes > plan->shared_bytes[unpack] ? bytes : plan->shared_bytes[unpack];
+            if (shared > plan->shared_bytes[unpack])
+                plan->shared_bytes[unpack] = shared;
             if (resident_of(g, unpack) < plan->resident[unpack])
                 plan->resident[unpack] = resident_of(g, unpack);
         }

@@ -37,7 +37,6 @@ typedef struct pw_gpu_dim {
     bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
-enum { PW_GPU_STAGED_BELOW = 4, PW_GPU_STAGED_SPAN = 16 << 10 };
 enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 
 typedef struct pw_gpu_region {
@@ -46,6 +45,7 @@ typedef struct pw_gpu_region {
     int word;  /* bytes a thread moves at once */
     int batch; /* words: so many a thread, when there are enough */
     int side;  /* of a tile */
+    int offs;  /* words: so many in a leaf whose places a block of threads works out once; 0: each thread does */
     int ndims;
     pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
     int code;                         /* regions of one number share code */
@@ -86,10 +86,13 @@ bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
 /* Are all numbers of the pieces baked? */
 bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
 
-/* A list of odd lengths: what is packed is put together in shared memory. */
-static inline bool pw_gpu_is_staged(const pw_gpu_region *g)
+/* Packed bytes of a list that go through shared memory at once, where no word divides it; or at addresses that its
+ * words do not divide, which is rare and shall not take the room. */
+enum { PW_GPU_ODD_SPAN = 16 << 10, PW_GPU_ASKEW_SPAN = 2 << 10 };
+
+static inline bool pw_gpu_region_is_odd(const pw_gpu_region *g)
 {
-    return g->kind == PW_GPU_LIST && g->word < PW_GPU_STAGED_BELOW;
+    return g->word < 4;
 }
 
 /* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */

@@ -63,6 +63,13 @@ enum { PW_FLAG_ALIGNED = 1, PW_FLAG_DENSE = 2, PW_FLAG_CHUNKED = 4, PW_FLAG_NARR
 enum { PW_FLAG_SPARSE = 32, PW_FLAG_FEW = 64 }; /* for the host's decisions alone */
 enum { PW_GPU_SECTOR = 32, PW_GPU_FILLED_BYTES = 40 };
 enum { PW_FLAG_FILLED = 256, PW_FLAG_FILLED_WIDE = 512 }; /* unpacking reads ends of blocks first */
-enum { PW_LIST_WINDOW = 512, PW_LIST_GROUPS = 256, PW_LIST_SLACK = 16, PW_NARROW_BYTES = 4 };
+enum {
+    PW_LIST_WINDOW = 512,
+    PW_LIST_GROUPS = 256,
+    PW_ODD_GROUPS = 208,
+    PW_ASKEW_WINDOW = 128,
+    PW_LIST_SLACK = 16,
+    PW_NARROW_BYTES = 4
+};
 
 #endif

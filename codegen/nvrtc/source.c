@@ -95,6 +95,8 @@ static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
         const pw_gpu_dim *d = &g->dims[k];
         pw_num stride = packed ? d->packed : d->mem;
         bool plain = d->plain && d->role != PW_GPU_WORD;
+        if (!packed && g->offs && k == g->ndims - 1)
+            continue;
         if (plain ? !packed && pw_gpu_table_is_there(&d->table)
                   : is_zero(stride) || (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1))
             continue;
@@ -148,7 +150,9 @@ static void put_choices(const writer *w, const pw_gpu_region *g)
     if (n < 2)
         return;
     find_choice(g, &c);
-    for (int s = 0; s < 2; s++) {
+    if (g->offs)
+        fprintf(w->f, "        s.mem += s.offs[i%d];\n", c.inner);
+    for (int s = g->offs ? 1 : 0; s < 2; s++) {
         if (s == 1 && pw_gpu_pieces_are_dense(g->shape) && c.add[1][0] == 0)
             continue;
         fprintf(w->f, "        s.%s += ", side[s]);
@@ -240,7 +244,8 @@ static void put_rest(const writer *w, const pw_gpu_region *g)
     FILE *f = w->f;
     if (g->kind == PW_GPU_WORDS) {
         put_choices(w, g);
-        put_ends(w, g);
+        if (!g->offs)
+            put_ends(w, g);
     } else if (g->kind == PW_GPU_TILE) {
         fprintf(f, "        s.a = i%d;\n        s.b = i%d;\n", last, last - 1);
     } else if (g->kind == PW_GPU_LIST) {
@@ -277,12 +282,24 @@ static void put_entry_member(FILE *f, const char *name, int width, int shift)
         fprintf(f, "        return pw_entry_of(p.w[o + PW_SPARE] >> %d & 255, table, i);\n    }\n", shift);
 }
 
+/* Where word i of the leaf is in memory. */
+static void put_offset_member(FILE *f, const pw_gpu_region *g)
+{
+    piece_choice c;
+    find_choice(g, &c);
+    fprintf(f, "    PW_FN pw_u32 off(pw_u32 i%d) { return (pw_u32)(i%d * %du + ", c.inner, c.inner, g->word);
+    put_choice(f, &c, c.add[0], 0, g->shape->npieces);
+    fprintf(f, "); }\n");
+}
+
 /* May blocks of the region end within sectors, and be worth PW_FILLED (launch.c) then? As far as is baked. */
 static bool may_fill(const pw_gpu_region *g)
 {
     const pw_shape_region *r = g->shape;
     int64_t bytes = 0;
     bool parts = false, table = false;
+    if (g->offs)
+        return false;
     for (int i = 0; i < r->npieces; i++) {
         if (r->pieces[i].bytes.slot >= 0 || r->pieces[i].mem_off.slot >= 0)
             return true;
@@ -304,10 +321,9 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     FILE *f = w->f;
     fprintf(f,
             "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, FILLS = "
-            "%d, STAGED = %d "
-            "};\n",
+            "%d, LEAF = %d, WINDOW = %d };\n",
             kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, may_fill(g),
-            pw_gpu_is_staged(g));
+            g->offs, pw_gpu_region_is_odd(g) ? PW_LIST_WINDOW : PW_ASKEW_WINDOW);
     fprintf(
         f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");
@@ -316,6 +332,8 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     put_packed(w, g);
     put_rest(w, g);
     fprintf(f, "        (void)unit;\n    }\n");
+    if (g->offs)
+        put_offset_member(f, g);
     if (g->kind == PW_GPU_TILE)
         put_tile_members(f, g);
     if (g->kind == PW_GPU_LIST) {
@@ -332,6 +350,12 @@ static const char *name_of(bool b)
     return b ? "true" : "false";
 }
 
+/* The last argument of loops over words. */
+static const char *offs_of(const pw_gpu_region *g)
+{
+    return g->offs ? ", offs" : ", 0";
+}
+
 static void put_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big, bool fast, bool dense)
 {
     static const char *const loops[] = {"pw_words", "pw_tile", "pw_pieces", "pw_list"};
@@ -345,22 +369,22 @@ static void put_call(const writer *w, const pw_gpu_region *g, bool unpack, bool 
         fprintf(f, ", %s", name_of(fast));
     if (g->kind == PW_GPU_WORDS)
         fprintf(f, ", %s", name_of(dense));
-    fprintf(f, ">(p, o, block%s);\n", shared ? ", shared" : "");
+    fprintf(f, ">(p, o, block%s);\n", shared ? ", shared" : g->kind == PW_GPU_WORDS ? offs_of(g) : "");
 }
 
 /* "if (all of these flags) call; else" */
-static void put_case(const writer *w, const pw_gpu_region *g, bool unpack, const char *flags, bool fast, bool dense)
+static void put_case(const writer *w, const pw_gpu_region *g, bool unpack, bool big, const char *flags, bool dense)
 {
     fprintf(w->f, "        if ((p.w[o + PW_FLAGS] & (%s)) == (%s))\n            ", flags, flags);
-    put_call(w, g, unpack, false, fast, dense);
+    put_call(w, g, unpack, big, true, dense);
     fprintf(w->f, "        else\n");
 }
 
 static void put_narrow(const writer *w, const pw_gpu_region *g, bool unpack)
 {
     fprintf(w->f, "        if (p.w[o + PW_FLAGS] & PW_NARROW)\n");
-    fprintf(w->f, "            pw_words_narrow<pw_k%d_r%d, %d, %s, pw_u32>(p, o, block);\n        else\n", w->job,
-            g->code, g->word, name_of(unpack));
+    fprintf(w->f, "            pw_words_narrow<pw_k%d_r%d, %d, %s, pw_u32>(p, o, block%s);\n        else\n", w->job,
+            g->code, g->word, name_of(unpack), offs_of(g));
 }
 
 static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
@@ -377,16 +401,23 @@ static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool
 static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
 {
     bool words = g->kind == PW_GPU_WORDS, narrow = g->word < PW_NARROW_BYTES;
+    if (g->offs)
+        fprintf(w->f, "        {\n        const pw_u32 *const offs = pw_offsets<pw_k%d_r%d>(shared, block);\n", w->job,
+                g->code);
     if (g->kind == PW_GPU_LIST)
         put_lanes(w, g, unpack, big);
-    if (words && !big && pw_gpu_pieces_are_dense(g->shape) && narrow)
+    if (words && !big && pw_gpu_pieces_are_dense(g->shape) && narrow && !(g->offs && unpack))
         put_narrow(w, g, unpack);
     else if (words && !big && pw_gpu_pieces_are_dense(g->shape))
-        put_case(w, g, unpack, "PW_ALIGNED | PW_DENSE", true, true);
-    if (!big && (words || g->kind == PW_GPU_LIST ? !narrow : g->kind == PW_GPU_TILE && g->word > 1))
-        put_case(w, g, unpack, "PW_ALIGNED", true, false);
+        put_case(w, g, unpack, big, "PW_ALIGNED | PW_DENSE", true);
+    if (g->kind == PW_GPU_LIST
+            ? !narrow
+            : !big && (words ? !narrow || (g->offs && unpack) : g->kind == PW_GPU_TILE && g->word > 1))
+        put_case(w, g, unpack, big, "PW_ALIGNED", false);
     fprintf(w->f, "        ");
     put_call(w, g, unpack, big, g->kind == PW_GPU_TILE && g->word == 1, false);
+    if (g->offs)
+        fprintf(w->f, "        }\n");
 }
 
 /* The first region of code number `code`; NULL past the last. */

@@ -79,13 +79,6 @@ struct pw_range {
     pw_u64 lo, n;
 };
 
-/* All that lies in bytes [from, to). */
-PW_FN pw_range pw_range_of(pw_u64 from, pw_u64 to)
-{
-    const pw_range r = {from, to > from && to - from >= 32 ? to - from - 31 : 0};
-    return r;
-}
-
 /* 16 bytes of any address that are on their way: two aligned words, of which one that is not wanted was not read. */
 struct pw_fetched {
     pw_u128 lo, hi;

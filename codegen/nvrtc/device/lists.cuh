@@ -58,35 +58,34 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_list_lanes(const
     }
 }
 
-/* What the blocks of a leaf span in memory, as far as its first and its last one say. */
-template <class R, class P> PW_FN pw_range pw_list_range(const P &p, pw_u32 o, pw_u64 mem)
-{
-    const pw_u64 last = p.w[o + R::TAIL + PW_ENTRIES] - 1, src = (pw_u64)p.src + mem;
-    return pw_range_of(src + pw_list_off<R>(p, o, 0),
-                       src + pw_list_off<R>(p, o, last) + p.w[o + R::TAIL + PW_LEAF] - pw_list_start<R>(p, o, last));
-}
-
 /*
  * Blocks of varying length. A block of threads takes PW_SPAN packed bytes, so that blocks of very different lengths are
- * equal work: it searches where they begin in the list, and goes through them by windows.
+ * equal work: it searches where they begin in the list, and goes through them by windows. Packed bytes that no word
+ * divides are on their way into shared memory meanwhile.
  */
 template <class R, int W, bool UNPACK, class I, class P>
 PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
 {
     pw_window *w = (pw_window *)shared;
+    pw_odd *odd = (pw_odd *)shared;
     const pw_u64 span = p.w[o + R::TAIL + PW_SPAN], leaf = p.w[o + R::TAIL + PW_LEAF];
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS];
     for (I u = block; u < units; u += step) {
         pw_spot at;
         R::template at<false>(p, o, u, at);
-        const pw_u64 middle = at.a * p.w[o + R::TAIL + PW_GUESS] >> 16, packed = (pw_u64)p.src + at.packed;
+        const pw_u64 middle = at.a * p.w[o + R::TAIL + PW_GUESS] >> 16;
         pw_span s;
         s.first = at.a * span;
         s.last = s.first + span < leaf ? s.first + span : leaf;
         s.mem = at.mem;
         s.packed = at.packed + s.first;
-        s.range = UNPACK ? pw_range_of(packed, packed + leaf) : pw_list_range<R>(p, o, at.mem);
-        const pw_u64 base = s.first ? pw_list_find<R>(p, o, s.first, middle, block, &w->found) : 0;
-        pw_span_move<R, W, UNPACK>(p, o, base, s, w, block);
+        if (W == 1)
+            pw_odd_begin<R, UNPACK>(p, o, s, at.packed, odd, block);
+        const pw_u64 base =
+            s.first ? pw_list_find<R>(p, o, s.first, middle, block, W == 1 ? &odd->found : &w->found) : 0;
+        if (W == 1)
+            pw_odd_move<R, UNPACK>(p, o, base, odd, block);
+        else
+            pw_window_move<R, W, UNPACK>(p, o, base, s, w, block);
     }
 }

@@ -3,16 +3,29 @@
 
 /* ---- the loops: a region's units among its blocks -------------------------------------------------------- */
 
+/* Where each word of a leaf of several pieces is in memory, worked out once by each block of threads. */
+template <class R> PW_FN const pw_u32 *pw_offsets(char *shared, pw_u32 block)
+{
+    pw_u32 *const offs = (pw_u32 *)shared;
+    PW_EACH_THREAD(t)
+    for (pw_u32 i = t; i < R::LEAF; i += PW_THREADS)
+        offs[i] = R::off(i);
+    PW_SYNC();
+    return offs;
+}
+
 /* The words u, u + step, ... of one thread: all loads before the stores. FILL: those at the beginning or end of a block
  * (s.a, s.b), in sectors that it fills in part, are worth PW_FILL. */
 template <class R, int W, bool UNPACK, class I, bool DENSE, bool FILL, class P>
-PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step)
+PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step, const pw_u32 *offs)
 {
     typename pw_word<W>::type v[R::BATCH];
     pw_spot at[R::BATCH];
 #pragma unroll
-    for (int j = 0; j < R::BATCH; j++)
+    for (int j = 0; j < R::BATCH; j++) {
+        at[j].offs = offs;
         R::template at<DENSE>(p, o, (I)(u + j * step), at[j]);
+    }
 #pragma unroll
     for (int j = 0; j < R::BATCH; j++)
         v[j] = pw_load<W>(p.src + (UNPACK ? at[j].packed : at[j].mem));
@@ -34,9 +47,10 @@ PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step)
 
 /* One word; unless FAST by the parts that are aligned. */
 template <class R, int W, bool UNPACK, class I, bool FAST, bool DENSE, class P>
-PW_FN void pw_words_one(const P &p, pw_u32 o, I u)
+PW_FN void pw_words_one(const P &p, pw_u32 o, I u, const pw_u32 *offs)
 {
     pw_spot at;
+    at.offs = offs;
     R::template at<DENSE>(p, o, u, at);
     pw_put<W, FAST>(p.dst + (UNPACK ? at.mem : at.packed), pw_get<W, FAST>(p.src + (UNPACK ? at.packed : at.mem)));
 }
@@ -47,7 +61,7 @@ PW_FN void pw_words_one(const P &p, pw_u32 o, I u)
  * fetched from DRAM. DENSE: word u is at u * W of the region's packed bytes.
  */
 template <class R, int W, bool UNPACK, class I, bool FAST, bool DENSE, class P>
-PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
+PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block, const pw_u32 *offs)
 {
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_STEP];
     const I round = (I)p.w[o + PW_BLOCKS] * (PW_THREADS * R::BATCH);
@@ -55,14 +69,14 @@ PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
     for (I u = (I)block * (I)p.w[o + PW_CHUNK] + t; u < units; u += round) {
         if (FAST && u + (R::BATCH - 1) * step < units) {
             if (UNPACK && R::FILLS && (p.w[o + PW_FLAGS] & (PW_FILLED | PW_FILLED_WIDE)))
-                pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step);
+                pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step, offs);
             else
-                pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step);
+                pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step, offs);
         } else {
             I one = u;
 #pragma unroll 1
             for (int j = 0; j < R::BATCH && one < units; j++, one += step)
-                pw_words_one<R, W, UNPACK, I, FAST, DENSE>(p, o, one);
+                pw_words_one<R, W, UNPACK, I, FAST, DENSE>(p, o, one, offs);
         }
     }
 }
@@ -71,7 +85,8 @@ PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block)
  * Words of one and two bytes, dense: a thread takes as many as fill a word of four bytes of the packed side, which is
  * aligned to that.
  */
-template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_words_narrow(const P &p, pw_u32 o, pw_u32 block)
+template <class R, int W, bool UNPACK, class I, class P>
+PW_FN void pw_words_narrow(const P &p, pw_u32 o, pw_u32 block, const pw_u32 *offs)
 {
     const int several = 4 / W;
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_STEP];
@@ -80,6 +95,9 @@ template <class R, int W, bool UNPACK, class I, class P> PW_FN void pw_words_nar
     for (I g = (I)block * (I)p.w[o + PW_CHUNK] + t; g * several < units; g += round)
         for (I u = g * several, j = 0; j < R::BATCH && u < units; u += step * several, j++) {
             pw_spot at[several];
+#pragma unroll
+            for (int k = 0; k < several; k++)
+                at[k].offs = offs;
             if (u + several > units) {
 #pragma unroll 1
                 for (; u < units; u++) {

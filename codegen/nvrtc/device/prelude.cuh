@@ -30,6 +30,16 @@ typedef ulonglong2 pw_u128;
 #define PW_SET_BITS(word, bits) atomicOr(word, bits)
 #define PW_COUNT_BITS(word) __popc(word)
 #define PW_FUNNEL(lo, hi, bits) __funnelshift_r(lo, hi, bits)
+/* 16 bytes from global to shared memory, which are there after PW_COPIED; for other threads after PW_SYNC, too. */
+#if __CUDA_ARCH__ >= 800
+#define PW_COPY16(to, from)                                                                                         \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((pw_u32)__cvta_generic_to_shared(to)), "l"(from) \
+                 : "memory")
+#define PW_COPIED() asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define PW_COPY16(to, from) pw_store<16>(to, pw_load<16>(from))
+#define PW_COPIED() (void)0
+#endif
 /* Brings the sector at an address into the second-level cache; WIDE: its neighbours, too (an H200 takes 128 bytes). */
 #define PW_FILL_WIDE(at) asm volatile("prefetch.global.L2 [%0];" ::"l"(at))
 #if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
@@ -65,7 +75,7 @@ enum {
     PW_FILLED = 256,
     PW_FILLED_WIDE = 512
 };
-enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_SLACK = 16, PW_SECTOR = 32, PW_LANE_BATCH = 2 };
+enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_ODD_GROUPS = 208, PW_SLACK = 16, PW_SECTOR = 32, PW_LANE_BATCH = 2 };
 
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
 template <int N> struct pw_params {
@@ -83,6 +93,7 @@ struct pw_spot {
     pw_u64 n;    /* bytes of the piece */
     pw_u64 a, b; /* index in the leaf (blocks, or spans), of the piece's part, or of the tile in both directions; of
                     words: is it the first one, and the last one, of a block? */
+    const pw_u32 *offs; /* given: pw_offsets, of regions that have them */
 };
 
 /* ---- words ------------------------------------------------------------------------------------------- */

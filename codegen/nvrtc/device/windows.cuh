@@ -1,4 +1,4 @@
-/* Part of the prelude: some blocks of a list, moved by a block of threads. */
+/* Part of the prelude: some blocks of a list, moved by a block of threads, where words divide them (else: odd.cuh). */
 
 /*
  * Blocks of the list in shared memory: where they begin in the packed bytes that a block of threads is at (counted from
@@ -21,7 +21,8 @@ struct pw_window {
 struct pw_span {
     pw_u64 first, last;
     pw_u64 mem, packed; /* where the leaf is in memory, and where the first byte is in the packed buffer */
-    pw_range range;     /* of the source */
+    pw_u64 lo, hi;      /* aligned words of the source may be read between these addresses */
+    pw_u32 skew, end;   /* places (odd.cuh) of the first byte, and behind the last */
 };
 
 /* ---- which block ------------------------------------------------------------------------------------------------- */
@@ -60,24 +61,18 @@ PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 base, pw_u32 n, const pw_
     }
 }
 
-/* Number of the first part of block e, counted through a window: there are two more than chunks in a block's bytes. */
-PW_FN pw_u32 pw_window_part(const pw_window *w, pw_u32 e)
-{
-    return (w->start[e] - w->start[0]) / 16 + 2 * e;
-}
-
-/* The window's block that holds packed byte x; or, in parts, part x. */
-template <bool PARTS> PW_FN pw_u32 pw_window_find(const pw_window *w, pw_u32 n, pw_u32 x)
+/* The window's block that holds packed byte x. */
+PW_FN pw_u32 pw_window_find(const pw_window *w, pw_u32 n, pw_u32 x)
 {
     pw_u32 e = 0;
     for (pw_u32 step = PW_LIST_MOST / 2; step > 0; step /= 2)
-        if (e + step < n && (PARTS ? pw_window_part(w, e + step) : w->start[e + step]) <= x)
+        if (e + step < n && w->start[e + step] <= x)
             e += step;
     return e;
 }
 
 /* Prepares pw_window_block for words of W bytes. m blocks of n are there. */
-template <int W> PW_FN void pw_window_index_words(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
+template <int W> PW_FN void pw_window_index(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
 {
     const pw_u32 begin = w->start[0], end = w->start[m];
     PW_EACH_THREAD(t)
@@ -89,26 +84,11 @@ template <int W> PW_FN void pw_window_index_words(pw_window *w, pw_u32 n, pw_u32
             }
         const pw_u32 x = t * 32 * W;
         if (x < end && x + 32 * W > begin)
-            w->first[t] = (pw_u16)pw_window_find<false>(w, n, x > begin ? x : begin);
+            w->first[t] = (pw_u16)pw_window_find(w, n, x > begin ? x : begin);
     }
 }
 
-/* The same for parts. */
-PW_FN void pw_window_index_parts(pw_window *w, pw_u32 n, pw_u32 m, pw_u32 block)
-{
-    const pw_u32 end = pw_window_part(w, m);
-    PW_EACH_THREAD(t)
-    {
-        for (pw_u32 i = t; i < m; i += PW_THREADS) {
-            const pw_u32 k = pw_window_part(w, i);
-            PW_SET_BITS(&w->begins[k / 32], 1u << (k & 31));
-        }
-        if (t * 32 < end)
-            w->first[t] = (pw_u16)pw_window_find<true>(w, n, t * 32);
-    }
-}
-
-/* The block of word, or part, k; of words in which several blocks begin, one that begins there, or the one before. */
+/* The block of word k. */
 PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 k)
 {
     const pw_u32 upto = (2u << (k & 31)) - 2; /* bits 1 to k & 31 */
@@ -141,47 +121,6 @@ PW_FN void pw_window_words(const P &p, const pw_span &s, const pw_window *w, pw_
     }
 }
 
-/* Of any lengths, short: a thread per byte. Byte x of what is packed goes to d + x. */
-template <bool UNPACK, class P>
-PW_FN void pw_window_bytes(const P &p, const pw_span &s, const pw_window *w, char *d, pw_u32 end, pw_u32 block)
-{
-    PW_EACH_THREAD(t)
-    for (pw_u32 x = w->start[0] + t; x < end; x += PW_THREADS) {
-        pw_u32 e = pw_window_block(w, x / 16);
-        while (w->start[e + 1] <= x)
-            e++;
-        (UNPACK ? p.dst + w->mem[e] : d)[x] = p.src[(UNPACK ? s.packed : w->mem[e]) + x];
-    }
-}
-
-/* Of any lengths: a thread per part of any of the m blocks. */
-template <bool UNPACK, class P>
-PW_FN void pw_window_parts(const P &p, const pw_span &s, const pw_window *w, char *d, pw_u32 m, pw_u32 block)
-{
-    const pw_u32 parts = pw_window_part(w, m);
-    PW_EACH_THREAD(t)
-    for (pw_u32 k = t; k < parts; k += PW_THREADS) {
-        const pw_u32 e = pw_window_block(w, k), start = w->start[e];
-        const pw_u64 mem = w->mem[e] + start;
-        pw_part<pw_u32>(UNPACK ? p.dst + mem : d + start, p.src + (UNPACK ? s.packed + start : mem),
-                        w->start[e + 1] - start, k - pw_window_part(w, e), s.range, false);
-    }
-}
-
-/* Packed bytes [from, to) out of the stage behind the window, where they were put together so that they can be stored
- * by whole chunks. Byte 0 of the span is byte `skew` of one. */
-template <class P>
-PW_FN void pw_window_store(const P &p, const pw_span &s, const char *stage, pw_u32 skew, pw_u32 from, pw_u32 to,
-                           pw_u32 block)
-{
-    char *const d = p.dst + s.packed - skew;
-    PW_EACH_THREAD(t)
-    for (pw_u32 k = (from + skew) / 16 + t; k * 16 < to + skew; k += PW_THREADS) {
-        const pw_u32 at = k * 16, a = at < from + skew ? from + skew - at : 0, b = to + skew - at;
-        pw_chunk_store(d + at, pw_load<16>(stage + at), a, b < 16 ? b : 16);
-    }
-}
-
 /* The m blocks of a window will be written. */
 template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, pw_u32 m, pw_u32 block)
 {
@@ -196,13 +135,10 @@ template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, pw_
  * addresses.
  */
 template <class R, int W, bool UNPACK, class P>
-PW_FN void pw_span_move(const P &p, pw_u32 o, pw_u64 base, const pw_span &s, pw_window *w, pw_u32 block)
+PW_FN void pw_window_move(const P &p, pw_u32 o, pw_u64 base, const pw_span &s, pw_window *w, pw_u32 block)
 {
     const pw_u64 flags = p.w[o + PW_FLAGS], blocks = p.w[o + R::TAIL + PW_ENTRIES];
     const pw_u32 n = (pw_u32)p.w[o + R::TAIL + PW_WINDOW];
-    const bool by_parts = W == 1 && !(flags & PW_SHORT), staged = R::STAGED && W == 1 && !UNPACK;
-    const pw_u32 skew = staged ? ((pw_u32)(pw_u64)p.dst + (pw_u32)s.packed) & 15 : 0;
-    char *const stage = (char *)(w + 1), *const d = staged ? stage + skew : p.dst + s.packed;
     for (bool more = true; more; base += n) {
         const pw_u32 m = base + n < blocks ? n : (pw_u32)(blocks - base);
         pw_window_load<R>(p, o, base, n, s, w, block);
@@ -211,21 +147,9 @@ PW_FN void pw_span_move(const P &p, pw_u32 o, pw_u64 base, const pw_span &s, pw_
         more = end < s.last - s.first;
         if (UNPACK && (flags & PW_FILLED))
             pw_window_fill(p, w, m, block);
-        if (by_parts)
-            pw_window_index_parts(w, n, m, block);
-        else
-            pw_window_index_words<(W > 1 ? W : 16)>(w, n, m, block);
+        pw_window_index<W>(w, n, m, block);
         PW_SYNC();
-        if (W > 1)
-            pw_window_words<W, UNPACK>(p, s, w, end, block);
-        else if (by_parts)
-            pw_window_parts<UNPACK>(p, s, w, d, m, block);
-        else
-            pw_window_bytes<UNPACK>(p, s, w, d, end, block);
-        if (staged) {
-            PW_SYNC();
-            pw_window_store(p, s, stage, skew, w->start[0], end, block);
-        }
+        pw_window_words<W, UNPACK>(p, s, w, end, block);
         PW_SYNC();
     }
 }

@@ -28,6 +28,8 @@ struct alignas(16) pw_u128 {
 #define PW_SET_BITS(word, bits) (void)(*(word) |= (bits))
 #define PW_COUNT_BITS(word) (pw_u32) __builtin_popcount(word)
 #define PW_FUNNEL(lo, hi, bits) (pw_u32)(((pw_u64)(hi) << 32 | (lo)) >> (bits))
+#define PW_COPY16(to, from) pw_store<16>(to, pw_load<16>(from))
+#define PW_COPIED() (void)0
 /* A sector that is read ahead must be there. */
 #define PW_FILL(at) (void)*(const volatile char *)((at) & ~31ull)
 #define PW_FILL_WIDE(at) (void)*(const volatile char *)(at)

@@ -149,6 +149,13 @@ static void words(void **state)
     add(&s, "type(lb 0, extent 24) { seq { @0 bytes 1 align 1 @8 bytes 8 align 8 @16 bytes 4 align 4 } }");
     add(&s, "type(lb 0, extent 40) { seq { @32 bytes 4 align 4 @8 bytes 8 align 8 @0 bytes 4 align 4 } }");
     add(&s, "type(lb 0, extent 8) { index [0, 24, 48, 160, 168, 1000, 1104, 1112, 1144] { bytes 4 align 4 } }");
+    /* Bytes and shorts of several pieces, whose places are worked out once; by themselves and beside another region. */
+    add(&s,
+        "type(lb 0, extent 320) { seq { @0 bytes 3 align 1 @4 bytes 4 align 2 @8 bytes 40 align 8 @64 bytes 9 align 1 "
+        "@128 bytes 16 align 8 @312 bytes 5 align 1 } }");
+    add(&s, "type(lb 0, extent 64) { seq { @40 bytes 2 align 2 @8 bytes 6 align 2 @0 bytes 4 align 2 @20 bytes 10 "
+            "align 2 } }");
+    add(&s, "type(lb 0, extent 9000) { stream 50 stride 31 { seq { @0 bytes 3 align 1 @9 bytes 7 align 1 } } }");
     check(&s, PW_GPU_WORDS, counts, 3);
 }
 
