@@ -16,7 +16,7 @@ typedef void pw_kernel_fn(void *dst, const void *src, int64_t count, const pw_ke
 
 /* What a backend is asked to produce. */
 typedef enum pw_emit {
-    PW_EMIT_SHARED, /* an ELF shared object, ready for dlopen */
+    PW_EMIT_SHARED, /* an ELF shared object, ready for dlopen; for a GPU a cubin */
     PW_EMIT_OBJECT, /* a relocatable object, position independent */
     PW_EMIT_ASM,    /* assembly text */
     PW_EMIT_IR_RAW, /* the backend's IR text as generated */
@@ -46,8 +46,8 @@ typedef struct pw_compile_job {
     const char *soname; /* of PW_EMIT_SHARED; NULL: pack_name with ".so" */
 } pw_compile_job;
 
-/* Is this shape of a size that backends compile? They refuse others with PW_ERR_UNSUPPORTED: tier 0 does well on them,
- * and as a list of blocks (one region) they would be taken. */
+/* Is this shape small enough to be compiled? Backends refuse others with PW_ERR_UNSUPPORTED: tier 0 does well on them,
+ * and written as one list of blocks (a single region) they would be small enough. */
 bool pw_backend_takes(const pw_shape *shape);
 
 typedef struct pw_backend {

@@ -4,6 +4,7 @@
 #include "codegen/target_cpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <threads.h>
 #include <unistd.h>
@@ -69,6 +70,20 @@ pw_target pw_target_gpu(int major, int minor)
     pw_target t = {.arch = "nvptx64"};
     snprintf(t.cpu, sizeof t.cpu, "sm_%d%d", major, minor);
     return t;
+}
+
+/* Two digits or three, the last of which is the minor number. */
+bool pw_target_parse_gpu(const char *name, pw_target *out)
+{
+    enum { LEAST = 50 };
+    const char *digits = strncmp(name, "sm_", 3) == 0 && name[3] != '0' ? name + 3 : "";
+    size_t n = strspn(digits, "0123456789");
+    int number = n == 2 || n == 3 ? atoi(digits) : 0;
+
+    if (digits[n] != '\0' || number < LEAST)
+        return false;
+    *out = pw_target_gpu(number / 10, number % 10);
+    return true;
 }
 
 static const char *generic_cpu(const char *arch)

@@ -27,6 +27,8 @@ pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, p
 
 /* The GPU of a compute capability. */
 pw_target pw_target_gpu(int major, int minor);
+/* ... of a name such as "sm_90". False: it is none. Which there are is known to NVRTC alone. */
+bool pw_target_parse_gpu(const char *name, pw_target *out);
 
 /* Can code for `target` run here? (The same CPU, or an ISA level that the host has.) A GPU's is taken at its word:
  * whoever asks has found it. */

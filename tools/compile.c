@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CPUS = 16 };
-
 typedef struct compile_options {
     const char *input;
     const char *output, *header, *cache; /* NULL when not given */
     const char *triple;
-    const char *cpus[MOST_CPUS];
-    int ncpus;
+    const char *cpus[PW_AOT_CPUS];
+    pw_target gpus[PW_AOT_GPUS];
+    int ncpus, ngpus;
     pw_aot_names names;
 } compile_options;
 
@@ -38,23 +37,45 @@ static bool take_value(const char *name, int argc, char **argv, int *i, const ch
     return true;
 }
 
-static bool take_cpu(compile_options *o, const char *cpu)
+static int take_cpu(compile_options *o, const char *cpu)
 {
-    if (o->ncpus == MOST_CPUS)
-        return false;
+    if (o->ncpus == PW_AOT_CPUS)
+        return pw_usage_error(&pw_command_compile, "more than %d times --target-cpu", PW_AOT_CPUS);
     o->cpus[o->ncpus++] = cpu;
-    return true;
+    return PW_EXIT_OK;
+}
+
+/* "sm_80,sm_90"; each architecture is taken once. */
+static int take_gpus(compile_options *o, const char *list)
+{
+    for (const char *word = list; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
+        char name[16];
+        pw_target gpu;
+        int known = 0;
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ","), word);
+        if (strcspn(word, ",") >= sizeof name || !pw_target_parse_gpu(name, &gpu))
+            return pw_usage_error(&pw_command_compile,
+                                  "--gpu takes architectures such as sm_90, or sm_80,sm_90, not '%s'", list);
+        while (known < o->ngpus && strcmp(o->gpus[known].cpu, gpu.cpu) != 0)
+            known++;
+        if (known == PW_AOT_GPUS)
+            return pw_usage_error(&pw_command_compile, "more than %d GPUs", PW_AOT_GPUS);
+        o->gpus[known] = gpu;
+        o->ngpus += known == o->ngpus;
+    }
+    return PW_EXIT_OK;
 }
 
 /* PW_EXIT_OK, or the status to end with. */
 static int take_option(compile_options *o, int argc, char **argv, int *i)
 {
+    const char *cpu = NULL, *gpus = NULL;
     struct {
         const char *name, **value;
-    } valued[] = {{"-o", &o->output},         {"--output", &o->output},
-                  {"--header", &o->header},   {"--cache", &o->cache},
-                  {"--target", &o->triple},   {"--prefix", &o->names.prefix},
-                  {"--name", &o->names.only}, {"--target-cpu", &(const char *){NULL}}};
+    } valued[] = {{"-o", &o->output},         {"--output", &o->output}, {"--header", &o->header},
+                  {"--cache", &o->cache},     {"--target", &o->triple}, {"--prefix", &o->names.prefix},
+                  {"--name", &o->names.only}, {"--target-cpu", &cpu},   {"--gpu", &gpus}};
     const char *option = argv[*i];
 
     for (size_t k = 0; k < sizeof valued / sizeof *valued; k++) {
@@ -62,9 +83,7 @@ static int take_option(compile_options *o, int argc, char **argv, int *i)
             continue;
         if (!**valued[k].value)
             return pw_usage_error(&pw_command_compile, "%s needs a value", valued[k].name);
-        if (!strcmp(valued[k].name, "--target-cpu") && !take_cpu(o, *valued[k].value))
-            return pw_usage_error(&pw_command_compile, "more than %d times --target-cpu", MOST_CPUS);
-        return PW_EXIT_OK;
+        return cpu ? take_cpu(o, cpu) : gpus ? take_gpus(o, gpus) : PW_EXIT_OK;
     }
     return pw_usage_error(&pw_command_compile, "unknown option '%s'", option);
 }
@@ -84,6 +103,8 @@ static int check_options(const compile_options *o)
 
     if (!o->input)
         return pw_usage_error(self, "what is to be compiled? Give a file or a type");
+    if (o->ngpus > 0 && !o->cache)
+        return pw_usage_error(self, "--gpu goes with --cache DIR: kernels for GPUs are cache entries");
     if (!o->output && !o->cache)
         return pw_usage_error(self, "where to? Say -o FILE or --cache DIR");
     if (o->output && o->cache)
@@ -243,18 +264,30 @@ static pw_status compile_entries(const compile_options *o, const pw_input *input
     return status;
 }
 
+/* The processors to compile for, those that are named: with --gpu alone, no CPU. */
+static int find_targets(const compile_options *o, pw_target *out, int *n)
+{
+    int ncpus = o->ncpus > 0 ? o->ncpus : o->triple || o->ngpus == 0, status = PW_EXIT_OK;
+
+    for (int i = 0; i < ncpus && status == PW_EXIT_OK; i++)
+        status = find_target(o, o->cpus[i], &out[i]);
+    memcpy(out + ncpus, o->gpus, (size_t)o->ngpus * sizeof *out);
+    *n = ncpus + o->ngpus;
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     compile_options o = {.names.prefix = ""};
-    int status = parse_options(&o, argc, argv), ntargets = o.ncpus ? o.ncpus : 1;
-    pw_target targets[MOST_CPUS];
+    int status = parse_options(&o, argc, argv), ntargets = 0;
+    pw_target targets[PW_AOT_CPUS + PW_AOT_GPUS];
     pw_input *input = NULL;
     pw_emit emit = PW_EMIT_OBJECT;
 
     if (status == PW_EXIT_OK && o.output && !emit_of(o.output, &emit))
         status = pw_usage_error(&pw_command_compile, "-o %s: the name must end in .o, .so, .s or .ll", o.output);
-    for (int i = 0; i < ntargets && status == PW_EXIT_OK; i++)
-        status = find_target(&o, o.cpus[i], &targets[i]);
+    if (status == PW_EXIT_OK)
+        status = find_targets(&o, targets, &ntargets);
     if (status != PW_EXIT_OK)
         return status;
     if (pw_input_load(o.input, NULL, &input) != PW_OK)
@@ -279,7 +312,10 @@ const pw_command pw_command_compile = {
     "They need no MPI and no Packwright. The end of OUTPUT's name says what it is: an object (.o), a\n"
     "shared object (.so), assembly (.s) or LLVM IR (.ll). After any error nothing is written.\n\n"
     "The second form writes the kernels that a run would compile for these types into a cache\n"
-    "directory: a run with PACKWRIGHT_CACHE_DIR=DIR then compiles none of them.\n\n"
+    "directory: a run with PACKWRIGHT_CACHE_DIR=DIR then compiles none of them. They are for the CPUs\n"
+    "and GPUs that are named, or else for this machine's CPU. For each GPU there are also the kernels\n"
+    "that runs ask for whatever types they have. They serve all GPUs of the architecture, with CUDA\n"
+    "drivers of this NVRTC's major release or a later one.\n\n"
     "  -o, --output=FILE     where the functions go\n"
     "  --header=FILE         a C and C++ header: the functions, and NAME_SIZE, NAME_EXTENT, NAME_LO, NAME_HI\n"
     "  --prefix=P            put P before every identifier\n"
@@ -287,5 +323,7 @@ const pw_command pw_command_compile = {
     "  --cache=DIR           write cache entries\n"
     "  --target=TRIPLE       x86_64-linux-gnu or aarch64-linux-gnu (default: this machine's)\n"
     "  --target-cpu=CPU      native, x86-64-v3, znver4, neoverse-n1, ... With -o the default is the least\n"
-    "                        CPU of the architecture, with --cache it is native; --cache takes several\n",
+    "                        CPU of the architecture, with --cache it is native; --cache takes several\n"
+    "  --gpu=ARCH,...        with --cache: the architectures of GPUs, by compute capability (sm_90 is 9.0);\n"
+    "                        takes an NVRTC that knows them, but no GPU\n",
     run};

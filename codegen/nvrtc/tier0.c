@@ -187,6 +187,19 @@ pw_shape *pw_gpu_shape_named(const char *name)
     return shape;
 }
 
+/* It is one module for five shapes. */
+static const char module_name[] = "packwright GPU tier 0";
+
+pw_shape *pw_gpu_tier0_shape(void)
+{
+    return pw_gpu_shape_named(module_name);
+}
+
+bool pw_gpu_is_tier0(const pw_shape *shape)
+{
+    return pw_hash_equal(shape->hash, pw_hash_bytes(module_name, sizeof module_name - 1));
+}
+
 int pw_gpu_tier0_launches(const pw_nest *nest)
 {
     int n = 0;

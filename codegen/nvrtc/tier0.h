@@ -25,6 +25,9 @@ const pw_compile_job *pw_gpu_tier0_jobs(pw_gpu_tier0 *t, const pw_target *target
 /* What stands for a module of parametric kernels among the shapes in a cache: its name, which no nest has as its text.
  * The name is not copied. NULL: no memory. */
 pw_shape *pw_gpu_shape_named(const char *name);
+/* That of tier 0. */
+pw_shape *pw_gpu_tier0_shape(void);
+bool pw_gpu_is_tier0(const pw_shape *shape);
 
 /* Launches for this nest: pieces of all regions. -1: not for tier 0. */
 int pw_gpu_tier0_launches(const pw_nest *nest);

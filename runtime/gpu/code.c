@@ -1,6 +1,7 @@
 #include "runtime/gpu/code.h"
 
 #include "base/log.h"
+#include "codegen/nvrtc/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,52 +22,14 @@ static struct {
 
 /* ---- compilation ------------------------------------------------------------------------------------------------- */
 
-/*
- * Tier 0 is one module for five shapes, and goes through the cache as the kernel of a shape that stands for all of
- * them: its hash is a name. The backend between the cache and NVRTC knows it again.
- */
-static const char tier0_name[] = "packwright GPU tier 0";
-
-static pw_hash tier0_hash(void)
-{
-    return pw_hash_bytes(tier0_name, sizeof tier0_name - 1);
-}
-
 static const pw_backend *nvrtc; /* set before the backend below is given out */
-
-static pw_status compile_tier0(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
-{
-    pw_gpu_tier0 *tier0;
-    pw_status status = pw_gpu_tier0_create(&tier0, diag);
-
-    if (status != PW_OK)
-        return status;
-    status = nvrtc->compile(pw_gpu_tier0_jobs(tier0, job->target, job->emit), out, diag);
-    pw_gpu_tier0_destroy(tier0);
-    return status;
-}
-
-/* The kernels for fused moves have names of their own, too, since there are others than two. */
-static const char fused_pack[] = "pw_fused_pack", fused_unpack[] = "pw_fused_unpack";
-
-static pw_status compile_fused(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
-{
-    pw_compile_job named = *job;
-
-    named.pack_name = fused_pack;
-    named.unpack_name = fused_unpack;
-    return nvrtc->compile(&named, out, diag);
-}
 
 static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
-    if (pw_gpu_is_fused(job->shape))
-        return compile_fused(job, out, diag);
-    if (pw_hash_equal(job->shape->hash, tier0_hash()))
-        return compile_tier0(job, out, diag);
-    return nvrtc->compile(job, out, diag);
+    return pw_gpu_module_compile(nvrtc, job, out, diag);
 }
 
+/* Between the cache and NVRTC: what stands for a module becomes it. */
 static const pw_backend *load_backend(const char *name, pw_diag *diag)
 {
     static pw_backend backend;
@@ -108,7 +71,7 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
 
 static void open_tier0(pw_gpu_code *code)
 {
-    pw_shape *shape = pw_gpu_shape_named(tier0_name);
+    pw_shape *shape = pw_gpu_tier0_shape();
 
     if (!shape || !code->cache || pw_gpu_tier0_create(&code->tier0, NULL) != PW_OK) {
         pw_shape_unref(shape);
@@ -194,7 +157,7 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
     int i = 0;
 
     if (kernel == gpu->code->fused_kernel)
-        return find_functions(m->module, fused_pack, fused_unpack, PW_GPU_FUSED_SUFFIX, m->functions);
+        return find_functions(m->module, PW_GPU_FUSED_PACK, PW_GPU_FUSED_UNPACK, PW_GPU_FUSED_SUFFIX, m->functions);
     if (kernel != gpu->code->tier0_kernel) {
         pw_kernel_symbols(kernel->key, names[0], names[1]);
         return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
@@ -205,6 +168,15 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
         status = find_functions(m->module, j->pack_name, j->unpack_name, PW_GPU_BIG_SUFFIX, &m->functions[i++]);
     pthread_mutex_unlock(&codes.lock);
     return status;
+}
+
+static void say_origin(const pw_gpu *gpu, const pw_kernel *kernel)
+{
+    char key[PW_HASH_TEXT];
+
+    pw_hash_text(kernel->key, key);
+    pw_log(PW_LOG_INFO, "GPU %d (sm_%d%d): kernel %s %s", gpu->ordinal, gpu->major, gpu->minor, key,
+           kernel->origin == PW_ORIGIN_COMPILED ? "compiled" : "from the disk cache");
 }
 
 static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *code, int n)
@@ -229,7 +201,9 @@ static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *
     } else {
         m->module = NULL;
     }
-    if (status != PW_OK)
+    if (status == PW_OK)
+        say_origin(gpu, kernel);
+    else
         pw_warn_once("the CUDA driver refuses a kernel for GPU %d (%s); other means are taken", gpu->ordinal,
                      pw_status_text(status));
     gpu->modules = m;

@@ -91,6 +91,23 @@ static void foreign_targets_do_not_run(void **state)
     assert_false(pw_target_runs_here(&t));
 }
 
+static void gpus(void **state)
+{
+    static const char *const wrong[] = {"",       "sm_",     "sm_9",   "90",    "sm_90a", "sm_090",
+                                        "sm_-90", "sm_9000", "sm_90 ", "SM_90", "sm_49",  "compute_90"};
+    pw_target t;
+    (void)state;
+    assert_true(pw_target_parse_gpu("sm_75", &t));
+    assert_string_equal(t.arch, "nvptx64");
+    assert_string_equal(t.cpu, "sm_75");
+    assert_true(pw_target_parse_gpu("sm_120", &t));
+    assert_string_equal(t.cpu, pw_target_gpu(12, 0).cpu);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (pw_target_parse_gpu(wrong[i], &t))
+            fail_msg("'%s' was taken for a GPU", wrong[i]);
+    assert_string_equal(t.cpu, "sm_120");
+}
+
 static void isa(void **state)
 {
     pw_target t;
@@ -114,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host),         cmocka_unit_test(compatible), cmocka_unit_test(parse),
         cmocka_unit_test(parse_errors), cmocka_unit_test(isa),        cmocka_unit_test(foreign_targets_do_not_run),
+        cmocka_unit_test(gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,96 @@
+"""A cache that `packwright compile --gpu` has filled serves a run without NVRTC, and holds what the run would compile.
+
+usage: seeded.py PACKWRIGHT MPIEXEC PROGRAM DRIVER NVRTC-MODULE FOLDER
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+packwright, mpiexec, program, driver, module, folder = sys.argv[1:7]
+NO_NVRTC = os.path.join(folder, "no-nvrtc.so")
+types = os.path.join(folder, "types.ddt")
+failures = []
+
+
+def check(good, text):
+    if not good:
+        failures.append(text)
+
+
+def place(name):
+    return os.path.join(folder, name)
+
+
+def entries(name):
+    """File name -> bytes."""
+    at = os.path.join(place(name), "v1")
+    return {f: open(os.path.join(at, f), "rb").read() for f in os.listdir(at)} if os.path.isdir(at) else {}
+
+
+def environment(**more):
+    result = {k: v for k, v in os.environ.items() if not k.startswith("PACKWRIGHT_")}
+    return {**result, "PACKWRIGHT_LLVM_MODULE": NO_NVRTC, **more}
+
+
+def run(cache, nvrtc, jit="sync", **more):
+    """What the program says, and the kernels that it has had: {"compiled" or "from the disk cache": keys}."""
+    done = subprocess.run([mpiexec, "-n", "1", program, driver], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT,
+                          env=environment(PACKWRIGHT_CACHE_DIR=place(cache), PACKWRIGHT_JIT=jit, PACKWRIGHT_LOG="info",
+                                          PACKWRIGHT_HOT_BYTES="1", PACKWRIGHT_STATS="1", PACKWRIGHT_NVRTC_MODULE=nvrtc, **more))
+    check(done.returncode == 0, "%s: the program has failed:\n%s" % (cache, done.stdout))
+    had = {"compiled": set(), "from the disk cache": set()}
+    for key, origin in re.findall(r"kernel ([0-9a-f]{32}) (compiled|from the disk cache)", done.stdout):
+        had[origin].add(key + ".so")
+    return done.stdout, had
+
+
+def fill(cache, gpus, what=types):
+    """The entries that it says it has made."""
+    done = subprocess.run([packwright, "compile", "--cache=" + place(cache), "--gpu=" + gpus, what], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=environment(PACKWRIGHT_NVRTC_MODULE=module))
+    check(done.returncode == 0, "packwright compile has failed:\n" + done.stdout)
+    return {key + ".so" for key in re.findall(r"^([0-9a-f]{32})  sm_", done.stdout, flags=re.M)}
+
+
+shutil.rmtree(folder, ignore_errors=True)
+os.makedirs(folder)
+
+# What the run compiles by itself, and its types.
+text, had = run("own", module, PACKWRIGHT_TRACE=types)
+own = entries("own")
+check(had["compiled"] == set(own), "the log has other kernels than the cache: %s, %s" % (had, sorted(own)))
+check(not had["from the disk cache"], "an empty cache had kernels")
+check("GPU kernel compiled by 1 of 1 ranks" in text, "not in the statistics: " + text)
+whatever = fill("whatever", "sm_90", "int")  # tier 0, several transfers, pairs
+check(len(whatever) == 5 and whatever < set(own), "not every sort of kernel was asked for: " + text)
+
+# The same, ahead of time.
+printed = fill("seeded", "sm_80,sm_90")
+seeded = entries("seeded")
+check(printed == set(seeded), "not the entries that were printed: %s, %s" % (sorted(printed), sorted(seeded)))
+for name, data in own.items():
+    check(name in seeded, "%s was compiled by the run only" % name)
+    check(seeded.get(name) == data, "%s is another kernel" % name)
+
+# Every kernel from there, no compiler.
+for jit in "sync", "async":
+    text, had = run("seeded", NO_NVRTC, jit)
+    check(not had["compiled"] and "no nvrtc compiler" not in text, "%s: NVRTC was asked for: %s" % (jit, text))
+    check(had["from the disk cache"] <= set(seeded), "%s: kernels from nowhere: %s" % (jit, had))
+    if jit == "sync":
+        check(had["from the disk cache"] == set(own), "not the kernels of the first run: %s, %s" % (had, sorted(own)))
+        check("GPU kernel from the disk cache in 1 of 1 ranks" in text and "GPU kernel compiled" not in text,
+              "not in the statistics: " + text)
+check(entries("seeded") == seeded, "the runs have changed the cache")
+
+# Kernels for another GPU do not serve.
+fill("other", "sm_80")
+text, had = run("other", NO_NVRTC)
+check("no nvrtc compiler" in text and not had["from the disk cache"], "kernels of sm_80 were taken: " + text)
+
+print("\n".join(failures) or "passed: %d kernels asked for, %d in the cache" % (len(own), len(seeded)))
+sys.exit(bool(failures))
