@@ -20,7 +20,7 @@ static const char help[] =
     "  --stage=STAGE       ddt (the type in the datatype language), tree (as written), canonical (after the tree\n"
     "                      passes), nest (what kernels are made from), shape (what is baked into the code and what\n"
     "                      is an argument), llvm (generated code), llvm-opt (after LLVM's passes), asm, or all of\n"
-    "                      them; default: tree, canonical and nest\n"
+    "                      these (default: tree, canonical and nest); cuda or ptx: the kernel of a GPU\n"
     "  --why               explain in sentences: what fired, the order of loops, leaves, tables and tiles and the\n"
     "                      reasons for them, the kernel's key and whether it is cached, the expected cost\n"
     "  --json              the same facts as one JSON document; with --stage the texts, too\n"
@@ -30,6 +30,7 @@ static const char help[] =
     "  --target-cpu=CPU    compile for this CPU: native, x86-64-v3, znver4, neoverse-n1, ...\n"
     "                      (default: $PACKWRIGHT_TARGET_CPU, else native)\n"
     "  --target=TRIPLE     compile for this machine: x86_64-linux-gnu or aarch64-linux-gnu\n"
+    "  --gpu=ARCH          the GPU of the stages cuda and ptx (default: sm_90)\n"
     "  --print-after=PASS  also print the layout after each run of PASS that changed it\n"
     "  --print-after-all   ... after every pass that changed it\n"
     "  --list-passes       print the passes in order, each with its contract, and exit\n"
@@ -188,28 +189,43 @@ static bool inspect_item(pw_subject s, int64_t i, pw_json *json)
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-/* False: the stages cannot be printed without it, which is reported. */
-static bool find_backend(const pw_inspect_options *o, const pw_backend **out)
+/* False: there is none, which is reported. */
+static bool find_backend(const char *name, const char *stages, const pw_backend **out)
 {
     pw_diag diag = {0};
 
-    *out = NULL;
-    if (last_stage(o) < PW_STAGE_LLVM && !o->why && !o->json)
-        return true;
-    *out = pw_backend_load("llvm", &diag);
-    if (*out || last_stage(o) < PW_STAGE_LLVM)
-        return true;
-    fprintf(stderr, "packwright: there is no code generator for the stages llvm, llvm-opt and asm: %s\n", diag.text);
-    return false;
+    *out = pw_backend_load(name, &diag);
+    if (!*out)
+        fprintf(stderr, "packwright: there is no code generator for the stages %s: %s\n", stages, diag.text);
+    return *out != NULL;
 }
 
-static bool inspect_all(const pw_inspect_options *o, const pw_input *input, const pw_backend *backend)
+/* What the stages need; what facts use where it is there. */
+static bool find_backends(pw_subject *s)
+{
+    static const unsigned cpu = 1u << PW_STAGE_LLVM | 1u << PW_STAGE_LLVM_OPT | 1u << PW_STAGE_ASM;
+    static const unsigned gpu = 1u << PW_STAGE_CUDA | 1u << PW_STAGE_PTX;
+    const pw_inspect_options *o = s->options;
+    pw_diag diag = {0};
+
+    if ((o->stages & gpu) && !find_backend("nvrtc", "cuda and ptx", &s->gpu_backend))
+        return false;
+    if (o->stages & cpu)
+        return find_backend("llvm", "llvm, llvm-opt and asm", &s->backend);
+    if (o->why || o->json)
+        s->backend = pw_backend_load("llvm", &diag);
+    return true;
+}
+
+static bool inspect_all(const pw_inspect_options *o, const pw_input *input)
 {
     pw_mca_memo memo = {0};
-    pw_subject subject = {.options = o, .input = input, .backend = backend, .memo = &memo};
+    pw_subject subject = {.options = o, .input = input, .memo = &memo};
     pw_json writer, *json = o->json ? &writer : NULL;
     bool good = true;
 
+    if (!find_backends(&subject))
+        return false;
     if (json) {
         pw_json_begin(json, stdout);
         pw_json_open(json, NULL, '{');
@@ -229,7 +245,6 @@ static int run_inspect(int argc, char **argv)
 {
     pw_inspect_options o = {0};
     int status = pw_inspect_parse(argc, argv, &o);
-    const pw_backend *backend;
     pw_input *input;
     bool good;
 
@@ -241,7 +256,7 @@ static int run_inspect(int argc, char **argv)
     }
     if (pw_input_load(o.arg, &o.choice, &input) != PW_OK)
         return PW_EXIT_FAILURE;
-    good = find_backend(&o, &backend) && inspect_all(&o, input, backend);
+    good = inspect_all(&o, input);
     pw_input_free(input);
     return good ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }

@@ -21,7 +21,7 @@
 
 /* ---- command line ------------------------------------------------------------------------------- */
 
-/* In the order of compilation. */
+/* In the order of compilation, for the CPU; then for GPUs. */
 typedef enum pw_stage {
     PW_STAGE_DDT,
     PW_STAGE_TREE,
@@ -31,6 +31,8 @@ typedef enum pw_stage {
     PW_STAGE_LLVM,
     PW_STAGE_LLVM_OPT,
     PW_STAGE_ASM,
+    PW_STAGE_CUDA,
+    PW_STAGE_PTX,
     PW_STAGE_COUNT
 } pw_stage;
 
@@ -44,7 +46,7 @@ typedef struct pw_inspect_options {
     const char *print_after, *triple, *cpu;
     bool list_passes, stats, why, json, hash;
     int64_t elide;
-    pw_target target;
+    pw_target target, gpu;
 } pw_inspect_options;
 
 /* PW_EXIT_OK, or an exit status after a message. */
@@ -76,6 +78,7 @@ typedef struct pw_subject {
     const pw_input *input;
     int64_t item;
     const pw_backend *backend; /* NULL: no code is wanted or can be had */
+    const pw_backend *gpu_backend;
     pw_mca_memo *memo;
     pw_arena *arena;
     pw_type raw, canonical;

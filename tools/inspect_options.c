@@ -9,10 +9,11 @@
 #include <string.h>
 
 /* By pw_stage; then the words for several of them. */
-static const char *const stages[] = {"ddt",  "tree",     "canonical", "nest", "shape",
-                                     "llvm", "llvm-opt", "asm",       "all",  NULL};
+static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "shape", "llvm",
+                                     "llvm-opt", "asm",  "cuda",      "ptx",  "all",   NULL};
 
-static const unsigned all_stages = (1u << PW_STAGE_COUNT) - 1;
+/* Those of a CPU. */
+static const unsigned all_stages = (1u << PW_STAGE_CUDA) - 1;
 static const unsigned default_stages = 1u << PW_STAGE_TREE | 1u << PW_STAGE_CANONICAL | 1u << PW_STAGE_NEST;
 
 /* The first dump of a lowered type; it is no pass, but one can print after it. */
@@ -103,6 +104,13 @@ static int parse_cpu(const char *word, pw_inspect_options *o)
     return PW_EXIT_OK;
 }
 
+static int parse_gpu(const char *word, pw_inspect_options *o)
+{
+    if (!pw_target_parse_gpu(word, &o->gpu))
+        return usage("--gpu takes an architecture such as sm_90, not '%s'", word);
+    return PW_EXIT_OK;
+}
+
 /* ---- the table of options ---------------------------------------------------------------------------------------- */
 
 typedef int value_fn(const char *value, pw_inspect_options *o);
@@ -119,6 +127,7 @@ static const struct {
     {"--variant", parse_variant, 0},
     {"--target", parse_target, 0},
     {"--target-cpu", parse_cpu, 0},
+    {"--gpu", parse_gpu, 0},
     {"--list-passes", NULL, offsetof(pw_inspect_options, list_passes)},
     {"--stats", NULL, offsetof(pw_inspect_options, stats)},
     {"--why", NULL, offsetof(pw_inspect_options, why)},
@@ -204,6 +213,7 @@ int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
     bool only_operands = false;
     int status = PW_EXIT_OK;
 
+    o->gpu = pw_target_gpu(9, 0);
     for (int i = 1; i < argc && status == PW_EXIT_OK; i++) {
         if (!only_operands && !strcmp(argv[i], "--"))
             only_operands = true;

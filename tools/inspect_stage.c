@@ -47,22 +47,31 @@ void pw_subject_release(pw_subject *s)
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static pw_status compile(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
+static pw_status compile_for(const pw_subject *s, const pw_backend *backend, const pw_target *target, pw_emit emit,
+                             char **out, pw_diag *diag)
 {
     char pack[PW_SYMBOL_TEXT], unpack[PW_SYMBOL_TEXT];
-    pw_compile_job job = {.shape = s->shape, .target = &s->options->target, .emit = emit};
+    pw_compile_job job = {.shape = s->shape, .target = target, .emit = emit, .pack_name = pack, .unpack_name = unpack};
     pw_blob blob;
     pw_status status;
 
-    pw_kernel_symbols(s->key, pack, unpack);
-    job.pack_name = pack;
-    job.unpack_name = unpack;
-    status = s->backend->compile(&job, &blob, diag);
+    pw_kernel_symbols(pw_cache_key(s->shape, target, backend->name), pack, unpack);
+    status = backend->compile(&job, &blob, diag);
     if (status != PW_OK)
         return status;
     *out = strndup(blob.data, blob.size);
     pw_blob_free(&blob);
     return *out ? PW_OK : PW_ERR_NOMEM;
+}
+
+static pw_status compile(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
+{
+    return compile_for(s, s->backend, &s->options->target, emit, out, diag);
+}
+
+static pw_status compile_gpu(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
+{
+    return compile_for(s, s->gpu_backend, &s->options->gpu, emit, out, diag);
 }
 
 /* A line end behind the text, which is freed. */
@@ -93,6 +102,8 @@ pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_di
     case PW_STAGE_LLVM: return compile(s, PW_EMIT_IR_RAW, out, diag);
     case PW_STAGE_LLVM_OPT: return compile(s, PW_EMIT_IR, out, diag);
     case PW_STAGE_ASM: return compile(s, PW_EMIT_ASM, out, diag);
+    case PW_STAGE_CUDA: return compile_gpu(s, PW_EMIT_IR, out, diag);
+    case PW_STAGE_PTX: return compile_gpu(s, PW_EMIT_ASM, out, diag);
     case PW_STAGE_COUNT: break;
     }
     if (!text)
