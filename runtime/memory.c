@@ -16,13 +16,15 @@
 _Atomic pw_memory_world pw_memory_now = PW_MEMORY_HOST_ONLY;
 _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
-/* How many objects the loader had ever mapped when last looked at. */
+/* How many objects the loader had ever mapped when the last look at them was over. */
 static _Atomic unsigned long long objects_seen;
 /* The CUDA driver was among them, but nobody had initialised it. */
 static _Atomic bool cuda_sleeps;
 
+/* What one look at the mapped objects finds. */
 typedef struct gpu_runtimes {
     bool cuda, other;
+    unsigned long long objects; /* that the loader had ever mapped */
 } gpu_runtimes;
 
 /*
@@ -36,18 +38,12 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
     const char *name = slash ? slash + 1 : info->dlpi_name;
 
     (void)size;
-    if (info->dlpi_adds == atomic_load_explicit(&objects_seen, memory_order_relaxed))
+    found->objects = info->dlpi_adds;
+    if (found->objects == atomic_load_explicit(&objects_seen, memory_order_acquire))
         return 1;
     found->cuda = found->cuda || !strncmp(name, "libcuda.so", 10);
     found->other = found->other || !strncmp(name, "libamdhip64.so", 14) || !strncmp(name, "libze_loader.so", 15);
     return 0;
-}
-
-static int count_objects(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size, (void)arg;
-    atomic_store_explicit(&objects_seen, info->dlpi_adds, memory_order_relaxed);
-    return 1;
 }
 
 static void enter(pw_memory_world world)
@@ -69,19 +65,23 @@ static void look_at_cuda(void)
         enter(pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
 }
 
-/* Which GPU runtimes are in use by now? */
+/*
+ * Which GPU runtimes are in use by now? What was looked at is noted last, and as counted by the look itself: a thread
+ * that takes another's look for its own must find what that has concluded, and a library that comes in between must be
+ * looked at by the next one.
+ */
 static void look(void)
 {
-    gpu_runtimes found = {.cuda = atomic_load(&cuda_sleeps)};
+    gpu_runtimes found = {.objects = 0};
 
-    if (dl_iterate_phdr(look_at_object, &found) != 1)
-        dl_iterate_phdr(count_objects, NULL);
+    dl_iterate_phdr(look_at_object, &found);
     if (found.other) {
         pw_log(PW_LOG_INFO, "a GPU runtime other than CUDA is in the process: buffers are left to MPI");
         enter(PW_MEMORY_UNKNOWN);
-    } else if (found.cuda) {
+    } else if (found.cuda || atomic_load(&cuda_sleeps)) {
         look_at_cuda();
     }
+    atomic_store_explicit(&objects_seen, found.objects, memory_order_release);
 }
 
 /*

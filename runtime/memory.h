@@ -43,8 +43,8 @@ typedef struct pw_memory_place {
 enum { PW_MEMORY_SEEN = 64, PW_MEMORY_REGION_SHIFT = 21 };
 
 extern _Atomic pw_memory_world pw_memory_now;
-/* Regions known as host memory, by their low bits; plus one, so that 0 is none. Which: those found before a GPU runtime
- * came. */
+/* Regions in which this thread has found host memory, at a place by their low bits; stored plus one, so that 0 is a
+ * free place. While there is no GPU runtime, being here is the answer; with CUDA, the region is looked at again. */
 extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 pw_memory_place pw_memory_look(const void *address);
@@ -62,7 +62,7 @@ static inline uintptr_t pw_memory_region(const void *address)
     return (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
 }
 
-/* False: look. */
+/* False: not known without looking. */
 static inline bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);

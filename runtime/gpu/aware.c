@@ -1,4 +1,3 @@
-
 #include "runtime/gpu/aware.h"
 
 #include "base/env.h"

@@ -27,7 +27,7 @@ struct pw_gpu_batch {
     pthread_mutex_t lock;
     bool open;        /* members can be added, and none is on its way. Guarded by the lock */
     bool unpack;      /* all of them */
-    _Atomic int left; /* members that are not finished, and the thread that collects them */
+    _Atomic int left; /* members that are not finished, and one more while they are collected */
     _Atomic int over; /* the pw_status of all of it; UNKNOWN before anyone has waited */
     pw_status begun;  /* has the work got into the stream? Written before it is closed */
     int n;
@@ -61,7 +61,7 @@ static bool can_be_fused(const pw_gpu_order *o)
     const pw_gpu_layout *l = o->user.layout ? pw_gpu_layout_of(o->user.layout) : NULL;
 
     if (atomic_load_explicit(&o->user.gpu->fuseless, memory_order_relaxed) || (o->user.layout && !l) ||
-        !o->packed.device)
+        !o->packed.device || o->replica)
         return false;
     return o->bytes > 0 && o->bytes <= most_bytes(o, l) && (!l || o->bytes % o->user.layout->size == 0);
 }
@@ -303,7 +303,7 @@ static pw_status wait(batch *b)
     return status;
 }
 
-/* Without the context: of a member that is not the last one. */
+/* The short way, which needs no context: the batch is known to be over, and this is not its last member. */
 static bool is_soon_done(batch *b)
 {
     int left = atomic_load_explicit(&b->left, memory_order_relaxed);

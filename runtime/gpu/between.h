@@ -6,7 +6,7 @@
 #include "runtime/gpu/transfer.h"
 #include "runtime/memory.h"
 
-/* All of the message. user->gpu is set here. One of the places is a GPU's, and neither is unknown. */
+/* The whole message. user->gpu is ignored. At least one of the two places is a GPU's, and neither is unknown. */
 pw_status pw_gpu_pack_between(const pw_gpu_user *user, pw_memory_place at, void *packed, pw_memory_place packed_at);
 pw_status pw_gpu_unpack_between(const pw_gpu_user *user, pw_memory_place at, const void *packed,
                                 pw_memory_place packed_at);

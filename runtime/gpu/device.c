@@ -3,7 +3,9 @@
 #include "base/log.h"
 #include "runtime/gpu/code.h"
 #include "runtime/gpu/foreign.h"
+#include "runtime/gpu/opened.h"
 #include "runtime/gpu/pool.h"
+#include "runtime/gpu/replica.h"
 
 #include <stdlib.h>
 
@@ -62,12 +64,16 @@ static void destroy(pw_gpu *gpu)
     /* Fails when the driver or the context has ended before us; then their memory is gone, too. */
     if (pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK) {
         pw_gpu_foreign_close(gpu, true);
+        pw_gpu_opened_close(gpu, true);
         pw_gpu_pool_destroy(gpu->pool, true);
+        pw_gpu_replicas_close(gpu, true);
         pw_gpu_modules_free(gpu); /* of which the lanes' graphs have functions */
         pw_gpu_leave(&scope);
     } else {
         pw_gpu_foreign_close(gpu, false);
+        pw_gpu_opened_close(gpu, false);
         pw_gpu_pool_destroy(gpu->pool, false);
+        pw_gpu_replicas_close(gpu, false);
     }
     if (gpu->primary)
         pw_cu.primary_release(gpu->ordinal);

@@ -1,4 +1,3 @@
-
 #include "runtime/gpu/driver.h"
 
 #include "base/log.h"

@@ -37,6 +37,15 @@ typedef struct pw_cu_kernel_node {
     void **params, **extra;
 } pw_cu_kernel_node;
 
+/* CUipcMemHandle and CUuuid of cuda.h. */
+typedef struct pw_cu_ipc {
+    unsigned char bytes[64];
+} pw_cu_ipc;
+
+typedef struct pw_cu_uuid {
+    unsigned char bytes[16];
+} pw_cu_uuid;
+
 /* Values of cuda.h. */
 enum { PW_CU_OK = 0, PW_CU_NO_MEMORY = 2, PW_CU_NOT_INITIALIZED = 3, PW_CU_DEINITIALIZED = 4, PW_CU_NOT_READY = 600 };
 enum { PW_CU_MEMORY_HOST = 1, PW_CU_MEMORY_DEVICE = 2, PW_CU_MEMORY_UNIFIED = 4 };
@@ -52,6 +61,7 @@ enum { PW_CU_MULTIPROCESSORS = 16, PW_CU_THREADS = 39, PW_CU_MAJOR = 75, PW_CU_M
 enum { PW_CU_HOST_PORTABLE = 1, PW_CU_HOST_MAPPED = 2 };
 /* The last one: memory that this process may only read. */
 enum { PW_CU_REGISTER_PORTABLE = 1, PW_CU_REGISTER_MAPPED = 2, PW_CU_REGISTER_READ = 8 };
+enum { PW_CU_IPC_PEER_ACCESS = 1, PW_CU_P2P_ATOMICS = 3 };
 enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_TIMING = 2 };
 
 /* X(field, symbol, arguments); handles are opaque pointers. */
@@ -94,6 +104,11 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_T
     X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))                           \
     X(host_register, "cuMemHostRegister_v2", (void *, size_t, unsigned))                                             \
     X(host_unregister, "cuMemHostUnregister", (void *))                                                              \
+    X(ipc_get, "cuIpcGetMemHandle", (pw_cu_ipc *, pw_cu_ptr))                                                        \
+    X(ipc_open, "cuIpcOpenMemHandle_v2", (pw_cu_ptr *, pw_cu_ipc, unsigned))                                         \
+    X(ipc_close, "cuIpcCloseMemHandle", (pw_cu_ptr))                                                                 \
+    X(device_uuid, "cuDeviceGetUuid", (pw_cu_uuid *, int))                                                           \
+    X(p2p_attribute, "cuDeviceGetP2PAttribute", (int *, int, int, int))                                              \
     X(graph_create, "cuGraphCreate", (void **, unsigned))                                                            \
     X(graph_destroy, "cuGraphDestroy", (void *))                                                                     \
     X(graph_add_kernel, "cuGraphAddKernelNode", (void **, void *, void *const *, size_t, const pw_cu_kernel_node *)) \

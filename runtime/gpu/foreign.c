@@ -1,6 +1,7 @@
 #include "runtime/gpu/foreign.h"
 
 #include "base/log.h"
+#include "runtime/gpu/opened.h"
 
 enum {
     KEPT = 256,
@@ -160,20 +161,51 @@ static foreign *enter_and_take(pw_gpu *gpu, const pw_peer_block *block)
     return f;
 }
 
-bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+static bool unpack_from(const pw_gpu_order *order, pw_gpu_packed packed)
+{
+    pw_gpu_order o = *order;
+
+    o.packed = packed;
+    o.unpack = true;
+    return pw_gpu_carry_out(&o) == PW_OK;
+}
+
+static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
 {
     foreign *f = enter_and_take(order->user.gpu, block);
-    pw_gpu_order o = *order;
-    pw_status status;
+    bool done;
 
     if (!f)
         return false;
-    o.packed = pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
-                                (const char *)from - block->base);
-    o.unpack = true;
-    status = pw_gpu_carry_out(&o);
+    done = unpack_from(order,
+                       pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
+                                        (const char *)from - block->base));
     give(f);
-    return status == PW_OK;
+    return done;
+}
+
+static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
+{
+    pw_gpu_opened *o = pw_gpu_opened_take(order->user.gpu, block);
+    bool done;
+
+    if (!o)
+        return false;
+    done = unpack_from(order, (pw_gpu_packed){.device = o->device});
+    pw_gpu_opened_give(o);
+    if (done && order->user.layout)
+        atomic_fetch_add_explicit(&order->user.layout->stats.from_gpu, 1, memory_order_relaxed);
+    return done;
+}
+
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+{
+    if (from == block->base && unpack_replica(order, block))
+        return true;
+    if (!unpack_registered(order, from, block))
+        return false;
+    pw_gpu_opened_want(block, order->bytes);
+    return true;
 }
 
 void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)

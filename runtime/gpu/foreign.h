@@ -1,8 +1,8 @@
 /*
- * Memory of other processes of this node (runtime/node/peers.h) as GPUs of this one read it. A block that a message
- * lies in is registered with the driver, read only, and stays so for the next message there: up to 256 blocks and 1
- * GiB, of which those give way that were used least lately. A block whose pages its owner has let go of is registered
- * anew.
+ * Memory of other processes of this node (runtime/node/peers.h) as GPUs of this one read it: in the block's replica, if
+ * the message is there, too, and the replica can be opened (opened.h); else in the block. A block that a message lies
+ * in is registered with the driver, read only, and stays so for the next message there: up to 256 blocks and 1 GiB, of
+ * which those give way that were used least lately. A block whose pages its owner has let go of is registered anew.
  *
  * All functions are thread safe.
  */

@@ -56,8 +56,8 @@ static unsigned home_of(const void *function)
 }
 
 /*
- * The graph of a function, which may have to be made or still be another's. NULL for the first launch, which may be the
- * only one, and when all its places are those of functions in use.
+ * The graph of a function. It may have to be made yet, or be set up for the function that had its place before. NULL
+ * for a function's first launch, which may be its only one, and when others that are in use have all its places.
  */
 static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
 {

@@ -185,6 +185,18 @@ const pw_gpu_functions *pw_gpu_layout_functions(pw_gpu_bound *b, int64_t bytes, 
     return f;
 }
 
+pw_kernel_origin pw_gpu_layout_origin(const pw_layout *layout)
+{
+    const pw_gpu_layout *l = (const pw_gpu_layout *)atomic_load_explicit(&layout->gpu, memory_order_acquire);
+    const pw_gpu_bound *b = l ? atomic_load_explicit(&l->bound, memory_order_acquire) : NULL;
+    pw_kernel_origin origin = PW_ORIGIN_NONE;
+
+    for (; b && origin != PW_ORIGIN_COMPILED; b = b->next)
+        if (b->kernel && b->kernel->origin != PW_ORIGIN_NONE)
+            origin = b->kernel->origin;
+    return origin;
+}
+
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
 
 /* The outermost loop in packed order, if the object is that loop and nothing beside it. */

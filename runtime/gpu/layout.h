@@ -36,6 +36,9 @@ pw_gpu_layout *pw_gpu_layout_of(pw_layout *layout);
 /* In the context, which must be current. NULL: out of memory. */
 pw_gpu_bound *pw_gpu_layout_bind(pw_gpu_layout *layout, pw_gpu *gpu);
 
+/* How the layout's kernel for GPUs came: compiled, if that was done for any of them. Makes nothing. */
+pw_kernel_origin pw_gpu_layout_origin(const pw_layout *layout);
+
 /* The functions, if they are there; else NULL, and they are asked for when the layout has become hot: `bytes` more are
  * to be moved. With `now` they are compiled in this call. */
 const pw_gpu_functions *pw_gpu_layout_functions(pw_gpu_bound *bound, int64_t bytes, bool now);

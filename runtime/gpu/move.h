@@ -29,7 +29,7 @@ static inline pw_gpu_packed pw_gpu_packed_at(pw_gpu_packed p, int64_t offset)
 }
 
 /* Which part: objects [first, first + n); or, with `sliced`, iterations [first, first + n) of the only object's
- * outermost loop (pw_gpu_slices). */
+ * outermost loop (pw_gpu_user_parts says whether it has one). */
 typedef struct pw_gpu_part {
     int64_t first, n;
     bool sliced;

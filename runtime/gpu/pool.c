@@ -1,8 +1,10 @@
 #include "runtime/gpu/pool.h"
 
 #include "runtime/gpu/graph.h"
+#include "runtime/gpu/replica.h"
 #include "runtime/node/segment.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 enum {
@@ -12,7 +14,8 @@ enum {
     KEPT = 64,       /* idle blocks of one class: a halo has 52 messages under way */
     KEPT_LANES = 32, /* transfers at the same time without making lanes anew */
     FLAG_BYTES = 64,
-    SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two looks at the stream */
+    SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, before others may have the core */
+    SPINS_PER_QUERY = 1 << 14 /* and between two looks at the stream */
 };
 
 /* What may lie idle of each sort of memory. */
@@ -31,8 +34,6 @@ struct pw_gpu_pool {
     _Atomic int lanes_made; /* idle or out */
 };
 
-static _Atomic int64_t allocations, idle_bytes;
-
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
 static int class_of(int64_t bytes)
@@ -45,6 +46,11 @@ static int class_of(int64_t bytes)
 static int64_t class_bytes(int class)
 {
     return (int64_t)1 << (class + FIRST_SHIFT);
+}
+
+int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
+{
+    return class_bytes(block->class);
 }
 
 static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
@@ -108,7 +114,6 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
         free(block);
         return status;
     }
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     *out = block;
     return PW_OK;
 }
@@ -116,6 +121,7 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
 static void release(pw_gpu_block *block, bool driver)
 {
     if (block->shared) {
+        pw_gpu_replica_leave(block);
         if (driver)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
         pw_segment_give(block->host, (size_t)class_bytes(block->class));
@@ -129,7 +135,6 @@ static void release(pw_gpu_block *block, bool driver)
 static void count_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int64_t bytes)
 {
     atomic_fetch_add_explicit(&pool->idle_bytes[memory], bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&idle_bytes, bytes, memory_order_relaxed);
 }
 
 static pw_gpu_block *take_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int class)
@@ -199,11 +204,6 @@ void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
 {
     if (block && !keep(gpu->pool, block))
         release(block, !atomic_load(&gpu->lost));
-}
-
-pw_gpu_usage pw_gpu_usage_now(void)
-{
-    return (pw_gpu_usage){.allocations = atomic_load(&allocations), .idle_bytes = atomic_load(&idle_bytes)};
 }
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
@@ -278,7 +278,6 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
         return status;
     }
     add_flag(lane);
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     *out = lane;
     return PW_OK;
 }
@@ -335,13 +334,15 @@ static inline void pause_cpu(void)
 }
 
 /* The flag comes microseconds before the driver would know. It never comes when a kernel fails, so the stream is asked
- * now and then. */
+ * now and then. With more ranks or threads than cores, who waits must not keep the core from who works. */
 static pw_status wait_for_flag(pw_gpu_lane *lane)
 {
     for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {
         int result;
 
         pause_cpu();
+        if (spins % SPINS_PER_YIELD == 0)
+            sched_yield();
         if (spins % SPINS_PER_QUERY)
             continue;
         result = pw_cu.stream_query(lane->stream);

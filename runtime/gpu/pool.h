@@ -19,12 +19,15 @@ typedef enum pw_gpu_memory {
     PW_GPU_MEMORIES
 } pw_gpu_memory;
 
+struct pw_gpu_replica;
+
 typedef struct pw_gpu_block {
     pw_gpu_memory memory;
     bool shared; /* of the segment, and registered */
     int class;
-    void *host;       /* NULL for device memory */
-    pw_cu_ptr device; /* as the GPU sees it */
+    void *host;                     /* NULL for device memory */
+    pw_cu_ptr device;               /* as the GPU sees it */
+    struct pw_gpu_replica *replica; /* of a shared one (replica.h); NULL: none */
 } pw_gpu_block;
 
 /*
@@ -63,6 +66,8 @@ pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out);
 /* `driver`: give everything back to it; else it is gone, and only our memory is freed. NULL is allowed. */
 void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver);
 
+/* The bytes of a block: those of its class, which are at least as many as were asked for. */
+int64_t pw_gpu_block_bytes(const pw_gpu_block *block);
 /* At least `bytes` bytes, aligned to 256. What lies idle is freed before PW_ERR_NOMEM is returned. */
 pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
 void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
@@ -75,12 +80,5 @@ void pw_gpu_lane_give(pw_gpu_lane *lane);
 
 /* Blocks until all work of the lane's stream is done and visible to everybody. */
 pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
-
-typedef struct pw_gpu_usage {
-    int64_t allocations; /* blocks and lanes made since the start, of all GPUs: constant in a steady state */
-    int64_t idle_bytes;
-} pw_gpu_usage;
-
-pw_gpu_usage pw_gpu_usage_now(void);
 
 #endif

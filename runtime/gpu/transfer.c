@@ -19,6 +19,17 @@ static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
     return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
 }
 
+/* Device memory for the packed copy. False: there is none. */
+static bool has_scratch(transfer *t)
+{
+    return t->replica || need(t->user.gpu, t->bytes, &t->scratch) == PW_OK;
+}
+
+static pw_gpu_packed scratch_of(const transfer *t)
+{
+    return t->replica ? (pw_gpu_packed){.device = t->replica} : pw_gpu_packed_in(t->scratch);
+}
+
 static int64_t object_bytes(const pw_gpu_user *u)
 {
     return u->layout ? u->layout->size : u->bytes / u->count;
@@ -92,14 +103,14 @@ static pw_status move_staged(transfer *t)
 {
     pw_status status;
 
-    if (!t->user.layout || !t->packed.host || need(t->user.gpu, t->bytes, &t->scratch) != PW_OK)
+    if ((!t->user.layout && !t->replica) || !t->packed.host || !has_scratch(t))
         return move_all(t, t->packed, true);
     if (t->unpack) {
-        status = pw_gpu_move_bytes(t->lane, t->scratch->device, host_end(t, 0), t->bytes);
-        return status == PW_OK ? move_all(t, pw_gpu_packed_in(t->scratch), true) : status;
+        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->bytes);
+        return status == PW_OK ? move_all(t, scratch_of(t), true) : status;
     }
-    status = move_all(t, pw_gpu_packed_in(t->scratch), false);
-    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), t->scratch->device, t->bytes) : status;
+    status = move_all(t, scratch_of(t), false);
+    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->bytes) : status;
 }
 
 /* The side stream goes on when the stream is as far as it is now; or the other way round. */
@@ -113,7 +124,7 @@ static pw_status follow(pw_gpu_lane *lane, void *from, void *to, int event)
 
 static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
 {
-    pw_cu_ptr device = t->scratch->device + (pw_cu_ptr)at, host = host_end(t, at);
+    pw_cu_ptr device = scratch_of(t).device + (pw_cu_ptr)at, host = host_end(t, at);
 
     return pw_cu_check(pw_cu.copy(t->unpack ? device : host, t->unpack ? host : device, (size_t)bytes, t->lane->side),
                        "cuMemcpyAsync");
@@ -123,7 +134,7 @@ static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
 static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes, bool last)
 {
     pw_gpu_lane *lane = t->lane;
-    pw_gpu_packed chunk = pw_gpu_packed_at(pw_gpu_packed_in(t->scratch), at);
+    pw_gpu_packed chunk = pw_gpu_packed_at(scratch_of(t), at);
     pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false, false);
 
     if (status == PW_OK)
@@ -140,8 +151,7 @@ static pw_status move_pipelined(transfer *t)
     int64_t parts = pw_gpu_user_parts(&t->user, &each, &sliced);
     pw_status status;
 
-    if (t->bytes != t->user.bytes || parts < 2 || each <= 0 || !t->packed.host ||
-        need(t->user.gpu, t->bytes, &t->scratch) != PW_OK)
+    if (t->bytes != t->user.bytes || parts < 2 || each <= 0 || !t->packed.host || !has_scratch(t))
         return move_staged(t);
     step = chunk / each > 0 ? chunk / each : 1;
     /* The side stream begins after what the stream did with the scratch memory before. */
@@ -161,7 +171,7 @@ static pw_status move_pipelined(transfer *t)
 pw_status pw_gpu_enqueue(transfer *t)
 {
     switch (t->way) {
-    case PW_GPU_DIRECT: return move_all(t, t->packed, true);
+    case PW_GPU_DIRECT: return t->replica ? move_staged(t) : move_all(t, t->packed, true);
     case PW_GPU_STAGED: return move_staged(t);
     case PW_GPU_PIPELINED: return move_pipelined(t);
     }
@@ -190,13 +200,18 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
 {
     transfer *t = (transfer *)(void *)lane->work;
 
-    *t = (transfer){
-        .user = o->user, .packed = o->packed, .bytes = o->bytes, .unpack = o->unpack, .way = o->way, .lane = lane};
+    *t = (transfer){.user = o->user,
+                    .packed = o->packed,
+                    .bytes = o->bytes,
+                    .unpack = o->unpack,
+                    .way = o->way,
+                    .lane = lane,
+                    .replica = o->replica};
     t->begun = pw_gpu_enqueue(t);
     return t;
 }
 
-/* The same. */
+/* In the GPU's context. A transfer whose kernel failed is made again, by copies. */
 static pw_status finish(transfer *t)
 {
     pw_gpu *gpu = t->user.gpu;

@@ -27,6 +27,8 @@ typedef struct pw_gpu_order {
     int64_t bytes; /* of the packed copy, from its beginning; all of them when packing */
     bool unpack;
     pw_gpu_way way;
+    pw_cu_ptr replica; /* device memory where the packed bytes are to be, too (replica.h), when packing to host memory;
+                          0: none */
 } pw_gpu_order;
 
 typedef struct pw_gpu_transfer pw_gpu_transfer;
@@ -39,7 +41,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t);
 /* Both at once. */
 pw_status pw_gpu_carry_out(const pw_gpu_order *order);
 
-/* The same in words. */
+/* The same, with the parts of the order as arguments. */
 pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way);
 /* The first `bytes` packed bytes only. */
 pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way);

@@ -18,6 +18,7 @@ struct pw_gpu_transfer {
     pw_gpu_way way;
     pw_gpu_lane *lane;
     pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
+    pw_cu_ptr replica;            /* instead of scratch; 0: none */
     pw_status begun;              /* has its work got into the stream? */
     struct pw_gpu_batch *batch;   /* NULL: it is alone */
 };
@@ -26,12 +27,12 @@ struct pw_gpu_transfer {
 pw_status pw_gpu_enqueue(pw_gpu_transfer *t);
 
 /*
- * Adds a transfer to those that this thread collects. They are put on their way by the first pw_gpu_finish, and
- * before that when another does not suit: one of other direction or context, or one for which there is no room. NULL:
- * it is not for that.
+ * Adds a transfer to those that this thread collects. They are launched by the first pw_gpu_finish, or earlier, when
+ * one comes that does not fit in: of another direction or context, or too large for the room that is left. NULL: this
+ * transfer cannot be batched.
  */
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *order);
-/* Puts on its way what this thread has collected: before it waits for something else. */
+/* Launches what this thread has collected. To be called before it waits for anything else. */
 void pw_gpu_batch_launch(void);
 /* Of a member; by any thread. */
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t);

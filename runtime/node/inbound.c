@@ -21,9 +21,10 @@ struct pw_inbound {
 };
 
 /*
- * The singleton. A place says where in memory its receive is: the address of a block of the pool, whose low bits are
- * zero, and in these the logarithm of its length. So it is read at once, and who is being told of an address in the
- * block knows that the rest of the place is not changing. `high` bounds the places that were ever used.
+ * The singleton. places[i] says where the memory of receive many[i] is, in one word, so that it can be read without a
+ * lock: the address of a block of the pool, whose low bits are zero, and in these bits the logarithm of its length. Who
+ * is asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through
+ * with it. `high` bounds the places that were ever used.
  */
 static struct {
     _Atomic uintptr_t places[EXPECTED]; /* 0: free */
@@ -33,7 +34,7 @@ static struct {
 
 enum { BEING_FILLED = 1 };
 
-/* ---- expecting -------------------------------------------------------------------------------------------------- */
+/* ---- expecting --------------------------------------------------------------------------------------------------- */
 
 static int take_place(void)
 {
@@ -117,7 +118,7 @@ void pw_inbound_forget(pw_inbound *in)
     atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
 }
 
-/* ---- arriving --------------------------------------------------------------------------------------------------- */
+/* ---- arriving ---------------------------------------------------------------------------------------------------- */
 
 pw_inbound *pw_inbound_at(const void *to)
 {
@@ -183,7 +184,8 @@ static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t byte
     return true;
 }
 
-/* A piece that was not to be expected after what came before: everything is to come from staging memory. */
+/* All of a message was unpacked at its first piece, and now comes a piece that is none of it: what was unpacked is
+ * copied to staging memory, from where everything will be unpacked again. */
 static void take_back(pw_inbound *in, const char *whole)
 {
     memcpy(in->data, whole, (size_t)atomic_load_explicit(&in->in_place, memory_order_relaxed));

@@ -10,8 +10,8 @@
  *
  * Only for memory that MPI writes and never reads: point to point. A collective may pass on from the receive buffer.
  *
- * A pw_inbound belongs to who expects the message. pieces arrive in any thread that MPI works in; between MPI and
- * the completion of its operation, as MPI orders them, nothing else is needed.
+ * A pw_inbound belongs to who expects the message. Pieces may arrive in any thread that MPI works in, one after the
+ * other, and all of them before MPI says that its operation is complete: no lock is needed beyond what MPI orders.
  */
 #ifndef PW_RUNTIME_INBOUND_H
 #define PW_RUNTIME_INBOUND_H
@@ -43,8 +43,7 @@ int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
 /* NULL is allowed. */
 void pw_inbound_forget(pw_inbound *in);
 
-/* ---- for who copies -----------------------------------------------------------------------------------------------
- */
+/* ---- for who copies ---------------------------------------------------------------------------------------------- */
 
 /* The receive in whose memory `to` is. NULL: none. */
 pw_inbound *pw_inbound_at(const void *to);

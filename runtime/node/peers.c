@@ -27,7 +27,7 @@ static struct {
     peer many[PEERS];
 } peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- finding a segment ------------------------------------------------------------------------------------------ */
+/* ---- finding a segment ------------------------------------------------------------------------------------------- */
 
 static bool is_segment(int directory, const char *name)
 {
@@ -95,7 +95,7 @@ static void look_up(pid_t pid, peer *p)
            p->segment ? "shares its outbound messages" : "has no outbound memory that this one can map");
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* The place of a process, or the free one where it would be. NULL: it is not there, and the table is full. */
 static peer *place_of(pid_t pid)
@@ -163,6 +163,11 @@ bool pw_peer_block_of(pid_t pid, const void *remote, pw_peer_block *out)
     *out = (pw_peer_block){.base = p->segment + b->at,
                            .bytes = b->bytes,
                            .message = atomic_load_explicit(&b->message, memory_order_acquire),
-                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire)};
+                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
+                           .segment = p->segment,
+                           .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
+                           .wanted = &p->header->wanted};
+    if (out->replicated)
+        out->replica = b->replica;
     return out->message <= out->bytes;
 }

@@ -7,10 +7,7 @@
 #ifndef PW_RUNTIME_PEERS_H
 #define PW_RUNTIME_PEERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "runtime/node/segment.h"
 
 /* The `bytes` bytes at address `remote` of process `pid`, where this one sees them. NULL: they are not all in a segment
  * that is open. Valid as long as the process needs what it has there, so until MPI tells it that its message was read.
@@ -21,8 +18,12 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes);
 typedef struct pw_peer_block {
     const char *base; /* as this process sees it */
     size_t bytes;
-    size_t message;   /* of the message that begins with the block and is there as a whole; 0: not known */
-    uint64_t removed; /* when this is another number, the block has other pages than it had */
+    size_t message;             /* of the message that begins with the block and is there as a whole; 0: not known */
+    uint64_t removed;           /* when this is another number, the block has other pages than it had */
+    const void *segment;        /* in which it is: one for each process */
+    bool replicated;            /* the message is in the block's replica, too */
+    pw_segment_replica replica; /* if it is */
+    _Atomic uint32_t *wanted;   /* of the segment */
 } pw_peer_block;
 
 /* The block in which address `remote` of process `pid` is. False: not known; also if pw_peer_memory has not been asked

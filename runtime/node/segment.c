@@ -1,5 +1,6 @@
 #include "runtime/node/segment.h"
 
+#include "base/env.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static const size_t widest_alignment = (size_t)2 << 20;
  * since the pool keeps idle ones. */
 static struct {
     pthread_mutex_t lock;
-    _Atomic(pw_segment_header *) header; /* NULL: there is none */
+    _Atomic(pw_segment_header *) header; /* NULL: there is none, or this is a child of the process that has it */
+    _Atomic uintptr_t base;              /* its address, which a child does not forget; 0: there never was one */
     uint64_t used;
     bool refused;
     void *freed[CLASSES][FREED];
@@ -35,7 +37,7 @@ static pw_segment_header *header(void)
     return atomic_load_explicit(&segment.header, memory_order_acquire);
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------------------------- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 /* Addresses for the segment, of pages that are not there. */
 static char *reserve(void)
@@ -77,7 +79,7 @@ static pw_segment_header *map(void)
     return NULL;
 }
 
-/* The child of a fork has the file, but not the mapping. */
+/* In the child of a fork, which has the file, but not the mapping. */
 static void forget(void)
 {
     atomic_store_explicit(&segment.header, NULL, memory_order_relaxed);
@@ -100,11 +102,14 @@ static void create(void)
                                   .bytes = reserved};
     segment.used = HEADER;
     pthread_atfork(NULL, NULL, forget);
+    atomic_store_explicit(&segment.base, (uintptr_t)h, memory_order_relaxed);
     atomic_store_explicit(&segment.header, h, memory_order_release);
 }
 
 void pw_segment_open(void)
 {
+    if (!pw_env_bool(PW_ENV_SHARED) || pw_env_bool(PW_ENV_DISABLE))
+        return;
     pthread_mutex_lock(&segment.lock);
     if (!header() && !segment.refused)
         create();
@@ -130,7 +135,12 @@ bool pw_segment_is_read(void)
     return header() && atomic_load_explicit(&header()->read, memory_order_relaxed);
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+bool pw_segment_wants_replicas(void)
+{
+    return header() && atomic_load_explicit(&header()->wanted, memory_order_relaxed);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static int class_of(size_t bytes)
 {
@@ -156,7 +166,7 @@ pw_segment_block *pw_segment_find(pw_segment_header *h, uint64_t at)
     return NULL;
 }
 
-/* What is beyond the directory is shared like the rest, but nobody is told more of it. */
+/* Blocks for which the directory has no room are shared like others, but the lengths of their messages are not told. */
 static void note_block(pw_segment_header *h, uint64_t at, uint64_t bytes)
 {
     uint32_t n = atomic_load_explicit(&h->nblocks, memory_order_relaxed);
@@ -199,12 +209,51 @@ static pw_segment_block *entry_of(const void *block)
     return header() ? pw_segment_find(header(), (uint64_t)((uintptr_t)block - (uintptr_t)header())) : NULL;
 }
 
-void pw_segment_note_message(const void *data, size_t bytes)
+/* NULL: it does not begin there, or is too small to be noted. */
+static pw_segment_block *beginning_at(const void *data)
 {
     pw_segment_block *b = entry_of(data);
 
-    if (b && b->bytes > (uint64_t)1 << FIRST_SHIFT && (const char *)header() + b->at == (const char *)data)
-        atomic_store_explicit(&b->message, bytes, memory_order_release);
+    return b && b->bytes > (uint64_t)1 << FIRST_SHIFT && (const char *)header() + b->at == (const char *)data ? b
+                                                                                                              : NULL;
+}
+
+static void note(const void *data, size_t bytes, bool replicated)
+{
+    pw_segment_block *b = beginning_at(data);
+
+    if (!b)
+        return;
+    if (atomic_load_explicit(&b->replicated, memory_order_relaxed) != replicated)
+        atomic_store_explicit(&b->replicated, replicated, memory_order_release);
+    atomic_store_explicit(&b->message, bytes, memory_order_release);
+}
+
+void pw_segment_note_message(const void *data, size_t bytes)
+{
+    note(data, bytes, false);
+}
+
+void pw_segment_note_replicated(const void *data, size_t bytes)
+{
+    note(data, bytes, true);
+}
+
+bool pw_segment_add_replica(const void *block, const pw_segment_replica *replica)
+{
+    pw_segment_block *b = beginning_at(block);
+
+    if (b)
+        b->replica = *replica;
+    return b;
+}
+
+/* Also in a child, where it is an address that nothing is mapped at. */
+static bool is_within(const void *block)
+{
+    uintptr_t base = atomic_load_explicit(&segment.base, memory_order_relaxed);
+
+    return base && (uintptr_t)block - base < reserved;
 }
 
 bool pw_segment_give(void *block, size_t bytes)
@@ -212,11 +261,15 @@ bool pw_segment_give(void *block, size_t bytes)
     int class = class_of(bytes);
     pw_segment_block *b;
 
-    if (!header() || (char *)block < (char *)header() || (char *)block >= (char *)header() + reserved)
+    if (!is_within(block))
         return false;
+    if (!header())
+        return true;
     b = entry_of(block);
     if (b) {
         atomic_store_explicit(&b->message, 0, memory_order_relaxed);
+        atomic_store_explicit(&b->replicated, 0, memory_order_relaxed);
+        b->replica.number = 0;
         atomic_fetch_add_explicit(&b->removed, 1, memory_order_release);
     }
     madvise(block, bytes, MADV_REMOVE);

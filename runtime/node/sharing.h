@@ -1,7 +1,7 @@
 /*
  * Do packed messages of this process go from the sender's segment to the receiver's buffer, without a copy by MPI? What
  * packing costs depends on it, and no rank is told: whether the peer is on this node, has Packwright, and whether the
- * MPI below reads memory so. It is believed until several messages that should have gone so have not, and known as soon
+ * MPI below reads memory so. It is assumed until several messages that could have gone so have not, and known as soon
  * as one has, in either direction.
  *
  * All functions are thread safe.
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* To be believed. */
+/* True: reckon with it. */
 bool pw_sharing_is_likely(void);
 
 /* This process reads in another's segment. */

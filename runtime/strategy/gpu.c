@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "runtime/gpu/aware.h"
 #include "runtime/gpu/foreign.h"
+#include "runtime/gpu/replica.h"
 #include "runtime/node/inbound.h"
 #include "runtime/node/segment.h"
 #include "runtime/node/sharing.h"
@@ -87,22 +88,35 @@ static bool is_in_host_memory(const pw_stage *s)
 }
 
 /* Before MPI is told of the message, so before anybody reads it. */
-static void note_packing(const pw_stage *s)
+static void note_packing(const pw_stage *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
     if (!is_in_host_memory(s))
         return;
-    if (block && block->shared)
+    if (replicated)
+        pw_segment_note_replicated(s->data, (size_t)s->bytes);
+    else if (block && block->shared)
         pw_segment_note_message(s->data, (size_t)s->bytes);
     pw_sharing_note_message(s->bytes);
 }
 
-pw_status pw_strategy_gpu_pack(pw_stage *s)
+/* Messages that a peer's GPU may read (pw_strategy_gpu_expect), those from point to point, are in the replica, too. */
+static pw_gpu_order packing_of(const pw_stage *s)
 {
     pw_gpu_order order = order_of(s, PW_MODEL_PACK, s->bytes);
+    pw_gpu_block *block = s->own;
 
-    note_packing(s);
+    if (block && (s->sort == PW_CALL_BLOCKING || s->sort == PW_CALL_NONBLOCKING))
+        order.replica = pw_gpu_replica_of(s->place.gpu, block, s->bytes);
+    return order;
+}
+
+pw_status pw_strategy_gpu_pack(pw_stage *s)
+{
+    pw_gpu_order order = packing_of(s);
+
+    note_packing(s, order.replica);
     return pw_gpu_carry_out(&order);
 }
 
@@ -129,11 +143,9 @@ void pw_strategy_gpu_expect(pw_stage *s)
         s->inbound = pw_inbound_expect_by(s->data, s->bytes, take_foreign, &order, sizeof order);
 }
 
-static bool is_in_place(const pw_stage *s)
+static bool is_in_place(pw_stage *s)
 {
-    int64_t ns;
-
-    return s->inbound && pw_inbound_in_place(s->inbound, &ns) > 0;
+    return s->inbound && pw_inbound_in_place(s->inbound, &s->ahead_ns) > 0;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
@@ -145,7 +157,6 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
     if (s->inbound)
         pw_sharing_note_message(s->bytes);
     if (is_in_place(s)) {
-        pw_inbound_in_place(s->inbound, &s->ahead_ns);
         if (s->layout)
             atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);
         return PW_OK;
@@ -156,13 +167,13 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
 
 bool pw_strategy_gpu_begin(pw_stage *s, pw_model_action action, int64_t received)
 {
-    pw_gpu_order order = order_of(s, action, received);
+    pw_gpu_order order = action == PW_MODEL_PACK ? packing_of(s) : order_of(s, action, received);
 
     if (action == PW_MODEL_UNPACK && is_in_place(s))
         return true; /* and nothing is left to be done by pw_strategy_gpu_unpack */
     s->under_way = pw_gpu_begin(&order);
     if (s->under_way && action == PW_MODEL_PACK)
-        note_packing(s);
+        note_packing(s, order.replica);
     return s->under_way;
 }
 

@@ -73,18 +73,18 @@ static void expect(pw_stage *s)
 {
     if (s->bytes < LEAST_READ && !PW_MPI_IS_OPEN_MPI)
         return;
-    if (s->own)
-        pw_inbound_expect_again(s->own);
+    if (s->inbound)
+        pw_inbound_expect_again(s->inbound);
     else
-        s->own = pw_inbound_expect(s->data, s->bytes, s->layout, s->buf);
+        s->inbound = pw_inbound_expect(s->data, s->bytes, s->layout, s->buf);
 }
 
 /* What is in the user's buffer already. */
 static int64_t in_place(pw_stage *s)
 {
-    int64_t bytes = s->own ? pw_inbound_in_place(s->own, &s->ahead_ns) : 0;
+    int64_t bytes = s->inbound ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
 
-    if (s->own)
+    if (s->inbound)
         pw_sharing_note_message(s->bytes);
     if (bytes > 0)
         atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);
@@ -104,7 +104,7 @@ static pw_status unpack(pw_stage *s, int64_t received)
 
 static void give(pw_stage *s)
 {
-    pw_inbound_forget(s->own);
+    pw_inbound_forget(s->inbound);
     pw_pool_give_to(side_of(s), s->data, s->bytes);
 }
 

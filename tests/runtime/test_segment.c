@@ -126,6 +126,24 @@ static void nothing_else_is_read(void **state)
     pw_segment_give(block, 4 * KIB);
 }
 
+/* A pool that the child has inherited may hold blocks: they are none of malloc's, nor is there anything at them. */
+static int gives_back(const void *block)
+{
+    int private;
+
+    return !pw_segment_give((void *)(uintptr_t)block, 4 * KIB) || pw_segment_give(&private, 4 * KIB);
+}
+
+static void a_child_gives_back_what_its_parent_took(void **state)
+{
+    unsigned char *block = a_block();
+
+    (void)state;
+    assert_int_equal(in_child(gives_back, block), 0);
+    assert_int_equal(block[1], 7);
+    pw_segment_give(block, 4 * KIB);
+}
+
 /* It has inherited the open file, but its memory at these addresses is its own affair. */
 static void a_child_is_not_taken_for_its_parent(void **state)
 {
@@ -175,6 +193,7 @@ int main(void)
                                        cmocka_unit_test(sharing_is_believed_until_it_has_failed),
                                        cmocka_unit_test(another_process_reads_a_block),
                                        cmocka_unit_test(nothing_else_is_read),
+                                       cmocka_unit_test(a_child_gives_back_what_its_parent_took),
                                        cmocka_unit_test(a_child_is_not_taken_for_its_parent)};
 
     return cmocka_run_group_tests(tests, open_segment, NULL);

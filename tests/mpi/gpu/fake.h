@@ -26,6 +26,8 @@ enum {
     FAKE_NO_MEMORY = 2,
     FAKE_NOT_INITIALIZED = 3,
     FAKE_NO_CONTEXT = 201,
+    FAKE_MAP_FAILED = 205,
+    FAKE_ALREADY_MAPPED = 208,
     FAKE_BAD_HANDLE = 400,
     FAKE_NOT_FOUND = 500,
     FAKE_NOT_READY = 600,
@@ -63,11 +65,30 @@ typedef struct fake_context_t {
 
 /* Counts a call; false, with the result to be returned, when it is to fail. */
 bool fake_enter(const char *call, int *result);
+/* At the beginning of such a call. */
+#define FAKE_ENTER()                             \
+    do {                                         \
+        int fake_result;                         \
+        if (!fake_enter(__func__, &fake_result)) \
+            return fake_result;                  \
+    } while (0)
 fake_context_t *fake_current(void);
 
 /* memory.c: where the CPU finds `bytes` bytes at an address; NULL: nowhere that code of this context may touch. With
  * `copy` ordinary host memory is fine, too. */
 void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, bool copy);
+
+/* Device memory as other processes may open it: `bytes` bytes at `at` of a file that process `pid` has open. */
+typedef struct fake_exported {
+    int pid, file, device;
+    uint64_t at, bytes;
+} fake_exported;
+
+/* False: no memory of cuMemAlloc begins there. */
+bool fake_export(uint64_t address, fake_exported *out);
+/* An address in the current context for what the CPU finds at `shadow`. */
+uint64_t fake_import(void *shadow, size_t bytes);
+bool fake_forget_import(uint64_t address);
 
 /* kernel.c */
 typedef struct fake_function fake_function;

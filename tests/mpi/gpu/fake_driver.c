@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEVICES = 2, STREAMS = 256, NAMES = 64, DEPTH = 16, GATE_SECONDS = 2, DELAY_NS = 3000 };
+enum { DEVICES = 2, STREAMS = 256, NAMES = 80, DEPTH = 16, GATE_SECONDS = 2, DELAY_NS = 3000 };
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
@@ -80,13 +80,6 @@ long fake_launches(const char *prefix)
     return n;
 }
 
-#define ENTER()                                  \
-    do {                                         \
-        int fake_result;                         \
-        if (!fake_enter(__func__, &fake_result)) \
-            return fake_result;                  \
-    } while (0)
-
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 static fake_context_t primary[DEVICES] = {{.device = 0, .id = 1}, {.device = 1, .id = 2}};
@@ -138,7 +131,7 @@ int cuCtxSetCurrent(void *context)
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPushCurrent_v2(void *context)
 {
-    ENTER();
+    FAKE_ENTER();
     if (depth == DEPTH)
         abort();
     stack[depth++] = context;
@@ -148,7 +141,7 @@ int cuCtxPushCurrent_v2(void *context)
 int cuCtxPopCurrent_v2(void **context);
 int cuCtxPopCurrent_v2(void **context)
 {
-    ENTER();
+    FAKE_ENTER();
     if (depth == 0)
         return FAKE_NO_CONTEXT;
     *context = stack[--depth];
@@ -181,7 +174,7 @@ int cuCtxGetId(void *context, unsigned long long *id)
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGet(int *device, int ordinal)
 {
-    ENTER();
+    FAKE_ENTER();
     *device = ordinal;
     return ordinal >= 0 && ordinal < DEVICES ? FAKE_OK : FAKE_INVALID;
 }
@@ -197,7 +190,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    ENTER();
+    FAKE_ENTER();
     *context = &primary[device];
     return FAKE_OK;
 }
@@ -411,7 +404,7 @@ int cuStreamCreate(void **out, unsigned flags)
     int i = 0;
 
     (void)flags;
-    ENTER();
+    FAKE_ENTER();
     if (!fake_current())
         return FAKE_NO_CONTEXT;
     pthread_mutex_lock(&streams.lock);
@@ -430,7 +423,7 @@ int cuStreamSynchronize(void *handle)
     stream *s = handle;
     int error;
 
-    ENTER();
+    FAKE_ENTER();
     pthread_mutex_lock(&streams.lock);
     while (s->first)
         pthread_cond_wait(&streams.changed, &streams.lock);
@@ -454,7 +447,7 @@ int cuStreamQuery(void *handle)
     stream *s = handle;
     int result;
 
-    ENTER();
+    FAKE_ENTER();
     if (!s)
         return fake_current() ? fake_current()->error : FAKE_NO_CONTEXT;
     pthread_mutex_lock(&streams.lock);
@@ -467,7 +460,7 @@ int cuEventCreate(void **out, unsigned flags);
 int cuEventCreate(void **out, unsigned flags)
 {
     (void)flags;
-    ENTER();
+    FAKE_ENTER();
     *out = calloc(1, sizeof(event));
     return FAKE_OK;
 }
@@ -482,7 +475,7 @@ int cuEventDestroy_v2(void *e)
 int cuEventRecord(void *e, void *s);
 int cuEventRecord(void *e, void *s)
 {
-    ENTER();
+    FAKE_ENTER();
     return put(s, &(op){.what = RECORD, .event = e});
 }
 
@@ -490,21 +483,21 @@ int cuStreamWaitEvent(void *s, void *e, unsigned flags);
 int cuStreamWaitEvent(void *s, void *e, unsigned flags)
 {
     (void)flags;
-    ENTER();
+    FAKE_ENTER();
     return put(s, &(op){.what = WAIT, .event = e});
 }
 
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *s);
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *s)
 {
-    ENTER();
+    FAKE_ENTER();
     return put(s, &(op){.what = COPY, .to = to, .from = from, .bytes = bytes});
 }
 
 int cuMemcpy2DAsync_v2(const pw_cu_copy_2d *rows, void *s);
 int cuMemcpy2DAsync_v2(const pw_cu_copy_2d *rows, void *s)
 {
-    ENTER();
+    FAKE_ENTER();
     if (rows->width > rows->src_pitch || rows->width > rows->dst_pitch)
         return FAKE_INVALID;
     return put(s, &(op){.what = ROWS, .rows = *rows});
@@ -513,7 +506,7 @@ int cuMemcpy2DAsync_v2(const pw_cu_copy_2d *rows, void *s)
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s);
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s)
 {
-    ENTER();
+    FAKE_ENTER();
     return put(s, &(op){.what = FILL, .to = to, .value = value, .bytes = bytes});
 }
 
@@ -522,14 +515,14 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s)
 int cuModuleLoadData(void **module, const void *image);
 int cuModuleLoadData(void **module, const void *image)
 {
-    ENTER();
+    FAKE_ENTER();
     return fake_current() ? fake_module_load(module, image) : FAKE_NO_CONTEXT;
 }
 
 int cuModuleUnload(void *module);
 int cuModuleUnload(void *module)
 {
-    ENTER();
+    FAKE_ENTER();
     fake_module_unload(module);
     return FAKE_OK;
 }
@@ -537,7 +530,7 @@ int cuModuleUnload(void *module)
 int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
-    ENTER();
+    FAKE_ENTER();
     *function = (void *)(uintptr_t)fake_module_find(module, name);
     return *function ? FAKE_OK : FAKE_NOT_FOUND;
 }
@@ -564,7 +557,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 {
     const fake_launch_t l = {.function = function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
 
-    ENTER();
+    FAKE_ENTER();
     if (params || extra[0] != (void *)1 || extra[2] != (void *)2)
         return FAKE_INVALID;
     return fake_launch(&l, extra[1], *(size_t *)extra[3], s);

@@ -17,13 +17,6 @@ typedef struct thing {
     char params[FAKE_PARAM_BYTES];
 } thing;
 
-#define ENTER(...)                               \
-    do {                                         \
-        int fake_result;                         \
-        if (!fake_enter(__func__, &fake_result)) \
-            return fake_result;                  \
-    } while (0)
-
 static thing *make(int kind)
 {
     thing *t = calloc(1, sizeof *t);
@@ -56,7 +49,7 @@ static int destroy(thing *t, int kind)
 int cuGraphCreate(void **graph, unsigned flags);
 int cuGraphCreate(void **graph, unsigned flags)
 {
-    ENTER();
+    FAKE_ENTER();
     *graph = make(GRAPH);
     return flags == 0 ? FAKE_OK : FAKE_INVALID;
 }
@@ -66,7 +59,7 @@ int cuGraphAddKernelNode(void **node, void *graph, void *const *after, size_t n,
 {
     thing *g = graph;
 
-    ENTER();
+    FAKE_ENTER();
     if (g->kind != GRAPH || g->node || after || n)
         return FAKE_INVALID;
     *node = g->node = make(NODE);
@@ -79,7 +72,7 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
     const thing *g = graph;
     thing *e;
 
-    ENTER();
+    FAKE_ENTER();
     if (g->kind != GRAPH || !g->node || flags || !fake_current())
         return FAKE_INVALID;
     *exec = e = make(EXEC);
@@ -94,7 +87,7 @@ int cuGraphExecKernelNodeSetParams(void *exec, void *node, const pw_cu_kernel_no
 {
     thing *e = exec;
 
-    ENTER();
+    FAKE_ENTER();
     if (e->kind != EXEC || e->node != node || e->context != fake_current())
         return FAKE_INVALID;
     return set(e, k) ? FAKE_OK : FAKE_INVALID;
@@ -105,7 +98,7 @@ int cuGraphLaunch(void *exec, void *stream)
 {
     const thing *e = exec;
 
-    ENTER();
+    FAKE_ENTER();
     if (e->kind != EXEC || e->context != fake_current())
         return FAKE_INVALID;
     return fake_launch(&e->launch, e->params, sizeof e->params, stream);
@@ -114,13 +107,13 @@ int cuGraphLaunch(void *exec, void *stream)
 int cuGraphExecDestroy(void *exec);
 int cuGraphExecDestroy(void *exec)
 {
-    ENTER();
+    FAKE_ENTER();
     return destroy(exec, EXEC);
 }
 
 int cuGraphDestroy(void *graph);
 int cuGraphDestroy(void *graph)
 {
-    ENTER();
+    FAKE_ENTER();
     return destroy(graph, GRAPH);
 }

@@ -12,7 +12,7 @@
 enum { DEVICES = 2, ALLOCATIONS = 8192, GRAIN = 512, READ_ONLY = 8 /* CU_MEMHOSTREGISTER_READ_ONLY */ };
 static size_t arena_bytes = FAKE_ARENA; /* unless FAKE_ARENA_GIB says otherwise */
 
-typedef enum kind { DEVICE, PINNED, REGISTERED, MANAGED } kind;
+typedef enum kind { DEVICE, IMPORTED, PINNED, REGISTERED, MANAGED } kind;
 
 typedef struct allocation {
     kind kind;
@@ -21,11 +21,13 @@ typedef struct allocation {
     fake_context_t *context;
     int device;
     bool used, to_cpu;
+    char *shadow; /* of what was imported */
 } allocation;
 
 static struct {
     pthread_mutex_t lock;
     char *seen[DEVICES], *shadow[DEVICES]; /* the program's view, and ours */
+    int files[DEVICES];                    /* the arenas, for other processes to open */
     size_t top[DEVICES];
     allocation list[ALLOCATIONS];
     int n;
@@ -46,7 +48,7 @@ static void make_arena(int device)
         abort();
     memory.seen[device] = mmap(device == 1 ? memory.place : NULL, arena_bytes, memory.protection, MAP_SHARED, fd, 0);
     memory.shadow[device] = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
+    memory.files[device] = fd;
 }
 
 void fake_place(void *at)
@@ -270,6 +272,8 @@ int cuMemPrefetchAsync(uint64_t managed, size_t bytes, int device, void *stream)
 
 static void *shadow_of(const allocation *a, uint64_t address)
 {
+    if (a->kind == IMPORTED)
+        return a->shadow + (address - a->address);
     return memory.shadow[a->device] + (address - (uint64_t)(uintptr_t)memory.seen[a->device]);
 }
 
@@ -282,7 +286,7 @@ void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, 
     a = find(address);
     if (a && address + bytes > a->address + a->bytes)
         a = NULL; /* beyond the end, or over a neighbour */
-    else if (a && a->kind != DEVICE)
+    else if (a && a->kind != DEVICE && a->kind != IMPORTED)
         p = (void *)(uintptr_t)address;
     else if (a && (copy || a->context == context))
         p = shadow_of(a, address);
@@ -315,6 +319,48 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
     return cuMemcpy((uint64_t)(uintptr_t)to, from, bytes);
 }
 
+/* ---- what other processes open ----------------------------------------------------------------------------------- */
+
+bool fake_export(uint64_t address, fake_exported *out)
+{
+    allocation *a;
+    bool found;
+
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    found = a && a->kind == DEVICE && a->address == address;
+    if (found)
+        *out = (fake_exported){.pid = getpid(),
+                               .file = memory.files[a->device],
+                               .device = a->device,
+                               .at = address - (uint64_t)(uintptr_t)memory.seen[a->device],
+                               .bytes = a->bytes};
+    pthread_mutex_unlock(&memory.lock);
+    return found;
+}
+
+uint64_t fake_import(void *shadow, size_t bytes)
+{
+    void *seen = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    allocation *a;
+
+    pthread_mutex_lock(&memory.lock);
+    a = record(IMPORTED, (uint64_t)(uintptr_t)seen, bytes, fake_current());
+    a->shadow = shadow;
+    pthread_mutex_unlock(&memory.lock);
+    return a->address;
+}
+
+bool fake_forget_import(uint64_t address)
+{
+    return forget(address, IMPORTED) == FAKE_OK;
+}
+
+static bool is_device(kind k)
+{
+    return k == DEVICE || k == IMPORTED || k == MANAGED;
+}
+
 int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address);
 int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address)
 {
@@ -329,7 +375,7 @@ int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uin
     for (unsigned i = 0; i < n; i++) {
         switch (attributes[i]) {
         case 1: *(void **)values[i] = a->context; break;
-        case 2: *(unsigned *)values[i] = !a->used ? 0 : a->kind == DEVICE || a->kind == MANAGED ? 2 : 1; break;
+        case 2: *(unsigned *)values[i] = !a->used ? 0 : is_device(a->kind) ? 2 : 1; break;
         case 3: *(uint64_t *)values[i] = a->used ? address : 0; break;
         case 8: *(bool *)values[i] = a->used && a->kind == MANAGED; break;
         case 9: *(int *)values[i] = a->used ? a->device : -2; break;

@@ -91,10 +91,12 @@ static bool is_refused(const pw_compile_job *job)
 
 static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
-    Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                         .e_type = ET_EXEC,
-                         .e_machine = FAKE_MACHINE,
-                         .e_shentsize = sizeof(Elf64_Shdr)};
+    Elf64_Ehdr header = {
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, [EI_ABIVERSION] = 8},
+        .e_flags = (Elf64_Word)atoi(job->target->cpu + 3) << 8, /* as CUDA 13 has it */
+        .e_type = ET_EXEC,
+        .e_machine = FAKE_MACHINE,
+        .e_shentsize = sizeof(Elf64_Shdr)};
     pw_status status = PW_OK;
 
     if (is_refused(job))

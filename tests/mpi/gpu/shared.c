@@ -1,16 +1,19 @@
 /*
  * Messages of GPU memory that are long enough for an MPI to read them in the sender's memory, between two ranks of one
  * node: in one piece and in several, shorter than what was posted, too long for it, again and again, many at once, from
- * and to host memory. Run by each strategy, and with PACKWRIGHT_SHARED=0; the statistics tell that they went from the
- * sender's memory to the GPU.
+ * and to host memory, by several threads, after a receive was cancelled. Run by each strategy, and with
+ * PACKWRIGHT_SHARED=0; the statistics tell that they went from the sender's memory to the GPU, and which from its
+ * GPU's.
  *
- * usage: shared <driver, or -> [rounds (1) [refuse]]. With "refuse" (the stand-in only) rank 1's driver registers
- * nothing from the second round on. Exits 77, for "skipped", without a GPU.
+ * usage: shared <driver, or -> [rounds (1) [call]]. With a call (the stand-in only) rank 1's driver refuses it in the
+ * last round. Exits 77, for "skipped", without a GPU.
  */
+#include <pthread.h>
+
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/interposer/harness.h"
 
-enum { SKIPPED = 77, TAG = 5, MESSAGES = 3, STARTS = 2, SIZES = 3, TYPES = 6, MANY = 70 };
+enum { SKIPPED = 77, TAG = 5, MESSAGES = 3, STARTS = 2, SIZES = 3, TYPES = 6, MANY = 70, THREADS = 2 };
 
 static const int sizes[SIZES] = {40 << 10, 700 << 10, 2 << 20}; /* MPICH reads pieces of 512 KiB */
 static int rank;
@@ -273,6 +276,83 @@ static void too_long(void)
     gpu_memory_free(&m);
 }
 
+/* ---- by threads -------------------------------------------------------------------------------------------------- */
+
+enum { THREAD_BYTES = 600 << 10, THREAD_ROUNDS = 2 };
+
+typedef struct worker {
+    pthread_t thread;
+    int number, round;
+    void *context;
+    bool right;
+} worker;
+
+static void *exchange(void *arg)
+{
+    worker *w = arg;
+    unsigned char *want = malloc(THREAD_BYTES), *got = malloc(THREAD_BYTES);
+    gpu_memory from, to;
+
+    gpu_set_current(w->context);
+    from = gpu_memory_make(GPU_DEVICE, THREAD_BYTES);
+    to = gpu_memory_make(GPU_DEVICE, THREAD_BYTES);
+    w->right = true;
+    for (int i = 0; i < THREAD_ROUNDS; i++) {
+        test_fill(want, THREAD_BYTES, (unsigned)(w->round + 100 * w->number + i));
+        gpu_write(&from, 0, want, THREAD_BYTES);
+        MPI_Sendrecv(from.at, THREAD_BYTES, MPI_CHAR, 1 - rank, TAG + w->number, to.at, THREAD_BYTES, MPI_CHAR,
+                     1 - rank, TAG + w->number, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        gpu_read(&to, 0, got, THREAD_BYTES);
+        w->right = w->right && !memcmp(got, want, THREAD_BYTES) && gpu_current() == w->context;
+    }
+    gpu_memory_free(&from);
+    gpu_memory_free(&to);
+    free(want);
+    free(got);
+    return NULL;
+}
+
+static void by_threads(int round)
+{
+    worker workers[THREADS];
+    int level;
+
+    MPI_Query_thread(&level);
+    for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++) {
+        workers[i] = (worker){.number = i, .round = round, .context = gpu_current()};
+        pthread_create(&workers[i].thread, NULL, exchange, &workers[i]);
+    }
+    for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++) {
+        pthread_join(workers[i].thread, NULL);
+        CHECK(workers[i].right, "thread %d, round %d", i, round);
+    }
+}
+
+/* The memory of a receive that was cancelled takes the next message. */
+static void after_a_cancelled_one(int round)
+{
+    enum { BYTES = 800 << 10 };
+    static unsigned char want[BYTES], got[BYTES];
+    gpu_memory from = gpu_memory_make(GPU_DEVICE, BYTES), to = gpu_memory_make(GPU_DEVICE, BYTES);
+    MPI_Request request;
+    MPI_Status status;
+    int cancelled;
+
+    test_fill(want, BYTES, (unsigned)round + 31);
+    gpu_write(&from, 0, want, BYTES);
+    MPI_Irecv(to.at, BYTES, MPI_CHAR, 1 - rank, TAG + 1, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    CHECK(cancelled, "a receive was not cancelled, round %d", round);
+    MPI_Sendrecv(from.at, BYTES, MPI_CHAR, 1 - rank, TAG, to.at, BYTES, MPI_CHAR, 1 - rank, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    gpu_read(&to, 0, got, BYTES);
+    CHECK(!memcmp(got, want, BYTES), "after a cancelled receive, round %d", round);
+    gpu_memory_free(&from);
+    gpu_memory_free(&to);
+}
+
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void run(int round)
@@ -289,14 +369,16 @@ static void run(int round)
             destroy(&t);
         }
     many_at_once(round);
+    by_threads(round);
+    after_a_cancelled_one(round);
     too_long();
 }
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 2 ? atoi(argv[2]) : 1, rc;
+    int rounds = argc > 2 ? atoi(argv[2]) : 1, rc, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
@@ -307,8 +389,8 @@ int main(int argc, char **argv)
     if (!test_can_read_peer() && rank == 0)
         printf("SKIPPED: ranks may not read each other's memory\n");
     for (int r = 0; r < rounds; r++) {
-        if (r == 1 && argc > 3 && rank == 1)
-            ((void (*)(const char *, int, int))gpu_symbol("fake_fail"))("cuMemHostRegister_v2", 0, 1);
+        if (r == rounds - 1 && argc > 3 && rank == 1)
+            ((void (*)(const char *, int, int))gpu_symbol("fake_fail"))(argv[3], 0, 1);
         run(10 * r);
     }
     gpu_report();

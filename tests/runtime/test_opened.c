@@ -1,0 +1,338 @@
+/*
+ * Replicas: those of another process as they are opened here, and our own as they come with blocks. The other process
+ * is a child, begun before there is a driver, which gives memory of its GPUs to others until its parent ends.
+ *
+ * usage: test_runtime_opened <driver>
+ */
+#include "runtime/gpu/foreign.h"
+#include "runtime/gpu/opened.h"
+#include "runtime/gpu/place.h"
+#include "runtime/gpu/replica.h"
+#include "tests/mpi/gpu/fake.h"
+#include "tests/mpi/gpu/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 4096, MANY = 300, KEPT = 256, AWAY = MANY - 1 /* on the other GPU */, BLOCKS = 66 };
+
+static const char *driver;
+static pw_segment_replica exported[MANY];
+static gpu_memory target;
+static pw_gpu *gpu;
+static void (*make_fail)(const char *, int, int);
+static long (*calls)(const char *);
+
+/* ---- the other process ------------------------------------------------------------------------------------------- */
+
+static unsigned char byte_of(int memory, int at)
+{
+    return (unsigned char)(memory * 5 + at * 3);
+}
+
+static pw_segment_replica export_memory(int i)
+{
+    pw_segment_replica r = {.number = (uint64_t)i + 1};
+    unsigned char bytes[BYTES];
+    gpu_memory m;
+
+    gpu_set_current(gpu_primary(i == AWAY));
+    m = gpu_memory_make(GPU_DEVICE, BYTES);
+    for (int k = 0; k < BYTES; k++)
+        bytes[k] = byte_of(i, k);
+    gpu_write(&m, 0, bytes, BYTES);
+    ((int (*)(void *, uint64_t))gpu_symbol("cuIpcGetMemHandle"))(r.handle, (uintptr_t)m.at);
+    ((int (*)(void *, int))gpu_symbol("cuDeviceGetUuid"))(r.gpu, i == AWAY);
+    return r;
+}
+
+static void be_the_other(int to, int until)
+{
+    char c;
+
+    if (!gpu_start(driver))
+        _exit(1);
+    for (int i = 0; i < MANY; i++) {
+        pw_segment_replica r = export_memory(i);
+
+        if (write(to, &r, sizeof r) != (ssize_t)sizeof r)
+            _exit(1);
+    }
+    _exit(read(until, &c, 1) != 0);
+}
+
+/* The other ends when `until` is closed, with this process. */
+static bool begin_the_other(void)
+{
+    int from[2], until[2];
+    size_t n = 0;
+    ssize_t k = 1;
+    pid_t child;
+
+    if (pipe(from) || pipe(until))
+        return false;
+    child = fork();
+    if (child == 0) {
+        close(until[1]);
+        close(from[0]);
+        be_the_other(from[1], until[0]);
+    }
+    close(from[1]);
+    for (; k > 0 && n < sizeof exported; n += (size_t)k)
+        k = read(from[0], (char *)exported + n, sizeof exported - n);
+    return child > 0 && n == sizeof exported;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    if (!begin_the_other() || !gpu_start(driver))
+        return 1;
+    make_fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
+    calls = (long (*)(const char *))gpu_symbol("fake_calls");
+    target = gpu_memory_make(GPU_DEVICE, BYTES);
+    gpu = pw_gpu_place_of(target.at).gpu;
+    pw_segment_open();
+    return !gpu;
+}
+
+/* ---- replicas of others ------------------------------------------------------------------------------------------ */
+
+static char segments[64]; /* of so many processes, as far as their addresses go */
+static _Atomic uint32_t wanted;
+
+static pw_peer_block block_of(int i, int process)
+{
+    static char base[BYTES];
+
+    return (pw_peer_block){.base = base,
+                           .bytes = BYTES,
+                           .message = BYTES,
+                           .segment = &segments[process],
+                           .replicated = true,
+                           .replica = exported[i],
+                           .wanted = &wanted};
+}
+
+/* False: refused. */
+static bool is_read(int i, int process)
+{
+    pw_peer_block block = block_of(i, process);
+    pw_gpu_opened *o = pw_gpu_opened_take(gpu, &block);
+    unsigned char got[BYTES];
+
+    if (!o)
+        return false;
+    memset(got, 0, sizeof got);
+    gpu_write(&target, 0, got, sizeof got);
+    assert_int_equal(pw_gpu_copy(gpu, (uintptr_t)target.at, o->device, BYTES), PW_OK);
+    pw_gpu_opened_give(o);
+    gpu_read(&target, 0, got, sizeof got);
+    for (int k = 0; k < BYTES; k++)
+        assert_int_equal(got[k], byte_of(i, k));
+    return true;
+}
+
+static void a_replica_is_opened_once(void **state)
+{
+    int64_t before = pw_gpu_opened_usage_now().opened;
+
+    (void)state;
+    assert_true(is_read(0, 0) && is_read(0, 0) && is_read(1, 0) && is_read(0, 0));
+    assert_int_equal(pw_gpu_opened_usage_now().opened, before + 2);
+    pw_gpu_opened_close(gpu, true);
+}
+
+static void a_message_is_unpacked_from_it(void **state)
+{
+    pw_gpu_order order = {.user = {.gpu = gpu, .buf = target.at, .count = 1, .bytes = BYTES}, .bytes = BYTES};
+    pw_peer_block block = block_of(2, 0);
+    unsigned char got[BYTES];
+
+    (void)state;
+    assert_true(pw_gpu_foreign_unpack(&order, block.base, &block));
+    gpu_read(&target, 0, got, sizeof got);
+    for (int k = 0; k < BYTES; k++)
+        assert_int_equal(got[k], byte_of(2, k));
+    pw_gpu_opened_close(gpu, true);
+}
+
+static void the_least_lately_used_give_way(void **state)
+{
+    long closed = calls("cuIpcCloseMemHandle");
+    int64_t opened;
+
+    (void)state;
+    for (int i = 0; i < KEPT + 2; i++)
+        assert_true(is_read(i, 0));
+    assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 2);
+    opened = pw_gpu_opened_usage_now().opened;
+    assert_true(is_read(KEPT + 1, 0));
+    assert_int_equal(pw_gpu_opened_usage_now().opened, opened);
+    assert_true(is_read(0, 0));
+    assert_int_equal(pw_gpu_opened_usage_now().opened, opened + 1);
+    pw_gpu_opened_close(gpu, true);
+    assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 3 + KEPT);
+}
+
+static void another_gpu_is_near_if_it_is_linked(void **state)
+{
+    (void)state;
+    assert_true(is_read(AWAY, 0));
+    pw_gpu_opened_close(gpu, true);
+    make_fail("cuDeviceGetP2PAttribute", 0, FAKE_INVALID);
+    wanted = 1;
+    assert_false(is_read(AWAY, 1));
+    assert_int_equal(wanted, 0);
+    assert_true(is_read(0, 0));
+    make_fail("cuDeviceGetP2PAttribute", 0, 0);
+    pw_gpu_opened_close(gpu, true);
+}
+
+static void who_is_refused_is_not_asked_again(void **state)
+{
+    pw_peer_block refused = block_of(3, 2), other = block_of(3, 3);
+    long before;
+
+    (void)state;
+    make_fail("cuIpcOpenMemHandle_v2", 0, FAKE_MAP_FAILED);
+    before = calls("cuIpcOpenMemHandle_v2");
+    wanted = 1;
+    assert_false(is_read(3, 2) || is_read(3, 2) || is_read(4, 2));
+    assert_int_equal(calls("cuIpcOpenMemHandle_v2"), before + 1);
+    assert_int_equal(wanted, 0);
+    make_fail("cuIpcOpenMemHandle_v2", 0, 0);
+    pw_gpu_opened_want(&refused, PW_GPU_REPLICA_LEAST);
+    assert_int_equal(wanted, 0);
+    pw_gpu_opened_want(&other, PW_GPU_REPLICA_LEAST - 1);
+    assert_int_equal(wanted, 0);
+    pw_gpu_opened_want(&other, PW_GPU_REPLICA_LEAST);
+    assert_int_equal(wanted, 1);
+    assert_true(is_read(3, 3));
+    pw_gpu_opened_close(gpu, true);
+}
+
+static void what_is_not_there_is_not_opened(void **state)
+{
+    pw_peer_block block = block_of(0, 0);
+
+    (void)state;
+    block.replicated = false;
+    assert_null(pw_gpu_opened_take(gpu, &block));
+    block = block_of(0, 0);
+    block.replica.number = 0;
+    assert_null(pw_gpu_opened_take(gpu, &block));
+}
+
+/* ---- our own ----------------------------------------------------------------------------------------------------- */
+
+static pw_gpu_block *a_block(void)
+{
+    pw_gpu_block *block;
+
+    assert_int_equal(pw_gpu_take(gpu, PW_GPU_OUTBOUND_MEMORY, PW_GPU_REPLICA_LEAST, &block), PW_OK);
+    assert_true(block->shared);
+    return block;
+}
+
+static pw_peer_block as_others_see(const pw_gpu_block *block)
+{
+    pw_peer_block b;
+
+    assert_non_null(pw_peer_memory(getpid(), block->host, 1));
+    assert_true(pw_peer_block_of(getpid(), block->host, &b));
+    return b;
+}
+
+static void a_block_has_a_replica_when_that_is_wanted(void **state)
+{
+    pw_gpu_block *block = a_block();
+    pw_peer_block b = as_others_see(block);
+    pw_cu_ptr replica;
+
+    (void)state;
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
+    *b.wanted = 1;
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST - 1), 0);
+    replica = pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST);
+    assert_true(replica);
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), replica);
+    pw_segment_note_message(block->host, 7);
+    assert_false(as_others_see(block).replicated);
+    pw_segment_note_replicated(block->host, 7);
+    b = as_others_see(block);
+    assert_true(b.replicated && b.replica.number);
+    assert_int_equal(b.message, 7);
+    pw_segment_note_message(block->host, 7);
+    assert_false(as_others_see(block).replicated);
+    *b.wanted = 0;
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
+    *b.wanted = 1;
+    pw_gpu_give(gpu, block);
+}
+
+/* More blocks than the pool keeps: the replicas of those that went are there for the next ones. */
+static void replicas_outlive_their_blocks(void **state)
+{
+    pw_gpu_block *blocks[BLOCKS];
+    int64_t bytes = 0;
+    long freed = calls("cuMemFree_v2"), named = 0;
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            blocks[i] = a_block();
+            assert_true(pw_gpu_replica_of(gpu, blocks[i], PW_GPU_REPLICA_LEAST));
+        }
+        assert_true(round == 0 || pw_gpu_replicas_bytes() == bytes);
+        assert_true(round == 0 || calls("cuIpcGetMemHandle") == named);
+        bytes = pw_gpu_replicas_bytes();
+        named = calls("cuIpcGetMemHandle");
+        for (int i = 0; i < BLOCKS; i++)
+            pw_gpu_give(gpu, blocks[i]);
+    }
+    assert_int_equal(calls("cuMemFree_v2"), freed);
+    pw_gpu_close();
+    assert_int_equal(pw_gpu_replicas_bytes(), 0);
+    assert_true(calls("cuMemFree_v2") >= freed + BLOCKS);
+    gpu = pw_gpu_place_of(target.at).gpu;
+    assert_non_null(gpu);
+}
+
+/* Last: it is not asked again. */
+static void a_driver_that_names_none_is_left_alone(void **state)
+{
+    pw_gpu_block *block = a_block();
+    int64_t bytes = pw_gpu_replicas_bytes();
+    long before = calls("cuIpcGetMemHandle");
+
+    (void)state;
+    make_fail("cuIpcGetMemHandle", 0, FAKE_INVALID);
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
+    assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
+    assert_int_equal(calls("cuIpcGetMemHandle"), before + 1);
+    assert_int_equal(pw_gpu_replicas_bytes(), bytes);
+    pw_gpu_give(gpu, block);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_replica_is_opened_once),
+        cmocka_unit_test(a_message_is_unpacked_from_it),
+        cmocka_unit_test(the_least_lately_used_give_way),
+        cmocka_unit_test(another_gpu_is_near_if_it_is_linked),
+        cmocka_unit_test(who_is_refused_is_not_asked_again),
+        cmocka_unit_test(what_is_not_there_is_not_opened),
+        cmocka_unit_test(a_block_has_a_replica_when_that_is_wanted),
+        cmocka_unit_test(replicas_outlive_their_blocks),
+        cmocka_unit_test(a_driver_that_names_none_is_left_alone),
+    };
+
+    driver = argc > 1 ? argv[1] : NULL;
+    return cmocka_run_group_tests(tests, start, NULL);
+}
