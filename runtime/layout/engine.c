@@ -29,7 +29,7 @@ void pw_layout_config_from_env(pw_layout_config *config)
     config->cache.backend = "llvm";
     config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;
     if (pw_target_parse(NULL, pw_env_string(PW_ENV_TARGET_CPU), &config->target, &diag)) {
-        pw_log(PW_LOG_WARN, "PACKWRIGHT_TARGET_CPU: %s; taking this machine's", diag.text);
+        pw_log_for_node("PACKWRIGHT_TARGET_CPU: %s; taking this machine's", diag.text);
         config->target = *pw_target_host();
     }
     config->cache.target = &config->target;

@@ -67,8 +67,9 @@ static void ask_for_compile(pw_layout *layout)
         pw_cache_request(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
 }
 
-/* One of the threads that come by acts. A mark is set before its stage, so that it is not taken for the next one; a
- * thread that is late may leave a mark behind that nobody waits for, hence the first case. */
+/* Of the threads that find the mark reached, one acts. The new mark is stored before the new stage, so that nobody
+ * takes the old mark for that of the new stage. A thread that is late may store its mark when all is DONE: the first
+ * case takes it away again. */
 void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns)
 {
     pw_kernel_demand *d = &layout->kernel->demand;

@@ -1,6 +1,6 @@
 /*
- * Inside the layout engine: layout_engine.c (the table and its configuration), layout.c (making layouts,
- * references), layout_heat.c (when a kernel is asked for), layout_move.c (pack and unpack).
+ * Inside the layout engine: engine.c (the engine and its configuration), layout.c (the table: making layouts,
+ * references), heat.c (when a kernel is asked for), move.c (pack and unpack).
  */
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
 #define PW_RUNTIME_LAYOUT_INTERNAL_H
@@ -45,7 +45,7 @@ struct pw_layout_engine {
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
 
-/* A layout has come by a kernel, maybe one that others have. */
+/* A layout has got a kernel, which others may have already: sets the first mark if they have not. */
 void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);
 /* Tier 0 is about to move `bytes` more. True: time that, and tell pw_layout_heat. */
 static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)

@@ -21,6 +21,7 @@ typedef struct pw_layout_stats {
     _Atomic int64_t tier1_calls;
     _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/outbound.h) */
     _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/node/inbound.h) */
+    _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/gpu/opened.h) */
 } pw_layout_stats;
 
 /* What runtime/gpu keeps for a layout; begins with what ends it. */

@@ -11,11 +11,7 @@ enum { LISTED = 100, CHOICES_LISTED = 8 };
 
 static int by_hash(const void *a, const void *b)
 {
-    const pw_hash *x = &((const pw_stats_record *)a)->hash, *y = &((const pw_stats_record *)b)->hash;
-
-    if (x->hi != y->hi)
-        return x->hi < y->hi ? -1 : 1;
-    return x->lo < y->lo ? -1 : x->lo > y->lo;
+    return pw_hash_compare(((const pw_stats_record *)a)->hash, ((const pw_stats_record *)b)->hash);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -39,6 +35,7 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->tier1_calls += from->tier1_calls;
     to->streamed += from->streamed;
     to->shared += from->shared;
+    to->from_gpu += from->from_gpu;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         to->used[id][PW_SEND] += from->used[id][PW_SEND];
         to->used[id][PW_RECV] += from->used[id][PW_RECV];
@@ -47,6 +44,8 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->compiled += from->compiled;
     to->loaded += from->loaded;
     to->failed += from->failed;
+    to->gpu_compiled += from->gpu_compiled;
+    to->gpu_loaded += from->gpu_loaded;
     to->compile_ns = larger(to->compile_ns, from->compile_ns);
     to->load_ns = larger(to->load_ns, from->load_ns);
 }
@@ -99,8 +98,17 @@ static void print_kernel(FILE *out, const pw_stats_record *r)
         fprintf(out, "%s not to be had in %lld of %lld ranks", separator, (long long)r->failed, (long long)r->ranks);
         separator = ",";
     }
-    if (separator[0] == ';')
+    if (separator[0] == ';' && r->gpu_compiled + r->gpu_loaded == 0)
         fputs("; no kernel yet", out);
+}
+
+static void print_gpu_kernel(FILE *out, const pw_stats_record *r)
+{
+    if (r->gpu_compiled)
+        fprintf(out, "; GPU kernel compiled by %lld of %lld ranks", (long long)r->gpu_compiled, (long long)r->ranks);
+    if (r->gpu_loaded)
+        fprintf(out, "; GPU kernel from the disk cache in %lld of %lld ranks", (long long)r->gpu_loaded,
+                (long long)r->ranks);
 }
 
 static void print_transfers(FILE *out, const pw_stats_record *r)
@@ -140,9 +148,12 @@ static void print_record(FILE *out, const pw_stats_record *r)
         fprintf(out, "; %lld messages streamed past the caches", (long long)r->streamed);
     if (r->shared > 0)
         fprintf(out, "; %lld messages unpacked from the sender's memory", (long long)r->shared);
+    if (r->from_gpu > 0)
+        fprintf(out, ", %lld of them from its GPU's", (long long)r->from_gpu);
     if (calls > 0)
         fprintf(out, "; tier 1 in %.0f %% of calls", 100.0 * (double)r->tier1_calls / (double)calls);
     print_kernel(out, r);
+    print_gpu_kernel(out, r);
     print_transfers(out, r);
     fputc('\n', out);
 }
@@ -153,7 +164,7 @@ static bool was_used(const pw_stats_record *r)
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         transfers += r->used[id][PW_SEND] + r->used[id][PW_RECV];
-    return r->packs + r->unpacks + transfers > 0;
+    return r->packs + r->unpacks + transfers + r->gpu_compiled + r->gpu_loaded > 0;
 }
 
 static void print_summary(FILE *out, const pw_stats_record *records, int64_t n, int nranks)

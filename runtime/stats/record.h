@@ -12,10 +12,11 @@ enum { PW_STATS_TEXT = 192 };
 typedef struct pw_stats_record {
     pw_hash hash; /* canonical */
     int64_t size;
-    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared;
+    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu;
     int64_t used[PW_STRATEGY_COUNT][2];
     int64_t ranks, compiled, loaded, failed; /* ranks that have the layout; of these, how the kernel came */
     int64_t compile_ns, load_ns;             /* longest of any rank */
+    int64_t gpu_compiled, gpu_loaded;        /* ranks; how the kernel for GPUs came */
     char text[PW_STATS_TEXT];                /* canonical type on one line, elided */
 } pw_stats_record;
 

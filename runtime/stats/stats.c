@@ -1,6 +1,7 @@
 #include "runtime/stats/stats.h"
 
 #include "base/log.h"
+#include "runtime/gpu/layout.h"
 #include "runtime/registry.h"
 #include "runtime/stats/gather.h"
 #include "runtime/stats/record.h"
@@ -78,6 +79,7 @@ static void take_record(void *arg, const pw_entry *entry)
     r->unpacks = layout->stats.unpacks;
     r->streamed = layout->stats.streamed;
     r->shared = layout->stats.shared;
+    r->from_gpu = layout->stats.from_gpu;
     r->bytes = layout->stats.bytes;
     r->nanoseconds = layout->stats.nanoseconds;
     r->tier1_calls = layout->stats.tier1_calls;
@@ -87,6 +89,8 @@ static void take_record(void *arg, const pw_entry *entry)
     }
     r->ranks = 1;
     take_kernel(r, layout->kernel);
+    r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
+    r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
     describe(&layout->type, r->text);
 }
 
