@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "runtime/fortran.h"
 #include "runtime/mpi_compat.h"
+#include "runtime/withdraw.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -144,19 +145,33 @@ static bool complain(const char *why, const char *what)
     return false;
 }
 
+#if PW_MPI_IS_OPEN_MPI
+static const char of_another_mpi[] = "libpackwright-openmpi.so is for Open MPI, which this process does not have; "
+                                     "libpackwright-mpich.so may be meant";
+#else
+static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and this process has Open MPI; "
+                                     "libpackwright-openmpi.so is meant";
+#endif
+
+/* Even passing calls on needs the right MPI. */
+static bool leave_to_another_mpi(void)
+{
+    complain(of_another_mpi, "");
+    pw_withdraw();
+    return false;
+}
+
 /* Called only with an MPI present: version queries are legal before MPI_Init. */
 static bool check_version(void)
 {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char text[96];
-    int length, major = 0, minor = 0;
+    int major = 0, minor = 0;
 
-    if (PMPI_Get_library_version(library, &length) != MPI_SUCCESS || PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
+    /* Its name is not asked of it: each MPI writes as much of it as its own mpi.h allows. */
+    if (pw_withdraw_is_due())
+        return leave_to_another_mpi();
+    if (PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
         return complain("the MPI of this process does not tell its version", "");
-    if ((strstr(library, "Open MPI") != NULL) != PW_MPI_IS_OPEN_MPI) {
-        library[strcspn(library, ",\n\t")] = '\0';
-        return complain("this interposer is for another MPI than this process has: ", library);
-    }
     if (major < MPI_VERSION) {
         snprintf(text, sizeof text, "MPI %d, but this process has MPI %d.%d", MPI_VERSION, major, minor);
         return complain("this interposer was built for ", text);
@@ -188,21 +203,27 @@ bool pw_locate_check(void)
         return complain("LD_BIND_NOW is set, and the MPI was loaded later and apart", "");
     if (base == own_base())
         return complain("MPI_Type_commit leads back to this library", "");
+    if (!check_version())
+        return false;
     /* Some calls of a Fortran program here and others past this library: a receive might never be unpacked. */
     if (!pw_fortran_redirect())
         return complain("the Fortran bindings of this MPI cannot be made to call it", "");
-    return check_version();
+    return true;
 }
 
 /*
- * When another library comes first, no wrapped call would ever arrive to start the check above; so the shadowing is
- * looked for when the library is loaded. Silent in every process that is in order, MPI program or not. Nor would any
- * call of a Fortran program arrive, whose bindings call PMPI_Init.
+ * What cannot wait for the first call. With another MPI even that would be spoilt. When another library comes first, no
+ * wrapped call would ever arrive to start the check above; nor would any call of a Fortran program, whose bindings call
+ * PMPI_Init. Silent in every process that is in order, MPI program or not.
  */
 __attribute__((constructor)) static void check_at_load(void)
 {
     const char *shadow = shadowing_object();
 
+    if (pw_withdraw_is_due()) {
+        leave_to_another_mpi();
+        return;
+    }
     pw_fortran_redirect();
     if (shadow && !pw_env_bool(PW_ENV_DISABLE))
         complain("MPI_Type_commit resolves to another library before this one: ", shadow);

@@ -7,10 +7,16 @@
 static const char *const launchers[] = {"mpiexec", "mpirun", "orterun", "prterun", "prun",
                                         "srun",    "aprun",  "jsrun",   "flux"};
 
-bool pw_launcher_is(const char *word)
+static const char *base_name(const char *word)
 {
     const char *slash = strrchr(word, '/');
-    const char *base = slash ? slash + 1 : word;
+
+    return slash ? slash + 1 : word;
+}
+
+bool pw_launcher_is(const char *word)
+{
+    const char *base = base_name(word);
 
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         size_t n = strlen(launchers[i]);
@@ -22,13 +28,16 @@ bool pw_launcher_is(const char *word)
 }
 
 /*
- * Options whose values are words of their own, and how many, for Hydra (mpiexec --help of MPICH), Open MPI's mpirun(1)
- * and, as far as they mean the same, srun(1). Written without leading dashes; --name=value needs no row.
+ * Options whose values are words of their own, and how many. Written without leading dashes; --name=value needs no row,
+ * nor do options of which no value can be the name of a program.
  */
-static const struct {
+typedef struct launcher_option {
     const char *name;
     int values;
-} options[] = {
+} launcher_option;
+
+/* Hydra (mpiexec --help of MPICH) and Open MPI's mpirun(1). */
+static const launcher_option mpi_options[] = {
     /* both */
     {"n", 1},
     {"np", 1},
@@ -85,11 +94,52 @@ static const struct {
     {"dvm-uri", 1},
 };
 
-static int values_of(const char *option)
+/* srun(1), where letters mean something else. A partition may well be called "test". */
+static const launcher_option slurm_options[] = {
+    {"A", 1},           {"account", 1},
+    {"B", 1},           {"extra-node-info", 1},
+    {"C", 1},           {"constraint", 1},
+    {"D", 1},           {"chdir", 1},
+    {"G", 1},           {"gpus", 1},
+    {"J", 1},           {"job-name", 1},
+    {"L", 1},           {"licenses", 1},
+    {"M", 1},           {"clusters", 1},
+    {"N", 1},           {"nodes", 1},
+    {"S", 1},           {"core-spec", 1},
+    {"T", 1},           {"threads", 1},
+    {"W", 1},           {"wait", 1},
+    {"c", 1},           {"cpus-per-task", 1},
+    {"d", 1},           {"dependency", 1},
+    {"e", 1},           {"error", 1},
+    {"i", 1},           {"input", 1},
+    {"m", 1},           {"distribution", 1},
+    {"n", 1},           {"ntasks", 1},
+    {"o", 1},           {"output", 1},
+    {"p", 1},           {"partition", 1},
+    {"q", 1},           {"qos", 1},
+    {"r", 1},           {"relative", 1},
+    {"t", 1},           {"time", 1},
+    {"w", 1},           {"nodelist", 1},
+    {"x", 1},           {"exclude", 1},
+    {"export", 1},      {"mpi", 1},
+    {"cpu-bind", 1},    {"gpu-bind", 1},
+    {"gres", 1},        {"mem", 1},
+    {"mem-bind", 1},    {"ntasks-per-node", 1},
+    {"jobid", 1},       {"prolog", 1},
+    {"epilog", 1},      {"task-prolog", 1},
+    {"task-epilog", 1}, {"reservation", 1},
+    {"wckey", 1},
+};
+
+static int values_of(const char *launcher, const char *option)
 {
+    bool slurm = !strncmp(base_name(launcher), "srun", 4);
+    const launcher_option *options = slurm ? slurm_options : mpi_options;
+    size_t n = slurm ? sizeof slurm_options : sizeof mpi_options;
+
     while (*option == '-')
         option++;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (size_t i = 0; i < n / sizeof *options; i++)
         if (!strcmp(options[i].name, option))
             return options[i].values;
     return 0;
@@ -112,7 +162,7 @@ bool pw_launcher_part_at(int argc, char *const *argv, int begin, pw_launcher_par
     *out = (pw_launcher_part){begin, -1, end};
     for (int i = begin; i < end; i++) {
         if (argv[i][0] == '-') {
-            i += values_of(argv[i]);
+            i += values_of(argv[0], argv[i]);
             continue;
         }
         if (first < 0)

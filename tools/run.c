@@ -136,7 +136,7 @@ static int parse_options(run_options *o, int argc, char **argv, int *first)
         if (status != PW_EXIT_OK)
             return status;
     }
-    if (i >= argc)
+    if (i >= argc || !*argv[i])
         return pw_usage_error(&pw_command_run, "nothing to run");
     *first = i;
     return PW_EXIT_OK;
@@ -390,7 +390,8 @@ const pw_command pw_command_run = {
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
     "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n"
     "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"
-    "  --strategy=NAME     force a transfer strategy (PACKWRIGHT_STRATEGY)\n"
+    "  --strategy=NAME     force native or packed; for GPU memory also device, one_shot, staged or pipelined\n"
+    "                      (PACKWRIGHT_STRATEGY)\n"
     "  --mpi=NAME          mpich or openmpi, for programs that do not tell, such as scripts\n"
     "  -v, --verbose       print the command line before it is run\n"
     "  -n, --dry-run       only print it\n\n"
