@@ -6,6 +6,7 @@
  */
 #include "runtime/errors.h"
 #include "runtime/registry.h"
+#include "runtime/requests/pending.h"
 #include "runtime/requests/received.h"
 #include "runtime/strategy/strategy.h"
 
@@ -63,9 +64,11 @@ SEND(Rsend)
 
 /* ---- receive -------------------------------------------------------------------------------------------------- */
 
-static int unpack(pw_stage *s, const MPI_Status *status, MPI_Comm comm)
+static int unpack(pw_stage *s, int grain, const MPI_Status *status, MPI_Comm comm)
 {
-    return pw_mpi_fail(comm, pw_stage_unpack(s, pw_received_bytes(status)));
+    int rc = pw_received_unpack(s, grain, status);
+
+    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
 }
 
 pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -74,16 +77,18 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
     pw_entry *entry = pw_registry_find(datatype);
     MPI_Status own;
     pw_stage s;
+    int grain;
 
     (void)large;
     if (!stage(&s, PW_RECV, entry, buf, count, source))
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    grain = pw_received_grain(entry);
     pw_stage_expect(&s);
     *rc = pw_call_Recv(s.data, s.bytes, MPI_BYTE, source, tag, comm, status, s.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, status, comm);
+        *rc = unpack(&s, grain, status, comm);
     pw_stage_close(&s);
     return PW_DONE;
 }
@@ -96,16 +101,18 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
     MPI_Status own;
     pw_stage s;
+    int grain;
 
     (void)large;
     if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    grain = pw_received_grain(entry);
     pw_stage_expect(&s);
     *rc = pw_call_Mrecv(s.data, s.bytes, MPI_BYTE, message, status, s.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, status, MPI_COMM_SELF);
+        *rc = unpack(&s, grain, status, MPI_COMM_SELF);
     pw_stage_close(&s);
     return PW_DONE;
 }
@@ -119,6 +126,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_entry *out = pw_registry_find(sendtype), *in = pw_registry_find(recvtype);
     MPI_Status own;
     pw_stage s, r;
+    int grain = 0;
 
     if (!out || !in)
         return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
@@ -129,6 +137,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (pw_stage_is_open(&s))
         sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
     if (pw_stage_is_open(&r)) {
+        grain = pw_received_grain(in);
         pw_stage_expect(&r);
         recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
         status = status == MPI_STATUS_IGNORE ? &own : status;
@@ -139,7 +148,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
     if (*rc == MPI_SUCCESS && pw_stage_is_open(&r))
-        *rc = unpack(&r, status, comm);
+        *rc = unpack(&r, grain, status, comm);
     pw_stage_close(&s);
     pw_stage_close(&r);
     return PW_DONE;
@@ -152,18 +161,20 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     pw_entry *entry = pw_registry_find(datatype);
     MPI_Status own;
     pw_stage s;
+    int grain;
 
     (void)large;
     if (source == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, dest))
         return pass(entry, count, dest);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    grain = pw_received_grain(entry);
     *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv_replace(s.data, s.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
                                        s.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, status, comm);
+        *rc = unpack(&s, grain, status, comm);
     pw_stage_close(&s);
     return PW_DONE;
 }

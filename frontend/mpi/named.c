@@ -26,7 +26,8 @@ typedef struct pair_layout {
 static void note_element(pw_decode *d, int64_t n)
 {
     if (n > 0)
-        d->element_sizes |= 1U << (63 - __builtin_clzll((unsigned long long)n));
+        d->element_sizes |=
+            1U << (63 - __builtin_clzll((unsigned long long)n)) | 1U << __builtin_ctzll((unsigned long long)n);
 }
 
 static bool find_pair(MPI_Datatype type, pair_layout *out)

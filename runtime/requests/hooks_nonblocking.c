@@ -17,6 +17,7 @@
 typedef struct transfer {
     pw_pending pending;
     pw_stage out, in; /* either may be empty */
+    int grain;        /* of what is received (pw_received_grain) */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -30,7 +31,9 @@ static int pack(pw_pending *p)
 
 static int unpack_arrived(pw_pending *p, const MPI_Status *status)
 {
-    return pw_mpi_error(pw_stage_unpack(&((transfer *)p)->in, pw_received_bytes(status)));
+    transfer *t = (transfer *)p;
+
+    return pw_received_unpack(&t->in, t->grain, status);
 }
 
 static int expect(pw_pending *p)
@@ -87,6 +90,7 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out,
     if (t) {
         t->pending = (pw_pending){.ops = ops, .comm = comm};
         t->out.strategy = t->in.strategy = NULL;
+        t->grain = 0;
         if (out)
             t->out = *out;
         if (in)
@@ -176,6 +180,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
+    t->grain = pw_received_grain(entry);
     pw_stage_expect(&t->in);
     *rc = next(t->in.data, t->in.bytes, MPI_BYTE, source, tag, comm, request, t->in.bytes > INT_MAX);
     return launched(t, request, *rc);
@@ -210,6 +215,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
     if (!t)
         return PW_PASS;
+    t->grain = pw_received_grain(entry);
     pw_stage_expect(&t->in);
     *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);
     return launched(t, request, *rc);
@@ -217,7 +223,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
-#if PW_MPI_SINCE(4, 0)
+#if PW_MPI_HAS(4, 0)
 
 /* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
  * came. */
