@@ -1,4 +1,5 @@
 /* MPI_Type_commit registers; a registration dies with the type (runtime/registry.h), as a rule. */
+#include "runtime/fleeting.h"
 #include "runtime/registry.h"
 
 #include "hooks.h"
@@ -8,7 +9,7 @@ pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
 {
     *rc = pw_next.MPI_Type_commit(datatype);
     if (*rc == MPI_SUCCESS)
-        pw_registry_learn(*datatype);
+        pw_registry_committed(*datatype);
     return PW_DONE;
 }
 
@@ -37,7 +38,7 @@ static bool may_die_in_progress(void)
 pw_verdict pw_hook_Type_free(MPI_Datatype *datatype, int *rc)
 {
     (void)rc;
-    if (datatype && may_die_in_progress())
+    if (datatype && !pw_fleeting_freed(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);
     return PW_PASS;
 }

@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
+#include "runtime/constructed.h"
 #include "runtime/ending.h"
+#include "runtime/fleeting.h"
 #include "runtime/fortran.h"
 #include "runtime/memory.h"
 #include "runtime/predefined.h"
@@ -31,9 +33,12 @@ typedef struct binding {
  */
 static struct {
     pw_handle_table *layouts; /* layout -> entry */
-    pthread_mutex_t learning; /* one registration at a time; also guards engine, keyval and broken */
+    pthread_mutex_t learning; /* one registration at a time; also guards engine to broken */
     pw_layout_engine *engine;
+    pw_constructed_table constructed; /* holds references to entries */
+    bool remembers;                   /* in `constructed`; not where entries are told of, as long as they are there */
     int keyval;
+    _Atomic unsigned commits;
     _Atomic bool predefined; /* all of them have been learned */
     bool broken;             /* opening has failed: nothing is learned any more */
     pthread_mutex_t lock;    /* guards what follows */
@@ -231,12 +236,13 @@ static pw_status open_engine(void)
     if (registry.engine)
         return PW_OK;
     pw_layout_config_from_env(&config);
+    registry.remembers = !pw_env_bool(PW_ENV_STATS) && !pw_trace_is_on();
     return pw_layout_engine_create(&config, &registry.engine);
 }
 
 static bool open_registry(void)
 {
-    if (registry.broken)
+    if (registry.broken || (registry.keyval == MPI_KEYVAL_INVALID && !pw_ending_is_seen()))
         return false;
     if (open_engine() != PW_OK) {
         pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
@@ -252,32 +258,23 @@ static bool open_registry(void)
     return !registry.broken;
 }
 
-/* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
-static bool is_predefined(MPI_Datatype type)
-{
-    pw_envelope envelope;
-
-    return pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope);
-}
-
 static void log_unhandled(const pw_diag *diag)
 {
     pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
 }
 
 /* The layout of a type that moves something, with a reference; NULL when it is left to MPI. */
-static pw_layout *compile(MPI_Datatype type, bool committed, bool *mixed)
+static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
 {
     pw_arena *arena = pw_arena_create();
     pw_layout *layout = NULL;
     pw_diag diag = {.status = PW_OK};
-    unsigned sizes = 0;
     pw_type raw;
 
     if (!arena)
         return NULL;
-    diag.status = pw_mpi_decode_elements(type, arena, &raw, &sizes, &diag);
-    *mixed = sizes & (sizes - 1);
+    pw_fortran_redirect(); /* bindings may have been loaded by now */
+    diag.status = pw_mpi_decode_elements(type, arena, &raw, sizes, &diag);
     if (diag.status == PW_OK)
         diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
     pw_arena_destroy(arena);
@@ -293,7 +290,18 @@ static pw_layout *compile(MPI_Datatype type, bool committed, bool *mixed)
     return NULL;
 }
 
-static binding *bind(pw_layout *layout, bool predefined, bool mixed)
+/* Of what sizes basic elements are, as pw_mpi_decode_elements says. Types of different signatures share the entry. */
+static void note_elements(pw_entry *entry, unsigned sizes)
+{
+    int grain = (int)(sizes & -sizes), before = atomic_load_explicit(&entry->grain, memory_order_relaxed);
+
+    if (!before || grain < before)
+        atomic_store_explicit(&entry->grain, grain, memory_order_relaxed);
+    if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
+        pw_recall_forget();
+}
+
+static binding *bind(pw_layout *layout, bool predefined, unsigned sizes)
 {
     binding *b = NULL;
     pw_entry *entry;
@@ -301,15 +309,39 @@ static binding *bind(pw_layout *layout, bool predefined, bool mixed)
     pthread_mutex_lock(&registry.lock);
     entry = layout ? entry_of(layout, predefined) : &left_to_mpi;
     if (entry) {
-        /* Types of different signatures share the entry. */
-        if (mixed && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
-            pw_recall_forget();
+        note_elements(entry, sizes);
         b = binding_create(entry);
         if (!b)
             entry_unref(entry);
     }
     pthread_mutex_unlock(&registry.lock);
     return b;
+}
+
+/* Of an entry with a layout, or a dense one. */
+static binding *bind_known(pw_entry *entry)
+{
+    binding *b;
+
+    pthread_mutex_lock(&registry.lock);
+    b = binding_create(entry);
+    if (b)
+        entry->refs++;
+    pthread_mutex_unlock(&registry.lock);
+    return b;
+}
+
+/* Of such an entry, too. */
+static void remember(const pw_constructed *how, pw_entry *entry)
+{
+    pw_entry *before;
+
+    pthread_mutex_lock(&registry.lock);
+    entry->refs++;
+    before = pw_constructed_put(&registry.constructed, how, entry);
+    if (before)
+        entry_unref(before);
+    pthread_mutex_unlock(&registry.lock);
 }
 
 static void unbind(binding *b)
@@ -322,30 +354,49 @@ static void unbind(binding *b)
 /* They matter in GPU memory. */
 static void register_predefined(MPI_Datatype type, uint64_t key)
 {
-    bool mixed = false;
-    pw_layout *layout = compile(type, false, &mixed);
-    binding *b = layout ? bind(layout, true, mixed) : NULL;
+    unsigned sizes = 0;
+    pw_layout *layout = compile(type, false, &sizes);
+    binding *b = layout ? bind(layout, true, sizes) : NULL;
 
     pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
 }
 
+/* Of a derived type. NULL: no memory. */
+static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
+{
+    pw_constructed how;
+    pw_entry *known = NULL;
+    unsigned sizes = 0;
+    bool basic = false,
+         said = registry.remembers && pw_constructed_read(&registry.constructed, type, envelope, &how, &known, &basic);
+    pw_layout *layout;
+    binding *b;
+
+    if (known)
+        return bind_known(known);
+    layout = compile(type, true, &sizes);
+    b = bind(layout, false, sizes);
+    if (b && b->entry != &left_to_mpi && said && basic)
+        remember(&how, b->entry);
+    return b;
+}
+
+/* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
 static void register_type(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
+    pw_envelope envelope;
     binding *b = NULL;
-    bool mixed = false;
     int found = 0;
 
-    if (is_predefined(type)) {
+    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope)) {
         register_predefined(type, key);
         return;
     }
     if (PMPI_Type_get_attr(type, registry.keyval, &b, &found) != MPI_SUCCESS)
         return;
     if (!found) {
-        pw_layout *layout = compile(type, true, &mixed);
-
-        b = bind(layout, false, mixed);
+        b = find_or_compile(type, &envelope);
         if (b && PMPI_Type_set_attr(type, registry.keyval, b) != MPI_SUCCESS) {
             unbind(b);
             b = NULL;
@@ -364,10 +415,25 @@ void pw_registry_learn(MPI_Datatype type)
     if (type == MPI_DATATYPE_NULL || !is_started() || pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
         return;
     pthread_mutex_lock(&registry.learning);
-    pw_fortran_redirect(); /* bindings may have been loaded by now */
     if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)) && open_registry())
         register_type(type);
     pthread_mutex_unlock(&registry.learning);
+}
+
+/* Bindings that are loaded late are looked for now and then, too, while no new layout is compiled. */
+static void redirect_now_and_then(void)
+{
+    if (atomic_fetch_add_explicit(&registry.commits, 1, memory_order_relaxed) % 64 == 0)
+        pw_fortran_redirect();
+}
+
+void pw_registry_committed(MPI_Datatype type)
+{
+    redirect_now_and_then();
+    if (pw_handle_table_find(&pw_registry_types, pw_type_key(type)) || pw_fleeting_note(type))
+        return;
+    pw_registry_learn(type);
+    pw_fleeting_born(type);
 }
 
 void pw_registry_let_go(MPI_Datatype type)
@@ -419,7 +485,12 @@ static pw_entry *find_predefined(MPI_Datatype type)
 
 pw_entry *pw_registry_find_other(MPI_Datatype type)
 {
-    return is_started() ? find_predefined(type) : &left_to_mpi;
+    if (!is_started())
+        return &left_to_mpi;
+    if (!pw_fleeting_take(type))
+        return find_predefined(type);
+    pw_registry_learn(type);
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 }
 
 void pw_registry_leave(void)
@@ -432,15 +503,25 @@ void pw_registry_leave(void)
     pthread_mutex_unlock(&registry.learning);
 }
 
+static void forget_constructed(void)
+{
+    for (int i = 0; i < 1 << PW_CONSTRUCTED_BITS; i++)
+        if (registry.constructed.places[i].entry)
+            entry_unref(registry.constructed.places[i].entry);
+    registry.constructed = (pw_constructed_table){0};
+}
+
 void pw_registry_close(void)
 {
     if (!is_started())
         return;
     pthread_mutex_lock(&registry.learning);
     pw_handle_table_clear(&pw_registry_types);
+    pw_fleeting_close();
     pw_recall_forget();
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
+    forget_constructed();
     while (registry.bindings.next != &registry.bindings)
         binding_destroy(registry.bindings.next);
     while (registry.entries.next != &registry.entries)

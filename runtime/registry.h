@@ -37,6 +37,7 @@ typedef struct pw_entry {
     bool dense;          /* no layout: `count` objects are count * size bytes from `offset` on */
     bool gpu_only;       /* with a layout that is for GPU memory: in host memory the type is left to MPI */
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
+    _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
     /* Decisions for this layout in host memory that were native when last asked for, by the sort of call and
      * pw_native_slot. */
     _Atomic(struct pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
@@ -65,6 +66,10 @@ static inline pw_entry *pw_registry_find(MPI_Datatype type)
 
 /* Registers a type that MPI has accepted as committed. A known type is left alone. Thread safe. */
 void pw_registry_learn(MPI_Datatype type);
+
+/* The same at MPI_Type_commit, unless the type is to be learned when it is found to be worth it (runtime/fleeting.h).
+ */
+void pw_registry_committed(MPI_Datatype type);
 
 /* Takes the attribute off a type that is about to be freed: its entry goes at once. Should the type stay in use by
  * another handle of the same value (MPI_Type_get_contents), it is learned again. */

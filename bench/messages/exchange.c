@@ -3,11 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const modes[MSG_MODES] = {"ping-pong", "in-flight", "alltoall", "neighbours"};
+static const char *const modes[MSG_MODES] = {"ping-pong", "fresh", "in-flight", "alltoall", "neighbours"};
 
 const char *msg_mode_name(int mode)
 {
     return modes[mode];
+}
+
+bool msg_mode_returns(msg_mode mode)
+{
+    return mode == MSG_PING_PONG || mode == MSG_FRESH;
+}
+
+bool msg_mode_can(msg_mode mode, const msg_parcel *p)
+{
+    return mode != MSG_FRESH || (msg_loop_is_there(&p->loop) && !p->loop.list && p->loop.block % 8 == 0);
 }
 
 bool msg_peer_can(msg_peer peer, const msg_parcel *p)
@@ -18,6 +28,8 @@ bool msg_peer_can(msg_peer peer, const msg_parcel *p)
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 typedef struct calls {
+    int (*commit)(MPI_Datatype *);
+    int (*free)(MPI_Datatype *);
     int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
     int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
     int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -28,9 +40,12 @@ typedef struct calls {
                       const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
 } calls;
 
-static const calls ours = {MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall, MPI_Neighbor_alltoallw};
-static const calls below = {
-    PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall, PMPI_Neighbor_alltoallw};
+static const calls ours = {MPI_Type_commit, MPI_Type_free, MPI_Send,
+                           MPI_Recv,        MPI_Isend,     MPI_Irecv,
+                           MPI_Waitall,     MPI_Alltoall,  MPI_Neighbor_alltoallw};
+static const calls below = {PMPI_Type_commit, PMPI_Type_free, PMPI_Send,
+                            PMPI_Recv,        PMPI_Isend,     PMPI_Irecv,
+                            PMPI_Waitall,     PMPI_Alltoall,  PMPI_Neighbor_alltoallw};
 
 /* What one peer moves. */
 typedef struct cargo {
@@ -70,6 +85,21 @@ static void ping_pong(const cargo *c, const msg_world *w)
     c->call->recv(c->recv, c->count, c->type, w->partner, 0, w->all, &status);
     if (w->rank > w->partner)
         c->call->send(c->send, c->count, c->type, w->partner, 0, w->all);
+}
+
+static void fresh_ping_pong(const cargo *c, const msg_loop *l, const msg_world *w)
+{
+    cargo own = *c;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    if (c->type != MPI_BYTE) {
+        MPI_Type_vector((int)l->n, (int)l->block / 8, (int)l->stride / 8, MPI_DOUBLE, &own.type);
+        c->call->commit(&own.type);
+    }
+    ping_pong(&own, w);
+    if (c->type != MPI_BYTE)
+        c->call->free(&own.type);
 }
 
 /* All sends read one buffer, as is allowed; receives have one each. */
@@ -170,7 +200,7 @@ static void hand_neighbours(const cargo *c, const msg_world *w, const msg_buffer
 /* Packs and unpacks `n` messages, without a message. Of a ping-pong both ranks' part, which nobody does at once. */
 static void move(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
 {
-    int n = msg_received(mode, w), turns = mode == MSG_PING_PONG ? 2 : 1;
+    int n = msg_received(mode, w), turns = msg_mode_returns(mode) ? 2 : 1;
 
     if (mode <= MSG_IN_FLIGHT_8 && (w->partner == MPI_PROC_NULL || (turns > 1 && w->rank > w->partner)))
         return;
@@ -184,17 +214,19 @@ static void move(msg_mode mode, const cargo *c, const msg_world *w, const msg_bu
 static void exchange_by_hand(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
 {
     switch (mode) {
-    case MSG_PING_PONG: hand_ping_pong(c, w, b); break;
+    case MSG_PING_PONG:
+    case MSG_FRESH: hand_ping_pong(c, w, b); break;
     case MSG_IN_FLIGHT_8: hand_in_flight(c, w, b); break;
     case MSG_ALLTOALL: hand_alltoall(c, w, b); break;
     default: hand_neighbours(c, w, b); break;
     }
 }
 
-static void exchange(msg_mode mode, const cargo *c, const msg_world *w)
+static void exchange(msg_mode mode, const cargo *c, const msg_world *w, const msg_buffers *b)
 {
     switch (mode) {
     case MSG_PING_PONG: ping_pong(c, w); break;
+    case MSG_FRESH: fresh_ping_pong(c, &b->parcel->loop, w); break;
     case MSG_IN_FLIGHT_8: in_flight(c, w); break;
     case MSG_ALLTOALL: c->call->alltoall(c->send, c->count, c->type, c->recv, c->count, c->type, w->all); break;
     default: neighbours(c, w); break;
@@ -211,7 +243,7 @@ void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_bu
         else if (peer == MSG_MOVED)
             move(mode, &c, w, b);
         else
-            exchange(mode, &c, w);
+            exchange(mode, &c, w, b);
     }
 }
 
@@ -225,7 +257,8 @@ int msg_sent(msg_mode mode, const msg_world *w)
 int msg_received(msg_mode mode, const msg_world *w)
 {
     switch (mode) {
-    case MSG_PING_PONG: return 1;
+    case MSG_PING_PONG:
+    case MSG_FRESH: return 1;
     case MSG_IN_FLIGHT_8: return MSG_IN_FLIGHT;
     case MSG_ALLTOALL: return w->ranks;
     default: return 2;

@@ -10,7 +10,8 @@
 
 #include "bench/messages/parcel.h"
 
-typedef enum msg_mode { MSG_PING_PONG, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
+/* `fresh` is a ping-pong of messages that have a type each, made before it and freed behind it. */
+typedef enum msg_mode { MSG_PING_PONG, MSG_FRESH, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
 typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_MOVED, MSG_PEERS } msg_peer;
 
 /* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), and a ring. */
@@ -27,6 +28,10 @@ typedef struct msg_buffers {
 } msg_buffers;
 
 const char *msg_mode_name(int mode);
+/* There and back? */
+bool msg_mode_returns(msg_mode mode);
+/* Only the benchmark's own rows of blocks are made afresh. */
+bool msg_mode_can(msg_mode mode, const msg_parcel *p);
 /* Not all rows have loops. */
 bool msg_peer_can(msg_peer peer, const msg_parcel *p);
 

@@ -74,7 +74,7 @@ static void run_row(program *p, const bench_spec *spec)
         p->skipped++;
     else
         for (int mode = 0; mode < MSG_MODES; mode++)
-            if (p->options.modes >> mode & 1)
+            if (p->options.modes >> mode & 1 && msg_mode_can((msg_mode)mode, &parcel))
                 run_mode(p, spec, &parcel, (msg_mode)mode);
     msg_parcel_free(&parcel);
 }

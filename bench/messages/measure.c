@@ -122,7 +122,7 @@ static msg_times take_turns(msg_mode mode, const msg_world *w, const msg_buffers
         }
         rounds++;
     } while (agree(w, quick ? rounds < 2 : rounds < MAX_ROUNDS && (rounds < LEAST_ROUNDS || bench_now() < until)));
-    return summary(samples, rounds, mode == MSG_PING_PONG ? 2000 : 1000);
+    return summary(samples, rounds, msg_mode_returns(mode) ? 2000 : 1000);
 }
 
 msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)

@@ -10,7 +10,7 @@
 
 static const char usage[] = "usage: mpiexec -n 2 messages_<mpi> [options]\n"
                             "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or 'NAS_*'\n"
-                            "  --mode LIST        of ping-pong, in-flight, alltoall, neighbours (default: all)\n"
+                            "  --mode LIST        of ping-pong, fresh, in-flight, alltoall, neighbours (default: all)\n"
                             "  --seconds S        about S seconds a row and mode (default 0.3)\n"
                             "  --csv FILE         write all numbers to FILE\n"
                             "  --least BYTES      no shorter messages (default 64)\n"

@@ -91,8 +91,8 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
         return false;
     }
     fprintf(f, "ranks,mode,name,params,bytes,block,rounds,native_least,native_median,ours_least,ours_median,"
-               "hand_least,hand_median,contiguous_least,contiguous_median,moved_least,moved_median,ratio_least,ratio_"
-               "paired,ratio_hand,"
+               "hand_least,hand_median,contiguous_least,contiguous_median,moved_least,moved_median,"
+               "ratio_least,ratio_paired,ratio_hand,"
                "stores_before,stores_after\n");
     for (int i = 0; i < results->n; i++) {
         const msg_result *r = &results->all[i];

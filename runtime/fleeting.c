@@ -1,0 +1,151 @@
+#include "runtime/fleeting.h"
+
+#include "base/env.h"
+#include "runtime/handle_table.h"
+#include "runtime/memory.h"
+#include "runtime/stats/trace.h"
+#include "runtime/strategy/strategy.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    NEWEST = 4,   /* a type that is freed while it is among as many learned last has died young */
+    ENOUGH = 32,  /* as many young deaths, and types are noted */
+    MOST = 64,    /* more of them do not count */
+    PER_OLD = 16, /* what a type that stays alive takes away */
+    NOTES_BITS = 6
+};
+
+typedef struct note {
+    _Atomic uint64_t key; /* 0: free */
+    _Atomic int uses;
+} note;
+
+/* The singleton. */
+static struct {
+    bool enabled;
+    _Atomic int young;               /* young deaths, less PER_OLD for each type that grew old */
+    _Atomic unsigned births;         /* of types that were learned */
+    _Atomic uint64_t newest[NEWEST]; /* 0: dead */
+    note notes[1 << NOTES_BITS];
+} fleeting;
+
+static note *note_of(uint64_t key)
+{
+    return &fleeting.notes[pw_handle_hash(key) >> (64 - NOTES_BITS)];
+}
+
+static bool is_noted(const note *n, uint64_t key)
+{
+    return key && atomic_load_explicit(&n->key, memory_order_relaxed) == key;
+}
+
+static void died_young(void)
+{
+    if (atomic_load_explicit(&fleeting.young, memory_order_relaxed) < MOST)
+        atomic_fetch_add_explicit(&fleeting.young, 1, memory_order_relaxed);
+}
+
+static void grew_old(void)
+{
+    int young = atomic_load_explicit(&fleeting.young, memory_order_relaxed);
+
+    atomic_store_explicit(&fleeting.young, young > PER_OLD ? young - PER_OLD : 0, memory_order_relaxed);
+}
+
+void pw_fleeting_start(void)
+{
+    fleeting.enabled = !pw_strategy_is_forced() && !pw_env_bool(PW_ENV_STATS) && !pw_trace_is_on();
+}
+
+bool pw_fleeting_note(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type), empty = 0;
+    note *n = note_of(key);
+
+    if (atomic_load_explicit(&fleeting.young, memory_order_relaxed) < ENOUGH || !fleeting.enabled ||
+        atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_HOST_ONLY)
+        return false;
+    /* Another type in its place is not driven out, since that would never be learned. */
+    if (!is_noted(n, key) &&
+        !atomic_compare_exchange_strong_explicit(&n->key, &empty, key, memory_order_relaxed, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&n->uses, 0, memory_order_relaxed);
+    return true;
+}
+
+void pw_fleeting_born(MPI_Datatype type)
+{
+    unsigned birth = atomic_fetch_add_explicit(&fleeting.births, 1, memory_order_relaxed);
+
+    if (atomic_exchange_explicit(&fleeting.newest[birth % NEWEST], pw_type_key(type), memory_order_relaxed))
+        grew_old();
+}
+
+/* Takes the note away, if there is one. Threads that use the type at once may all find it: they learn it once. */
+static bool end_note(uint64_t key)
+{
+    note *n = note_of(key);
+
+    if (!is_noted(n, key))
+        return false;
+    atomic_store_explicit(&n->key, 0, memory_order_relaxed);
+    return true;
+}
+
+bool pw_fleeting_freed(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type);
+
+    if (end_note(key)) {
+        died_young();
+        return true;
+    }
+    for (int i = 0; i < NEWEST; i++) {
+        uint64_t same = key;
+
+        if (atomic_load_explicit(&fleeting.newest[i], memory_order_relaxed) == key &&
+            atomic_compare_exchange_strong_explicit(&fleeting.newest[i], &same, 0, memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            died_young();
+            break;
+        }
+    }
+    return false;
+}
+
+/* While no GPU's memory may come in, all that a type reaches is the host's. */
+static bool is_host(const void *buf)
+{
+    return pw_memory_is_host(buf) && pw_memory_is_known_host(buf);
+}
+
+bool pw_fleeting_stays(MPI_Datatype type, const void *buf, MPI_Count count)
+{
+    note *n = note_of(pw_type_key(type));
+    MPI_Count bytes;
+    int uses;
+
+    if (!is_noted(n, pw_type_key(type)) || count > PW_FLEETING_BYTES || !is_host(buf) ||
+        PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes > PW_FLEETING_BYTES || bytes * count > PW_FLEETING_BYTES)
+        return false;
+    uses = atomic_load_explicit(&n->uses, memory_order_relaxed) + 1;
+    atomic_store_explicit(&n->uses, uses, memory_order_relaxed); /* threads that use it at once may count as one */
+    if (uses == PW_FLEETING_USES)
+        grew_old();
+    return uses < PW_FLEETING_USES;
+}
+
+bool pw_fleeting_take(MPI_Datatype type)
+{
+    return end_note(pw_type_key(type));
+}
+
+void pw_fleeting_close(void)
+{
+    for (int i = 0; i < 1 << NOTES_BITS; i++)
+        atomic_store(&fleeting.notes[i].key, 0);
+    for (int i = 0; i < NEWEST; i++)
+        atomic_store(&fleeting.newest[i], 0);
+}
