@@ -3,6 +3,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/errors.h"
+#include "runtime/fleeting.h"
 #include "runtime/locate.h"
 #include "runtime/node/segment.h"
 #include "runtime/one_sided/rma.h"
@@ -16,7 +17,7 @@
 #include <pthread.h>
 
 _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
-_Thread_local bool pw_gate_inside;
+_Thread_local uintptr_t pw_gate_inside;
 
 /*
  * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens over a registry that stays closed:
@@ -46,24 +47,72 @@ static void start(void)
     state = decide_state();
     if (state == PW_GATE_OPEN) {
         pw_strategy_start();
-        if (pw_env_bool(PW_ENV_SHARED) && !pw_env_bool(PW_ENV_DISABLE))
-            pw_segment_open();
+        pw_fleeting_start();
+        pw_segment_open();
     }
     pw_pending_start();
     pw_rma_start();
     atomic_store_explicit(&pw_gate_now, state, memory_order_release);
 }
 
-bool pw_gate_enter_slow(void)
+bool pw_gate_enter_slow(uintptr_t mark)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (pw_gate_inside || atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT)
+    if ((pw_gate_inside && pw_gate_is_inside(mark)) ||
+        atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT)
         return false;
-    pw_gate_inside = true;
+    pw_gate_inside = mark;
     pthread_once(&once, start);
-    pw_gate_inside = atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN;
+    if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+        pw_gate_leave();
     return pw_gate_inside;
+}
+
+/* ---- calls that were left ---------------------------------------------------------------------------------------- */
+
+typedef struct stack {
+    uintptr_t low, high; /* from low to below high; the same if the system does not tell */
+} stack;
+
+/* The one that this thread was made with. */
+static const stack *own_stack(void)
+{
+    static _Thread_local stack own;
+    pthread_attr_t attributes;
+    size_t bytes;
+    void *low;
+
+    if (own.low || pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return &own;
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0)
+        own = (stack){(uintptr_t)low, (uintptr_t)low + bytes};
+    pthread_attr_destroy(&attributes);
+    return &own;
+}
+
+static bool is_on(const stack *s, uintptr_t address)
+{
+    return s->low <= address && address < s->high;
+}
+
+/* `mark` may be what a function that has begun since has made of it. */
+__attribute__((noinline, no_sanitize("address"))) static bool is_whole(uintptr_t mark)
+{
+    return ((const pw_gate_mark *)mark)->itself == mark;
+}
+
+/* A call within another has its mark below the other's, and that as it was. */
+bool pw_gate_is_inside(uintptr_t mark)
+{
+    uintptr_t outer = pw_gate_inside;
+    const stack *own = own_stack();
+
+    if (!is_on(own, outer) || !is_on(own, mark) || (mark < outer && is_whole(outer)))
+        return true;
+    pw_gate_leave();
+    pw_pending_left();
+    return false;
 }
 
 int pw_gate_missing(const char *symbol)

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What a hook says to its wrapper. */
 typedef enum pw_verdict {
@@ -28,34 +29,50 @@ typedef enum pw_gate_state {
 } pw_gate_state;
 
 extern _Atomic pw_gate_state pw_gate_now;
-extern _Thread_local bool pw_gate_inside;
+
+/* On the stack of a wrapped call while it is under way: its own address. */
+typedef struct pw_gate_mark {
+    volatile uintptr_t itself;
+} pw_gate_mark;
+
+/* Where the mark of the outermost wrapped call of this thread is; 0: none is under way. */
+extern _Thread_local uintptr_t pw_gate_inside;
+
+/*
+ * Whether the call that pw_gate_inside tells of is under way. An error handler may have left it by longjmp or an
+ * exception: then it is forgotten. That is seen by the stack, if both calls are on the one that the thread was made
+ * with; of calls on other stacks (coroutines) it cannot be known, and they are under way for ever.
+ */
+bool pw_gate_is_inside(uintptr_t mark);
 
 /* True: ask the hook, then pw_gate_leave. False: call the next function; the table is loaded. */
-bool pw_gate_enter_slow(void);
+bool pw_gate_enter_slow(uintptr_t mark);
 
-static inline bool pw_gate_enter(void)
+static inline bool pw_gate_enter(pw_gate_mark *mark)
 {
+    mark->itself = (uintptr_t)mark;
     if (pw_gate_inside || atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
-        return pw_gate_enter_slow();
-    pw_gate_inside = true;
+        return pw_gate_enter_slow((uintptr_t)mark);
+    pw_gate_inside = (uintptr_t)mark;
     return true;
 }
 
 static inline void pw_gate_leave(void)
 {
-    pw_gate_inside = false;
+    pw_gate_inside = 0;
 }
 
 /* For calls that complete operations, in place of these two: also from within a wrapped call. *within: that is so. */
-static inline bool pw_gate_enter_again(bool *within)
+static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
 {
-    *within = pw_gate_inside;
-    return *within ? atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN : pw_gate_enter();
+    *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
+    return *within ? atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN : pw_gate_enter(mark);
 }
 
 static inline void pw_gate_leave_again(bool within)
 {
-    pw_gate_inside = within;
+    if (!within)
+        pw_gate_leave();
 }
 
 /* Stands in for a function that the MPI below does not have: says so and returns an MPI error code. */

@@ -219,9 +219,10 @@ def parse(path, known):
     return calls
 
 
-def guarded(since, text):
-    """Text for builds whose mpi.h has the call; everything since 2.x is taken for granted."""
-    return text if since < (3, 0) else f"#if PW_MPI_SINCE({since[0]}, {since[1]})\n{text}#endif\n"
+def guarded(since, text, large=0):
+    """Text for builds whose mpi.h has the call, in its _c form or not; everything since 2.x is taken for granted."""
+    macro = "PW_MPI_SINCE" if large else "PW_MPI_HAS"
+    return text if since < (3, 0) else f"#if {macro}({since[0]}, {since[1]})\n{text}#endif\n"
 
 
 def next_header(calls):
@@ -229,10 +230,10 @@ def next_header(calls):
            '#include "runtime/counts.h"\n#include "runtime/mpi_compat.h"\n\n#include <stdbool.h>\n\n']
     forms = [f for c in calls if c.action != "pass" for f in c.forms()]
     for f in forms:
-        out.append(guarded(f.since, f"typedef {f.call.returns} pw_fn_{f.symbol}({f.types()});\n"))
+        out.append(guarded(f.since, f"typedef {f.call.returns} pw_fn_{f.symbol}({f.types()});\n", f.large))
     out.append("\ntypedef struct pw_next_table {\n")
     for f in forms:
-        out.append(guarded(f.since, f"    pw_fn_{f.symbol} *{f.symbol};\n"))
+        out.append(guarded(f.since, f"    pw_fn_{f.symbol} *{f.symbol};\n", f.large))
     out.append("} pw_next_table;\n\n/* Written once, before any wrapper reads it (runtime/gate.c). */\n"
                "extern __attribute__((visibility(\"hidden\"))) pw_next_table pw_next;\n\n"
                "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
@@ -249,7 +250,7 @@ def dispatcher(call):
         return ""  # the wrapper, which has the caller's own variables, is the only one to call these
     small, large = (", ".join(p.from_wide(form) for p in call.params) for form in (0, 1))
     text = f"static inline int pw_call_{call.short}({wide}, bool large)\n{{\n"
-    text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n")
+    text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n", 1)
     text += f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
     return guarded(call.since, text)
 
@@ -261,12 +262,12 @@ def next_source(calls):
     for f in forms:
         unused = "".join(f"    (void){p.name};\n" for p in f.call.params)
         out.append(guarded(f.since, f"static {f.call.returns} missing_{f.symbol}({f.params()})\n{{\n{unused}"
-                                    f'    return pw_gate_missing("{f.symbol}");\n}}\n\n'))
+                                    f'    return pw_gate_missing("{f.symbol}");\n}}\n\n', f.large))
     out.append("typedef void any_function(void);\n\nstatic const struct {\n    const char *symbol;\n    size_t offset;\n"
                "    any_function *missing;\n} entries[] = {\n")
     for f in forms:
         out.append(guarded(f.since, f'    {{"{f.symbol}", offsetof(pw_next_table, {f.symbol}), '
-                                    f"(any_function *)missing_{f.symbol}}},\n"))
+                                    f"(any_function *)missing_{f.symbol}}},\n", f.large))
     out.append("""};
 
 void pw_next_load(void *(*resolve)(const char *symbol))
@@ -303,7 +304,7 @@ def wrapper(f):
     else:
         straight = f"!{call.condition}" if call.condition else None
     if not straight:
-        return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n")
+        return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n", f.large)
     return guarded(f.since, f"""\
 static PW_APART int gated_{f.symbol}({f.params()})
 {gated_body(f, asked)}
@@ -314,7 +315,7 @@ PW_EXPORT int {f.symbol}({f.params()})
     return gated_{f.symbol}({arguments});
 }}
 
-""")
+""", f.large)
 
 
 def gated_body(f, asked=None):
@@ -331,8 +332,8 @@ def gated_body(f, asked=None):
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
     again = call.condition is not None  # it may complete operations of ours
-    enter, leave = ("enter_again(&within)", "leave_again(within)") if again else ("enter()", "leave()")
-    text = "{\n    int rc;\n    pw_verdict verdict;\n" + ("    bool within;\n\n" if again else "\n")
+    enter, leave = ("enter_again(&mark, &within)", "leave_again(within)") if again else ("enter(&mark)", "leave()")
+    text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if ({asked})\n        return {straight};\n" if asked else ""
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if widen:

@@ -310,7 +310,7 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 
 /* ---- looking at some --------------------------------------------------------------------------------------------- */
 
-#if PW_MPI_SINCE(4, 1)
+#if PW_MPI_HAS(4, 1)
 
 /* MPI has told of n of them, the k-th at indices[k], or at k: their data may be used. The first error. */
 static int told(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)

@@ -45,7 +45,7 @@ static bool decide_seen(void)
                                           "MPI_Request_get_status",
                                           "MPI_Finalize",
                                           "MPI_Comm_free",
-#if PW_MPI_SINCE(4, 1)
+#if PW_MPI_HAS(4, 1)
                                           "MPI_Request_get_status_all",
                                           "MPI_Request_get_status_any",
                                           "MPI_Request_get_status_some"

@@ -138,6 +138,9 @@ static inline void pw_pending_pass(void)
         pw_pending_sweep(false);
 }
 
+/* An error handler has left a call of this thread by longjmp: what the call was doing with orphans ends. */
+void pw_pending_left(void);
+
 /* MPI is over: destroys what the program has left, which were persistent requests that it has not freed. */
 void pw_pending_close(void);
 

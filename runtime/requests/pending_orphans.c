@@ -135,6 +135,12 @@ static void end_sweep(void)
     pthread_mutex_unlock(&orphans.sweeping);
 }
 
+void pw_pending_left(void)
+{
+    if (is_sweeping)
+        end_sweep();
+}
+
 void pw_pending_sweep(bool wait)
 {
     if (!begin_sweep(wait))

@@ -5,8 +5,17 @@
  * long ones.
  */
 #include "completion.h"
+#include "count_calls.h"
 
 #include <setjmp.h>
+#include <ucontext.h>
+
+/* Sanitizers know one stack. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { HAVE_STACKS = 0 };
+#else
+enum { HAVE_STACKS = 1 };
+#endif
 
 static int rank;
 
@@ -110,13 +119,37 @@ static void check_attributes(test_way way, int n)
 
 static pending *in_handler;
 static jmp_buf *way_out;
+static ucontext_t *going_to, *gone_from;
+static bool ours_in_handler;
+
+/* Is a call made here carried out by Packwright? Else the tool below sees it. */
+static bool is_ours(void)
+{
+    MPI_Datatype type = test_type(1, 300);
+    test_buffer b = test_buffer_create(type, 1);
+    int bytes = test_packed_bytes(type, 1), position = 0;
+    unsigned char *packed = malloc((size_t)bytes);
+    long before = count_pack;
+
+    MPI_Pack(b.origin, 1, type, packed, bytes, &position, MPI_COMM_SELF);
+    free(packed);
+    test_buffer_free(&b);
+    MPI_Type_free(&type);
+    return count_pack == before;
+}
 
 static void handle(MPI_Comm *comm, int *error, ...)
 {
     (void)comm, (void)error;
+    if (in_handler) {
+        complete(in_handler);
+        return;
+    }
+    ours_in_handler = is_ours();
+    if (going_to)
+        swapcontext(gone_from, going_to);
     if (way_out)
         longjmp(*way_out, 1);
-    complete(in_handler);
 }
 
 /* A call that is ours and fails. */
@@ -139,27 +172,83 @@ static void check_handler(test_way way, int n)
     in_handler = begin(way, n, "error handler");
     fail();
     end(in_handler);
+    in_handler = NULL;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
 }
 
-/* One that does not come back: later calls of this thread begin nothing of ours, but end what has begun. */
+/* Further down the stack than the call that was left, with something in place of that. */
+static __attribute__((noinline)) bool is_ours_below(int depth)
+{
+    volatile char room[4096];
+
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 1;
+    return depth > 0 ? is_ours_below(depth - 1) && room[0] : is_ours();
+}
+
+/* A handler that does not come back, `deeper` calls down. Returns as if it were a call that failed. */
+static __attribute__((noinline)) void leave(int deeper)
+{
+    volatile char room[4096];
+    jmp_buf out;
+
+    room[0] = 0;
+    way_out = &out;
+    if (deeper > 0)
+        leave(deeper - 1);
+    else if (!setjmp(out))
+        fail();
+    way_out = NULL;
+    room[1] = room[0];
+}
+
+/* On another stack a call that is under way cannot be told from one that was left. */
+static void check_stacks(void)
+{
+    enum { BYTES = 1 << 20 };
+    ucontext_t here, there;
+    void *stack = malloc(BYTES);
+
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = BYTES;
+    there.uc_link = &here;
+    makecontext(&there, fail, 0);
+    going_to = &here;
+    gone_from = &there;
+    swapcontext(&here, &there);
+    CHECK(!is_ours(), "a call beside one on another stack");
+    going_to = NULL;
+    swapcontext(&here, &there);
+    CHECK(is_ours(), "a call after one on another stack");
+    free(stack);
+}
+
+/* What comes after a call that was left is ours, and so is the end of what has begun before. */
 static void check_way_out(void)
 {
     MPI_Errhandler handler;
-    jmp_buf out;
     pending *p = begin(TEST_WAITALL, 300, "after a longjmp");
 
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    way_out = &out;
-    if (!setjmp(out))
-        fail();
-    way_out = NULL;
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
-    MPI_Errhandler_free(&handler);
+    fail();
+    CHECK(!ours_in_handler, "a call in an error handler");
+    CHECK(is_ours(), "a call after one that failed");
+    leave(0);
+    CHECK(is_ours(), "a call after one that was left");
+    leave(0);
+    CHECK(is_ours_below(8), "a call below one that was left");
+    leave(8);
+    CHECK(is_ours(), "a call above one that was left");
+    leave(0);
     complete(p);
     end(p);
+    if (HAVE_STACKS)
+        check_stacks();
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
