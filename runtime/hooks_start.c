@@ -9,6 +9,7 @@
 #include "runtime/collective/twin.h"
 #include "runtime/ending.h"
 #include "runtime/gpu/device.h"
+#include "runtime/locate.h"
 #include "runtime/node/segment.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
@@ -95,7 +96,8 @@ static bool watching;
 /* The hook of MPI_Finalize is at work and needs no notice. */
 static _Atomic bool in_finalize;
 
-/* Not MPI_COMM_NULL_COPY_FN: where that is a symbol of the MPI, the library could not be loaded without one. */
+/* Not MPI_COMM_NULL_COPY_FN: in an MPI where it is a symbol, the library could not be loaded into a process without
+ * MPI. */
 static int copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
 {
     (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
@@ -157,12 +159,25 @@ pw_verdict pw_hook_Finalize(int *rc)
     return PW_DONE;
 }
 
-#if PW_MPI_SINCE(4, 0)
+#if PW_MPI_HAS(4, 0)
+
+bool pw_ending_is_seen(void)
+{
+    return true;
+}
+
+/* The end of the sessions before has closed the segment, which the start of the process has opened. */
+static void session_started(void)
+{
+    if (atomic_fetch_add(&users, 1) == 0)
+        pw_segment_open();
+}
+
 pw_verdict pw_hook_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session, int *rc)
 {
     *rc = pw_next.MPI_Session_init(info, errhandler, session);
     if (*rc == MPI_SUCCESS)
-        atomic_fetch_add(&users, 1);
+        session_started();
     return PW_DONE;
 }
 
@@ -180,4 +195,18 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
         user_gone(last);
     return PW_DONE;
 }
+
+#else
+
+bool pw_ending_is_seen(void)
+{
+    int initialised = 0, finalised = 0;
+
+    if (!pw_locate_next("MPI_Session_finalize"))
+        return true;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    return initialised && !finalised;
+}
+
 #endif

@@ -16,6 +16,14 @@
 
 #define PW_MPI_SINCE(major, minor) (MPI_VERSION > (major) || (MPI_VERSION == (major) && MPI_SUBVERSION >= (minor)))
 
+/* Are the calls of that version there, but for those that take an MPI_Count? Open MPI 5.0 says that it is MPI 3.1, and
+ * has those of 4.0. */
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5 && !PW_MPI_SINCE(4, 0)
+#define PW_MPI_HAS(major, minor) ((major) < 4 || ((major) == 4 && (minor) == 0))
+#else
+#define PW_MPI_HAS(major, minor) PW_MPI_SINCE(major, minor)
+#endif
+
 /* MPI with calls that take an MPI_Count (the _c forms). */
 #if PW_MPI_SINCE(4, 0)
 #define PW_MPI_LARGE 1

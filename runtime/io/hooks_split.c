@@ -60,7 +60,8 @@ static split *take(MPI_File fh)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
-/* In the table before MPI is called, as what can fail must be. NULL: *verdict and *rc say what now. */
+/* Enters the split in the table. That can fail, so it is done before MPI is called. NULL: the hook returns *verdict,
+ * with *rc. */
 static split *begin(const pw_io_call *call, end_fn *end, pw_verdict *verdict, int *rc)
 {
     pw_io_stage stage;

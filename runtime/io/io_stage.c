@@ -1,6 +1,5 @@
 #include "runtime/io/io_stage.h"
 
-#include "base/env.h"
 #include "runtime/errors.h"
 #include "runtime/gpu/aware.h"
 #include "runtime/io/io_type.h"
@@ -34,7 +33,7 @@ static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
                                .bytes = m->bytes,
                                .blocks = m->count * m->entry->blocks};
 
-    return (m->place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || *pw_env_string(PW_ENV_STRATEGY)) &&
+    return (m->place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
            pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What MPI gets in place of a buffer in memory that is written to a file or read into: a stage, as bytes, or of GPU
- * memory in another representation than "native" a mirror, with the type.
+ * What MPI gets in place of a buffer that is written to a file or read from one: a stage, as bytes; or, for GPU memory
+ * and a file whose data representation is not "native", a mirror in host memory, with the program's type.
  */
 #ifndef PW_RUNTIME_IO_STAGE_H
 #define PW_RUNTIME_IO_STAGE_H
@@ -32,10 +32,10 @@ typedef struct pw_io_stage {
 
 /* The stage of a call, filled. False: there is none, and the hook returns *verdict, with *rc. */
 bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* The same for an operation that outlives the call: `bytes` bytes of the pool for it, which are there before MPI is
- * called, since what that has begun cannot be taken back. NULL: as false. */
+/* The same for an operation that outlives the call. Returns `bytes` bytes of the pool for what must be kept about it;
+ * they are taken before MPI is called, since an operation that has begun cannot be taken back. NULL: as false above. */
 void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* There is no memory to go on: closes the stage, and says what the hook returns. */
+/* Out of memory after the stage was opened: closes it, and says what the hook returns. */
 void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* MPI has read into the stage: what came goes to the program's buffer. */
 pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status);

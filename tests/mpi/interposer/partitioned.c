@@ -4,7 +4,7 @@
  */
 #include "completion.h"
 
-#if defined OPEN_MPI ? OMPI_MAJOR_VERSION >= 5 : MPI_VERSION >= 4
+#if TEST_MPI_4_CALLS
 
 enum { PARTITIONS = 6, COUNT = 2, OBJECTS = PARTITIONS * COUNT, ROUNDS = 3 };
 
