@@ -112,19 +112,22 @@ pw_status pw_block_stage_unpack(pw_block_stage *b)
     return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
 }
 
-void pw_block_stage_called(pw_block_stage *b)
+void pw_block_stage_called(pw_block_stage *b, bool again)
 {
     pw_run *runs = pw_block_stage_runs(b);
 
-    for (int64_t i = 0; i < b->runs; i++)
+    for (int64_t i = 0; i < b->runs; i++) {
+        if (PW_MPI_IS_OPEN_MPI && again)
+            runs[i].twin.made = false;
         pw_twin_give(&runs[i].twin);
+    }
 }
 
 void pw_block_stage_close(pw_block_stage *b)
 {
     const pw_run *runs = pw_block_stage_runs(b);
 
-    pw_block_stage_called(b);
+    pw_block_stage_called(b, false);
     for (int64_t i = 0; i < b->runs; i++)
         if (runs[i].owner)
             pw_layout_unref(runs[i].layout);

@@ -22,9 +22,9 @@ typedef struct pw_run {
     int64_t count, bytes;
     int64_t at; /* bytes from the beginning of the stage */
     unsigned use;
-    bool by_cpu; /* host memory, dense or in a stage for a GPU's: it needs no strategy */
+    bool by_cpu; /* host memory that needs no strategy: dense, or with a stage for GPU memory */
     pw_memory_place place;
-    bool owner;      /* of a reference to the layout, which is another than the stage's */
+    bool owner;      /* of a reference to `layout`, which is not the stage's */
     void *under_way; /* of pw_stage, between beginning and finishing */
     pw_twin twin;
 } pw_run;
@@ -34,7 +34,7 @@ typedef struct pw_block_stage {
     pw_stage whole;
     int64_t runs;
     bool is_whole; /* one run is all there is in the stage */
-    bool needed;   /* MPI must not have some of the blocks as they are; known also when there is no stage */
+    bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; set also when that fails */
     pw_run *many;  /* in arrays; NULL: there is one run */
     pw_run one;
     void *arrays; /* runs, and the arrays of the stand-in, which MPI may read until the operation completes */
@@ -53,8 +53,10 @@ static inline bool pw_block_stage_is_open(const pw_block_stage *b)
 /* The blocks that are read, and those that are written. On an empty stage they do nothing. */
 pw_status pw_block_stage_pack(pw_block_stage *b);
 pw_status pw_block_stage_unpack(pw_block_stage *b);
-/* After MPI has been called, and while it works: frees twins that were made for this call only. */
-void pw_block_stage_called(pw_block_stage *b);
+/* Once MPI has been called, even if it is still at work: frees the twins that were made for this call only. `again`:
+ * the call is persistent. Open MPI looks at its types again in each start, so there such twins are left alive until MPI
+ * ends. */
+void pw_block_stage_called(pw_block_stage *b, bool again);
 /* Calls MPI only if pw_block_stage_called was not. Calling it again does nothing. */
 void pw_block_stage_close(pw_block_stage *b);
 

@@ -15,7 +15,12 @@
 enum { FEW = 16 };
 
 /* What becomes of a block. */
-typedef enum fate { STAYS, IS_STAGED, RIDES, IS_TROUBLE } fate;
+typedef enum fate {
+    STAYS,     /* MPI gets it where it is */
+    IS_STAGED, /* it is worth a stage, or needs one */
+    RIDES,     /* contiguous, and staged only because all blocks must lie in one buffer */
+    IS_TROUBLE /* it would have to be staged, and cannot be */
+} fate;
 
 static pw_message message_of(const pw_side *side, int i)
 {
@@ -31,7 +36,7 @@ static bool is_plain(const pw_message *m)
     return m->entry->dense && m->bytes > 0 && m->buf != MPI_BOTTOM && m->place.kind == PW_PLACE_HOST;
 }
 
-/* Blocks without bytes stay, which is nowhere in particular. Fills *m for those that do not. */
+/* Fills *m, but for blocks without objects and those that are not used, which stay. */
 static fate fate_of(const pw_side *side, int i, pw_message *m)
 {
     if (pw_count_at(side->counts, i) == 0 || !pw_side_use(side, i))
@@ -54,6 +59,32 @@ typedef struct known {
     pw_message m;
 } known;
 
+/* Is block i like the one before it, whose message is `m`? Neighbours mostly get as much of the same type out of the
+ * same memory. */
+static bool is_as_before(const pw_side *side, int i, const pw_message *m)
+{
+    return side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->count && pw_side_use(side, i) &&
+           pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest);
+}
+
+/* Finds out about block i; `before` is what is known of the one before it, NULL where that cannot be used for another.
+ */
+static void find_out(const pw_side *side, int i, const known *before, known *k)
+{
+    if (!before || !is_as_before(side, i, &before->m)) {
+        k->fate = fate_of(side, i, &k->m);
+        return;
+    }
+    *k = *before;
+    k->m.buf = (char *)side->buf + pw_displ_at(side->displs, i);
+}
+
+/* May what is known of this block be used for the next one, if that is like it? */
+static bool is_telling(const known *k)
+{
+    return k->fate == IS_STAGED && k->m.place.kind == PW_PLACE_HOST;
+}
+
 /* Of all blocks that lie in the stage. */
 typedef struct tally {
     known few[FEW];
@@ -71,14 +102,19 @@ static bool leads(const pw_message *m, const pw_message *other)
 /* Looks at all blocks, also if some cannot be staged. */
 static pw_status add_up(const pw_side *side, tally *t, bool *needed)
 {
+    const known *before = NULL;
     pw_status status = PW_OK;
+    known own;
 
     t->runs = t->bytes = t->pieces = 0;
     t->leading = (pw_message){.bytes = 0};
     for (int i = 0; i < side->blocks; i++) {
-        known own, *k = i < FEW ? &t->few[i] : &own;
-        fate f = k->fate = fate_of(side, i, &k->m);
+        known *k = i < FEW ? &t->few[i] : &own;
+        fate f;
 
+        find_out(side, i, before, k);
+        before = is_telling(k) ? k : NULL;
+        f = k->fate;
         if (f == IS_TROUBLE)
             status = PW_ERR_UNSUPPORTED;
         if (f == STAYS || f == IS_TROUBLE)
@@ -133,7 +169,7 @@ static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t byt
         ((int *)s->displs)[i] = (int)bytes;
 }
 
-/* Where it was, seen from the stage. */
+/* The block stays in the program's buffer: its displacement is that from the stage. */
 static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
 {
     int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
@@ -181,7 +217,8 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
     return true;
 }
 
-/* Choices of blocks that are not among the few may have changed since they were added up. */
+/* Blocks beyond the first FEW are looked at twice. The second look may choose otherwise, and there is room only for
+ * what the first one has added up. */
 static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, const pw_message *m)
 {
     return b->runs < t->runs && m->bytes <= t->bytes - at;

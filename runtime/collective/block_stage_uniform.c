@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-/* What a side comes to; objects, and displacements in objects. */
+/* What a side amounts to: its runs, their objects, and the displacement of the first of these, in objects. */
 typedef struct survey {
     int64_t runs, total, first;
 } survey;

@@ -40,10 +40,11 @@ static int call(pw_operation *head, const void *stand_in)
 {
     operation *o = (operation *)head;
     const pw_collective *c = stand_in;
+    bool again = c->way.mode == PW_PERSISTENT;
     int rc = c->next(c);
 
-    pw_block_stage_called(&o->send);
-    pw_block_stage_called(&o->recv);
+    pw_block_stage_called(&o->send, again);
+    pw_block_stage_called(&o->recv, again);
     return rc;
 }
 

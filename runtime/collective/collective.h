@@ -1,5 +1,5 @@
 /*
- * Collectives that move data, blocking, nonblocking and persistent: one course for all of them.
+ * Collectives that move data, blocking, nonblocking and persistent: all of them take the same steps.
  *
  * A call is brought into one form, a pw_collective, by its hook. It is then judged (which buffers matter on this rank,
  * is there anything that MPI must see as it is), its buffers are staged, and the next function is called with
@@ -26,7 +26,7 @@ typedef enum pw_side_form {
 
 enum { PW_USE_READ = 1, PW_USE_WRITE = 2 };
 
-/* As what the transfer of a buffer is counted. */
+/* The direction under which a transfer of the buffer is counted. */
 static inline pw_direction pw_use_direction(unsigned use)
 {
     return use == PW_USE_READ ? PW_SEND : use == PW_USE_WRITE ? PW_RECV : PW_BOTH;

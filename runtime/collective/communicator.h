@@ -17,7 +17,7 @@
 
 typedef struct pw_communicator {
     _Alignas(64) bool between_groups;
-    int rank, size;      /* of this process in its group, and of that */
+    int rank, size;      /* this process's rank in its group, and the group's size */
     int peers;           /* processes that blocks come from and go to: of this group, or of the other one */
     int as_root;         /* the argument `root` where this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* else there is no topology, or one that is not handled */
@@ -41,13 +41,14 @@ static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
     return pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
 }
 
-/* The same, after looking: remembered, or, failing that, in *own. NULL: MPI has called the error handler, and *rc is
- * what it said. */
+/* The same, but asks MPI when it is not known, and remembers the answer; where that fails, the answer is in *own. NULL:
+ * MPI has called the error handler, and *rc is its error. */
 const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
 
 /*
- * The program frees the communicator: forgets it first. Otherwise MPI would do so when the last operation on it is
- * over, and MPICH calls its attributes' callbacks with its lock released, which its progress does not bear.
+ * The program is about to free the communicator: forgets it now. Otherwise MPI would call the attribute's callback when
+ * the last operation on the communicator is over; MPICH does that from within its progress engine with its lock
+ * released, and breaks.
  */
 void pw_communicator_let_go(MPI_Comm comm);
 

@@ -40,7 +40,7 @@
         return sort##_call(&c, rc);                                                                \
     }
 
-#if PW_MPI_SINCE(4, 0)
+#if PW_MPI_HAS(4, 0)
 #define PW_INIT_HOOK(sort, name, shape, family) PW_MODE_HOOK(sort, name, shape, family, PERSISTENT)
 #else
 #define PW_INIT_HOOK(sort, name, shape, family)

@@ -10,8 +10,9 @@ static void use(pw_side *side, int blocks, unsigned how)
     side->use = how;
 }
 
-/* Of a root that is a rank: this process is it, or faces it. Other roots are of this group, and between groups: then
- * only the root itself takes part, and has no block of its own. */
+/* The root is named by a rank: this process is the root, or exchanges data with it. Otherwise the call is between
+ * groups, the root is in this process's own group (MPI_ROOT on the root, MPI_PROC_NULL elsewhere), and of this group
+ * the root alone takes part, without a block of its own. */
 static bool faces_root(const pw_collective *c)
 {
     return c->root >= 0;
@@ -172,20 +173,25 @@ static bool sides_meet(const pw_collective *c)
 /* Blocks without objects and those of neighbours that do not exist may have any type. */
 static bool is_known(const pw_side *side)
 {
+    MPI_Datatype known = MPI_DATATYPE_NULL;
+
     if (!side->use)
         return true;
     for (int i = 0; i < side->blocks; i++) {
-        if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
+        MPI_Datatype type = pw_side_type(side, i);
+
+        if (pw_side_count(side, i) == 0 || !pw_side_use(side, i) || (type == known && known != MPI_DATATYPE_NULL))
             continue;
-        if (!pw_registry_find(pw_side_type(side, i)))
+        if (!pw_registry_find(type))
             return false;
+        known = type;
         if (side->form != PW_SIDE_TYPED)
             break;
     }
     return true;
 }
 
-/* Of a known type. Its first byte, when the buffer is MPI_BOTTOM. */
+/* The address of the first byte of block i, whose type is known, when the buffer is MPI_BOTTOM. */
 static int64_t address_of(const pw_side *side, int i)
 {
     const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
@@ -193,7 +199,8 @@ static int64_t address_of(const pw_side *side, int i)
     return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->type.root->lo : entry->offset);
 }
 
-/* MPI_BOTTOM is null with both MPIs. Is it meant, or a missing buffer? Displacements are addresses then, or small. */
+/* MPI_BOTTOM is NULL in both MPIs. Is it meant, or has the program forgotten the buffer? If it is meant, displacements
+ * are addresses, and addresses are not small. */
 static bool is_missing(const pw_side *side)
 {
     enum { NO_ADDRESS = 4096 };

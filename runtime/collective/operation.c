@@ -31,7 +31,8 @@ static void destroy(pw_pending *p)
 /* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
 static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
 
-/* To where it stays until the request is complete, packed; persistent ones are packed at each start. */
+/* Moves the operation to where it stays until the request is complete, and packs it; persistent ones are packed at each
+ * start instead. On failure it is closed. */
 static pw_status keep(pw_operation *o, const pw_collective_way *way, pw_operation **out)
 {
     bool persistent = way->mode == PW_PERSISTENT;

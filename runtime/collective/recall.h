@@ -10,10 +10,10 @@
 #include "runtime/collective/shapes.h"
 #include "runtime/recall.h"
 
-/* As many blocks as a cube has neighbours. */
+/* PW_RECALL_BLOCKS: a cube has 26 neighbours. */
 enum { PW_RECALL_CALL_BITS = 4, PW_RECALL_LIST_BITS = 2, PW_RECALL_BLOCKS = 26 };
 
-/* Calls that have one answer. */
+/* Calls that share an answer: the blocking and the nonblocking form of one collective. */
 typedef enum pw_recall_id {
 #define X(blocking, nonblocking, persistent, shape, family) PW_RECALL_##blocking,
     PW_COLLECTIVES(X) PW_NEIGHBOURHOODS(X)
@@ -151,7 +151,7 @@ static PW_RECALL_INLINE void pw_recall_lists_of(pw_recalled_list *list, const pw
         pw_recall_list(list, blocks, side->counts.at, side->displs, side->form == PW_SIDE_TYPED ? side->types : NULL);
 }
 
-/* After it was yes, and so many blocks of lists mattered. */
+/* The answer was yes. Of lists so many blocks mattered. */
 static PW_RECALL_INLINE void pw_recall_call(pw_recall_id id, const pw_sides *s, MPI_Comm comm, int send_blocks,
                                             int recv_blocks, uint64_t version, int left)
 {

@@ -1,11 +1,12 @@
 /* What the buffers of a reduction are for, on this rank. */
 #include "runtime/collective/reduction.h"
 
-/* Of all ranks together, and of this one. False: MPI will complain. */
+/* Elements of all ranks together, and of this one. */
 typedef struct extent {
     MPI_Count all, own;
 } extent;
 
+/* False: MPI will complain. */
 static bool sum_counts(pw_counts counts, int rank, int size, extent *e)
 {
     if (!counts.at)

@@ -24,7 +24,7 @@ static inline const pw_entry *pw_entry_of(MPI_Datatype type)
     return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 }
 
-/* Whatever the place of the side among the arguments, and its count. */
+/* Does the side stay whatever its count, its displacements and this rank's part in the call are? */
 static PW_STAYS_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
 {
     return side->form == PW_SIDE_NONE ||
@@ -34,7 +34,7 @@ static PW_STAYS_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry
 static PW_STAYS_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
                                             const pw_communicator *group)
 {
-    /* Between groups, who is no root in the group of the root has MPI_PROC_NULL for it. */
+    /* Between groups, who is not the root but in its group passes MPI_PROC_NULL, which is negative. */
     bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
     const pw_neighbours *n = &group->neighbours;
     const bool *absent = n->some_absent ? n->absent : NULL;
@@ -97,7 +97,8 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
-/* Loops, and for both sides, so they are functions, for the sake of the instruction cache. The arrays are there. */
+/* These loop, and are used for both sides: as functions, unlike the rest, they take less of the instruction cache. The
+ * arrays must not be NULL. */
 
 /* Blocks that need not all lie together: each stays by itself. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
@@ -188,7 +189,7 @@ static PW_STAYS_INLINE bool pw_collective_stays(pw_recall_id id, pw_collective_f
         return pw_collective_stays(PW_RECALL_##id, family, &sides, comm);        \
     }
 
-/* Both modes have the same answer. Persistent calls are not worth it. */
+/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, so remembering does not pay. */
 #define PW_COLLECTIVE_BOTH_STAY(blocking, nonblocking, persistent, shape, family) \
     PW_COLLECTIVE_STAYS(blocking, blocking, shape, family)                        \
     PW_COLLECTIVE_STAYS(nonblocking, blocking, shape, family)
