@@ -55,8 +55,8 @@ typedef struct pw_piece {
     int64_t mem_off, packed_off, bytes; /* bytes >= 1 */
 } pw_piece;
 
-/* Blocks of varying length: block i is lens[i] bytes at offs[i] in memory and at starts[i] in the packed
- * leaf. `starts` has n + 1 entries; the last is the packed size of the leaf. */
+/* Blocks of varying length: block i is starts[i + 1] - starts[i] bytes, at offs[i] in memory and at starts[i] in the
+ * packed leaf. `starts` has n + 1 entries; the last is the packed size of the leaf. */
 typedef struct pw_block_list {
     int64_t n;
     pw_table offs;
@@ -100,7 +100,7 @@ pw_status pw_nest_verify(const pw_nest *nest, pw_diag *diag);
 /* Text for people and tests (not parsed back). malloc'ed; the caller frees. */
 char *pw_nest_print(const pw_nest *nest, int64_t elide);
 
-/* Packed size of `count` objects contiguous in memory and in packed order? Then a memcpy will do. */
+/* Are any number of objects one run of bytes, from the first one's address on? Then one memcpy moves them. */
 bool pw_nest_is_contiguous(const pw_nest *nest);
 
 #endif

@@ -3,7 +3,6 @@
 #include "runtime/thread_end.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 enum { KEPT = 4096 }; /* idle cells of one thread */
@@ -18,7 +17,6 @@ static _Atomic int64_t allocations;
 static _Thread_local struct {
     cell *first;
     int n;
-    bool kept; /* and will be freed when the thread ends */
 } own;
 
 void *pw_cell_take(void)
@@ -34,19 +32,13 @@ void *pw_cell_take(void)
     return malloc(PW_CELL_BYTES);
 }
 
-static void end(void)
-{
-    pw_cell_trim();
-    own.kept = false;
-}
-
 void pw_cell_give(void *given)
 {
     cell *c = given;
 
     if (!c)
         return;
-    if (own.n == KEPT || !(own.kept || (own.kept = pw_thread_end_call(end)))) {
+    if (own.n == KEPT || !pw_thread_end_call(pw_cell_trim)) {
         free(c);
         return;
     }

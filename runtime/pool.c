@@ -36,7 +36,6 @@ static struct {
 static _Thread_local struct {
     void *idle[SIDES][OWN];
     int n[SIDES];
-    bool kept; /* and will be given back when the thread ends */
 } own;
 
 static int class_of(int64_t bytes)
@@ -138,12 +137,11 @@ static void give_own(void)
     for (int side = 0; side < SIDES; side++)
         while (own.n[side] > 0)
             give_to_all((pw_pool_side)side, own.idle[side][--own.n[side]], 0);
-    own.kept = false;
 }
 
 static bool keep_own(pw_pool_side side, void *buffer)
 {
-    if (own.n[side] == OWN || !(own.kept || (own.kept = pw_thread_end_call(give_own))))
+    if (own.n[side] == OWN || !pw_thread_end_call(give_own))
         return false;
     own.idle[side][own.n[side]++] = buffer;
     return true;
@@ -168,9 +166,7 @@ static void trim(_Atomic(void *) *slot, int class)
 
 void pw_pool_trim(void)
 {
-    for (int side = 0; side < SIDES; side++)
-        while (own.n[side] > 0)
-            release(own.idle[side][--own.n[side]], 0);
+    give_own();
     for (int side = 0; side < SIDES; side++)
         for (int class = 0; class < CLASSES; class ++)
             for (int i = 0; i < KEPT; i++)

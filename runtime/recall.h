@@ -4,11 +4,12 @@
  *
  * An answer rests on many things: which types and communicators are known, whether memory may be a GPU's, whether there
  * is something to sweep. They have one version together. Whoever changes one of them so that a "yes" may become a "no"
- * calls pw_recall_forget afterwards, and nothing that was remembered before counts any more. What is remembered has the
- * version of before it was sought, so an answer that was sought while something changed is never found.
+ * calls pw_recall_forget afterwards, and nothing that was remembered before counts any more. What is remembered carries
+ * the version that was read before the answer was worked out, so an answer that was worked out while something changed
+ * is never used.
  *
- * An answer is good for PW_RECALL_USES calls, which are counted when it is given as uses of the decisions under it, so
- * these are made again as often as without.
+ * An answer is good for PW_RECALL_USES calls. They are counted in advance as uses of the decisions that it rests on, so
+ * that decisions are made again as often as if nothing were remembered.
  */
 #ifndef PW_RUNTIME_RECALL_H
 #define PW_RUNTIME_RECALL_H
@@ -23,16 +24,16 @@ enum { PW_RECALL_USES = 32, PW_RECALL_MESSAGE_BITS = 5, PW_RECALL_SORTS = 2 };
 /* An argument of a call between two processes that stays where it is. */
 typedef struct pw_recalled_message {
     uint64_t version; /* 0: nothing is remembered here */
-    uintptr_t from;   /* the first address of a region's length, for which the answer holds */
+    uintptr_t from;   /* the answer holds for addresses from here on, as far as a region is long */
     MPI_Datatype type;
     int count, matters; /* the bits of count that matter: all, or none */
     int left;           /* uses; below 0: none */
 } pw_recalled_message;
 
-/* Compilers work the address of thread-local memory out anew for each field of it. */
+/* Keeps an address in a register: compilers would compute that of thread-local memory anew for each field. */
 #define PW_RECALL_ADDRESS(pointer) __asm__("" : "+r"(pointer))
 
-/* Addressed as such, not through the linker's tables. */
+/* Hidden, so that they are addressed directly and not through the global offset table. */
 #pragma GCC visibility push(hidden)
 extern _Atomic uint64_t pw_recall_version; /* never 0 */
 extern _Thread_local pw_recalled_message pw_recalled_messages[PW_RECALL_SORTS][1 << PW_RECALL_MESSAGE_BITS];
@@ -66,7 +67,8 @@ static inline __attribute__((always_inline)) bool pw_recalls(unsigned sort, MPI_
            pw_memory_region((void *)((uintptr_t)buf - m->from)) == 0 && pw_recall_now() == m->version && --m->left >= 0;
 }
 
-/* The answer was no: what is here may be of another count, or its uses are over, and then they are not counted on. */
+/* The answer was no. What is remembered here may be for other arguments, and then it stays; if its uses are over, it
+ * goes, so that `left` does not count down for ever. */
 static inline void pw_recall_drop(unsigned sort, MPI_Datatype type, const void *buf)
 {
     pw_recalled_message *m = pw_recall_place(sort, type, buf);

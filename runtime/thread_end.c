@@ -30,6 +30,9 @@ static void make(void)
 
 bool pw_thread_end_call(pw_thread_end_fn *fn)
 {
+    for (int i = 0; i < calls.n; i++)
+        if (calls.many[i] == fn)
+            return true;
     pthread_once(&ending.once, make);
     if (!ending.made || calls.n == MOST || pthread_setspecific(ending.key, &calls) != 0)
         return false;

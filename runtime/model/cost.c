@@ -37,7 +37,8 @@ typedef struct lines {
  * two machines differ, the one on which packing wins less counts. `packwright measure` finds those of a machine.
  * Where receivers unpack from the sender's memory packing spares the copy as well, and wins up to longer blocks, most
  * so where what MPIs copy through goes from cache to cache; but not over Open MPI's pipeline of long messages between
- * cores that share one.
+ * cores that share one. These lengths are of the Zen 4; the Emerald Rapids had its say in MPICH's between cores that
+ * share a cache (it has no others, and nothing was shared there under Open MPI).
  */
 #define KB(n) ((int64_t)(n) << 10)
 #define REST INT64_MAX
@@ -142,7 +143,8 @@ double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
     return at(bytes <= l->short_to ? &l->native_short : &l->native, bytes, blocks);
 }
 
-/* Of longer messages the same as native where blocks have the length at which both cross. */
+/* Beyond short messages each block saves `spared`, and packed costs as much as native where blocks are `cross` bytes
+ * long, as was measured. */
 double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way)
 {
     const lines *l = lines_of(sort);

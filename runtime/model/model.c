@@ -164,8 +164,8 @@ static bool host_is_measured(const pw_model *m, pw_call_sort sort)
     return (int)sort < PW_MODEL_SORTS && pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort);
 }
 
-/* Of times measured for near blocks only. Farther ones cost whoever walks over them about the same, so what packing and
- * unpacking them costs more is added. */
+/* What far blocks add to times that were measured for near ones only. That is about the same whoever walks over them,
+ * so it is what they add to packing and unpacking. */
 static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shape s)
 {
     pw_model_shape near = s;

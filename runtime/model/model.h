@@ -1,7 +1,7 @@
 /*
  * The measured model: what the parts of a transfer cost on this system, and from them what each strategy costs.
  *
- * A model is a set of tables (model_tables.h) that `packwright measure` fills: times by message size, and by object
+ * A model is a set of tables (tables.h) that `packwright measure` fills: times by message size, and by object
  * size and block length. Between measured points it interpolates as TEMPI does (section 6.3): linearly in the
  * logarithms of sizes and times, for two dimensions one after the other. Beyond the ends: below the smallest point the
  * time of that point, above the largest the slope of the last two points, but at least none and at most proportional

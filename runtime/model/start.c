@@ -121,7 +121,7 @@ static void load(const char *path, const char *mpi, bool named)
         atomic_store_explicit(&now, m, memory_order_release);
         pw_log(PW_LOG_INFO, "the model of %s", path);
     } else if (status != PW_ERR_NOT_FOUND || named) {
-        pw_log(PW_LOG_WARN, "the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
+        pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
     }
 }
 

@@ -64,7 +64,8 @@ static void unlink_op(op_list *list, pw_rma_op *op)
 
 /* ---- one operation ---------------------------------------------------------------------------------------------- */
 
-/* In all stages: programs start puts without end before they synchronise, and each takes its origin's memory again. */
+/* Of all stages together. A program may start any number of puts before it synchronises, and the stage of each takes as
+ * much memory as its origin. */
 static _Atomic int64_t staged_bytes;
 
 static bool may_stage(int64_t bytes)
@@ -85,13 +86,14 @@ static pw_status pack(pw_rma_side *side)
     return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_stage_pack(&side->stage);
 }
 
-/* The first `bytes` bytes. A mirror has in it what was there behind them. */
+/* Only the first `bytes` bytes came. A mirror is unpacked whole: behind them it holds what the buffer held. */
 static pw_status unpack(pw_rma_side *side, int64_t bytes)
 {
     return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_stage_unpack(&side->stage, bytes);
 }
 
-/* Of an open stage, all of which is written if `whole`. */
+/* Puts into an open stage what MPI must find there. `whole`: MPI writes all of it, so a stage that is only written
+ * needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
     bool allowed = may_stage(side->stage.bytes), is_read = wish->message.direction == PW_SEND;

@@ -1,6 +1,5 @@
 #include "runtime/one_sided/transfer.h"
 
-#include "base/env.h"
 #include "runtime/one_sided/basic_type.h"
 #include "runtime/one_sided/rma_cost.h"
 #include "runtime/one_sided/rma_ops.h"
@@ -32,7 +31,7 @@ static int decide(void)
             answer &= ~WHOLE;
     if (!pw_pending_is_seen())
         answer &= ~WHOLE;
-    return *pw_env_string(PW_ENV_STRATEGY) ? answer | FORCED : answer;
+    return pw_strategy_is_forced() ? answer | FORCED : answer;
 }
 
 static int decided(void)

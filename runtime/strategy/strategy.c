@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/env.h"
-#include "base/log.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/node/sharing.h"
@@ -11,6 +10,8 @@
 #include "runtime/stats/trace.h"
 #include "runtime/strategy/fragile.h"
 #include "runtime/strategy/stays.h"
+
+#include <strings.h>
 
 enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/model/decide.h) */
 
@@ -34,15 +35,18 @@ void pw_strategy_start(void)
     const char *name = pw_env_string(PW_ENV_STRATEGY);
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        if (!strcmp(name, table[id]->name))
+        if (!strcasecmp(name, table[id]->name))
             chosen_by.forced = (pw_strategy_id)id;
-    if (*name && chosen_by.forced == PW_STRATEGY_COUNT)
-        pw_log(PW_LOG_WARN, "PACKWRIGHT_STRATEGY: there is no strategy '%s'", name);
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
     chosen_by.counted = chosen_by.stats || pw_trace_is_on();
     pw_fragile_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI);
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
+}
+
+bool pw_strategy_is_forced(void)
+{
+    return chosen_by.forced != PW_STRATEGY_COUNT;
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
@@ -199,6 +203,7 @@ pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *
                     .buf = m->buf,
                     .count = m->count,
                     .direction = m->direction,
+                    .sort = m->sort,
                     .place = m->place,
                     .bytes = m->bytes};
     status = strategy->take(s);

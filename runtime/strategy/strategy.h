@@ -62,13 +62,14 @@ typedef struct pw_stage {
     void *buf;
     int64_t count;
     pw_direction direction;
+    pw_call_sort sort;
     pw_memory_place place;
-    void *data;                 /* what MPI gets: `bytes` bytes in packed order */
-    int64_t bytes;              /* > 0 */
-    void *own;                  /* of the strategy */
-    struct pw_inbound *inbound; /* of the strategy: expects the message (runtime/node/inbound.h); NULL: nothing does */
-    int64_t ahead_ns;           /* spent on unpacking before that was asked for (pw_stage_expect) */
-    void *under_way;            /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
+    void *data;                   /* what MPI gets: `bytes` bytes in packed order */
+    int64_t bytes;                /* > 0 */
+    void *own;                    /* of the strategy */
+    struct pw_inbound *inbound;   /* expects the message (runtime/node/inbound.h); NULL: nothing does */
+    int64_t ahead_ns;             /* spent on unpacking before that was asked for (pw_stage_expect) */
+    void *under_way;              /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
     struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
 } pw_stage;
 
@@ -77,7 +78,7 @@ typedef struct pw_strategy {
     /* Could this strategy carry the message? */
     bool (*can)(const pw_message *m);
     /* Nanoseconds from the sender's buffer to the receiver's. Asked for one message of a class of similar ones
-     * (model_decide.h). */
+     * (runtime/model/decide.h). */
     double (*cost)(const pw_message *m);
     /* The part of it that `pack` or `unpack` takes: timed, it corrects the estimate. NULL: nothing is timed. */
     double (*own_cost)(const pw_message *m, pw_model_action action);
@@ -107,6 +108,8 @@ PW_STRATEGIES(X)
 
 /* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
+/* Whether the user has named a strategy, so that costs are not asked. */
+bool pw_strategy_is_forced(void);
 /* What the model is asked for a described message. */
 pw_model_query pw_message_query(const pw_message *m);
 /* Of those not in the set `refused` (bit 1 << id). */
