@@ -1,5 +1,7 @@
 #include "collective_calls.h"
 
+#include "harness.h"
+
 #include <stddef.h>
 
 /* ---- arguments by shape; C and D choose the arrays of the plain or the large form -------------------------------- */
@@ -29,13 +31,21 @@
                       : MPI_##I(SHAPE(counts, displs), a->comm, request);                                   \
     }
 
+#if TEST_MPI_4_CALLS
+#define DEFINE_INIT(X, SHAPE)                                                                   \
+    static int X##_do_init(const call_args *a, MPI_Request *request, bool native)               \
+    {                                                                                           \
+        return native ? PMPI_##X##_init(SHAPE(counts, displs), a->comm, MPI_INFO_NULL, request) \
+                      : MPI_##X##_init(SHAPE(counts, displs), a->comm, MPI_INFO_NULL, request); \
+    }
+#define INIT(X) .init = X##_do_init
+#else
+#define DEFINE_INIT(X, SHAPE)
+#define INIT(X) .init = NULL
+#endif
+
 #if MPI_VERSION >= 4
-#define DEFINE_NEW(X, I, SHAPE)                                                                             \
-    static int X##_do_init(const call_args *a, MPI_Request *request, bool native)                           \
-    {                                                                                                       \
-        return native ? PMPI_##X##_init(SHAPE(counts, displs), a->comm, MPI_INFO_NULL, request)             \
-                      : MPI_##X##_init(SHAPE(counts, displs), a->comm, MPI_INFO_NULL, request);             \
-    }                                                                                                       \
+#define DEFINE_LARGE(X, I, SHAPE)                                                                           \
     static int X##_large(const call_args *a, bool native)                                                   \
     {                                                                                                       \
         return native ? PMPI_##X##_c(SHAPE(wide_counts, wide_displs), a->comm)                              \
@@ -51,10 +61,10 @@
         return native ? PMPI_##X##_init_c(SHAPE(wide_counts, wide_displs), a->comm, MPI_INFO_NULL, request) \
                       : MPI_##X##_init_c(SHAPE(wide_counts, wide_displs), a->comm, MPI_INFO_NULL, request); \
     }
-#define NEW(X) .init = X##_do_init, .large = X##_large, .start_large = X##_start_large, .init_large = X##_init_large
+#define LARGE(X) .large = X##_large, .start_large = X##_start_large, .init_large = X##_init_large
 #else
-#define DEFINE_NEW(X, I, SHAPE)
-#define NEW(X) .init = NULL
+#define DEFINE_LARGE(X, I, SHAPE)
+#define LARGE(X) .large = NULL
 #endif
 
 /* X(name, nonblocking, shape, kind, neighbours, form sent, form received) */
@@ -77,7 +87,8 @@
 
 #define X(name, nonblocking, shape, of_kind, neighbours_too, sent, received) \
     DEFINE(name, nonblocking, shape)                                         \
-    DEFINE_NEW(name, nonblocking, shape)
+    DEFINE_INIT(name, shape)                                                 \
+    DEFINE_LARGE(name, nonblocking, shape)
 CALLS(X)
 #undef X
 
@@ -90,7 +101,8 @@ const call calls[] = {
      .recv = FORM_##received,                                                     \
      .blocking = of_name##_blocking,                                              \
      .start = of_name##_start,                                                    \
-     NEW(of_name)},
+     INIT(of_name),                                                               \
+     LARGE(of_name)},
     CALLS(X)
 #undef X
 };

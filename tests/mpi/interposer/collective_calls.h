@@ -37,7 +37,7 @@ typedef struct call {
     call_form send, recv;
     int (*blocking)(const call_args *a, bool native);
     int (*start)(const call_args *a, MPI_Request *request, bool native);
-    /* NULL before MPI 4: */
+    /* NULL where the MPI has none: */
     int (*init)(const call_args *a, MPI_Request *request, bool native);
     int (*large)(const call_args *a, bool native);
     int (*start_large)(const call_args *a, MPI_Request *request, bool native);

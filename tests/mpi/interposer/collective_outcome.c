@@ -43,7 +43,7 @@ static int class_of(int rc)
 
 bool outcome_exists(const call *c, call_mode mode)
 {
-    return mode < MODE_LARGE || c->large;
+    return mode < MODE_LARGE || (mode == MODE_INIT ? c->init != NULL : c->large != NULL);
 }
 
 static int make(const call *c, call_mode mode, const call_args *a, MPI_Request *request, bool native)

@@ -87,12 +87,13 @@ static void agree(trial *t, const trial_group *group, const call *c, uint64_t se
     pw_rng shared = {seed};
 
     *t = (trial){.group = group, .c = c, .seed = seed};
-    t->mode = (mode)pw_rng_range(&shared, 0, c->init ? MODES - 1 : NONBLOCKING);
+    t->mode = (mode)pw_rng_range(&shared, 0, c->large ? MODES - 1 : c->init ? PERSISTENT : NONBLOCKING);
     if ((t->mode == PERSISTENT || t->mode == LARGE_PERSISTENT) && !trial_restarts())
         t->mode = BLOCKING;
     t->in_place = !c->neighbours && !group->between && c->kind != KIND_BCAST && pw_rng_one_in(&shared, 3);
     t->symmetric = t->in_place && c->kind == KIND_ALLTOALL;
-    t->freed = pw_rng_one_in(&shared, 3);
+    /* Open MPI 5.0 starts persistent collectives with the types that they were made with, freed or not. */
+    t->freed = pw_rng_one_in(&shared, 3) && !(is_open_mpi && t->mode == PERSISTENT);
     t->absolute = pw_rng_one_in(&shared, 4);
     t->most = most[pw_rng_range(&shared, 0, 5)];
     data_base_create(&t->base, &shared, t->most * (group->size > 8 ? group->size : 8));
@@ -423,7 +424,7 @@ static bool is_broken_below(const trial *t)
     bool alone = t->group->size == 1 && !c->neighbours;
 
 #ifdef OPEN_MPI
-    if (c->kind == KIND_ALLTOALL && t->in_place && t->mode == NONBLOCKING)
+    if (c->kind == KIND_ALLTOALL && t->in_place && (t->mode == NONBLOCKING || t->mode == PERSISTENT))
         return true;                       /* wrong data, or none at all */
     return alone && c->send == FORM_TYPED; /* displacements are taken for extents */
 #elif defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
@@ -435,8 +436,9 @@ static bool is_broken_below(const trial *t)
         return true; /* the error that the receiver of pieces finds is lost on the way */
     return alone && c->kind == KIND_ALLGATHER && c->recv == FORM_VARYING; /* displacements are ignored */
 #else
-    (void)alone;
-    return false;
+    (void)alone; /* where the root is no leader, data that was in its buffer at another time */
+    return t->group->between && c->kind == KIND_BCAST && (t->mode == PERSISTENT || t->mode == LARGE_PERSISTENT) &&
+           t->root != 0 && t->root != t->group->first_size;
 #endif
 }
 

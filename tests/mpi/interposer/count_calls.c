@@ -2,6 +2,7 @@
 #include "count_calls.h"
 
 _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+_Atomic(MPI_Datatype) count_sent_type;
 void (*count_after_recv)(void);
 
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
@@ -21,6 +22,7 @@ int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int o
 int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     count_send++;
+    count_sent_type = datatype;
     return PMPI_Send(buf, count, datatype, dest, tag, comm);
 }
 

@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+/* Of the last send. */
+extern _Atomic(MPI_Datatype) count_sent_type;
 /* Called when a message has arrived, before MPI_Recv returns: what another thread does in between. */
 extern void (*count_after_recv)(void);
 

@@ -1,5 +1,6 @@
 /* Reductions and one-sided calls of one element of the tool below Packwright. */
 #include "count_reductions.h"
+#include "harness.h"
 
 #include <stddef.h>
 
@@ -44,16 +45,19 @@ static void note(const void *read, const void *written, const void *counts, MPI_
 #define BOTH_VARYING(name, mode)               \
     ONE(name, const int *, count, PLAIN, mode) \
     ONE(name##_c, const MPI_Count *, count, PLAIN, mode)
+#else
+#define BOTH(name, shape, mode) ONE(name, int, NULL, shape, mode)
+#define BOTH_VARYING(name, mode) ONE(name, const int *, count, PLAIN, mode)
+#endif
+
+#if TEST_MPI_4_CALLS
 #define ALL(name, iname, shape) \
     BOTH(name, shape, BLOCKING) BOTH(iname, shape, NONBLOCKING) BOTH(name##_init, shape, PERSISTENT)
 #define ALL_VARYING(name, iname) \
     BOTH_VARYING(name, BLOCKING) BOTH_VARYING(iname, NONBLOCKING) BOTH_VARYING(name##_init, PERSISTENT)
 #else
-#define BOTH(name, shape, mode) ONE(name, int, NULL, shape, mode)
 #define ALL(name, iname, shape) BOTH(name, shape, BLOCKING) BOTH(iname, shape, NONBLOCKING)
-#define ALL_VARYING(name, iname)                   \
-    ONE(name, const int *, count, PLAIN, BLOCKING) \
-    ONE(iname, const int *, count, PLAIN, NONBLOCKING)
+#define ALL_VARYING(name, iname) BOTH_VARYING(name, BLOCKING) BOTH_VARYING(iname, NONBLOCKING)
 #endif
 
 /* clang-format off: a table */

@@ -12,6 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Has this MPI the calls of MPI 4.0, but for those that take an MPI_Count? Open MPI 5.0 says that it is MPI 3.1. */
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
+#define TEST_MPI_4_CALLS 1
+#else
+#define TEST_MPI_4_CALLS 0
+#endif
+
 extern int test_failures;
 
 #define CHECK(condition, ...)                                       \

@@ -356,7 +356,7 @@ static void check_freed_type(void)
 
 /* ---- both at once ------------------------------------------------------------------------------------------------ */
 
-#if MPI_VERSION >= 4
+#if TEST_MPI_4_CALLS
 
 /* Of `arriving` objects where two are posted. */
 static void check_isendrecv(int i, int n, int arriving)
@@ -400,6 +400,9 @@ static bool all_staged(void)
 {
     const char *strategy = getenv("PACKWRIGHT_STRATEGY");
 
+#ifdef OPEN_MPI
+    return true;
+#endif
     return strategy && !strcmp(strategy, "packed") && !one_is_inert;
 }
 

@@ -1,5 +1,7 @@
 #include "reduction_calls.h"
 
+#include "harness.h"
+
 #include <stddef.h>
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
@@ -9,9 +11,13 @@
 #if MPI_VERSION >= 4
 #define IN_FORM(name, count, wide, ...) \
     (a->large ? ONE(name##_c, a->send, a->recv, wide, __VA_ARGS__) : ONE(name, a->send, a->recv, count, __VA_ARGS__))
-#define INIT(name, count, wide, ...) IN_FORM(name, count, wide, __VA_ARGS__, MPI_INFO_NULL, request)
 #else
 #define IN_FORM(name, count, wide, ...) ONE(name, a->send, a->recv, count, __VA_ARGS__)
+#endif
+
+#if TEST_MPI_4_CALLS
+#define INIT(name, count, wide, ...) IN_FORM(name, count, wide, __VA_ARGS__, MPI_INFO_NULL, request)
+#else
 #define INIT(name, count, wide, ...) MPI_ERR_OTHER
 #endif
 
@@ -48,7 +54,7 @@ const char *reduction_name(reduction which)
 
 bool reduction_exists(reduction which, reduction_mode mode, bool large)
 {
-    if (MPI_VERSION < 4 && (large || mode == PERSISTENT))
+    if ((large && MPI_VERSION < 4) || (mode == PERSISTENT && !TEST_MPI_4_CALLS))
         return false;
     return which != REDUCE_LOCAL || mode == BLOCKING;
 }
