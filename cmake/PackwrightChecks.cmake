@@ -25,6 +25,17 @@ function(pw_sanitizer_step preset step)
   endif()
 endfunction()
 
+# What the steps below run of a sanitizer build, and nothing else: most programs are those of other tests or benchmarks.
+get_property(sanitized_tests GLOBAL PROPERTY PW_UNIT_TEST_PROGRAMS)
+foreach(target test_decision_tables test_mpich_random test_openmpi_random test_mpich_interposer_stress
+        test_mpich_interposer_request_threads packwright-llvm packwright-nvrtc)
+  if(TARGET ${target})
+    list(APPEND sanitized_tests ${target})
+  endif()
+endforeach()
+add_custom_target(sanitized-tests)
+add_dependencies(sanitized-tests ${sanitized_tests})
+
 # The preset's own build tree inside this one, configured with the tools of this one.
 function(pw_sanitizer_tests preset)
   set(tree ${CMAKE_BINARY_DIR}/${preset})
@@ -32,7 +43,8 @@ function(pw_sanitizer_tests preset)
   pw_sanitizer_step(${preset} configure SECONDS 120
     COMMAND ${CMAKE_COMMAND} --preset ${preset} -B ${tree} -DPW_TEST_TYPES=${PW_SANITIZER_TEST_TYPES} -DPW_FORTRAN=OFF
             -DPython3_EXECUTABLE=${Python3_EXECUTABLE} -DMPIEXEC_MPICH=${MPIEXEC_MPICH})
-  pw_sanitizer_step(${preset} build AFTER configure SECONDS 900 COMMAND ${CMAKE_COMMAND} --build ${tree})
+  pw_sanitizer_step(${preset} build AFTER configure SECONDS 900
+    COMMAND ${CMAKE_COMMAND} --build ${tree} --target sanitized-tests)
   # That generated text compiles for all architectures is between NVRTC and its text, and takes long. What has no threads in
   # it and computes much has nothing for TSan to find.
   set(left_out -E "^nvrtc_emit$")

@@ -5,7 +5,7 @@ set(PW_MPICH AUTO CACHE STRING "Build the MPICH interposer: AUTO, ON or OFF")
 set(PW_OPENMPI AUTO CACHE STRING "Build the Open MPI interposer: AUTO, ON or OFF")
 set(PW_LLVM AUTO CACHE STRING "Build the LLVM code generator: AUTO, ON or OFF")
 set(PW_FORTRAN AUTO CACHE STRING "Build the Fortran samples and tests: AUTO, ON or OFF")
-set(PW_TEST_TYPES 15000 CACHE STRING "Random types that the differential tests face")
+set(PW_TEST_TYPES 12000 CACHE STRING "Random types that the differential tests face")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
