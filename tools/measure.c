@@ -113,6 +113,12 @@ static void use_kernels_at_once(void)
     pw_env_reload();
 }
 
+static bool can_save(const pw_measure_options *o, const char *mpi, void *arg)
+{
+    (void)arg;
+    return pw_measure_can_save(o, mpi);
+}
+
 static bool save(const pw_measure_options *o, const char *mpi, void *arg)
 {
     return pw_measure_save(o, arg, mpi);
@@ -120,13 +126,17 @@ static bool save(const pw_measure_options *o, const char *mpi, void *arg)
 
 static int measure_alone(const pw_measure_options *o)
 {
-    pw_model *m = pw_model_create();
     pw_diag diag = {0};
-    pw_status status = m ? PW_OK : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    pw_model *m;
+    pw_status status;
     bool ok;
 
     if (!o->cpu && !o->gpu)
         return pw_usage_error(&pw_command_measure, "messages take two ranks: mpiexec -n 2 packwright measure");
+    if (!each_mpi(o, can_save, NULL))
+        return PW_EXIT_FAILURE;
+    m = pw_model_create();
+    status = m ? PW_OK : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
     use_kernels_at_once();
     if (status == PW_OK)
         status = pw_measure_machine(o, o->seconds, m, &diag);

@@ -121,7 +121,7 @@ static void set_environment(void)
 int main(int argc, char **argv)
 {
     pw_measure_options o;
-    int rank, ranks, status = pw_measure_options_parse(argc, argv, &o);
+    int rank, ranks, can_save, status = pw_measure_options_parse(argc, argv, &o);
 
     if (status >= 0)
         return status;
@@ -129,7 +129,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    status = measure(&o, rank, ranks);
+    can_save = rank != 0 || pw_measure_can_save(&o, mpi_name);
+    MPI_Bcast(&can_save, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    status = can_save ? measure(&o, rank, ranks) : 1;
     pw_gpu_close();
     MPI_Finalize();
     return status;

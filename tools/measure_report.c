@@ -97,6 +97,10 @@ bool pw_measure_report(const pw_measure_options *o)
         pw_model_destroy(m);
         return ok;
     }
+    if (!o->file && !is_there(path)) {
+        fprintf(stderr, "packwright measure: there is no model yet, %s; 'packwright measure' makes it\n", path);
+        return false;
+    }
     if (pw_model_read(path, &m, &diag) != PW_OK) {
         fprintf(stderr, "packwright measure: %s: %s\n", path, diag.text);
         return false;

@@ -5,9 +5,12 @@
 #include "runtime/model/file.h"
 #include "tools/measure_node.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- one process ------------------------------------------------------------------------------------------------- */
 
@@ -60,10 +63,55 @@ pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_mod
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool report(const char *path, const pw_diag *diag)
+static bool find_file(const pw_measure_options *o, const char *mpi, char *path, size_t size)
 {
-    fprintf(stderr, "packwright measure: %s: %s\n", path, diag->text);
+    if (o->output) {
+        snprintf(path, size, "%s", o->output);
+        return true;
+    }
+    if (pw_model_path(mpi, path, size))
+        return true;
+    fputs("packwright measure: no cache directory: none of PACKWRIGHT_CACHE_DIR, XDG_CACHE_HOME and HOME says where\n",
+          stderr);
     return false;
+}
+
+/* 0 or an errno. */
+static int check_directory(const char *path)
+{
+    struct stat there;
+
+    if (stat(path, &there) != 0)
+        return errno;
+    if (!S_ISDIR(there.st_mode))
+        return ENOTDIR;
+    return access(path, W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+/* Directories that are not there are made by writing: what counts is the last one that is. Shortens `path`. */
+static int check_directories(char *path)
+{
+    int error = ENOENT;
+
+    for (char *slash; error == ENOENT && (slash = strrchr(path, '/')) && slash != path;) {
+        *slash = '\0';
+        error = check_directory(path);
+    }
+    return error == ENOENT ? check_directory(*path == '/' ? "/" : ".") : error;
+}
+
+bool pw_measure_can_save(const pw_measure_options *o, const char *mpi)
+{
+    char path[PW_MODEL_PATH], start[PW_MODEL_PATH];
+    int error;
+
+    if (!find_file(o, mpi, path, sizeof path))
+        return false;
+    memcpy(start, path, sizeof start);
+    error = check_directories(start);
+    if (error)
+        fprintf(stderr, "packwright measure: cannot write %s: %s\n", path, strerror(error));
+    return !error;
 }
 
 /* What the file has so far; an empty model when it is not there or cannot be used, which is said. */
@@ -104,12 +152,8 @@ bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char 
     pw_model *all;
     pw_status status;
 
-    if (o->output) {
-        snprintf(path, sizeof path, "%s", o->output);
-    } else if (!pw_model_path(mpi, path, sizeof path)) {
-        pw_diag_set(&diag, PW_ERR_NOT_FOUND, "none of PACKWRIGHT_CACHE_DIR, XDG_CACHE_HOME and HOME says where");
-        return report("no cache directory", &diag);
-    }
+    if (!find_file(o, mpi, path, sizeof path))
+        return false;
     all = load(path, mpi, cpu);
     status = all ? pw_model_take(all, m, &diag) : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
     if (status == PW_OK) {
@@ -117,8 +161,9 @@ bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char 
         status = pw_model_write(path, all, &diag);
     }
     pw_model_destroy(all);
-    if (status != PW_OK)
-        return report(path, &diag);
-    printf("%s\n", path);
-    return true;
+    if (status == PW_OK)
+        printf("%s\n", path);
+    else
+        fprintf(stderr, "packwright measure: %s\n", diag.text);
+    return status == PW_OK;
 }

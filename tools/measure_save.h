@@ -10,6 +10,12 @@
 pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag);
 
 /*
+ * Can the file of pw_measure_save be written, as far as directories tell? Better known before the measuring than after
+ * it. Returns false after reporting why not.
+ */
+bool pw_measure_can_save(const pw_measure_options *o, const char *mpi);
+
+/*
  * Puts the tables of `m` into a file, in place of those it has of the same names: the one of -o, or that of this
  * machine and this MPI. Prints its name. Returns false after reporting why not.
  */
