@@ -69,6 +69,8 @@ static int parse_options(int argc, char **argv, options *o)
         default: return pw_usage_error(&pw_command_draw, "unknown option or missing value: '%s'", argv[optind - 1]);
         }
     }
+    if (o->output && !*o->output)
+        return pw_usage_error(&pw_command_draw, "--output needs a value");
     if (argc - optind != 1)
         return pw_usage_error(&pw_command_draw, "expected one input, got %d", argc - optind);
     o->input = argv[optind];

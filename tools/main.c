@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -107,6 +108,9 @@ static int dispatch(int argc, char **argv)
         fputs(command->help, stdout);
         return PW_EXIT_OK;
     }
+    /* Too large a file is to be an error that is reported. What `run` starts would inherit it. */
+    if (command != &pw_command_run)
+        signal(SIGXFSZ, SIG_IGN);
     return command->run(argc - 1, argv + 1);
 }
 

@@ -73,7 +73,7 @@ bool pw_source_read(const char *path, size_t limit, pw_source *out)
     FILE *in = is_stdin ? stdin : fopen(path, "rb");
     int error;
 
-    *out = (pw_source){.name = is_stdin ? "<stdin>" : path};
+    *out = (pw_source){.name = is_stdin ? "<stdin>" : *path ? path : "''"};
     error = in ? check_size(in, limit) : errno;
     if (!error)
         error = read_all(in, limit, out);

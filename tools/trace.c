@@ -259,12 +259,14 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "merge") != 0)
         return pw_usage_error(self, "'%s' is unknown; there is 'merge'", argv[1]);
     for (int i = 2; i < argc; i++) {
-        if (!strcmp(argv[i], "-o") && i + 1 < argc)
+        if (!strcmp(argv[i], "-o") && i + 1 < argc && *argv[i + 1])
             output = argv[++i];
         else if (!strncmp(argv[i], "--output=", 9) && argv[i][9])
             output = argv[i] + 9;
+        else if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "--output") || !strcmp(argv[i], "--output="))
+            return pw_usage_error(self, "%.8s needs a value", argv[i]);
         else if (argv[i][0] == '-' && argv[i][1])
-            return pw_usage_error(self, !strcmp(argv[i], "-o") ? "%s needs a value" : "unknown option '%s'", argv[i]);
+            return pw_usage_error(self, "unknown option '%s'", argv[i]);
         else
             argv[2 + nfiles++] = argv[i];
     }

@@ -45,7 +45,7 @@ def mpis(options):
 def check_files(options, root):
     for path in [os.path.join(options.bindir, "packwright"),
                  os.path.join(options.docdir, "README.md"), os.path.join(options.docdir, "LICENSE"),
-                 os.path.join(options.docdir, "ir.md")] + [os.path.join(options.libdir, l) for l in options.library] + [
+                 os.path.join(options.docdir, "docs", "ir.md")] + [os.path.join(options.libdir, l) for l in options.library] + [
                  os.path.join(options.libdir, "pkgconfig", package(mpi) + ".pc") for mpi in mpis(options)]:
         expect(os.path.exists(os.path.join(root, path)), "%s in %s" % (path, root))
 

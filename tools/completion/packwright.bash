@@ -9,11 +9,13 @@ _packwright_options()
 _packwright_values()
 {
     case "$2" in
-    --stage) printf '%s\n' ddt tree canonical nest shape llvm llvm-opt asm all ;;
+    --stage) printf '%s\n' ddt tree canonical nest shape llvm llvm-opt asm cuda ptx all ;;
     --print-after) "$1" inspect --list-passes 2>/dev/null | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' ;;
     --target) printf '%s\n' x86_64-linux-gnu aarch64-linux-gnu ;;
+    --gpu) printf '%s\n' sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 ;;
     --target-cpu) printf '%s\n' native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 ;;
     --jit) printf '%s\n' sync async off ;;
+    --strategy) printf '%s\n' native packed device one_shot staged pipelined ;;
     --log) printf '%s\n' error warn info debug ;;
     --mpi) printf '%s\n' mpich openmpi ;;
     --only) printf '%s\n' cpu gpu messages cpu,gpu ;;
