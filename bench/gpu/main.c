@@ -238,6 +238,7 @@ static void bench_one(void *arg, gpu_subject *s)
 
             gpu_results_add(&all->results, &r);
         }
+    gpu_flagged_rest(&all->bench);
 }
 
 static void completion_one(void *arg, gpu_subject *s)

@@ -84,6 +84,13 @@ static void wait_for_flag(const gpu_work *w)
         ;
 }
 
+void gpu_flagged_rest(gpu_bench *b)
+{
+    char params[40] = {0};
+
+    gpu_graph_set(b->flagged->graph, b->generic.empty, 1, 256, params);
+}
+
 void gpu_flagged_open(gpu_bench *b)
 {
     static gpu_flagged flagged;

@@ -58,6 +58,9 @@ typedef struct gpu_peer {
 } gpu_peer;
 
 void gpu_flagged_open(gpu_bench *b);
+/* Before a module is unloaded: a graph that still holds a function of it may run that when it is set to one of a module
+ * loaded later, to which the driver gives the same handle. */
+void gpu_flagged_rest(gpu_bench *b);
 
 extern const gpu_peer gpu_peers[PEERS];
 
