@@ -1,4 +1,5 @@
 """One program of a suite, run in one way: what it did, in a form in which two runs can be compared."""
+import hashlib
 import os
 import re
 import shutil
@@ -24,6 +25,11 @@ class Program:
     launcher: tuple = ()  # more arguments of mpiexec
     limit: int = 0  # seconds; 0: the default
     fails: bool = False  # it is to end with an error
+    libraries: Path = None  # where its libraries are that the system does not have
+    files: tuple = ()  # paths of what has to lie in its directory
+    matters: str = ""  # pattern of the lines that count, when it has much to say; empty: all do
+    tells: str = ""  # a file that it writes and that is read as if it had been said
+    makes: str = ""  # names (shell pattern) of the files whose bytes count too
 
     def __str__(self):
         return " ".join([self.name, str(self.ranks), *self.environment, *self.arguments])
@@ -32,13 +38,19 @@ class Program:
 @dataclass
 class Outcome:
     how: str  # "ok", "timeout", "exit N", "signal N", "said something"
-    lines: list = field(default_factory=list)  # what it said, without what differs from run to run
+    lines: list = field(default_factory=list)  # what it said, without what differs from run to run, and what the files are that it made
+    seconds: float = 0  # from its start to its end
 
     def __eq__(self, other):
         return self.how == other.how and self.lines == other.lines
 
     def __str__(self):
         return self.how + "".join(f"\n        {line}" for line in self.lines[:12])
+
+    def against(self, other):
+        """What it has that another does not (+), and the other way round (-)."""
+        lines = [f"+ {line}" for line in self.lines if line not in other.lines] + [f"- {line}" for line in other.lines if line not in self.lines]
+        return self.how + "".join(f"\n        {line}" for line in lines[:12])
 
 
 # What differs between equal runs: addresses and handles, processes, times.
@@ -54,6 +66,8 @@ BANNER = re.compile("|".join((
     r"^(Primary job|mpiexec|\S*mpirun) ", "per user-direction", "more processes? ha(s|ve) sent help message", "orte_base_help_aggregate",
     "Forwarding signal", "YOU CAN IGNORE", "==== backtrace", "^=====", "^This typically refers", "^Please see the FAQ",
     r"^ *\d+ +\S+\(.*\) \[0x", r"\] \[ *\d+\] \S+\[0x")))
+BAD = re.compile(r"(?<!\b0 )(FAIL|ERROR)")  # in a line that matters
+CRASH = re.compile(r"Signal: ([\w ]+) \(\d+\)")  # Open MPI's report of one, of which ranks mix the lines
 GOOD = re.compile(r"^\s*(No [Ee]rrors|Test [Pp]assed)\s*\.?\s*$")
 
 
@@ -90,16 +104,38 @@ def wait(job, limit):
     return None
 
 
+def fingerprints(where, pattern):
+    """The files that a program has made: name, length and digest."""
+    return [f"{p.name}: {p.stat().st_size} bytes, {hashlib.sha256(p.read_bytes()).hexdigest()[:16]}" for p in sorted(Path(where).glob(pattern))]
+
+
+def outcome(program, code, said, files):
+    lines = normal(said.decode(errors="replace"))
+    if program.matters and (code == 0 or program.fails):
+        lines = [line for line in lines if re.search(program.matters, line)]
+    how = f"signal {-code}" if code < 0 else f"exit {code}"
+    if (crash := CRASH.search(said.decode(errors="replace"))):
+        return Outcome(f"{how}, {crash[1]}", files)
+    if code == 0:
+        how = "said something" if lines and not program.matters or any(BAD.search(line) for line in lines) else "ok"
+    return Outcome(how, lines + files)
+
+
 def run(launcher, program, settings, limit):
-    """Runs a program with `settings` (NAME=VALUE) in its environment, in an empty directory, for `limit` seconds."""
+    """Runs a program with `settings` (NAME=VALUE) in its environment, in a directory of its own, for `limit` seconds."""
     mark = uuid.uuid4().hex
     where = tempfile.mkdtemp(prefix="pw_suite_")
-    command = [*launcher, *program.launcher, "-n", str(program.ranks), "env", *program.environment, *settings, str(program.path),
-               *program.arguments]
+    needed = [f"LD_LIBRARY_PATH={program.libraries}"] if program.libraries else []
+    command = [*launcher, *program.launcher, "-n", str(program.ranks), "env", *program.environment, *needed, *settings,
+               str(program.path), *program.arguments]
     try:
+        for path in program.files:
+            shutil.copy(path, where)
+        began = time.monotonic()
         job = subprocess.Popen(command, cwd=where, env=dict(os.environ, **{MARK: mark}), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         said = wait(job, limit)
+        seconds = time.monotonic() - began
         if said is None:
             job.terminate()
             try:
@@ -110,11 +146,11 @@ def run(launcher, program, settings, limit):
             job.kill()
             job.communicate()
             return Outcome("timeout")
-        code = job.returncode
         end_all(mark)
+        if program.tells and (Path(where) / program.tells).exists():
+            said += (Path(where) / program.tells).read_bytes()
+        found = outcome(program, job.returncode, said, fingerprints(where, program.makes) if program.makes else [])
+        found.seconds = seconds
+        return found
     finally:
         shutil.rmtree(where, ignore_errors=True)
-    lines = normal(said.decode(errors="replace"))
-    if code == 0:
-        return Outcome("said something", lines) if lines else Outcome("ok")
-    return Outcome(f"signal {-code}" if code < 0 else f"exit {code}", lines)
