@@ -41,9 +41,10 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
     int place = 0;
 
     *verdict = PW_PASS;
+    b->elsewhere = false;
     if (!requests)
         return false;
-    while (place < n && !(first = pw_pending_claim(requests[place])))
+    while (place < n && !(first = pw_pending_claim_to_look(requests[place], &b->elsewhere)))
         place++;
     if (!first)
         return false;
@@ -57,7 +58,7 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
         b->ops[i] = NULL;
     b->ops[place] = first;
     for (int i = place + 1; i < n; i++)
-        b->ops[i] = pw_pending_claim(requests[i]);
+        b->ops[i] = pw_pending_claim_to_look(requests[i], &b->elsewhere);
     return true;
 }
 

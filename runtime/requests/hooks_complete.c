@@ -57,12 +57,18 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
     return PW_DONE;
 }
 
-/* Who is told that an operation is complete may use its buffer. */
+/* Who is told that an operation is complete may use its buffer, and several threads may ask at once. */
 pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status *status, int *rc)
 {
-    pw_pending *p = flag ? pw_pending_claim(request) : NULL;
+    bool elsewhere = false;
+    pw_pending *p = flag ? pw_pending_claim_to_look(request, &elsewhere) : NULL;
     MPI_Status own;
 
+    if (elsewhere) {
+        *flag = 0;
+        *rc = MPI_SUCCESS;
+        return PW_DONE;
+    }
     if (!p)
         return PW_PASS;
     status = status == MPI_STATUS_IGNORE ? &own : status;

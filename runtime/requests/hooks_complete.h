@@ -10,6 +10,7 @@ enum { PW_BATCH_FEW = 64 };
 /* The operations of an array of requests, claimed. Lives on the stack, and must not be moved. */
 typedef struct pw_batch {
     int n;
+    bool elsewhere;       /* other threads have claimed operations of some of the requests */
     pw_pending **ops;     /* by place in the array; NULL: none, or dealt with */
     MPI_Status *statuses; /* as many, for calls whose caller ignores them */
     void *memory;
@@ -19,8 +20,8 @@ typedef struct pw_batch {
 } pw_batch;
 
 /*
- * False: nothing is claimed, there is nothing to close, and the hook's verdict is *verdict: PW_PASS if none of the
- * requests is ours, PW_DONE without memory, when the error handler has been called and *rc is set.
+ * False: nothing is claimed, there is nothing to close, and the hook's verdict is *verdict: PW_PASS if there is nothing
+ * to claim, PW_DONE without memory, when the error handler has been called and *rc is set. b->elsewhere is always set.
  */
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict);
 /* Unclaims what is left. */

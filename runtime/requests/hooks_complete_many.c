@@ -326,6 +326,20 @@ static int told(pw_batch *b, int n, const int *indices, const MPI_Status *status
     return rc;
 }
 
+/* As pw_batch_open; false with PW_DONE and success, too: other threads have claimed some, so none is complete yet. */
+static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
+{
+    bool open = pw_batch_open(b, n, requests, rc, verdict);
+
+    if (!b->elsewhere || *verdict == PW_DONE)
+        return open;
+    if (open)
+        pw_batch_close(b);
+    *rc = MPI_SUCCESS;
+    *verdict = PW_DONE;
+    return false;
+}
+
 pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests, int *flag, MPI_Status *statuses,
                                           int *rc)
 {
@@ -334,8 +348,11 @@ pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests
 
     if (!flag)
         return PW_PASS;
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+    if (!open_to_look(&b, count, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *flag = 0;
         return verdict;
+    }
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_all(count, requests, flag, statuses);
     if (*rc == MPI_SUCCESS && *flag)
@@ -352,8 +369,11 @@ pw_verdict pw_hook_Request_get_status_any(int count, const MPI_Request *requests
 
     if (!index || !flag)
         return PW_PASS;
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+    if (!open_to_look(&b, count, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *flag = 0;
         return verdict;
+    }
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     *rc = pw_next.MPI_Request_get_status_any(count, requests, index, flag, status);
     if (*rc == MPI_SUCCESS && *flag)
@@ -370,8 +390,11 @@ pw_verdict pw_hook_Request_get_status_some(int incount, const MPI_Request *reque
 
     if (!outcount || !indices)
         return PW_PASS;
-    if (!pw_batch_open(&b, incount, requests, rc, &verdict))
+    if (!open_to_look(&b, incount, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *outcount = 0;
         return verdict;
+    }
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
     if (*rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)

@@ -127,9 +127,16 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
     pw_pending_node_insert(&p->node, key_of(request));
 }
 
+pw_pending *pw_pending_claim_to_look(MPI_Request request, bool *elsewhere)
+{
+    return of_node(pw_pending_node_claim(key_of(request), elsewhere));
+}
+
 pw_pending *pw_pending_claim(MPI_Request request)
 {
-    return of_node(pw_pending_node_claim(key_of(request)));
+    bool elsewhere = false;
+
+    return pw_pending_claim_to_look(request, &elsewhere);
 }
 
 void pw_pending_unclaim(pw_pending *p)

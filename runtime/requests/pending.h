@@ -91,6 +91,9 @@ void pw_pending_start(void);
 
 /* The operation of a request; NULL: it has none. */
 pw_pending *pw_pending_claim(MPI_Request request);
+/* The same. With NULL *elsewhere is set to true if another thread has claimed one. Then MPI must not be asked: if it
+ * says that the request is complete, that thread may still be unpacking. */
+pw_pending *pw_pending_claim_to_look(MPI_Request request, bool *elsewhere);
 void pw_pending_unclaim(pw_pending *p);
 
 /*

@@ -75,20 +75,24 @@ void pw_pending_node_insert(pw_pending_node *node, uint64_t key)
     give(lock_of(bucket));
 }
 
-pw_pending_node *pw_pending_node_claim(uint64_t key)
+pw_pending_node *pw_pending_node_claim(uint64_t key, bool *elsewhere)
 {
     size_t bucket = bucket_of(key);
     pw_pending_node *node;
+    bool others = false;
 
     if (!head(bucket))
         return NULL;
     take(lock_of(bucket));
-    for (node = head(bucket); node; node = node->next)
+    for (node = head(bucket); node; node = node->next) {
         if (node->key == key && !node->claimed)
             break;
+        others |= node->key == key;
+    }
     if (node)
         node->claimed = true;
     give(lock_of(bucket));
+    *elsewhere |= others && !node;
     return node;
 }
 

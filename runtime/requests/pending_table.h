@@ -22,9 +22,9 @@ typedef struct pw_pending_node {
 
 /* Inserts a node that is in no table, unclaimed. */
 void pw_pending_node_insert(pw_pending_node *node, uint64_t key);
-/* An unclaimed node with that key, which is now claimed; NULL: there is none. No lock is taken when its bucket is
- * empty. */
-pw_pending_node *pw_pending_node_claim(uint64_t key);
+/* An unclaimed node with that key, which is now claimed; NULL: there is none, and *elsewhere is set to true if somebody
+ * has claimed one. No lock is taken when its bucket is empty. */
+pw_pending_node *pw_pending_node_claim(uint64_t key, bool *elsewhere);
 void pw_pending_node_release(pw_pending_node *node);
 /* Takes a claimed node out. */
 void pw_pending_node_remove(pw_pending_node *node);

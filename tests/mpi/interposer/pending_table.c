@@ -26,6 +26,13 @@ static uint64_t key_of(uint64_t i)
     return i % 2 ? UINT64_C(0xac000000) + i : UINT64_C(0x55d0c0de0000) + i * 256;
 }
 
+static pw_pending_node *claim(uint64_t key)
+{
+    bool elsewhere = false;
+
+    return pw_pending_node_claim(key, &elsewhere);
+}
+
 typedef enum state { OUT, IN, CLAIMED } state;
 
 static void count_node(void *arg, pw_pending_node *node)
@@ -52,7 +59,7 @@ static void agrees_with_a_list(void **unused)
             inside++;
         } else if (states[i] == IN) {
             /* Some node of the same key, one that was free. */
-            pw_pending_node *got = pw_pending_node_claim(nodes[i].key);
+            pw_pending_node *got = claim(nodes[i].key);
 
             assert_non_null(got);
             assert_int_equal(got->key, nodes[i].key);
@@ -66,7 +73,7 @@ static void agrees_with_a_list(void **unused)
             states[i] = OUT;
             inside--;
         }
-        assert_null(pw_pending_node_claim(key + 1000000));
+        assert_null(claim(key + 1000000));
     }
     pw_pending_node_each(count_node, &n);
     assert_int_equal(n, inside);
@@ -83,17 +90,37 @@ static void finds_the_youngest(void **unused)
     (void)unused;
     pw_pending_node_insert(&a, 5);
     pw_pending_node_insert(&b, 5);
-    assert_ptr_equal(pw_pending_node_claim(5), &b);
+    assert_ptr_equal(claim(5), &b);
     pw_pending_node_insert(&c, 5);
-    assert_ptr_equal(pw_pending_node_claim(5), &c);
-    assert_ptr_equal(pw_pending_node_claim(5), &a);
-    assert_null(pw_pending_node_claim(5));
+    assert_ptr_equal(claim(5), &c);
+    assert_ptr_equal(claim(5), &a);
+    assert_null(claim(5));
     pw_pending_node_release(&b);
-    assert_ptr_equal(pw_pending_node_claim(5), &b);
+    assert_ptr_equal(claim(5), &b);
     pw_pending_node_remove(&a);
     pw_pending_node_remove(&b);
     pw_pending_node_remove(&c);
     assert_null(pw_pending_node_take_any());
+}
+
+static void tells_of_claims_elsewhere(void **unused)
+{
+    pw_pending_node a, b;
+    bool elsewhere = false;
+
+    (void)unused;
+    pw_pending_node_insert(&a, 5);
+    assert_ptr_equal(pw_pending_node_claim(5, &elsewhere), &a);
+    assert_false(elsewhere);
+    assert_null(pw_pending_node_claim(6, &elsewhere));
+    assert_false(elsewhere);
+    pw_pending_node_insert(&b, 5);
+    assert_ptr_equal(pw_pending_node_claim(5, &elsewhere), &b);
+    assert_false(elsewhere);
+    assert_null(pw_pending_node_claim(5, &elsewhere));
+    assert_true(elsewhere);
+    pw_pending_node_remove(&a);
+    pw_pending_node_remove(&b);
 }
 
 /* Each thread has nodes of its own and, besides, all work on the nodes of one key: no node is claimed twice. */
@@ -108,7 +135,7 @@ static void *work(void *arg)
 
     for (int i = 0; i < 100000; i++) {
         uint64_t key = UINT64_C(0x77000000) + (uint64_t)(uintptr_t)arg;
-        pw_pending_node *got = pw_pending_node_claim(42);
+        pw_pending_node *got = claim(42);
 
         if (got) {
             if (atomic_fetch_add(&holders[got - common], 1) != 0)
@@ -122,7 +149,7 @@ static void *work(void *arg)
             }
         }
         pw_pending_node_insert(&own, key);
-        if (pw_pending_node_claim(key) != &own)
+        if (claim(key) != &own)
             clashes++;
         pw_pending_node_remove(&own);
     }
@@ -150,6 +177,7 @@ static void keeps_threads_apart(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_list), cmocka_unit_test(finds_the_youngest),
+                                       cmocka_unit_test(tells_of_claims_elsewhere),
                                        cmocka_unit_test(keeps_threads_apart)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

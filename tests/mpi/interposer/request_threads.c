@@ -179,12 +179,58 @@ static void *drop(void *arg)
     return (void *)wrong;
 }
 
+/* ---- looked at by several ---------------------------------------------------------------------------------------- */
+
+enum { LOOKED = 500000 };
+
+/* A long receive, of every second float, which threads are told of when it is complete. */
+static struct {
+    MPI_Request request;
+    float *in;
+} looked;
+
+static void *look(void *arg)
+{
+    int flag = 0;
+
+    (void)arg;
+    while (!flag)
+        MPI_Request_get_status(looked.request, &flag, MPI_STATUS_IGNORE);
+    /* What is unpacked last. */
+    return (void *)(uintptr_t)(looked.in[2 * (LOOKED - 1)] != 1);
+}
+
 static void join(pthread_t thread, const char *what)
 {
     void *wrong;
 
     pthread_join(thread, &wrong);
     CHECK(wrong == NULL, "%lu wrong messages: %s", (unsigned long)(uintptr_t)wrong, what);
+}
+
+static void check_looks(void)
+{
+    MPI_Datatype type;
+    MPI_Request send;
+    pthread_t lookers[2];
+    float *out = malloc(2 * LOOKED * sizeof *out);
+
+    looked.in = calloc(2 * LOOKED, sizeof *out);
+    for (int i = 0; i < 2 * LOOKED; i++)
+        out[i] = 1;
+    MPI_Type_vector(LOOKED, 1, 2, MPI_FLOAT, &type);
+    MPI_Type_commit(&type);
+    MPI_Irecv(looked.in, 1, type, peer, 2, MPI_COMM_WORLD, &looked.request);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&lookers[i], NULL, look, NULL);
+    MPI_Isend(out, 1, type, peer, 2, MPI_COMM_WORLD, &send);
+    for (int i = 0; i < 2; i++)
+        join(lookers[i], "looked at by two threads");
+    MPI_Wait(&looked.request, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    free(looked.in);
+    free(out);
 }
 
 int main(int argc, char **argv)
@@ -216,6 +262,8 @@ int main(int argc, char **argv)
     join(maker, "made");
     join(finisher, "completed by another thread");
     MPI_Type_free(&box_type);
+    for (int i = 0; i < 4; i++)
+        check_looks();
     rc = test_result();
     MPI_Finalize();
     return rc;
