@@ -12,12 +12,14 @@ endfunction()
 
 pw_gpu_tarball(lib packwright-mpich packwright-openmpi packwright-nvrtc packwright-llvm)
 pw_gpu_tarball(tests test_gpu_kernels)
-foreach(program pack messages large huge several fused pairs windows files collectives reductions asleep atomics external shared)
+foreach(program pack messages large huge several fused pairs windows files collectives reductions asleep atomics external shared
+        seeded)
   pw_gpu_tarball(tests test_mpich_gpu_${program} test_openmpi_gpu_${program})
 endforeach()
+pw_gpu_tarball(bin packwright)
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
 pw_gpu_tarball(bench bench_device_messages_mpich bench_device_messages_openmpi)
-install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run DESTINATION . ${part})
+install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
 
 set(CPACK_GENERATOR TXZ)
 set(CPACK_PACKAGE_NAME packwright)
