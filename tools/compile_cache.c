@@ -18,8 +18,11 @@ typedef struct filling {
     const char *dir;
     processor *processors;
     int n;
-    pw_hash_map done; /* the keys stored so far, since many types share one kernel */
+    pw_hash_map there; /* the keys that the directory has, and what is said of another type with such a key */
 } filling;
+
+/* Values of filling.there. */
+static char from_before[] = " (is there)", shared[] = " (shares it)";
 
 static pw_status report(const pw_diag *diag)
 {
@@ -44,17 +47,18 @@ static pw_status compile(const processor *p, const pw_shape *shape, pw_blob *out
     return p->gpu ? pw_gpu_module_compile(p->backend, &job, out, diag) : p->backend->compile(&job, out, diag);
 }
 
-static bool is_known(const filling *f, const processor *p, const pw_shape *shape)
+/* NULL: it is to be compiled. Else what to say of it. */
+static const char *why_known(const filling *f, const processor *p, const pw_shape *shape)
 {
-    return pw_hash_map_get(&f->done, key_of(p, shape)) != NULL;
+    return pw_hash_map_get(&f->there, key_of(p, shape));
 }
 
-static void say(const processor *p, const pw_shape *shape, const char *label, bool known)
+static void say(const processor *p, const pw_shape *shape, const char *label, const char *known)
 {
     char text[PW_HASH_TEXT];
 
     pw_hash_text(key_of(p, shape), text);
-    printf("%s  %s  %s%s\n", text, p->target->cpu, label, known ? " (shares it)" : "");
+    printf("%s  %s  %s%s\n", text, p->target->cpu, label, known ? known : "");
 }
 
 /* Reported: what fails is the directory, or memory. */
@@ -64,7 +68,7 @@ static pw_status keep(filling *f, const processor *p, const pw_shape *shape, con
     pw_hash key = key_of(p, shape);
     pw_status status = pw_cache_store(f->dir, key, object, &diag);
 
-    if (status == PW_OK && pw_hash_map_put(&f->done, key, f) != PW_OK)
+    if (status == PW_OK && pw_hash_map_put(&f->there, key, shared) != PW_OK)
         status = pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
     return status == PW_OK ? PW_OK : report(&diag);
 }
@@ -74,7 +78,7 @@ static pw_status keep(filling *f, const processor *p, const pw_shape *shape, con
 /* What fails is reported: a compile at its type, the directory by itself. */
 static pw_status store(filling *f, const pw_input *input, const pw_aot_type *t, const processor *p)
 {
-    bool known = is_known(f, p, t->shape);
+    const char *known = why_known(f, p, t->shape);
     char label[PW_INPUT_LABEL];
     pw_blob object = {0};
     pw_diag diag = {0};
@@ -166,14 +170,14 @@ static pw_status compile_module(const processor *p, const pw_shape *shape, pw_bl
     return status;
 }
 
-/* Compiles tier 0 for each GPU: whether there is an NVRTC, and whether it knows all of them, shows before anything is
- * written. */
+/* Compiles tier 0 for each GPU that has none: whether there is an NVRTC, and whether it knows all of them, shows before
+ * anything is written. */
 static pw_status try_gpus(filling *f, const pw_aot_gpu *gpu)
 {
     pw_status status = PW_OK;
 
     for (int k = 0; k < f->n && status == PW_OK; k++)
-        if (f->processors[k].gpu)
+        if (f->processors[k].gpu && !why_known(f, &f->processors[k], gpu->modules[0]))
             status = compile_module(&f->processors[k], gpu->modules[0], &f->processors[k].tier0);
     return status;
 }
@@ -183,14 +187,15 @@ static pw_status store_modules(filling *f, const pw_aot_gpu *gpu, const processo
     pw_status status = PW_OK;
 
     for (int m = 0; m < PW_AOT_GPU_MODULES && status == PW_OK; m++) {
+        const char *known = why_known(f, p, gpu->modules[m]);
         pw_blob object = {0};
 
-        if (m > 0)
+        if (m > 0 && !known)
             status = compile_module(p, gpu->modules[m], &object);
-        if (status == PW_OK)
+        if (status == PW_OK && !known)
             status = keep(f, p, gpu->modules[m], m > 0 ? &object : &p->tier0);
         if (status == PW_OK)
-            say(p, gpu->modules[m], gpu->labels[m], false);
+            say(p, gpu->modules[m], gpu->labels[m], known);
         pw_blob_free(&object);
     }
     return status;
@@ -233,6 +238,22 @@ static pw_status find_compilers(filling *f, const pw_target *targets, bool *gpus
     return PW_OK;
 }
 
+/* What would be refused by a run is compiled again. */
+static bool note_entry(void *arg, const pw_cache_entry *entry)
+{
+    filling *f = arg;
+
+    return entry->status != PW_OK || pw_hash_map_put(&f->there, entry->key, from_before) == PW_OK;
+}
+
+static pw_status find_entries(filling *f)
+{
+    pw_diag diag = {0};
+    pw_status status = pw_cache_list(f->dir, note_entry, f, &diag);
+
+    return status == PW_OK ? PW_OK : report(&diag);
+}
+
 pw_status pw_aot_fill_cache(const pw_input *input, const pw_aot_types *types, const pw_target *targets, int ntargets,
                             const char *dir)
 {
@@ -241,12 +262,14 @@ pw_status pw_aot_fill_cache(const pw_input *input, const pw_aot_types *types, co
     bool gpus = false;
     pw_status status = find_compilers(&f, targets, &gpus);
 
+    if (status == PW_OK)
+        status = find_entries(&f);
     if (status == PW_OK && gpus)
         status = fill_for_gpus(&f);
     if (status == PW_OK)
         status = store_types(&f, input, types, true);
     for (int k = 0; k < ntargets; k++)
         pw_blob_free(&processors[k].tier0);
-    pw_hash_map_clear(&f.done);
+    pw_hash_map_clear(&f.there);
     return status;
 }

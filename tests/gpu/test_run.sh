@@ -1,0 +1,53 @@
+#!/bin/sh
+# tests/gpu/run itself, where there is no GPU: what it says then, and with stand-ins for the driver and NVRTC its steps and how it ends.
+#
+# usage: test_run.sh build-folder folder-of-the-stand-ins work-folder mpi
+set -u
+
+run=$(cd "$(dirname "$0")" && pwd)/run
+build=$1 fake=$2 work=$3 mpi=$4
+failed=0
+
+# expect status pattern command…
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    said=$("$@" 2>&1)
+    rc=$?
+    if [ $rc -ne "$status" ] || ! echo "$said" | grep -q "$pattern"; then
+        printf 'not status %s and "%s", but %s:\n%s\n' "$status" "$pattern" $rc "$said"
+        failed=1
+    fi
+}
+
+# stand_in path status
+stand_in() {
+    printf '#!/bin/sh\nexit %s\n' "$2" >"$1"
+    chmod +x "$1"
+}
+
+if [ -e /dev/nvidia0 ]; then
+    echo "SKIPPED: there is a GPU"
+    exit 77
+fi
+rm -rf "$work"
+mkdir -p "$work/root/lib" "$work/root/tests" "$work/bin" "$work/broken/lib" "$work/broken/tests"
+ln -s "$build/bin" "$work/root/bin"
+for root in root broken; do
+    ln -s "$build/lib/libpackwright-$mpi.so" "$work/$root/lib/"
+    ln -s "$fake/libpw_fake_nvrtc.so" "$work/$root/lib/libpackwright-nvrtc.so"
+done
+ln -s "$build/tests/test_${mpi}_gpu_"* "$work/root/tests/"
+stand_in "$work/broken/tests/test_${mpi}_gpu_pack" 1
+
+if ! command -v nvidia-smi >/dev/null; then
+    expect 77 "^SKIPPED: no NVIDIA GPU" sh "$run" -r "$work/root" pack
+fi
+stand_in "$work/bin/nvidia-smi" 0
+export PATH="$work/bin:$PATH" LD_LIBRARY_PATH="$fake"
+expect 2 "^usage: run" sh "$run" -x
+expect 2 "there is no step 'packs', but kernels" sh "$run" pack packs
+expect 0 "^5 passed, 0 failed, 0 skipped" sh "$run" -r "$work/root" -m "$mpi" -n 40 -l "$work/logs" pack seeded
+expect 1 "^FAILED   $mpi.warm (1, " sh "$run" -r "$work/broken" -m "$mpi" -n 40 -l "$work/broken.logs" pack
+expect 0 "^SKIPPED  other: no programs in" sh "$run" -r "$work/root" -m other -l "$work/other.logs" pack
+exit $failed
