@@ -41,7 +41,7 @@ ln -s "$build/tests/test_${mpi}_gpu_"* "$work/root/tests/"
 stand_in "$work/broken/tests/test_${mpi}_gpu_pack" 1
 
 if ! command -v nvidia-smi >/dev/null; then
-    expect 77 "^SKIPPED: no NVIDIA GPU" sh "$run" -r "$work/root" pack
+    expect 77 "^SKIPPED: no NVIDIA GPU" sh "$run" -r "$work/root" -l "$work/no.logs" pack
 fi
 stand_in "$work/bin/nvidia-smi" 0
 export PATH="$work/bin:$PATH" LD_LIBRARY_PATH="$fake"
