@@ -96,15 +96,6 @@ static bool watching;
 /* The hook of MPI_Finalize is at work and needs no notice. */
 static _Atomic bool in_finalize;
 
-/* Not MPI_COMM_NULL_COPY_FN: in an MPI where it is a symbol, the library could not be loaded into a process without
- * MPI. */
-static int copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
-{
-    (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 /* Which ranks come this way is not known, so reports are of this process alone. */
 static int world_ends(MPI_Comm comm, int keyval, void *value, void *extra)
 {
@@ -127,7 +118,7 @@ void pw_ending_watch(void)
         return;
     PMPI_Initialized(&initialised);
     PMPI_Finalized(&finalised);
-    if (!initialised || finalised || PMPI_Comm_create_keyval(copy_nothing, world_ends, &keyval, NULL))
+    if (!initialised || finalised || PMPI_Comm_create_keyval(pw_mpi_copy_nothing, world_ends, &keyval, NULL))
         return;
     watching = PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
     PMPI_Comm_free_keyval(&keyval); /* lives on with the attribute */

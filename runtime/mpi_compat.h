@@ -46,4 +46,13 @@ static inline uint64_t pw_type_key(MPI_Datatype type)
     return key;
 }
 
+/* For keyvals, instead of MPI_COMM_NULL_COPY_FN: where that is a symbol (Open MPI), the library could not be loaded
+ * into a process without MPI. */
+static inline int pw_mpi_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
 #endif

@@ -1,6 +1,7 @@
 #include "runtime/pool.h"
 
 #include "runtime/node/segment.h"
+#include "runtime/size_class.h"
 #include "runtime/thread_end.h"
 
 #include <stdatomic.h>
@@ -40,14 +41,12 @@ static _Thread_local struct {
 
 static int class_of(int64_t bytes)
 {
-    int shift = bytes <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)bytes - 1);
-
-    return shift < FIRST_SHIFT ? 0 : shift - FIRST_SHIFT;
+    return pw_size_class(bytes, FIRST_SHIFT);
 }
 
 static int64_t class_bytes(int class)
 {
-    return (int64_t)1 << (class + FIRST_SHIFT);
+    return pw_size_class_bytes(class, FIRST_SHIFT);
 }
 
 /* Page faults would pass for dear stores when writing is timed (runtime/outbound.h). */

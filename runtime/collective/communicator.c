@@ -15,14 +15,6 @@ static struct {
     int keyval;
 } communicators = {.learning = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
-/* Not a constant function of MPI's, whose address is a symbol in some. */
-static int copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
-{
-    (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 /* The communicator is dying. The attribute owns its value; of those that are never freed MPI may keep it. */
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
@@ -40,7 +32,7 @@ static bool is_ready(void)
     if (!communicators.is_open)
         return false;
     if (communicators.keyval == MPI_KEYVAL_INVALID &&
-        PMPI_Comm_create_keyval(copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
+        PMPI_Comm_create_keyval(pw_mpi_copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
         communicators.keyval = MPI_KEYVAL_INVALID;
     return communicators.keyval != MPI_KEYVAL_INVALID;
 }

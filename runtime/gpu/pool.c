@@ -3,6 +3,7 @@
 #include "runtime/gpu/graph.h"
 #include "runtime/gpu/replica.h"
 #include "runtime/node/segment.h"
+#include "runtime/size_class.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -38,14 +39,12 @@ struct pw_gpu_pool {
 
 static int class_of(int64_t bytes)
 {
-    int shift = bytes <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)bytes - 1);
-
-    return shift < FIRST_SHIFT ? 0 : shift - FIRST_SHIFT;
+    return pw_size_class(bytes, FIRST_SHIFT);
 }
 
 static int64_t class_bytes(int class)
 {
-    return (int64_t)1 << (class + FIRST_SHIFT);
+    return pw_size_class_bytes(class, FIRST_SHIFT);
 }
 
 int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
