@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 _Atomic long count_reductions;
-count_operands count_last;
+_Thread_local count_operands count_last;
 
 static void note(const void *read, const void *written, const void *counts, MPI_Datatype type, MPI_Op op)
 {

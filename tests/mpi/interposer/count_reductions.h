@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-/* Of the last call. */
+/* Of the calling thread's last call. */
 typedef struct count_operands {
     const void *read, *compared, *written, *counts;
     MPI_Datatype type;
@@ -12,6 +12,6 @@ typedef struct count_operands {
 } count_operands;
 
 extern _Atomic long count_reductions;
-extern count_operands count_last;
+extern _Thread_local count_operands count_last;
 
 #endif
