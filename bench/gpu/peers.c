@@ -1,5 +1,7 @@
 #include "bench/gpu/peers.h"
 
+#include "codegen/nvrtc/start.h"
+
 #include <stdlib.h>
 
 static bool always(const gpu_work *w)
@@ -59,7 +61,18 @@ static void start_specialised(const gpu_work *w)
 
 enum { MAX_PARAM_WORDS = 4096 };
 
-static void start_graph(const gpu_work *w)
+static bool tells_of_its_end(const gpu_work *w)
+{
+    return pw_gpu_flag_pays(w->subject->type.root->size, w->unpack);
+}
+
+static pw_gpu_flag next_flag(gpu_flagged *f)
+{
+    return (pw_gpu_flag){
+        .where = (void *)(uintptr_t)f->where, .arrivals = (void *)(uintptr_t)f->arrivals, .value = ++f->value};
+}
+
+static void start_as_called(const gpu_work *w)
 {
     static uint64_t params[MAX_PARAM_WORDS];
     const gpu_bench *b = w->bench;
@@ -68,20 +81,28 @@ static void start_graph(const gpu_work *w)
     pw_gpu_call call = call_of(w);
     pw_gpu_launch l;
 
-    call.flag = (pw_gpu_flag){.where = (void *)(uintptr_t)b->flagged->where,
-                              .arrivals = (void *)(uintptr_t)b->flagged->arrivals,
-                              .value = ++b->flagged->value};
+    if (tells_of_its_end(w))
+        call.flag = next_flag(b->flagged);
     if (pw_gpu_plan_param_bytes(k->plan) > sizeof params ||
         pw_gpu_launch_make(k->plan, &call, &device, params, &l) != PW_OK || l.grid == 0)
         fail(w, "no launch");
-    gpu_graph_set(b->flagged->graph, k->function[w->unpack][l.big], l.grid, l.block, params);
-    gpu_graph_launch(b->flagged->graph, b->stream);
+    if (pw_gpu_graph_pays(&l)) {
+        gpu_graph_set(b->flagged->graph, k->function[w->unpack][l.big], l.grid, l.block, params);
+        gpu_graph_launch(b->flagged->graph, b->stream);
+    } else {
+        gpu_launch_on(b->stream, k->function[w->unpack][l.big], l.grid, l.block, params, l.param_bytes);
+    }
 }
 
-static void wait_for_flag(const gpu_work *w)
+static void wait_as_called(const gpu_work *w)
 {
-    while (*w->bench->flagged->seen != w->bench->flagged->value)
-        ;
+    const gpu_flagged *f = w->bench->flagged;
+
+    if (!tells_of_its_end(w))
+        wait_for_stream(w);
+    else
+        while (*f->seen != f->value)
+            ;
 }
 
 void gpu_flagged_rest(gpu_bench *b)
@@ -220,7 +241,7 @@ const gpu_peer gpu_peers[PEERS] = {
     [PEER_EMPTY] = {"empty", always, start_empty, wait_for_stream},
     [PEER_COPY] = {"copy", always, start_copy, wait_for_stream},
     [PEER_SPECIALISED] = {"specialised", always, start_specialised, wait_for_stream},
-    [PEER_GRAPH] = {"graph", always, start_graph, wait_for_flag},
+    [PEER_CALLED] = {"called", always, start_as_called, wait_as_called},
     [PEER_TIER0] = {"tier0", tier0_takes, start_tier0, wait_for_stream},
     [PEER_GENERIC] = {"generic", generic_takes, start_generic, wait_for_stream},
     [PEER_COPY_2D] = {"copy2d", copy_2d_takes, start_copy_2d, wait_for_stream},

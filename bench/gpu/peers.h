@@ -8,7 +8,7 @@ typedef enum gpu_peer_id {
     PEER_EMPTY,       /* an empty kernel: what every launch and wait costs */
     PEER_COPY,        /* as many bytes, contiguous on both sides, by the driver */
     PEER_SPECIALISED, /* ours, compiled for the shape */
-    PEER_GRAPH,       /* the same as MPI calls start it: by a graph, and over when its flag is seen */
+    PEER_CALLED,      /* the same as MPI calls start it, and learn of its end: mostly a graph, and a flag */
     PEER_TIER0,       /* ours, parametric */
     PEER_GENERIC,     /* a kernel as TEMPI has it */
     PEER_COPY_2D,     /* cuMemcpy2DAsync */

@@ -30,9 +30,9 @@ void gpu_report_machine(const gpu_bench *b)
 }
 
 /* The same as MPI calls start it. */
-static double part_by_graph(const gpu_result *r)
+static double part_as_called(const gpu_result *r)
 {
-    return (r->floor + r->limit) / r->us[PEER_GRAPH];
+    return (r->floor + r->limit) / r->us[PEER_CALLED];
 }
 
 static double kib(int64_t bytes)
@@ -123,7 +123,7 @@ static void print_sum(const sum *s)
 static void print_mean(const gpu_results *r, int64_t payload, bool unpack, gpu_where where)
 {
     static const gpu_peer_id over[] = {PEER_TIER0, PEER_GENERIC, PEER_COPY_2D, PEER_BLOCKS};
-    sum limit = {0}, graph = {0}, peers[sizeof over / sizeof *over] = {0};
+    sum limit = {0}, called = {0}, peers[sizeof over / sizeof *over] = {0};
 
     for (int i = 0; i < r->n; i++) {
         const gpu_result *x = &r->all[i];
@@ -131,7 +131,7 @@ static void print_mean(const gpu_results *r, int64_t payload, bool unpack, gpu_w
         if (x->payload != payload || x->unpack != unpack || x->where != where)
             continue;
         add(&limit, gpu_part_of_limit(x));
-        add(&graph, part_by_graph(x));
+        add(&called, part_as_called(x));
         for (size_t p = 0; p < sizeof over / sizeof *over; p++)
             add(&peers[p], x->us[over[p]] / x->us[PEER_SPECIALISED]);
     }
@@ -139,7 +139,7 @@ static void print_mean(const gpu_results *r, int64_t payload, bool unpack, gpu_w
         return;
     printf("%7.0fK %-6s %s", kib(payload), unpack ? "unpack" : "pack", wheres[where]);
     print_sum(&limit);
-    print_sum(&graph);
+    print_sum(&called);
     for (size_t p = 0; p < sizeof over / sizeof *over; p++)
         print_sum(&peers[p]);
     printf("\n");
@@ -155,7 +155,8 @@ static bool is_new(const gpu_results *r, int at)
 
 void gpu_report_means(const gpu_results *r)
 {
-    printf("geometric means (rows): part of the limit, plainly launched and by a graph; how many times faster than "
+    printf("geometric means (rows): part of the limit, plainly launched and as MPI calls start them; how many times "
+           "faster than "
            "tier0, generic, copy2d, blocks\n");
     for (int where = 0; where < WHERES; where++)
         for (int unpack = 0; unpack < 2; unpack++)

@@ -5,12 +5,12 @@
  * finished.
  */
 #include "base/log.h"
+#include "codegen/nvrtc/start.h"
 #include "runtime/gpu/under_way.h"
 
 #include <stdlib.h>
 
 enum {
-    FLAG_BYTES = 12 << 20, /* packed at once by a kernel that tells of its end itself, as in move.c */
     /*
      * Pieces of odd lengths are written by words of 8 bytes and less, of which the bus takes few (bench/gpu_fused):
      * sixteen transfers of 4 KiB to pinned memory are 1.5 times as fast in one launch as by one each, of 16 KiB 0.6
@@ -78,7 +78,7 @@ static pw_status launch_kernel(batch *b)
 
     if (!f)
         return PW_ERR_NOT_FOUND;
-    if (b->unpack || b->bytes <= FLAG_BYTES)
+    if (pw_gpu_flag_pays(b->bytes, b->unpack))
         flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
     status = pw_gpu_launch_kernel(lane, f->fn[b->unpack][l.big], &l, true);

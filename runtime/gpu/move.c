@@ -1,5 +1,6 @@
 #include "runtime/gpu/move.h"
 
+#include "codegen/nvrtc/start.h"
 #include "runtime/gpu/graph.h"
 
 #include <string.h>
@@ -7,8 +8,7 @@
 enum {
     /* Copies of 2 us each that are sooner done than a kernel is compiled. */
     MAX_COPIES = 20000,
-    FLAG_BYTES = 12 << 20, /* packed by a kernel that tells of its end itself; of more the stream does */
-    MAX_PARAMS = 128       /* of a shape whose object is taken in parts by its kernel */
+    MAX_PARAMS = 128 /* of a shape whose object is taken in parts by its kernel */
 };
 
 /* A part, with the nest that says what it is. */
@@ -45,7 +45,7 @@ pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_l
     void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
 
     lane->flagged = false;
-    if (l->grid == 0 || (by_graph && pw_gpu_graph_launch(lane, function, l)))
+    if (l->grid == 0 || (by_graph && pw_gpu_graph_pays(l) && pw_gpu_graph_launch(lane, function, l)))
         return PW_OK;
     return pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
                        "cuLaunchKernel");
@@ -69,19 +69,10 @@ pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
                          .value = ++lane->value};
 }
 
-/*
- * The last launch of a transfer says that all is done. Who waits for the stream does not ask for it: the kernel would
- * end later.
- *
- * The host sees a flag about a microsecond before the driver's call returns. But a block of threads waits for its
- * writes before it counts itself, which keeps the next one from beginning to read: packing 64 MiB that takes 4 us more
- * on the average of layouts, and 30 us of 187 where reads are many and isolated. From the mean of 15 layouts on an H100
- * the flag is 0.4 us ahead at 8 MiB and 0.3 us behind at 16 MiB. Unpacking, whose blocks wait for writes in any case,
- * it is ahead at all sizes (docs/gpu.md).
- */
+/* The last launch of a transfer says that all is done. */
 static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
-    if (p->last && (p->unpack || p->bytes <= FLAG_BYTES))
+    if (p->last && pw_gpu_flag_pays(p->bytes, p->unpack))
         call->flag = pw_gpu_lane_flag(lane);
 }
 

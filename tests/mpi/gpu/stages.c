@@ -293,6 +293,61 @@ static void check_completion(void)
     gpu_memory_free(&packed);
 }
 
+/* Vectors of which no two have a stride in common, one behind the other. */
+static MPI_Datatype make_vectors(int n, MPI_Aint *span)
+{
+    enum { BLOCKS = 20, MOST = 16 };
+    MPI_Datatype vectors[MOST], all;
+    MPI_Aint places[MOST];
+    int ones[MOST];
+
+    *span = 0;
+    for (int i = 0; i < n; i++) {
+        MPI_Type_vector(BLOCKS, 1, 2 + i, MPI_DOUBLE, &vectors[i]);
+        ones[i] = 1;
+        places[i] = *span;
+        *span += (MPI_Aint)sizeof(double) * BLOCKS * (2 + i);
+    }
+    MPI_Type_create_struct(n, ones, places, vectors, &all);
+    MPI_Type_commit(&all);
+    for (int i = 0; i < n; i++)
+        MPI_Type_free(&vectors[i]);
+    return all;
+}
+
+/* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). */
+static void check_parameters(void)
+{
+    static const struct {
+        int regions, graphs;
+    } rows[] = {{6, 1}, {16, 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int size, position = 0;
+        MPI_Aint span;
+        MPI_Datatype vectors = make_vectors(rows[i].regions, &span);
+        gpu_memory user = gpu_memory_make(GPU_DEVICE, (size_t)span);
+        gpu_memory packed;
+        long graphs = 0, plain = 0;
+
+        MPI_Type_size(vectors, &size);
+        packed = gpu_memory_make(GPU_DEVICE, (size_t)size);
+        for (int round = 0; round < 3; round++) { /* the first launch of a function is none, either */
+            graphs = calls("cuGraphLaunch");
+            plain = calls("cuLaunchKernel");
+            position = 0;
+            MPI_Pack(user.at, 1, vectors, packed.at, size, &position, MPI_COMM_SELF);
+        }
+        graphs = calls("cuGraphLaunch") - graphs;
+        plain = calls("cuLaunchKernel") - plain;
+        CHECK(graphs == rows[i].graphs && plain == !rows[i].graphs, "%d regions: %ld launches by graph, %ld plain ones",
+              rows[i].regions, graphs, plain);
+        MPI_Type_free(&vectors);
+        gpu_memory_free(&user);
+        gpu_memory_free(&packed);
+    }
+}
+
 static void make_graph(void)
 {
     int selves[NEIGHBOURS] = {0}, weights[NEIGHBOURS];
@@ -305,6 +360,8 @@ static void make_graph(void)
 
 int main(int argc, char **argv)
 {
+    const char *jit = getenv("PACKWRIGHT_JIT");
+    bool graphs = argc > 2 && !strcmp(argv[2], "graphs");
     int rc;
 
     MPI_Init(&argc, &argv);
@@ -320,7 +377,9 @@ int main(int argc, char **argv)
     make_buffers(BEYOND);
     for (int how = 0; how < WAYS; how++)
         check_gathered((way)how, how == COLLECTIVE ? NEIGHBOURS : MANY);
-    check_steady(argc > 2 && !strcmp(argv[2], "graphs"));
+    check_steady(graphs);
+    if (graphs && jit && !strcmp(jit, "sync"))
+        check_parameters();
     check_odd();
     check_completion();
     check_failures();
