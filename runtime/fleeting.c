@@ -1,9 +1,8 @@
 #include "runtime/fleeting.h"
 
-#include "base/env.h"
 #include "runtime/handle_table.h"
+#include "runtime/layout/layout.h"
 #include "runtime/memory.h"
-#include "runtime/stats/trace.h"
 #include "runtime/strategy/strategy.h"
 
 #include <stdatomic.h>
@@ -56,7 +55,7 @@ static void grew_old(void)
 
 void pw_fleeting_start(void)
 {
-    fleeting.enabled = !pw_strategy_is_forced() && !pw_env_bool(PW_ENV_STATS) && !pw_trace_is_on();
+    fleeting.enabled = !pw_strategy_is_forced() && !pw_layout_use_is_told();
 }
 
 bool pw_fleeting_note(MPI_Datatype type)

@@ -4,12 +4,12 @@
 #include "base/log.h"
 #include "runtime/errors.h"
 #include "runtime/fleeting.h"
+#include "runtime/layout/layout.h"
 #include "runtime/locate.h"
 #include "runtime/node/segment.h"
 #include "runtime/one_sided/rma.h"
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
-#include "runtime/stats/trace.h"
 #include "runtime/strategy/strategy.h"
 
 #include "next.h"
@@ -27,7 +27,7 @@ static pw_gate_state decide_state(void)
 {
     bool disabled = pw_env_bool(PW_ENV_DISABLE);
 
-    if (disabled && !pw_env_bool(PW_ENV_STATS) && !pw_trace_is_on())
+    if (disabled && !pw_layout_use_is_told())
         return PW_GATE_INERT;
     if (!pw_locate_check())
         return PW_GATE_INERT;

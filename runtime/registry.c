@@ -236,7 +236,7 @@ static pw_status open_engine(void)
     if (registry.engine)
         return PW_OK;
     pw_layout_config_from_env(&config);
-    registry.remembers = !pw_env_bool(PW_ENV_STATS) && !pw_trace_is_on();
+    registry.remembers = !config.counted;
     return pw_layout_engine_create(&config, &registry.engine);
 }
 

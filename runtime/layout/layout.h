@@ -60,6 +60,8 @@ typedef struct pw_layout_config {
     pw_target target;
 } pw_layout_config;
 
+/* Whether the program's end tells of every type (PACKWRIGHT_STATS, _TRACE): then none may be served uncounted. */
+bool pw_layout_use_is_told(void);
 /* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU, _DUMP. */
 void pw_layout_config_from_env(pw_layout_config *config);
 pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);

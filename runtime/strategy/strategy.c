@@ -7,7 +7,6 @@
 #include "runtime/node/sharing.h"
 #include "runtime/outbound.h"
 #include "runtime/registry.h"
-#include "runtime/stats/trace.h"
 #include "runtime/strategy/fragile.h"
 #include "runtime/strategy/stays.h"
 
@@ -38,7 +37,7 @@ void pw_strategy_start(void)
         if (!strcasecmp(name, table[id]->name))
             chosen_by.forced = (pw_strategy_id)id;
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
-    chosen_by.counted = chosen_by.stats || pw_trace_is_on();
+    chosen_by.counted = pw_layout_use_is_told();
     pw_fragile_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI);
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");

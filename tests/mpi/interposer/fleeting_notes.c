@@ -1,8 +1,8 @@
 /* When a type is noted at its commit, and what ends that. What fleeting.c asks others for is answered here. */
 #include "runtime/fleeting.h"
 
+#include "runtime/layout/layout.h"
 #include "runtime/memory.h"
-#include "runtime/stats/trace.h"
 #include "runtime/strategy/strategy.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ bool pw_strategy_is_forced(void)
     return forced;
 }
 
-bool pw_trace_is_on(void)
+bool pw_layout_use_is_told(void)
 {
     return false;
 }
