@@ -156,8 +156,7 @@ static bool is_new(const gpu_results *r, int at)
 void gpu_report_means(const gpu_results *r)
 {
     printf("geometric means (rows): part of the limit, plainly launched and as MPI calls start them; how many times "
-           "faster than "
-           "tier0, generic, copy2d, blocks\n");
+           "faster than tier0, generic, copy2d, blocks\n");
     for (int where = 0; where < WHERES; where++)
         for (int unpack = 0; unpack < 2; unpack++)
             for (int i = 0; i < r->n; i++)

@@ -7,6 +7,7 @@
  */
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/gpu/regions.h"
 #include "tests/mpi/interposer/harness.h"
 
 enum { N = 100, TAG = 3, BYTES = 16 * N, MANY = 20, ROUNDS = 12, NEIGHBOURS = 8, BEYOND = 45 };
@@ -293,28 +294,6 @@ static void check_completion(void)
     gpu_memory_free(&packed);
 }
 
-/* Vectors of which no two have a stride in common, one behind the other. */
-static MPI_Datatype make_vectors(int n, MPI_Aint *span)
-{
-    enum { BLOCKS = 20, MOST = 16 };
-    MPI_Datatype vectors[MOST], all;
-    MPI_Aint places[MOST];
-    int ones[MOST];
-
-    *span = 0;
-    for (int i = 0; i < n; i++) {
-        MPI_Type_vector(BLOCKS, 1, 2 + i, MPI_DOUBLE, &vectors[i]);
-        ones[i] = 1;
-        places[i] = *span;
-        *span += (MPI_Aint)sizeof(double) * BLOCKS * (2 + i);
-    }
-    MPI_Type_create_struct(n, ones, places, vectors, &all);
-    MPI_Type_commit(&all);
-    for (int i = 0; i < n; i++)
-        MPI_Type_free(&vectors[i]);
-    return all;
-}
-
 /* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). */
 static void check_parameters(void)
 {
@@ -325,24 +304,24 @@ static void check_parameters(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int size, position = 0;
         MPI_Aint span;
-        MPI_Datatype vectors = make_vectors(rows[i].regions, &span);
+        MPI_Datatype regions = regions_make(rows[i].regions, &span);
         gpu_memory user = gpu_memory_make(GPU_DEVICE, (size_t)span);
         gpu_memory packed;
         long graphs = 0, plain = 0;
 
-        MPI_Type_size(vectors, &size);
+        MPI_Type_size(regions, &size);
         packed = gpu_memory_make(GPU_DEVICE, (size_t)size);
         for (int round = 0; round < 3; round++) { /* the first launch of a function is none, either */
             graphs = calls("cuGraphLaunch");
             plain = calls("cuLaunchKernel");
             position = 0;
-            MPI_Pack(user.at, 1, vectors, packed.at, size, &position, MPI_COMM_SELF);
+            MPI_Pack(user.at, 1, regions, packed.at, size, &position, MPI_COMM_SELF);
         }
         graphs = calls("cuGraphLaunch") - graphs;
         plain = calls("cuLaunchKernel") - plain;
         CHECK(graphs == rows[i].graphs && plain == !rows[i].graphs, "%d regions: %ld launches by graph, %ld plain ones",
               rows[i].regions, graphs, plain);
-        MPI_Type_free(&vectors);
+        MPI_Type_free(&regions);
         gpu_memory_free(&user);
         gpu_memory_free(&packed);
     }
