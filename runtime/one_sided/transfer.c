@@ -248,7 +248,7 @@ static pw_status stage(pw_transfer *t, pw_rma_op **op)
 /* Requests are for passive targets (MPI 4.0 section 12.3.5), where a flush is allowed at any time. */
 static void complete_at_once(const pw_transfer *t, pw_rma_op *op, int *rc)
 {
-    *rc = pw_next.MPI_Win_flush_local(t->rank, t->win);
+    *rc = pw_next.MPI_Win_flush(t->rank, t->win); /* MPICH, of which hooks_win.c says why not locally */
     if (*rc == MPI_SUCCESS)
         *rc = pw_win_fail(t->win, pw_rma_end(op));
     else
