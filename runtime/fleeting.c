@@ -3,7 +3,8 @@
 #include "runtime/handle_table.h"
 #include "runtime/layout/layout.h"
 #include "runtime/memory.h"
-#include "runtime/strategy/strategy.h"
+#include "runtime/model/decide.h"
+#include "runtime/strategy/fragile.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,7 +14,8 @@ enum {
     ENOUGH = 32,  /* as many young deaths, and types are noted */
     MOST = 64,    /* more of them do not count */
     PER_OLD = 16, /* what a type that stays alive takes away */
-    NOTES_BITS = 6
+    NOTES_BITS = 6,
+    SIZES = 84 /* classes of sizes, to 4 MiB; the types of longer messages are always learned */
 };
 
 typedef struct note {
@@ -28,7 +30,12 @@ static struct {
     _Atomic unsigned births;         /* of types that were learned */
     _Atomic uint64_t newest[NEWEST]; /* 0: dead */
     note notes[1 << NOTES_BITS];
+    /* By size: how many types were learned in vain, to PW_FLEETING_IN_VAIN, and then how many were not learned. */
+    _Atomic uint8_t in_vain[SIZES];
 } fleeting;
+
+/* The size of the message for which this thread has a type learned, plus one; 0: of none. */
+static _Thread_local int awaited;
 
 static note *note_of(uint64_t key)
 {
@@ -55,7 +62,7 @@ static void grew_old(void)
 
 void pw_fleeting_start(void)
 {
-    fleeting.enabled = !pw_strategy_is_forced() && !pw_layout_use_is_told();
+    fleeting.enabled = !pw_strategy_is_forced() && !pw_layout_use_is_told() && !pw_fragile_is_staged();
 }
 
 bool pw_fleeting_note(MPI_Datatype type)
@@ -120,14 +127,50 @@ static bool is_host(const void *buf)
     return pw_memory_is_host(buf) && pw_memory_is_known_host(buf);
 }
 
+/* Would learning the type of a message of so many bytes be in vain, as far as is known? */
+static bool is_in_vain(int64_t bytes)
+{
+    int size = bytes > 0 ? pw_decision_size(bytes) : SIZES, n;
+
+    if (size >= SIZES)
+        return false;
+    n = atomic_load_explicit(&fleeting.in_vain[size], memory_order_relaxed);
+    if (n < PW_FLEETING_IN_VAIN || n == PW_FLEETING_IN_VAIN + PW_FLEETING_AGAIN - 1) {
+        awaited = size + 1;
+        return false;
+    }
+    atomic_store_explicit(&fleeting.in_vain[size], (uint8_t)(n + 1), memory_order_relaxed);
+    return true;
+}
+
+/* Threads that come here at once may count as one. */
+void pw_fleeting_decided(bool staged)
+{
+    _Atomic uint8_t *in_vain;
+    int n;
+
+    if (!awaited)
+        return;
+    in_vain = &fleeting.in_vain[awaited - 1];
+    awaited = 0;
+    n = atomic_load_explicit(in_vain, memory_order_relaxed);
+    atomic_store_explicit(in_vain,
+                          (uint8_t)(staged                    ? 0
+                                    : n < PW_FLEETING_IN_VAIN ? n + 1
+                                                              : PW_FLEETING_IN_VAIN),
+                          memory_order_relaxed);
+}
+
 bool pw_fleeting_stays(MPI_Datatype type, const void *buf, MPI_Count count)
 {
     note *n = note_of(pw_type_key(type));
-    MPI_Count bytes;
+    MPI_Count size;
+    int64_t bytes;
     int uses;
 
-    if (!is_noted(n, pw_type_key(type)) || count > PW_FLEETING_BYTES || !is_host(buf) ||
-        PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes > PW_FLEETING_BYTES || bytes * count > PW_FLEETING_BYTES)
+    if (!is_noted(n, pw_type_key(type)) || !is_host(buf) || PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        __builtin_mul_overflow((int64_t)size, (int64_t)count, &bytes) ||
+        (bytes > PW_FLEETING_BYTES && !is_in_vain(bytes)))
         return false;
     uses = atomic_load_explicit(&n->uses, memory_order_relaxed) + 1;
     atomic_store_explicit(&n->uses, uses, memory_order_relaxed); /* threads that use it at once may count as one */
@@ -147,4 +190,6 @@ void pw_fleeting_close(void)
         atomic_store(&fleeting.notes[i].key, 0);
     for (int i = 0; i < NEWEST; i++)
         atomic_store(&fleeting.newest[i], 0);
+    for (int i = 0; i < SIZES; i++)
+        atomic_store(&fleeting.in_vain[i], 0);
 }

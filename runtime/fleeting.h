@@ -7,9 +7,14 @@
  * it (pw_registry_find: a longer message, a collective, a pack) has it learned first, as it would have been at
  * MPI_Type_commit. So has the PW_FLEETING_USES-th short message, and types that stay alive end all this.
  *
- * Nothing is noted where a type is to be known from the start: with a strategy forced, with statistics or a trace, and
- * while a GPU's memory may come in, which MPI may be unable to touch. Notes are kept by handle, and end at
- * MPI_Type_free. All functions are thread safe and take no lock.
+ * Where types have been learned for a longer message only to leave that to MPI, time and again for messages of about
+ * that size, most such messages are left to MPI, too; now and then one has its type learned, since others may be worth
+ * packing.
+ *
+ * Nothing is noted where a type is to be known from the start: with a strategy forced, with statistics or a trace,
+ * where messages may have to be staged (runtime/strategy/fragile.h), and while a GPU's memory may come in, which MPI
+ * may be unable to touch. Notes are kept by handle, and end at MPI_Type_free. All functions are thread safe and take no
+ * lock.
  */
 #ifndef PW_RUNTIME_FLEETING_H
 #define PW_RUNTIME_FLEETING_H
@@ -21,7 +26,9 @@
 enum {
     /* Longer messages are worth learning their type: where the other way becomes slow. */
     PW_FLEETING_BYTES = PW_MPI_IS_OPEN_MPI ? 2048 : 8192,
-    PW_FLEETING_USES = 4
+    PW_FLEETING_USES = 4,
+    PW_FLEETING_IN_VAIN = 8, /* as many types of messages of one size learned in vain, one after the other */
+    PW_FLEETING_AGAIN = 32   /* and then only one in as many is */
 };
 
 /* Before any other call. */
@@ -39,6 +46,10 @@ bool pw_fleeting_freed(MPI_Datatype type);
 /* Is a message of `count` objects of a type left to MPI without learning it? False of types that are not noted. Counts
  * a use. */
 bool pw_fleeting_stays(MPI_Datatype type, const void *buf, MPI_Count count);
+
+/* A message whose type is known was staged or not: if this thread has just been told to learn its type, that was worth
+ * it or not. */
+void pw_fleeting_decided(bool staged);
 
 /* True: the type was noted, is committed, and is to be learned now. It is noted no longer. */
 bool pw_fleeting_take(MPI_Datatype type);

@@ -30,20 +30,30 @@ void pw_fragile_start(void)
     cuts_elements = mpi_cuts_elements();
 }
 
+bool pw_fragile_is_staged(void)
+{
+    return cuts_elements && all_ranks;
+}
+
 static bool is_fragile(const pw_message *m)
 {
     return cuts_elements && m->bytes > PW_FRAGILE_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
 }
 
+static bool is_collective(const pw_message *m)
+{
+    return m->sort == PW_CALL_COLLECTIVE || m->sort == PW_CALL_NEIGHBOUR;
+}
+
 /* In a collective, a rank passes on to others what it has received. */
 static bool sends(const pw_message *m)
 {
-    return m->direction != PW_RECV || m->sort == PW_CALL_COLLECTIVE;
+    return m->direction != PW_RECV || is_collective(m);
 }
 
 static bool receives(const pw_message *m)
 {
-    return m->direction != PW_SEND || m->sort == PW_CALL_COLLECTIVE;
+    return m->direction != PW_SEND || is_collective(m);
 }
 
 /* The target of a one-sided operation is never staged. */

@@ -17,6 +17,9 @@ enum { PW_FRAGILE_WHOLE = 2048 };
 /* Reads PACKWRIGHT_ALL_RANKS, and which MPI this is. */
 void pw_fragile_start(void);
 
+/* May messages that are received have to be staged? */
+bool pw_fragile_is_staged(void);
+
 /* May not be staged: its receiver may be native. */
 bool pw_fragile_needs_native(const pw_message *m);
 /* May not be native: its sender may have staged it. */

@@ -3,7 +3,7 @@
 
 #include "runtime/layout/layout.h"
 #include "runtime/memory.h"
-#include "runtime/strategy/strategy.h"
+#include "runtime/strategy/fragile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 enum { MANY = 200 };
 
-static bool forced, on_host;
+static bool forced, fragile, on_host;
 static MPI_Count size;
 static char buffer[8];
 
@@ -35,6 +35,11 @@ bool pw_strategy_is_forced(void)
 bool pw_layout_use_is_told(void)
 {
     return false;
+}
+
+bool pw_fragile_is_staged(void)
+{
+    return fragile;
 }
 
 int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *bytes)
@@ -86,7 +91,7 @@ static int many_die_young(void)
 static int begin(void **state)
 {
     (void)state;
-    forced = false;
+    forced = fragile = false;
     on_host = true;
     size = 100;
     memset(pw_memory_seen, 0, sizeof pw_memory_seen);
@@ -158,6 +163,73 @@ static void long_messages_do_not_stay(void **state)
     assert_false(pw_fleeting_stays(handle(2), buffer, PW_FLEETING_BYTES / 8 + 1));
     size = INT64_MAX;
     assert_false(pw_fleeting_stays(handle(2), buffer, PW_FLEETING_BYTES));
+}
+
+/* A message of a new type of `size` bytes. Is its type learned? */
+static bool learns(bool to_be_staged)
+{
+    bool stays;
+
+    assert_true(commit(handle(2)));
+    stays = uses(handle(2));
+    if (!stays)
+        pw_fleeting_decided(to_be_staged);
+    assert_true(pw_fleeting_freed(handle(2)));
+    return !stays;
+}
+
+static int many_learn(bool to_be_staged)
+{
+    int n = 0;
+
+    while (n < MANY && learns(to_be_staged))
+        n++;
+    return n;
+}
+
+static void long_messages_stay_once_learning_was_in_vain(void **state)
+{
+    int learned = 0;
+
+    (void)state;
+    many_die_young();
+    size = 4 * PW_FLEETING_BYTES;
+    assert_int_equal(many_learn(false), PW_FLEETING_IN_VAIN);
+    for (int i = 0; i < 10 * PW_FLEETING_AGAIN; i++)
+        learned += learns(false);
+    assert_int_equal(learned, 10);
+    size = 16 * PW_FLEETING_BYTES; /* another story */
+    assert_true(learns(false));
+    size = 64 << 20;
+    assert_int_equal(many_learn(false), MANY);
+}
+
+static void one_that_is_staged_is_enough(void **state)
+{
+    (void)state;
+    many_die_young();
+    size = 4 * PW_FLEETING_BYTES;
+    assert_int_equal(many_learn(true), MANY);
+    many_learn(false);
+    for (int i = 0; i < PW_FLEETING_AGAIN; i++)
+        if (learns(true))
+            break;
+    assert_int_equal(many_learn(true), MANY);
+    /* Messages of types that were known are no news. */
+    many_learn(false);
+    pw_fleeting_decided(true);
+    assert_false(learns(false));
+}
+
+static void nothing_is_noted_where_messages_must_be_staged(void **state)
+{
+    (void)state;
+    fragile = true;
+    pw_fleeting_start();
+    for (int i = 0; i < MANY; i++) {
+        assert_false(commit(handle(1)));
+        assert_false(pw_fleeting_freed(handle(1)));
+    }
 }
 
 /* Those that are noted and used again, and those that were never noted. */
@@ -233,6 +305,9 @@ int main(void)
         cmocka_unit_test_setup(some_short_messages_stay, begin_noting),
         cmocka_unit_test_setup(a_note_ends_with_its_type, begin),
         cmocka_unit_test_setup(long_messages_do_not_stay, begin_noting),
+        cmocka_unit_test_setup(long_messages_stay_once_learning_was_in_vain, begin),
+        cmocka_unit_test_setup(one_that_is_staged_is_enough, begin),
+        cmocka_unit_test_setup(nothing_is_noted_where_messages_must_be_staged, begin),
         cmocka_unit_test_setup(types_that_stay_alive_end_it, begin),
         cmocka_unit_test_setup(notes_do_not_drive_each_other_out, begin),
         cmocka_unit_test_setup(a_gpu_ends_it, begin_noting),
