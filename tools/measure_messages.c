@@ -85,10 +85,13 @@ typedef struct calls {
     int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*waitall)(int, MPI_Request[], MPI_Status *);
     int (*alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*neighbours)(const void *, const int[], const MPI_Aint[], const MPI_Datatype[], void *, const int[],
+                      const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
 } calls;
 
-static const calls ours = {MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall};
-static const calls below = {PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall};
+static const calls ours = {MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall, MPI_Neighbor_alltoallw};
+static const calls below = {
+    PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall, PMPI_Neighbor_alltoallw};
 
 typedef struct buffers {
     char *send, *recv;
@@ -117,12 +120,23 @@ static void in_flight(const calls *c, const pw_measure_messages *m, const parcel
     c->waitall(2 * IN_FLIGHT, requests, statuses);
 }
 
+/* On a ring of two, each rank is both neighbours of the other. */
+static void neighbours(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b)
+{
+    const int counts[PAIR] = {x->count, x->count};
+    const MPI_Aint displs[PAIR] = {0, (MPI_Aint)x->stretch};
+    const MPI_Datatype types[PAIR] = {x->type, x->type};
+
+    c->neighbours(b.send, counts, displs, types, b.recv, counts, displs, types, m->ring);
+}
+
 static void exchange(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b, int sort)
 {
     switch (sort) {
     case PW_CALL_BLOCKING: ping_pong(c, m, x, b); break;
     case PW_CALL_NONBLOCKING: in_flight(c, m, x, b); break;
-    default: c->alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
+    case PW_CALL_COLLECTIVE: c->alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
+    default: neighbours(c, m, x, b); break;
     }
 }
 
@@ -130,7 +144,7 @@ static void exchange(const calls *c, const pw_measure_messages *m, const parcel 
  * first ones, of a message that the caches have forgotten meanwhile, do not count. */
 static double run(pw_probe *p, int runs)
 {
-    static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1};
+    static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1, PAIR};
     const pw_measure_messages *m = p->arg;
     int way = p->kind % BY_MEMORY;
     const calls *c = way == PACKED || way == PACKED_FAR ? &ours : &below;
@@ -252,8 +266,11 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
 
 pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool gpu, pw_probe_list *list)
 {
+    const int ranks = PAIR, round = true;
+
     *m = (pw_measure_messages){.pair = pair};
     MPI_Comm_rank(pair, &m->rank);
+    PMPI_Cart_create(pair, 1, &ranks, &round, 0, &m->ring);
     if (!all_have(take_host(m), pair)) {
         pw_measure_messages_end(m, list);
         return PW_ERR_NOMEM;
@@ -280,6 +297,7 @@ void pw_measure_messages_end(pw_measure_messages *m, pw_probe_list *list)
         pw_gpu_give(m->gpu, m->blocks[0]);
         pw_gpu_give(m->gpu, m->blocks[1]);
     }
+    PMPI_Comm_free(&m->ring);
     free(m->send[0]);
     free(m->recv[0]);
 }

@@ -42,6 +42,7 @@ typedef struct pw_side {
     pw_displs displs;          /* the same */
     const MPI_Datatype *types; /* TYPED */
     /* Filled by pw_collective_judge: */
+    pw_call_sort sort;
     int blocks;
     unsigned use;       /* how MPI uses the blocks on this rank; 0: not at all, and nothing above may be looked at */
     int own;            /* the block that the rank contributes in place: read, not written; -1: none */
@@ -57,6 +58,11 @@ typedef enum pw_collective_family {
     PW_NEIGHBOUR_ALLGATHER,
     PW_NEIGHBOUR_ALLTOALL
 } pw_collective_family;
+
+static inline pw_call_sort pw_family_sort(pw_collective_family family)
+{
+    return family >= PW_NEIGHBOUR_ALLGATHER ? PW_CALL_NEIGHBOUR : PW_CALL_COLLECTIVE;
+}
 
 typedef struct pw_collective pw_collective;
 

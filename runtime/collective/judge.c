@@ -217,6 +217,7 @@ static bool is_missing(const pw_side *side)
 pw_judgement pw_collective_judge(pw_collective *c, int *rc)
 {
     c->send.own = c->recv.own = -1;
+    c->send.sort = c->recv.sort = pw_family_sort(c->family);
     if (c->way.mode != PW_BLOCKING && !c->way.request)
         return PW_FOR_MPI;
     /* The first to look at the communicator is the one to complain of it. */

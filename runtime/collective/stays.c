@@ -4,7 +4,7 @@
 
 /* Mostly a block is like the one before, and known. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                   const bool *absent, int *left)
+                   const bool *absent, pw_call_sort sort, int *left)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -36,7 +36,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes, left))))
+                              RARELY(!pw_message_stays(entry, sort, bytes, left))))
             return false;
     }
     return true;
@@ -59,9 +59,9 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_stays(const whole *w, int *left)
+static bool whole_stays(const whole *w, pw_call_sort sort, int *left)
 {
-    return !w->largest || pw_message_stays(w->largest, PW_CALL_COLLECTIVE, w->total, left);
+    return !w->largest || pw_message_stays(w->largest, sort, w->total, left);
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -79,7 +79,7 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
 }
 
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                 const bool *absent, int *left)
+                 const bool *absent, pw_call_sort sort, int *left)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -94,21 +94,20 @@ bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_stays(&w, left);
+    return whole_stays(&w, sort, left);
 }
 
 /* Was a message of this size native when last decided about? */
-static bool is_native(const pw_entry *entry, int64_t bytes)
+static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
 {
-    const pw_decision *d =
-        atomic_load_explicit(&entry->native[PW_CALL_COLLECTIVE][pw_native_slot(bytes)], memory_order_acquire);
+    const pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
 
     return d && bytes >= d->least && bytes <= d->most &&
            atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
 }
 
 bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                      const bool *absent, int *left)
+                      const bool *absent, pw_call_sort sort, int *left)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -123,9 +122,8 @@ bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs,
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, bytes) ? !pw_message_stays(entry, PW_CALL_COLLECTIVE, bytes, left)
-                                    : !add(&w, entry, bytes))
+        if (is_native(entry, sort, bytes) ? !pw_message_stays(entry, sort, bytes, left) : !add(&w, entry, bytes))
             return false;
     }
-    return whole_stays(&w, left);
+    return whole_stays(&w, sort, left);
 }

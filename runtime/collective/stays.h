@@ -81,7 +81,7 @@ static PW_STAYS_INLINE bool pw_side_extent(const pw_side *side, int blocks, cons
 
 /* *left: as in pw_message_stays, here and below. */
 static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent,
-                                             int *left)
+                                             pw_call_sort sort, int *left)
 {
     int64_t total, first, away = 0;
 
@@ -92,7 +92,7 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
     if (!entry ||
         (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
         return false;
-    return pw_buffer_stays(entry, PW_CALL_COLLECTIVE, (char *)side->buf + away, total, left);
+    return pw_buffer_stays(entry, sort, (char *)side->buf + away, total, left);
 }
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
@@ -102,33 +102,36 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
 
 /* Blocks that need not all lie together: each stays by itself. */
 bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                   const bool *absent, int *left);
+                   const bool *absent, pw_call_sort sort, int *left);
 /* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
  * together? */
 bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                      const bool *absent, int *left);
+                      const bool *absent, pw_call_sort sort, int *left);
 /* Blocks that are staged together or not at all. */
 bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                 const bool *absent, int *left);
+                 const bool *absent, pw_call_sort sort, int *left);
 
-static PW_STAYS_INLINE bool pw_wide_stays(const pw_side *side, int blocks, const bool *absent, int *left)
+static PW_STAYS_INLINE bool pw_wide_stays(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
+                                          int *left)
 {
     int before = *left;
 
-    if (pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left))
+    if (pw_each_stays(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left))
         return true;
     *left = before;
-    return pw_together_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
+    return pw_together_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
 }
 
-static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent, int *left)
+static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
+                                           int *left)
 {
     if (blocks == 0)
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
-    return side->displs.wide ? pw_wide_stays(side, blocks, absent, left)
-                             : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, left);
+    return side->displs.wide
+               ? pw_wide_stays(side, blocks, absent, sort, left)
+               : pw_all_stay(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
 }
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
@@ -140,6 +143,7 @@ static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_
     const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_entry_of(s->send.type);
     const pw_entry *recv =
         s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_entry_of(s->recv.type);
+    pw_call_sort sort = pw_family_sort(family);
     const pw_communicator *group;
 
     *reach = (pw_reach){.send = 0};
@@ -152,10 +156,10 @@ static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_
         return false;
     *reach = pw_reach_of(family, s, group);
     if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_stays(&s->send, reach->send, reach->absent_send, left) &&
-               pw_typed_stays(&s->recv, reach->recv, reach->absent_recv, left);
-    return (reach->send == 0 || pw_uniform_stays(&s->send, send, reach->send, reach->absent_send, left)) &&
-           (reach->recv == 0 || pw_uniform_stays(&s->recv, recv, reach->recv, reach->absent_recv, left));
+        return pw_typed_stays(&s->send, reach->send, reach->absent_send, sort, left) &&
+               pw_typed_stays(&s->recv, reach->recv, reach->absent_recv, sort, left);
+    return (reach->send == 0 || pw_uniform_stays(&s->send, send, reach->send, reach->absent_send, sort, left)) &&
+           (reach->recv == 0 || pw_uniform_stays(&s->recv, recv, reach->recv, reach->absent_recv, sort, left));
 }
 
 static PW_STAYS_INLINE bool pw_collective_stays(pw_recall_id id, pw_collective_family family, const pw_sides *s,

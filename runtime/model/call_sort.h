@@ -6,6 +6,7 @@ typedef enum pw_call_sort {
     PW_CALL_BLOCKING,    /* point to point */
     PW_CALL_NONBLOCKING, /* point to point with a request, persistent ones included */
     PW_CALL_COLLECTIVE,
+    PW_CALL_NEIGHBOUR, /* a collective of neighbourhoods */
     PW_CALL_ONE_SIDED,
     PW_CALL_IO,
     PW_CALL_SORTS

@@ -9,7 +9,7 @@ static const char *const names[] = {
     PW_STRATEGIES(X)
 #undef X
 };
-static const char *const sorts[] = {"blocking", "nonblocking", "collective", "one-sided", "I/O"};
+static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
 static const char *const memories[] = {"", ", GPU memory", ""};
 
 _Static_assert(sizeof sorts / sizeof *sorts == PW_CALL_SORTS, "every sort has a name");

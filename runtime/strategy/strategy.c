@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "codegen/target.h"
+#include "runtime/fleeting.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/node/sharing.h"
@@ -39,7 +41,7 @@ void pw_strategy_start(void)
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
     chosen_by.counted = pw_layout_use_is_told();
     pw_fragile_start();
-    pw_cost_start(PW_MPI_IS_OPEN_MPI);
+    pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }
 
@@ -234,9 +236,12 @@ bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const 
                   MPI_Count count)
 {
     pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+    bool staged;
 
     s->strategy = NULL;
-    return pw_message_describe(&m) && pw_stage_open(s, &m);
+    staged = pw_message_describe(&m) && pw_stage_open(s, &m);
+    pw_fleeting_decided(staged);
+    return staged;
 }
 
 /* ---- what is observed ----------------------------------------------------------------------------------------- */

@@ -75,7 +75,7 @@ static void print_row(FILE *out, cell *c, int64_t bytes)
 
 static void print_table(FILE *out, const pw_model *m, pw_call_sort sort, pw_model_memory memory, bool aware)
 {
-    static const char *const sorts[] = {"blocking", "nonblocking", "collective", "one-sided", "I/O"};
+    static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
     cell c = {.model = m, .query = {.sort = sort, .memory = memory}, .aware = aware};
 
     fprintf(out, "%s, %s\n     bytes ", sorts[sort],

@@ -308,7 +308,7 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
     pw_model *m = make();
 
     (void)state;
-    pw_cost_start(true); /* whose defaults leave all of these to MPI */
+    pw_cost_start(true, PW_COST_ZEN); /* whose defaults leave all of these to MPI */
     for (int64_t n = 1 << 18; n <= 1 << 20; n *= 2)
         assert_true(pw_cost_native(PW_CALL_BLOCKING, n, n / 8) <
                     pw_cost_packed(PW_CALL_BLOCKING, n, n / 8, PW_COST_COPIED));
@@ -327,7 +327,7 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
     longer.apart = false;
     assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
     near(pw_model_cost_packed(m, &longer), 55000);
-    pw_cost_start(false);
+    pw_cost_start(false, PW_COST_MESH);
     pw_model_destroy(m);
 }
 

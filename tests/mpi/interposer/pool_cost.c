@@ -130,14 +130,15 @@ static void threads_share(void **state)
 
 /* ---- cost -------------------------------------------------------------------------------------------------------- */
 
-/* For each MPI, each sort of call that moves messages. MPICH's constants are left in force. */
+/* For each machine and MPI, each sort of call that moves messages. */
 static void for_all(void (*fn)(pw_call_sort sort))
 {
-    for (int open_mpi = 1; open_mpi >= 0; open_mpi--) {
-        pw_cost_start(open_mpi);
+    for (int way = 0; way < 4; way++) {
+        pw_cost_start(way & 1, way & 2 ? PW_COST_ZEN : PW_COST_MESH);
         for (int sort = 0; sort < PW_CALL_SORTS; sort++)
             fn((pw_call_sort)sort);
     }
+    pw_cost_start(false, PW_COST_MESH);
 }
 
 static bool is_packed_so(pw_call_sort sort, int64_t bytes, int64_t block, pw_cost_way way)
@@ -202,14 +203,36 @@ static void sharing_makes_packing_cheaper(void **state)
 {
     (void)state;
     for_all(widen);
-    pw_cost_start(false);
+    pw_cost_start(false, PW_COST_ZEN);
     assert_false(is_packed(PW_CALL_BLOCKING, 64 << 10, 256));
     assert_true(is_packed_so(PW_CALL_BLOCKING, 64 << 10, 256, PW_COST_SHARED));
-    pw_cost_start(true);
+    pw_cost_start(true, PW_COST_ZEN);
     assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
     assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED)); /* of less than what pays */
     assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED_APART));
-    pw_cost_start(false);
+    /* Where both wait for memory, what works on both ranks at the same time is ahead. */
+    pw_cost_start(true, PW_COST_MESH);
+    assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
+    assert_true(is_packed_so(PW_CALL_NONBLOCKING, 256 << 10, 64, PW_COST_SHARED));
+    pw_cost_start(false, PW_COST_MESH);
+}
+
+/* A block for a neighbour is a message of its own, which a block of an Alltoall is not. */
+static void neighbours_are_not_all(void **state)
+{
+    (void)state;
+    assert_true(is_packed(PW_CALL_COLLECTIVE, 1024, 256));
+    assert_false(is_packed(PW_CALL_NEIGHBOUR, 1024, 256));
+    assert_true(is_packed_so(PW_CALL_NEIGHBOUR, 256 << 10, 1024, PW_COST_SHARED));
+}
+
+static void cores_are_known_by_name(void **state)
+{
+    (void)state;
+    assert_int_equal(pw_cost_cores_of("znver4"), PW_COST_ZEN);
+    assert_int_equal(pw_cost_cores_of("sapphirerapids"), PW_COST_MESH);
+    assert_int_equal(pw_cost_cores_of("x86-64-v3"), PW_COST_MESH);
+    assert_int_equal(pw_cost_cores_of(""), PW_COST_MESH);
 }
 
 static void grow(pw_call_sort sort)
@@ -238,6 +261,8 @@ int main(void)
         cmocka_unit_test(extremes_are_decided),
         cmocka_unit_test(blocks_cross_once),
         cmocka_unit_test(sharing_makes_packing_cheaper),
+        cmocka_unit_test(neighbours_are_not_all),
+        cmocka_unit_test(cores_are_known_by_name),
         cmocka_unit_test(cost_grows),
     };
 
