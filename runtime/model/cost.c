@@ -37,6 +37,15 @@ static const pw_cost_lines *lines_of(pw_call_sort sort)
     return sort <= PW_CALL_NEIGHBOUR ? pw_cost_lines_of(measured.open_mpi, measured.cores, sort) : NULL;
 }
 
+static const pw_cost_range *ranges_of(const pw_cost_lines *l, pw_cost_way way)
+{
+    switch (way) {
+    case PW_COST_COPIED: return l->walk->copied;
+    case PW_COST_SHARED: return l->shared;
+    default: return l->apart;
+    }
+}
+
 static const pw_cost_range *range_of(const pw_cost_range *r, int64_t bytes)
 {
     while (bytes > r->up_to)
@@ -50,7 +59,7 @@ double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
 
     if (!l)
         return at(&native_other, bytes, blocks);
-    return at(bytes <= l->short_to ? &l->native_short : &l->native, bytes, blocks);
+    return at(bytes <= l->short_to ? &l->walk->short_ones : &l->walk->long_ones, bytes, blocks);
 }
 
 /* Beyond short messages each block saves `spared`, and packed costs as much as native where blocks are `cross` bytes
@@ -59,13 +68,15 @@ double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_
 {
     const pw_cost_lines *l = lines_of(sort);
     const pw_cost_range *r;
+    double native;
 
     if (!l)
         return at(&packed_other, bytes, blocks);
     if (bytes <= l->short_to)
         return at(&l->packed_short, bytes, blocks);
-    r = range_of(l->ranges[way], bytes);
+    r = range_of(ranges_of(l, way), bytes);
+    native = at(&l->walk->long_ones, bytes, blocks);
     if ((double)bytes < r->least * (double)blocks && bytes >= PW_COST_TINY * blocks)
-        return at(&l->native, bytes, blocks) + l->spared * (double)blocks;
-    return at(&l->native, bytes, blocks) - l->spared * ((double)blocks - (double)bytes / r->cross);
+        return native + l->walk->spared * (double)blocks;
+    return native - l->walk->spared * ((double)blocks - (double)bytes / r->cross);
 }

@@ -30,7 +30,7 @@ double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
 
 /* What becomes of a packed message: MPI copies it, or receivers unpack it from the sender's memory
  * (runtime/node/sharing.h), and share no cache with him as far as is known (runtime/outbound.h). */
-typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART, PW_COST_WAYS } pw_cost_way;
+typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;
 
 double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way);
 

@@ -19,12 +19,20 @@ typedef struct pw_cost_range {
     double cross, least;
 } pw_cost_range;
 
+/* An MPI's own way. */
+typedef struct pw_cost_walk {
+    pw_cost_line short_ones, long_ones;
+    double spared;               /* of it, by packing, for each block of a longer message */
+    const pw_cost_range *copied; /* what is packed of longer ones where the MPI copies packed messages; the last holds
+                                    all, as in pw_cost_lines */
+} pw_cost_walk;
+
+/* ... and packing, on some machine. */
 typedef struct pw_cost_lines {
+    const pw_cost_walk *walk;
     int64_t short_to; /* bytes */
-    pw_cost_line native_short, packed_short;
-    pw_cost_line native;                       /* longer ones */
-    double spared;                             /* of the MPI's walk, by packing, for each of their blocks */
-    const pw_cost_range *ranges[PW_COST_WAYS]; /* of longer ones, ascending; the last holds all */
+    pw_cost_line packed_short;
+    const pw_cost_range *shared, *apart; /* what is packed of longer ones, ascending; the last holds all */
 } pw_cost_lines;
 
 /* The sort must be one of a message's: up to PW_CALL_NEIGHBOUR. */
