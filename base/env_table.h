@@ -15,8 +15,8 @@
     X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go")   \
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                  \
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
-    X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto|native|packed|device|one_shot|staged|pipelined"), "auto",        \
-      "forces a transfer strategy wherever it can; auto takes the cheapest")                                         \
+    X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto|native|packed|contiguous|device|one_shot|staged|pipelined"),     \
+      "auto", "forces a transfer strategy wherever it can; auto takes the cheapest")                                 \
     X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                           \
       "the file that `packwright measure` wrote, or off (default: in the cache directory)")                          \
     X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                  \

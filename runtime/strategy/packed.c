@@ -13,6 +13,7 @@
 #include "runtime/strategy/strategy.h"
 
 #include <limits.h>
+#include <math.h>
 
 /* Shorter messages are never read from the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
 enum { LEAST_READ = 2048 };
@@ -23,11 +24,14 @@ static bool can(const pw_message *m)
            (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m);
 }
 
+/* To Open MPI one block is a contiguous message, which models of messages of several blocks do not know. */
 static double cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
+    double packed = pw_model_cost_packed(pw_model_now(), &q);
 
-    return pw_model_cost_packed(pw_model_now(), &q);
+    return PW_MPI_IS_OPEN_MPI && pw_message_is_one_block(m) ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
+                                                            : packed;
 }
 
 static double own_cost(const pw_message *m, pw_model_action action)

@@ -80,6 +80,14 @@ pw_model_query pw_message_query(const pw_message *m)
     return q;
 }
 
+bool pw_message_is_one_block(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+
+    return layout && m->count == 1 && m->entry->blocks == 1 &&
+           layout->type.root->hi - layout->type.root->lo == m->bytes;
+}
+
 static bool is_possible(int id, const pw_message *m, unsigned refused)
 {
     return !(refused >> id & 1) && table[id]->can(m);

@@ -20,12 +20,13 @@
 #include "runtime/mpi_compat.h"
 
 /* X(symbol, name) */
-#define PW_STRATEGIES(X)  \
-    X(NATIVE, native)     \
-    X(PACKED, packed)     \
-    X(DEVICE, device)     \
-    X(ONE_SHOT, one_shot) \
-    X(STAGED, staged)     \
+#define PW_STRATEGIES(X)      \
+    X(NATIVE, native)         \
+    X(PACKED, packed)         \
+    X(CONTIGUOUS, contiguous) \
+    X(DEVICE, device)         \
+    X(ONE_SHOT, one_shot)     \
+    X(STAGED, staged)         \
     X(PIPELINED, pipelined)
 
 typedef enum pw_strategy_id {
@@ -112,6 +113,8 @@ void pw_strategy_start(void);
 bool pw_strategy_is_forced(void);
 /* What the model is asked for a described message. */
 pw_model_query pw_message_query(const pw_message *m);
+/* Is all of a described message one block, in typemap order? */
+bool pw_message_is_one_block(const pw_message *m);
 /* Of those not in the set `refused` (bit 1 << id). */
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 

@@ -3,6 +3,7 @@
 
 _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
 _Atomic(MPI_Datatype) count_sent_type;
+_Atomic(const void *) count_sent_from;
 void (*count_after_recv)(void);
 
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
@@ -23,6 +24,7 @@ int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int ta
 {
     count_send++;
     count_sent_type = datatype;
+    count_sent_from = buf;
     return PMPI_Send(buf, count, datatype, dest, tag, comm);
 }
 

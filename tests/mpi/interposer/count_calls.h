@@ -6,6 +6,7 @@
 extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
 /* Of the last send. */
 extern _Atomic(MPI_Datatype) count_sent_type;
+extern _Atomic(const void *) count_sent_from;
 /* Called when a message has arrived, before MPI_Recv returns: what another thread does in between. */
 extern void (*count_after_recv)(void);
 
