@@ -6,6 +6,7 @@
  * contiguous ones ride along.
  */
 #include "runtime/collective/block_stage.h"
+#include "runtime/model/cost.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/strategy/operand.h"
@@ -138,6 +139,7 @@ static pw_status take_whole(pw_block_stage *b, const tally *t)
     pw_message m = t->leading;
 
     m.bytes = t->bytes;
+    m.judged = m.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->runs) : t->bytes;
     m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     return pw_operand_stage(&b->whole, &m);
 }

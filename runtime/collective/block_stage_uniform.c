@@ -1,5 +1,6 @@
 /* Sides with one type: a single block, equal blocks, and the v-forms. */
 #include "runtime/collective/block_stage.h"
+#include "runtime/model/cost.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
 #include "runtime/strategy/operand.h"
@@ -164,6 +165,8 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
     m.count = s.total;
     if (!pw_message_describe(&m))
         return PW_ERR_UNSUPPORTED;
+    if (m.place.kind == PW_PLACE_HOST)
+        m.judged = pw_cost_judged(m.sort, m.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
     if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
         return PW_ERR_OVERFLOW;

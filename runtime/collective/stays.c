@@ -36,7 +36,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_stays(entry, sort, bytes, left))))
+                              RARELY(!pw_message_stays(entry, sort, bytes, bytes, left))))
             return false;
     }
     return true;
@@ -47,6 +47,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
 /* The bytes of blocks that are staged or not as one, and the type of the largest that has a layout. */
 typedef struct whole {
     int64_t total, most;
+    int blocks;
     const pw_entry *largest; /* NULL: none has */
 } whole;
 
@@ -56,12 +57,13 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
         w->most = bytes;
         w->largest = entry;
     }
+    w->blocks++;
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
 static bool whole_stays(const whole *w, pw_call_sort sort, int *left)
 {
-    return !w->largest || pw_message_stays(w->largest, sort, w->total, left);
+    return !w->largest || pw_message_stays(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks), left);
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -122,7 +124,7 @@ bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs,
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, sort, bytes) ? !pw_message_stays(entry, sort, bytes, left) : !add(&w, entry, bytes))
+        if (is_native(entry, sort, bytes) ? !pw_message_stays(entry, sort, bytes, bytes, left) : !add(&w, entry, bytes))
             return false;
     }
     return whole_stays(&w, sort, left);

@@ -92,7 +92,7 @@ static PW_STAYS_INLINE bool pw_uniform_stays(const pw_side *side, const pw_entry
     if (!entry ||
         (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
         return false;
-    return pw_buffer_stays(entry, sort, (char *)side->buf + away, total, left);
+    return pw_buffer_stays(entry, sort, (char *)side->buf + away, total, blocks, left);
 }
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */

@@ -28,6 +28,20 @@ void pw_cost_start(bool open_mpi, pw_cost_cores cores);
  * buffer has for its peers; of MPI_Neighbor_alltoallw, those for one of them. */
 double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
 
+/*
+ * The bytes by which `blocks` > 0 blocks are to be judged that have `bytes` > 0 together. What MPIs do depends on how
+ * long each block is, and constants and models of collectives know two of them, or one for a neighbour.
+ */
+static inline int64_t pw_cost_judged(pw_call_sort sort, int64_t bytes, int64_t blocks)
+{
+    int64_t known = sort == PW_CALL_NEIGHBOUR ? 1 : 2, judged;
+
+    if (blocks <= known)
+        return bytes;
+    judged = bytes / blocks * known;
+    return judged > 0 ? judged : 1;
+}
+
 /* What becomes of a packed message: MPI copies it, or receivers unpack it from the sender's memory
  * (runtime/node/sharing.h), and share no cache with him as far as is known (runtime/outbound.h). */
 typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;

@@ -15,7 +15,7 @@ bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count c
     if (!sweeps && pw_fleeting_stays(type, buf, count))
         return true;
     entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    if (!entry || sweeps || !pw_buffer_stays(entry, sort, buf, count, &left)) {
+    if (!entry || sweeps || !pw_buffer_stays(entry, sort, buf, count, 1, &left)) {
         pw_recall_drop(sort, type, buf);
         return false;
     }

@@ -13,6 +13,7 @@
 #ifndef PW_RUNTIME_STAYS_H
 #define PW_RUNTIME_STAYS_H
 
+#include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/recall.h"
 #include "runtime/registry.h"
@@ -27,24 +28,25 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Of a layout, in host memory. *left: for how many calls with the same arguments the answer is to be good, and, if it
- * is yes, is; their uses are counted. */
-static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int *left)
+/* Of a layout, in host memory; `judged` as in pw_message. *left: for how many calls with the same arguments the answer
+ * is to be good, and, if it is yes, is; their uses are counted. */
+static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int64_t judged,
+                                             int *left)
 {
-    pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
+    pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(judged)], memory_order_acquire);
 
     /* Of messages that may break, the place of decisions is behind another question. */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
-    if (!d || bytes < d->least || bytes > d->most)
+    if (!d || judged < d->least || judged > d->most)
         return false;
     *left = pw_decision_again(d, PW_STRATEGY_NATIVE, *left);
     return *left;
 }
 
-/* `count` objects, the first of them at `buf`. */
+/* `count` objects in `blocks` blocks, the first of them at `buf`. */
 static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count,
-                                            int *left)
+                                            int blocks, int *left)
 {
     int64_t bytes;
 
@@ -55,7 +57,7 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
     if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_stays(entry, sort, bytes, left);
+           pw_message_stays(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks), left);
 }
 
 /* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is

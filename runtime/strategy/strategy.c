@@ -73,10 +73,11 @@ pw_model_query pw_message_query(const pw_message *m)
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart()};
     /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
-    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->bytes;
-    double blocks = (double)m->bytes / block;
+    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
+    double blocks = (double)m->judged / block, part = (double)m->judged / (double)m->bytes;
+    int64_t stretch = q.contiguous ? m->judged : (int64_t)((double)stretch_of(m) * part);
 
-    q.shape = pw_model_shape_of(m->bytes, blocks < 1 ? 1 : (int64_t)blocks, q.contiguous ? m->bytes : stretch_of(m));
+    q.shape = pw_model_shape_of(m->judged, blocks < 1 ? 1 : (int64_t)blocks, stretch);
     return q;
 }
 
@@ -131,7 +132,7 @@ static pw_decision_key key_of(const pw_message *m)
     bool device = m->place.kind == PW_PLACE_DEVICE;
 
     return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
-                             .size = pw_decision_size(m->bytes),
+                             .size = pw_decision_size(m->judged),
                              .sort = (uint8_t)m->sort,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                              .device = device ? m->place.device : 0};
@@ -144,7 +145,7 @@ static void remember_native(const pw_message *m, pw_decision *d)
     pw_entry *entry = (pw_entry *)m->entry;
 
     if (d && !chosen_by.counted && entry->layout && m->place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->bytes)], d, memory_order_release);
+        atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
 }
 
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
@@ -184,6 +185,7 @@ bool pw_message_describe(pw_message *m)
         __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) || m->bytes == 0 ||
         (m->buf == MPI_BOTTOM && entry->touches_origin))
         return false;
+    m->judged = m->bytes;
     /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
     m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->type.root->lo : entry->offset));
     return m->place.kind == PW_PLACE_HOST ? entry->layout && !entry->gpu_only : m->place.kind != PW_PLACE_UNKNOWN;

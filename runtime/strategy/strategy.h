@@ -52,7 +52,8 @@ typedef struct pw_message {
     void *buf;                    /* only read when direction is PW_SEND */
     MPI_Count count;              /* objects */
     int64_t bytes;                /* count * size of the type; filled by pw_message_describe */
-    pw_memory_place place;        /* where buf lies; filled by pw_message_describe */
+    int64_t judged;        /* the bytes by which the strategy is chosen, pw_cost_judged; likewise, as of one block */
+    pw_memory_place place; /* where buf lies; filled by pw_message_describe */
 } pw_message;
 
 /* A contiguous stand-in for the buffer of a message. Plain data: may be moved, is not shared between threads. */
