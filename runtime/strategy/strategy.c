@@ -52,13 +52,14 @@ bool pw_strategy_is_forced(void)
 
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
 
-/* All objects of a message, from the first to the last byte. */
+/* The objects of a message, or of what it is judged by, from the first to the last byte. */
 static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
     int64_t one = layout->type.root->hi - layout->type.root->lo, all;
+    int64_t count = m->judged == m->bytes ? (int64_t)m->count : m->judged / m->entry->size;
 
-    if (__builtin_mul_overflow((int64_t)m->count - 1, layout->extent, &all))
+    if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
         return INT64_MAX;
     all = all < 0 ? -all : all;
     return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
@@ -74,10 +75,9 @@ pw_model_query pw_message_query(const pw_message *m)
                         .apart = pw_outbound_is_apart()};
     /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
-    double blocks = (double)m->judged / block, part = (double)m->judged / (double)m->bytes;
-    int64_t stretch = q.contiguous ? m->judged : (int64_t)((double)stretch_of(m) * part);
+    double blocks = (double)m->judged / block;
 
-    q.shape = pw_model_shape_of(m->judged, blocks < 1 ? 1 : (int64_t)blocks, stretch);
+    q.shape = pw_model_shape_of(m->judged, blocks < 1 ? 1 : (int64_t)blocks, q.contiguous ? m->judged : stretch_of(m));
     return q;
 }
 
