@@ -2,13 +2,15 @@
  * Sides with a type for each block, the w-forms.
  *
  * Where displacements are addresses (neighbourhoods, and the _c forms) any block may stay where it is, so each is
- * staged if that is cheaper for it. Where they are ints, bytes from one buffer, all blocks must lie in the stage, and
- * contiguous ones ride along.
+ * staged if that is cheaper for it; beside staged ones, MPICH gets those that are contiguous but for their type's
+ * extent (strategy/contiguous.c) as what they are. Where displacements are ints, bytes from one buffer, all blocks must
+ * lie in the stage, and contiguous ones ride along.
  */
 #include "runtime/collective/block_stage.h"
 #include "runtime/model/cost.h"
 #include "runtime/pool.h"
 #include "runtime/registry.h"
+#include "runtime/strategy/fragile.h"
 #include "runtime/strategy/operand.h"
 
 #include <limits.h>
@@ -19,6 +21,7 @@ enum { FEW = 16 };
 typedef enum fate {
     STAYS,     /* MPI gets it where it is */
     IS_STAGED, /* it is worth a stage, or needs one */
+    LIES_WELL, /* MPI gets it where it is, by a type of its bytes */
     RIDES,     /* contiguous, and staged only because all blocks must lie in one buffer */
     IS_TROUBLE /* it would have to be staged, and cannot be */
 } fate;
@@ -37,6 +40,13 @@ static bool is_plain(const pw_message *m)
     return m->entry->dense && m->bytes > 0 && m->buf != MPI_BOTTOM && m->place.kind == PW_PLACE_HOST;
 }
 
+/* Open MPI sees it by itself. What must not be staged must not be sent as bytes either. */
+static bool lies_well(const pw_message *m)
+{
+    return !PW_MPI_IS_OPEN_MPI && m->place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
+           !pw_fragile_needs_native(m);
+}
+
 /* Fills *m, but for blocks without objects and those that are not used, which stay. */
 static fate fate_of(const pw_side *side, int i, pw_message *m)
 {
@@ -45,10 +55,11 @@ static fate fate_of(const pw_side *side, int i, pw_message *m)
     *m = message_of(side, i);
     if (!m->entry)
         return IS_TROUBLE;
-    if (pw_message_describe(m))
-        return !side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE
-                   ? IS_STAGED
-                   : STAYS;
+    if (pw_message_describe(m)) {
+        if (!side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE)
+            return IS_STAGED;
+        return lies_well(m) ? LIES_WELL : STAYS;
+    }
     if (side->displs.wide)
         return STAYS;
     return is_plain(m) ? RIDES : IS_TROUBLE;
@@ -89,7 +100,7 @@ static bool is_telling(const known *k)
 /* Of all blocks that lie in the stage. */
 typedef struct tally {
     known few[FEW];
-    int64_t runs, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
+    int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
     pw_message leading; /* the largest of those that are staged, first of all those that must; bytes 0: there is none */
 } tally;
 
@@ -107,7 +118,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     pw_status status = PW_OK;
     known own;
 
-    t->runs = t->bytes = t->pieces = 0;
+    t->runs = t->staged = t->bytes = t->pieces = 0;
     t->leading = (pw_message){.bytes = 0};
     for (int i = 0; i < side->blocks; i++) {
         known *k = i < FEW ? &t->few[i] : &own;
@@ -121,6 +132,9 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
         if (f == STAYS || f == IS_TROUBLE)
             continue;
         t->runs++;
+        if (f == LIES_WELL)
+            continue;
+        t->staged++;
         if (__builtin_add_overflow(t->bytes, k->m.bytes, &t->bytes))
             return PW_ERR_OVERFLOW;
         t->pieces += f == IS_STAGED ? k->m.count * k->m.entry->blocks : 1;
@@ -139,7 +153,7 @@ static pw_status take_whole(pw_block_stage *b, const tally *t)
     pw_message m = t->leading;
 
     m.bytes = t->bytes;
-    m.judged = m.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->runs) : t->bytes;
+    m.judged = m.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->staged) : t->bytes;
     m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     return pw_operand_stage(&b->whole, &m);
 }
@@ -178,6 +192,21 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
 
     s->types[i] = side->types[i];
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
+}
+
+/* The same, by a type of its bytes, for which there is a run that moves nothing. */
+static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
+{
+    pw_run *run = &b->many[b->runs];
+    int64_t away = (intptr_t)m->buf - (intptr_t)b->whole.data;
+
+    *run = (pw_run){.use = 0};
+    if (!pw_twin_take(m->bytes, &run->twin))
+        return false;
+    b->runs++;
+    s->types[i] = run->twin.type;
+    set_displ(side, s, i, away + m->entry->layout->type.root->lo);
+    return true;
 }
 
 /* Can the strategy of the whole, or the CPU, move this block? In GPU memory every part can go the way of the whole,
@@ -221,9 +250,9 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
 
 /* Blocks beyond the first FEW are looked at twice. The second look may choose otherwise, and there is room only for
  * what the first one has added up. */
-static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, const pw_message *m)
+static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, int64_t bytes)
 {
-    return b->runs < t->runs && m->bytes <= t->bytes - at;
+    return b->runs < t->runs && bytes <= t->bytes - at;
 }
 
 static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t, const stand_in *s)
@@ -233,10 +262,13 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
     for (int i = 0; i < side->blocks; i++) {
         pw_message own;
         const pw_message *m = i < FEW ? &t->few[i].m : &own;
+        fate f = i < FEW ? t->few[i].fate : fate_of(side, i, &own);
 
-        if ((i < FEW ? t->few[i].fate : fate_of(side, i, &own)) == STAYS) {
+        if (f == STAYS || (f == LIES_WELL && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
             keep_block(b, side, s, i);
-        } else if (has_room(b, t, at, m) && stage_block(b, side, s, i, m, at)) {
+        } else if (f == LIES_WELL) {
+            continue;
+        } else if (has_room(b, t, at, m->bytes) && stage_block(b, side, s, i, m, at)) {
             at += m->bytes;
         } else if (side->displs.wide && !pw_mirror_is_needed(m)) {
             keep_block(b, side, s, i);

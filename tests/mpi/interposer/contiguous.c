@@ -3,6 +3,7 @@
  * memory, as bytes; what only covers a block, in another order or in pieces, does not. A tool below sees what is sent.
  */
 #include "count_calls.h"
+#include "count_collectives.h"
 #include "harness.h"
 
 enum { ROWS = 24, COLUMNS = 500, TAG = 3 };
@@ -122,6 +123,41 @@ static void receive_less(void)
     free(got);
 }
 
+/* Beside a column that is staged, rows that are one block go to neighbours where they lie. */
+static void exchange_halos(void)
+{
+    enum { HEIGHT = 4096, WIDTH = 16, ALL = 2 * HEIGHT * WIDTH }; /* columns above, rows below */
+    const int sizes[] = {2 * HEIGHT, WIDTH}, column[] = {HEIGHT, 1}, rows[] = {HEIGHT / WIDTH, WIDTH}, one = 2,
+              round = 1;
+    const int from[][2] = {{0, 3}, {HEIGHT, 0}}, to[][2] = {{0, 9}, {HEIGHT + 512, 0}}, counts[] = {1, 1};
+    const MPI_Aint displs[] = {0, 0};
+    static double sent[ALL], got[ALL], expected[ALL];
+    MPI_Datatype send[2], recv[2];
+    MPI_Comm ring;
+
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &one, &round, 0, &ring);
+    for (int i = 0; i < 2; i++) {
+        MPI_Type_create_subarray(2, sizes, i ? rows : column, from[i], MPI_ORDER_C, MPI_DOUBLE, &send[i]);
+        MPI_Type_create_subarray(2, sizes, i ? rows : column, to[i], MPI_ORDER_C, MPI_DOUBLE, &recv[i]);
+        MPI_Type_commit(&send[i]);
+        MPI_Type_commit(&recv[i]);
+    }
+    for (int i = 0; i < ALL; i++)
+        sent[i] = rank * 1e6 + i;
+    PMPI_Neighbor_alltoallw(sent, counts, displs, send, expected, counts, displs, recv, ring);
+    for (int again = 0; again < 3; again++) {
+        memset(got, 0, sizeof got);
+        MPI_Neighbor_alltoallw(sent, counts, displs, send, got, counts, displs, recv, ring);
+        CHECK(!memcmp(got, expected, sizeof got), "halos came out otherwise, %d", again);
+        CHECK((count_second_type == send[1]) == is_open_mpi, "rows: as they are");
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Type_free(&send[i]);
+        MPI_Type_free(&recv[i]);
+    }
+    MPI_Comm_free(&ring);
+}
+
 int main(int argc, char **argv)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -140,6 +176,7 @@ int main(int argc, char **argv)
     exchange(subarray(0, 4, ROWS, 1), 1, false, "a column");
     exchange(swapped(), 1, false, "halves the other way round");
     receive_less();
+    exchange_halos();
     rc = test_result();
     MPI_Finalize();
     return rc;

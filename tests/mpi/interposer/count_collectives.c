@@ -1,7 +1,6 @@
 /* Some collectives of the tool below Packwright, one of each shape. */
 #include "count_collectives.h"
 
-#include <mpi.h>
 
 #ifdef OPEN_MPI
 /* The tool is loaded into processes without MPI, too, and data is bound at once. */
@@ -9,6 +8,7 @@
 #endif
 
 _Atomic long count_collectives, count_gapped;
+_Atomic(MPI_Datatype) count_second_type;
 
 static int has_gaps(MPI_Datatype type)
 {
@@ -67,14 +67,22 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
     return PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 
-/* Only the types for neighbours that there are, on a grid; elsewhere none. */
-static int any_gaps_between_neighbours(const MPI_Datatype *types, MPI_Comm comm)
+/* Of a grid, whose ranks have two neighbours in each; else 0. */
+static int dims_of(MPI_Comm comm)
 {
-    int kind, dims = 0, gaps = 0, ends[2];
+    int kind, dims = 0;
 
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_CART)
         PMPI_Cartdim_get(comm, &dims);
+    return dims;
+}
+
+/* Only the types for neighbours that there are, on a grid; elsewhere none. */
+static int any_gaps_between_neighbours(const MPI_Datatype *types, MPI_Comm comm)
+{
+    int dims = dims_of(comm), gaps = 0, ends[2];
+
     for (int d = 0; d < dims; d++) {
         PMPI_Cart_shift(comm, d, 1, &ends[0], &ends[1]);
         for (int k = 0; k < 2; k++)
@@ -87,6 +95,8 @@ int MPI_Neighbor_alltoallw(const void *sendbuf, const int *sendcounts, const MPI
                            const MPI_Datatype *sendtypes, void *recvbuf, const int *recvcounts, const MPI_Aint *rdispls,
                            const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
+    if (dims_of(comm) > 0)
+        count_second_type = sendtypes[1];
     note(any_gaps_between_neighbours(sendtypes, comm) || any_gaps_between_neighbours(recvtypes, comm));
     return PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
                                    comm);

@@ -2,6 +2,10 @@
 #ifndef PW_TESTS_INTERPOSER_COUNT_COLLECTIVES_H
 #define PW_TESTS_INTERPOSER_COUNT_COLLECTIVES_H
 
+#include <mpi.h>
+
 extern _Atomic long count_collectives, count_gapped;
+/* Of the second block of the last MPI_Neighbor_alltoallw on a grid. */
+extern _Atomic(MPI_Datatype) count_second_type;
 
 #endif
