@@ -1,7 +1,6 @@
 /* Some collectives of the tool below Packwright, one of each shape. */
 #include "count_collectives.h"
 
-
 #ifdef OPEN_MPI
 /* The tool is loaded into processes without MPI, too, and data is bound at once. */
 #pragma weak ompi_mpi_datatype_null
