@@ -16,7 +16,7 @@
 
 pw_status pw_disk_init(pw_disk *disk, const char *dir, int64_t max_bytes)
 {
-    *disk = (pw_disk){.max_bytes = max_bytes, .fd = -1, .total_bytes = -1};
+    *disk = (pw_disk){.max_bytes = max_bytes, .fd = -1};
     if (dir && *dir) {
         disk->dir = strdup(dir);
         if (!disk->dir)

@@ -31,9 +31,7 @@ typedef struct pw_disk {
     bool refused;         /* the directory is unfit; said so; not looked at again */
     bool store_fails;     /* writing failed; said so; not tried again */
     pw_hash_map reported; /* keys of refused entries that were reported */
-    /* Eviction's estimate, under `lock`: */
-    int64_t total_bytes; /* at the last scan, and what was stored since; -1: never scanned */
-    int stores_since_scan;
+    int64_t uncounted;    /* bytes of entries stored while another process held the account (evict.c) */
 } pw_disk;
 
 /* dir may be NULL. Touches no disk: the directory is opened when first needed. */
@@ -66,16 +64,22 @@ pw_status pw_disk_read(int dirfd, pw_hash key, pw_entry_file *out, pw_diag *diag
  * is refused is reported and removed. NOT_FOUND covers "no disk". */
 pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack);
 
-/* Stores a shared object under its key, atomically; then evicts if the cache has grown too large. */
+/* Stores a shared object under its key, atomically; evicts others first if the cache would grow too large. */
 pw_status pw_disk_store(pw_disk *disk, pw_hash key, const pw_blob *object, pw_diag *diag);
 /* The same, with a failure reported the first time; after one nothing more is stored. True: it is there. */
 bool pw_disk_keep(pw_disk *disk, pw_hash key, const pw_blob *object);
 /* There is a directory, and writing to it has not failed yet. */
 bool pw_disk_may_store(pw_disk *disk);
 
-/* Accounts for `stored` new bytes under `key` and, when due, removes least recently used entries other than
- * `key`, and temporary and lock files left by the dead. */
-void pw_disk_evict(pw_disk *disk, pw_hash key, int64_t stored);
+/* ---- bounded size (evict.c) -------------------------------------------------------------------- */
+
+/*
+ * Counts `size` new bytes under `key` and, when they are too many, removes least recently used entries other than
+ * `key`, and temporary and lock files left by the dead. The entry is to be put in its place at once, and then
+ * pw_disk_end_insert is to be given what this returned: until then other processes wait.
+ */
+int pw_disk_begin_insert(pw_disk *disk, pw_hash key, int64_t size);
+void pw_disk_end_insert(int fd);
 
 /* ---- who compiles (lock.c) -------------------------------------------------------------------- */
 

@@ -1,18 +1,34 @@
+/*
+ * The bound on the directory's size. All processes that store share an account of it, the file "total": bytes of all
+ * entries, and stores since the entries were last looked at. Whoever stores holds a flock on that file from before it
+ * counts the new entry until the entry is in its place; so the bound holds however many processes store at once. A
+ * process that dies loses its flock. The account may say more than there is (entries removed by hand, a process that
+ * died before it stored), which only leads to an earlier look.
+ */
 #include "jit-cache/disk.h"
 
+#include "base/replace.h"
 #include "jit-cache/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    STORES_PER_SCAN = 64, /* other processes store, too: look at the directory this often */
-    ABANDONED_SECONDS = 3600
+    STORES_PER_SCAN = 64, /* corrects the account, and removes what the dead left */
+    ABANDONED_SECONDS = 3600,
+    NAP_US = 500,
+    PATIENCE_US = 100000 /* the thread that stores may be the program's */
 };
+
+/* ---- the entries ------------------------------------------------------------------------------- */
 
 typedef struct candidate {
     pw_hash key;
@@ -93,35 +109,110 @@ static void remove_oldest(int dirfd, scan *s, int64_t goal, pw_hash keep)
     }
 }
 
-/* The directory is read at a process's first store, then when it may have grown too large. */
-static bool scan_is_due(pw_disk *disk, int64_t stored)
+/* Makes room for `size` bytes under `key`; returns how many there will be with them, -1: unknown. */
+static int64_t make_room(pw_disk *disk, pw_hash key, int64_t size)
 {
-    bool due;
+    scan s = {.total = size};
+    bool seen = scan_directory(disk->fd, &s);
 
-    pthread_mutex_lock(&disk->lock);
-    due = disk->total_bytes < 0;
-    if (!due)
-        disk->total_bytes += stored;
-    due |= disk->total_bytes > disk->max_bytes || ++disk->stores_since_scan >= STORES_PER_SCAN;
-    if (due)
-        disk->stores_since_scan = 0;
-    pthread_mutex_unlock(&disk->lock);
-    return due;
+    /* An eighth below the bound, so that the next store need not scan again. */
+    if (seen && s.total > disk->max_bytes)
+        remove_oldest(disk->fd, &s, disk->max_bytes - disk->max_bytes / 8, key);
+    free(s.list);
+    return seen ? s.total : -1;
 }
 
-void pw_disk_evict(pw_disk *disk, pw_hash key, int64_t stored)
-{
-    scan s = {0};
+/* ---- the account -------------------------------------------------------------------------------- */
 
-    if (disk->max_bytes <= 0 || !scan_is_due(disk, stored))
-        return;
-    if (scan_directory(disk->fd, &s)) {
-        /* An eighth below the bound, so that the next store need not scan again. */
-        if (s.total > disk->max_bytes)
-            remove_oldest(disk->fd, &s, disk->max_bytes - disk->max_bytes / 8, key);
-        pthread_mutex_lock(&disk->lock);
-        disk->total_bytes = s.total;
-        pthread_mutex_unlock(&disk->lock);
+typedef struct account {
+    int64_t bytes; /* -1: unknown */
+    int stores;
+} account;
+
+static account read_account(int fd)
+{
+    char text[64] = "";
+    account a = {-1, 0};
+
+    if (pread(fd, text, sizeof text - 1, 0) > 0 && sscanf(text, "%" SCNd64 " %d", &a.bytes, &a.stores) != 2)
+        a.bytes = -1;
+    return a;
+}
+
+/* One width for all numbers, so that each text replaces the whole of the one before. */
+static void write_account(int fd, account a)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "%20" PRId64 " %10d\n", a.bytes, a.stores);
+
+    pw_write_all(fd, text, (size_t)n); /* where this fails, the next process has to scan */
+}
+
+/* False: another process held it all the time. On a file system without such locks the account is used without. */
+static bool lock_account(int fd)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_US * 1000};
+
+    for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += NAP_US) {
+        if (errno != EWOULDBLOCK)
+            return true;
+        if (waited >= PATIENCE_US)
+            return false;
+        nanosleep(&nap, NULL);
     }
-    free(s.list);
+    return true;
+}
+
+/* A process that cannot lock the account stores all the same, and counts that at its next store. False: this would come
+ * to more than an eighth of the bound, so it is to use the account without the lock. */
+static bool put_off(pw_disk *disk, int64_t size)
+{
+    bool may;
+
+    pthread_mutex_lock(&disk->lock);
+    may = disk->max_bytes <= 0 || disk->uncounted + size <= disk->max_bytes / 8;
+    if (may)
+        disk->uncounted += size;
+    pthread_mutex_unlock(&disk->lock);
+    return may;
+}
+
+/* What was put off, from now on counted. */
+static int64_t take_uncounted(pw_disk *disk)
+{
+    int64_t bytes;
+
+    pthread_mutex_lock(&disk->lock);
+    bytes = disk->uncounted;
+    disk->uncounted = 0;
+    pthread_mutex_unlock(&disk->lock);
+    return bytes;
+}
+
+int pw_disk_begin_insert(pw_disk *disk, pw_hash key, int64_t size)
+{
+    int fd = openat(disk->fd, "total", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int64_t more;
+    account a;
+
+    if (!lock_account(fd) && put_off(disk, size))
+        return fd;
+    more = take_uncounted(disk) + size;
+    a = read_account(fd);
+    if (a.bytes >= 0)
+        a.bytes += more;
+    a.stores++;
+    /* Unbounded, it leaves looking to others. */
+    if (disk->max_bytes > 0 && (a.bytes < 0 || a.bytes > disk->max_bytes || a.stores >= STORES_PER_SCAN))
+        a = (account){.bytes = make_room(disk, key, size)};
+    write_account(fd, a);
+    return fd;
+}
+
+void pw_disk_end_insert(int fd)
+{
+    if (fd < 0)
+        return;
+    flock(fd, LOCK_UN); /* a child forked meanwhile has the same lock, and would keep it */
+    close(fd);
 }

@@ -37,15 +37,17 @@ static bool write_new_file(int dirfd, const char *name, const void *data, size_t
 static pw_status write_entry(pw_disk *disk, pw_hash key, const void *data, size_t size, pw_diag *diag)
 {
     char name[PW_NAME_TEXT], temp[PW_NAME_TEXT];
-    int error;
+    int account, error;
 
     pw_name_entry(key, name);
     pw_name_temp(key, temp);
     if (!write_new_file(disk->fd, temp, data, size))
         return pw_diag_set(diag, PW_ERR_IO, "cannot write to %s: %s", disk->path, strerror(errno));
-    if (!renameat(disk->fd, temp, disk->fd, name))
+    account = pw_disk_begin_insert(disk, key, (int64_t)size);
+    error = renameat(disk->fd, temp, disk->fd, name) ? errno : 0;
+    pw_disk_end_insert(account);
+    if (!error)
         return PW_OK;
-    error = errno;
     unlinkat(disk->fd, temp, 0);
     return pw_diag_set(diag, PW_ERR_IO, "cannot rename a file in %s: %s", disk->path, strerror(error));
 }
@@ -63,8 +65,6 @@ pw_status pw_disk_store(pw_disk *disk, pw_hash key, const pw_blob *object, pw_di
         return pw_diag_set(diag, status, "%s", pw_status_text(status));
     status = write_entry(disk, key, data, size, diag);
     free(data);
-    if (!status)
-        pw_disk_evict(disk, key, (int64_t)size);
     return status;
 }
 

@@ -1,8 +1,13 @@
 /* The bound on the directory, the order in which entries go, and what the dead left behind. */
 #include "tests/cache/scene.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static int64_t entry_size(scene *s)
@@ -137,13 +142,114 @@ static void abandoned_files_go(void **state)
     pw_cache_destroy(cache);
 }
 
+/* ---- several writers --------------------------------------------------------------------------- */
+
+enum { WRITERS = 3, BOUND = 7, EACH = 4, FIRST = 1 };
+
+/* Stores its first entry, waits until the others have done so, too, and stores the rest. */
+static bool write_entries(scene *s, int writer, int64_t bound, _Atomic int *arrived)
+{
+    pw_cache *cache = scene_cache(s, bound);
+
+    for (int i = 0; i < EACH; i++) {
+        CHILD_CHECK(scene_works(scene_get(s, cache, FIRST + WRITERS * i + writer)));
+        if (i == 0)
+            atomic_fetch_add(arrived, 1);
+        while (atomic_load(arrived) < WRITERS)
+            usleep(200);
+    }
+    pw_cache_destroy(cache);
+    return true;
+}
+
+/* None of them knows of more than the bound by itself: what all have stored first, and its own. */
+static void writers_share_the_bound(void **state)
+{
+    scene *s = *state;
+    _Atomic int *arrived = mmap(NULL, sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pids[WRITERS];
+    int64_t size;
+
+    assert_ptr_not_equal(arrived, MAP_FAILED);
+    seed(s, 1);
+    size = entry_size(s);
+    fflush(NULL);
+    for (int w = 0; w < WRITERS; w++) {
+        pids[w] = fork();
+        if (pids[w] == 0)
+            _exit(write_entries(s, w, BOUND * size, arrived) ? 0 : 1);
+        assert_true(pids[w] > 0);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
+        assert_int_equal(status, 0);
+    }
+    assert_true(scene_count(s, ".so") > 0);
+    assert_true(scene_count(s, ".so") <= BOUND + 1);
+    munmap((void *)arrived, sizeof *arrived);
+}
+
+/* As a process that was stopped at a bad moment does. Returns a descriptor whose closing lets go. */
+static int hold_account(scene *s)
+{
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/v1/total", s->dir);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    return fd;
+}
+
+static void held_account_blocks_nobody(void **state)
+{
+    enum { ROOM = 16, SEEDED = 14, STORED = 6 };
+    scene *s = *state;
+    pw_cache *cache;
+    int held;
+
+    seed(s, SEEDED);
+    cache = scene_cache(s, ROOM * entry_size(s));
+    held = hold_account(s);
+    for (int i = SEEDED; i < SEEDED + STORED; i++) {
+        assert_true(scene_works(scene_get(s, cache, i)));
+        assert_true(present(s, i));
+        assert_true(scene_count(s, ".so") <= ROOM);
+    }
+    close(held);
+    pw_cache_destroy(cache);
+}
+
+/* An account that is no account, or says too little, is put right by looking. */
+static void wrong_account(void **state)
+{
+    static const char *const texts[] = {"", "gibberish", "-5 0\n", "                   0         64\n"};
+    scene *s = *state;
+    char path[256];
+
+    for (int i = 0; i < 4; i++) {
+        pw_cache *cache;
+
+        seed(s, 2 * BOUND);
+        snprintf(path, sizeof path, "%s/v1/total", s->dir);
+        scene_write(path, texts[i], strlen(texts[i]));
+        cache = scene_cache(s, BOUND * entry_size(s));
+        assert_true(scene_works(scene_get(s, cache, 2 * BOUND + i)));
+        assert_true(scene_count(s, ".so") <= BOUND);
+        pw_cache_destroy(cache);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(oldest_go),  TEST(stays_within_bounds), TEST(bound_below_one_entry),
-        TEST(use_counts), TEST(abandoned_files_go),
+        TEST(oldest_go),          TEST(stays_within_bounds),     TEST(bound_below_one_entry),      TEST(use_counts),
+        TEST(abandoned_files_go), TEST(writers_share_the_bound), TEST(held_account_blocks_nobody), TEST(wrong_account),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ def place(name):
 def entries(name):
     """File name -> bytes."""
     at = os.path.join(place(name), "v1")
-    return {f: open(os.path.join(at, f), "rb").read() for f in os.listdir(at)} if os.path.isdir(at) else {}
+    return {f: open(os.path.join(at, f), "rb").read() for f in os.listdir(at) if f.endswith(".so")} if os.path.isdir(at) else {}
 
 
 def environment(**more):
