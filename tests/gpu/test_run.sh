@@ -32,6 +32,7 @@ if [ -e /dev/nvidia0 ]; then
 fi
 rm -rf "$work"
 mkdir -p "$work/root/lib" "$work/root/tests" "$work/bin" "$work/broken/lib" "$work/broken/tests"
+# In `broken` one program fails, and the others are missing.
 ln -s "$build/bin" "$work/root/bin"
 for root in root broken; do
     ln -s "$build/lib/libpackwright-$mpi.so" "$work/$root/lib/"
@@ -49,5 +50,6 @@ expect 2 "^usage: run" sh "$run" -x
 expect 2 "there is no step 'packs', but kernels" sh "$run" pack packs
 expect 0 "^5 passed, 0 failed, 0 skipped" sh "$run" -r "$work/root" -m "$mpi" -n 40 -l "$work/logs" pack seeded
 expect 1 "^FAILED   $mpi.warm (1, " sh "$run" -r "$work/broken" -m "$mpi" -n 40 -l "$work/broken.logs" pack
+expect 1 "^FAILED   $mpi.seeded (1, " sh "$run" -r "$work/broken" -m "$mpi" -l "$work/missing.logs" seeded
 expect 0 "^SKIPPED  other: no programs in" sh "$run" -r "$work/root" -m other -l "$work/other.logs" pack
 exit $failed

@@ -63,6 +63,9 @@ def fill(cache, gpus, what=types):
     return {key + ".so" for key in re.findall(r"^([0-9a-f]{32})  sm_", done.stdout, flags=re.M)}
 
 
+for needed in packwright, program:
+    if not os.access(needed, os.X_OK):
+        sys.exit("there is no program " + needed)
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
 
