@@ -19,6 +19,11 @@ struct pw_arena {
 
 _Static_assert(sizeof(chunk) <= 2 * ALIGN, "chunk header");
 
+static size_t round_up(size_t bytes)
+{
+    return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
 static char *chunk_data(chunk *c)
 {
     return (char *)c + 2 * ALIGN;
@@ -33,44 +38,52 @@ static chunk *chunk_create(size_t cap)
     return c;
 }
 
-pw_arena *pw_arena_create(void)
+pw_arena *pw_arena_create_for(size_t bytes)
 {
-    pw_arena *arena = malloc(sizeof *arena);
+    size_t header = round_up(sizeof(pw_arena)), cap = round_up(bytes);
+    pw_arena *arena = bytes > SIZE_MAX / 2 ? NULL : malloc(header + 2 * ALIGN + cap);
 
     if (!arena)
         return NULL;
-    *arena = (pw_arena){.head = chunk_create(FIRST_CHUNK)};
-    if (!arena->head) {
-        free(arena);
-        return NULL;
-    }
+    *arena = (pw_arena){.head = (chunk *)((char *)arena + header)};
+    *arena->head = (chunk){.cap = cap};
     return arena;
 }
 
-static void free_chunks(chunk *c)
+pw_arena *pw_arena_create(void)
+{
+    return pw_arena_create_for(FIRST_CHUNK);
+}
+
+/* The first chunk is part of the arena's own block. It is the last of the list that `head` begins. */
+static void free_chunks(chunk *c, const chunk *first)
 {
     for (chunk *next; c; c = next) {
         next = c->next;
-        free(c);
+        if (c != first)
+            free(c);
     }
 }
 
 void pw_arena_destroy(pw_arena *arena)
 {
+    const chunk *first;
+
     if (!arena)
         return;
-    free_chunks(arena->head);
-    free_chunks(arena->spare);
+    first = (const chunk *)((const char *)arena + round_up(sizeof *arena));
+    free_chunks(arena->head, first);
+    free_chunks(arena->spare, first);
     free(arena);
 }
 
-/* A spare chunk with room for so much, and not much more if it is a large one; NULL: there is none. */
+/* A spare chunk with room for so much; NULL: there is none. */
 static chunk *take_spare(pw_arena *arena, size_t bytes)
 {
     for (chunk **at = &arena->spare; *at; at = &(*at)->next) {
         chunk *c = *at;
 
-        if (c->cap < bytes || (c->cap > MAX_CHUNK && c->cap / 4 > bytes))
+        if (c->cap < bytes)
             continue;
         *at = c->next;
         return c;
@@ -81,7 +94,8 @@ static chunk *take_spare(pw_arena *arena, size_t bytes)
 /* The chunk for the next `bytes`, which are more than the last one has room for. */
 static chunk *new_head(pw_arena *arena, size_t bytes)
 {
-    size_t cap = arena->head->cap < MAX_CHUNK ? 2 * arena->head->cap : MAX_CHUNK;
+    size_t last = arena->head->cap;
+    size_t cap = last < FIRST_CHUNK ? FIRST_CHUNK : last < MAX_CHUNK ? 2 * last : MAX_CHUNK;
     chunk *c = take_spare(arena, bytes);
 
     if (!c)
@@ -93,15 +107,14 @@ static chunk *new_head(pw_arena *arena, size_t bytes)
     return c;
 }
 
-/* Not zeroed. */
-static void *take(pw_arena *arena, size_t bytes)
+void *pw_arena_take(pw_arena *arena, size_t bytes)
 {
     chunk *c = arena->head;
     void *p;
 
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    bytes = round_up(bytes);
     if (c->cap - c->used < bytes) {
         c = new_head(arena, bytes);
         if (!c)
@@ -115,9 +128,18 @@ static void *take(pw_arena *arena, size_t bytes)
 
 void *pw_arena_alloc(pw_arena *arena, size_t bytes)
 {
-    void *p = take(arena, bytes);
+    void *p = pw_arena_take(arena, bytes);
 
     return p ? memset(p, 0, bytes) : NULL;
+}
+
+void *pw_arena_take_array(pw_arena *arena, size_t n, size_t bytes)
+{
+    size_t total;
+
+    if (__builtin_mul_overflow(n, bytes, &total))
+        return NULL;
+    return pw_arena_take(arena, total);
 }
 
 void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes)
@@ -131,7 +153,7 @@ void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes)
 
 void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes)
 {
-    void *p = take(arena, bytes);
+    void *p = pw_arena_take(arena, bytes);
 
     return p && bytes ? memcpy(p, data, bytes) : p;
 }
@@ -155,15 +177,25 @@ static void empty(chunk *c, size_t used)
     c->used = used;
 }
 
+/* Chunks of ordinary size are kept for what comes, larger ones go back to the system. */
+static void take_back(pw_arena *arena, chunk *c)
+{
+    if (c->cap > MAX_CHUNK) {
+        free(c);
+        return;
+    }
+    empty(c, 0);
+    c->next = arena->spare;
+    arena->spare = c;
+}
+
 void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark)
 {
     while (arena->head != mark.chunk) {
         chunk *c = arena->head;
 
         arena->head = c->next;
-        empty(c, 0);
-        c->next = arena->spare;
-        arena->spare = c;
+        take_back(arena, c);
     }
     empty(arena->head, mark.chunk_used);
     arena->used = mark.used;

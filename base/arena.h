@@ -9,18 +9,23 @@
 
 typedef struct pw_arena pw_arena;
 
-pw_arena *pw_arena_create(void);        /* NULL: out of memory */
+pw_arena *pw_arena_create(void); /* NULL: out of memory */
+/* An arena with room for `bytes` (each of its allocations rounded up to 16) and hardly more. */
+pw_arena *pw_arena_create_for(size_t bytes);
 void pw_arena_destroy(pw_arena *arena); /* NULL is allowed */
 
 void *pw_arena_alloc(pw_arena *arena, size_t bytes);
 /* As above for n items of `bytes` each; NULL also when the product overflows. */
 void *pw_arena_array(pw_arena *arena, size_t n, size_t bytes);
+/* As the two above, but not zeroed: for what is filled at once. */
+void *pw_arena_take(pw_arena *arena, size_t bytes);
+void *pw_arena_take_array(pw_arena *arena, size_t n, size_t bytes);
 void *pw_arena_copy(pw_arena *arena, const void *data, size_t bytes);
 /* Bytes handed out so far and not taken back, for tests of metadata size. */
 size_t pw_arena_used(const pw_arena *arena);
 
-/* A moment in an arena's life. pw_arena_rewind takes back all that was handed out since and keeps the memory for what
- * comes; later marks are void then. */
+/* A moment in an arena's life. pw_arena_rewind takes back all that was handed out since, and keeps the memory for what
+ * comes, except for large blocks; later marks are void then. */
 typedef struct pw_arena_mark {
     const void *chunk;
     size_t chunk_used, used;

@@ -1,8 +1,6 @@
 /* Basic types, the regular combiners, and what all files of the algebra share. */
 #include "frontend/combiner_internal.h"
 
-#include <stdlib.h>
-
 pw_dt pw_dt_fail(pw_builder *b, pw_status status)
 {
     if (b->status == PW_OK)
@@ -10,21 +8,12 @@ pw_dt pw_dt_fail(pw_builder *b, pw_status status)
     return (pw_dt){0};
 }
 
-void *pw_scratch_get(pw_scratch *s, pw_builder *b, int64_t n, size_t bytes)
+void *pw_dt_array(pw_builder *b, int64_t n, size_t bytes)
 {
-    s->heap = NULL;
-    if ((uint64_t)n <= sizeof s->fixed / sizeof s->fixed[0])
-        return s->fixed;
-    s->heap = calloc((size_t)n, bytes);
-    if (!s->heap)
-        pw_dt_fail(b, PW_ERR_NOMEM);
-    return s->heap;
-}
-
-void pw_scratch_free(pw_scratch *s)
-{
-    free(s->heap);
-    s->heap = NULL;
+    void *array = n < 0 ? NULL : pw_arena_take_array(b->arena, (size_t)n, bytes);
+    if (!array)
+        pw_dt_fail(b, n < 0 ? PW_ERR_INVALID : PW_ERR_NOMEM);
+    return array;
 }
 
 void pw_dt_bounds_add(pw_builder *b, pw_dt_bounds *bounds, int64_t disp, int64_t blocklen, const pw_dt *old)

@@ -99,13 +99,10 @@ pw_dt pw_dt_darray(pw_builder *b, int64_t size, int64_t rank, int64_t ndims, con
                    const pw_distribution *distribs, const int64_t *dargs, const int64_t *psizes, pw_order order,
                    pw_dt old)
 {
-    pw_scratch scratch;
-    int64_t *coords = ndims >= 1 ? pw_scratch_get(&scratch, b, ndims, sizeof *coords) : NULL;
+    int64_t *coords = ndims >= 1 ? pw_dt_array(b, ndims, sizeof *coords) : NULL;
     if (!coords)
         return pw_dt_fail(b, PW_ERR_INVALID);
-    pw_dt dt = grid_position(b, size, rank, ndims, psizes, coords)
-                   ? distribute(b, ndims, gsizes, distribs, dargs, psizes, coords, order, old)
-                   : pw_dt_fail(b, PW_ERR_INVALID);
-    pw_scratch_free(&scratch);
-    return dt;
+    return grid_position(b, size, rank, ndims, psizes, coords)
+               ? distribute(b, ndims, gsizes, distribs, dargs, psizes, coords, order, old)
+               : pw_dt_fail(b, PW_ERR_INVALID);
 }

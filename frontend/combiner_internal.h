@@ -1,6 +1,6 @@
 /*
  * What the files of the combiner algebra share: arithmetic with the builder's sticky error, the bounds
- * of a typemap under construction, and scratch arrays.
+ * of a typemap under construction, and arrays.
  */
 #ifndef PW_FRONTEND_COMBINER_INTERNAL_H
 #define PW_FRONTEND_COMBINER_INTERNAL_H
@@ -50,14 +50,8 @@ const pw_node *pw_dt_block(pw_builder *b, int64_t blocklen, const pw_dt *old);
  * as many bytes in a row; else -1. */
 int64_t pw_dt_dense_bytes(const pw_dt *old);
 
-/* n items of scratch: in `fixed` when they fit, else on the heap. Release with pw_scratch_free. */
-typedef struct pw_scratch {
-    int64_t fixed[64];
-    void *heap;
-} pw_scratch;
-
-/* NULL and PW_ERR_NOMEM in the builder when there is no memory. `bytes` (of an item) is at most 8. */
-void *pw_scratch_get(pw_scratch *s, pw_builder *b, int64_t n, size_t bytes);
-void pw_scratch_free(pw_scratch *s);
+/* n items in the builder's arena, not cleared. NULL, with the reason in the builder, when n is negative or there is no
+ * memory. */
+void *pw_dt_array(pw_builder *b, int64_t n, size_t bytes);
 
 #endif

@@ -21,13 +21,10 @@ static bool all_equal(const int64_t *v, int64_t n)
 /* Elements are dense: blocks of bytes. */
 static const pw_node *byte_blocks(pw_builder *b, const block_list *l, int64_t element)
 {
-    pw_scratch scratch;
-    int64_t *bytes = pw_scratch_get(&scratch, b, l->n, sizeof *bytes);
+    int64_t *bytes = pw_dt_array(b, l->n, sizeof *bytes);
     for (int64_t i = 0; bytes && i < l->n; i++)
         bytes[i] = pw_dt_mul(b, l->lens[i], element);
-    const pw_node *node = bytes ? pw_build_blocks(b, l->n, l->offs, bytes) : NULL;
-    pw_scratch_free(&scratch);
-    return node;
+    return pw_adopt_blocks(b, l->n, l->offs, bytes);
 }
 
 /* A small memory of blocks already built, so that equal lengths share a node. */
@@ -49,21 +46,18 @@ static const pw_node *memo_block(pw_builder *b, block_memo *memo, int64_t len, c
 
 static const pw_node *element_blocks(pw_builder *b, const block_list *l)
 {
-    pw_scratch scratch;
-    const pw_node **children = pw_scratch_get(&scratch, b, l->n, sizeof *children);
+    const pw_node **children = pw_dt_array(b, l->n, sizeof *children);
     block_memo memo = {0};
     for (int64_t i = 0; children && i < l->n; i++)
         children[i] = memo_block(b, &memo, l->lens[i], l->old);
-    const pw_node *node = children ? pw_build_seq(b, l->n, l->offs, children) : NULL;
-    pw_scratch_free(&scratch);
-    return node;
+    return pw_adopt_seq(b, l->n, l->offs, children);
 }
 
 static const pw_node *list_node(pw_builder *b, const block_list *l)
 {
     if (!l->lens || all_equal(l->lens, l->n)) {
         const pw_node *block = pw_dt_block(b, l->lens && l->n > 0 ? l->lens[0] : l->blocklen, l->old);
-        return l->n == 1 ? pw_build_shift(b, l->offs[0], block) : pw_build_index(b, l->n, l->offs, block);
+        return l->n == 1 ? pw_build_shift(b, l->offs[0], block) : pw_adopt_index(b, l->n, l->offs, block);
     }
     int64_t element = pw_dt_dense_bytes(l->old);
     return element >= 0 ? byte_blocks(b, l, element) : element_blocks(b, l);
@@ -84,21 +78,17 @@ static pw_dt list_type(pw_builder *b, const block_list *l)
 /* With displacements in units of the old type's extent. */
 static pw_dt scaled_list(pw_builder *b, block_list l)
 {
-    pw_scratch scratch;
-    int64_t *offs = l.n >= 0 ? pw_scratch_get(&scratch, b, l.n, sizeof *offs) : NULL;
-    if (!offs)
-        return pw_dt_fail(b, PW_ERR_INVALID);
-    for (int64_t i = 0; i < l.n; i++)
+    int64_t *offs = pw_dt_array(b, l.n, sizeof *offs);
+    for (int64_t i = 0; offs && i < l.n; i++)
         offs[i] = pw_dt_mul(b, l.offs[i], pw_dt_extent(l.old));
     l.offs = offs;
-    pw_dt dt = list_type(b, &l);
-    pw_scratch_free(&scratch);
-    return dt;
+    return offs ? list_type(b, &l) : (pw_dt){0};
 }
 
-static pw_dt byte_list(pw_builder *b, const block_list *l)
+static pw_dt byte_list(pw_builder *b, block_list l)
 {
-    return l->n >= 0 ? list_type(b, l) : pw_dt_fail(b, PW_ERR_INVALID);
+    l.offs = pw_build_list(b, l.n, l.offs);
+    return l.offs ? list_type(b, &l) : (pw_dt){0};
 }
 
 pw_dt pw_dt_indexed(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs, pw_dt old)
@@ -108,7 +98,7 @@ pw_dt pw_dt_indexed(pw_builder *b, int64_t n, const int64_t *blocklens, const in
 
 pw_dt pw_dt_hindexed(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs_bytes, pw_dt old)
 {
-    return byte_list(b, &(block_list){.n = n, .offs = displs_bytes, .lens = blocklens, .old = &old});
+    return byte_list(b, (block_list){.n = n, .offs = displs_bytes, .lens = blocklens, .old = &old});
 }
 
 pw_dt pw_dt_indexed_block(pw_builder *b, int64_t n, int64_t blocklen, const int64_t *displs, pw_dt old)
@@ -118,7 +108,7 @@ pw_dt pw_dt_indexed_block(pw_builder *b, int64_t n, int64_t blocklen, const int6
 
 pw_dt pw_dt_hindexed_block(pw_builder *b, int64_t n, int64_t blocklen, const int64_t *displs_bytes, pw_dt old)
 {
-    return byte_list(b, &(block_list){.n = n, .offs = displs_bytes, .blocklen = blocklen, .old = &old});
+    return byte_list(b, (block_list){.n = n, .offs = displs_bytes, .blocklen = blocklen, .old = &old});
 }
 
 static void pad_struct(pw_builder *b, pw_dt_bounds *bounds, int64_t align)
@@ -135,10 +125,10 @@ static void pad_struct(pw_builder *b, pw_dt_bounds *bounds, int64_t align)
 
 pw_dt pw_dt_struct(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs_bytes, const pw_dt *olds)
 {
-    pw_scratch scratch;
-    const pw_node **children = n >= 0 ? pw_scratch_get(&scratch, b, n, sizeof *children) : NULL;
-    if (!children)
-        return pw_dt_fail(b, PW_ERR_INVALID);
+    const int64_t *offs = pw_build_list(b, n, displs_bytes);
+    const pw_node **children = pw_dt_array(b, n, sizeof *children);
+    if (!offs || !children)
+        return (pw_dt){0};
     pw_dt_bounds bounds = {0};
     int64_t align = 1;
     for (int64_t i = 0; i < n; i++) {
@@ -150,8 +140,6 @@ pw_dt pw_dt_struct(pw_builder *b, int64_t n, const int64_t *blocklens, const int
             align = olds[i].align;
     }
     pad_struct(b, &bounds, align);
-    const pw_node *node =
-        n == 1 ? pw_build_shift(b, displs_bytes[0], children[0]) : pw_build_seq(b, n, displs_bytes, children);
-    pw_scratch_free(&scratch);
+    const pw_node *node = n == 1 ? pw_build_shift(b, offs[0], children[0]) : pw_adopt_seq(b, n, offs, children);
     return pw_dt_make(b, node, &bounds, align);
 }

@@ -22,23 +22,29 @@ static const pw_node *finish(pw_builder *b, pw_node draft)
     draft.hi = m.hi;
     draft.blocks = m.blocks;
     draft.depth = m.depth;
-    node = pw_arena_alloc(b->arena, sizeof *node);
+    draft.kinds = m.kinds;
+    node = pw_arena_take(b->arena, sizeof *node);
     if (!node)
         return fail(b, PW_ERR_NOMEM);
     *node = draft;
     return node;
 }
 
-/* A copy of n items of `bytes` each in the arena; never NULL unless the builder failed. */
-static const void *copy_array(pw_builder *b, const void *data, int64_t n, size_t bytes)
+const int64_t *pw_build_list(pw_builder *b, int64_t n, const int64_t *list)
 {
-    size_t total;
-    void *copy;
+    size_t bytes;
+    const int64_t *copy = NULL;
 
-    if (__builtin_mul_overflow((size_t)n, bytes, &total) || !(copy = pw_arena_copy(b->arena, data, total))) {
-        fail(b, PW_ERR_NOMEM);
+    if (b->status != PW_OK)
+        return NULL;
+    if (n < 0 || (n > 0 && !list)) {
+        fail(b, PW_ERR_INVALID);
         return NULL;
     }
+    if (!__builtin_mul_overflow((size_t)n, sizeof *list, &bytes))
+        copy = pw_arena_copy(b->arena, list, bytes);
+    if (!copy)
+        fail(b, PW_ERR_NOMEM);
     return copy;
 }
 
@@ -60,32 +66,25 @@ const pw_node *pw_build_stream(pw_builder *b, int64_t count, int64_t stride, con
     return finish(b, (pw_node){.kind = PW_STREAM, .stream = {count, stride, child}});
 }
 
-const pw_node *pw_build_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
+const pw_node *pw_adopt_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
 {
     if (b->status != PW_OK)
         return NULL;
     if (n < 0 || !child || (n > 0 && !offs))
         return fail(b, PW_ERR_INVALID);
-    offs = copy_array(b, offs, n, sizeof *offs);
-    if (!offs)
-        return NULL;
     return finish(b, (pw_node){.kind = PW_INDEX, .index = {n, offs, child}});
 }
 
-const pw_node *pw_build_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+const pw_node *pw_adopt_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
     if (b->status != PW_OK)
         return NULL;
     if (n < 0 || (n > 0 && (!offs || !lens)))
         return fail(b, PW_ERR_INVALID);
-    offs = copy_array(b, offs, n, sizeof *offs);
-    lens = offs ? copy_array(b, lens, n, sizeof *lens) : NULL;
-    if (!lens)
-        return NULL;
     return finish(b, (pw_node){.kind = PW_BLOCKS, .blocks_list = {n, offs, lens}});
 }
 
-const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children)
+const pw_node *pw_adopt_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children)
 {
     if (b->status != PW_OK)
         return NULL;
@@ -94,18 +93,45 @@ const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const
     for (int64_t i = 0; i < n; i++)
         if (!children[i])
             return fail(b, PW_ERR_INVALID);
-    offs = copy_array(b, offs, n, sizeof *offs);
-    children = offs ? copy_array(b, children, n, sizeof *children) : NULL;
-    if (!children)
-        return NULL;
     return finish(b, (pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
 }
 
 const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *child)
 {
+    struct shift {
+        int64_t off;
+        const pw_node *child;
+    } *s;
+
     if (b->status != PW_OK || (child && offset == 0))
         return b->status == PW_OK ? child : NULL;
-    return pw_build_seq(b, 1, &offset, &child);
+    s = pw_arena_take(b->arena, sizeof *s);
+    if (!s)
+        return fail(b, PW_ERR_NOMEM);
+    *s = (struct shift){offset, child};
+    return pw_adopt_seq(b, 1, &s->off, &s->child);
+}
+
+const pw_node *pw_build_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
+{
+    return pw_adopt_index(b, n, pw_build_list(b, n, offs), child);
+}
+
+const pw_node *pw_build_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
+{
+    offs = pw_build_list(b, n, offs);
+    return pw_adopt_blocks(b, n, offs, pw_build_list(b, n, lens));
+}
+
+const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children)
+{
+    const pw_node **copy;
+
+    offs = pw_build_list(b, n, offs);
+    if (!offs)
+        return NULL;
+    copy = pw_arena_copy(b->arena, children, (size_t)n * sizeof *copy);
+    return copy ? pw_adopt_seq(b, n, offs, copy) : fail(b, PW_ERR_NOMEM);
 }
 
 /* ---- copy ------------------------------------------------------------------------------------- */
@@ -116,7 +142,7 @@ static const pw_node *copy_node(pw_builder *b, pw_memo *memo, const pw_node *nod
 static const pw_node *copy_seq(pw_builder *b, pw_memo *memo, const pw_node *node)
 {
     int64_t n = node->seq.n;
-    const int64_t *offs = copy_array(b, node->seq.offs, n, sizeof *offs);
+    const int64_t *offs = pw_build_list(b, n, node->seq.offs);
     const pw_node **children = pw_arena_array(b->arena, (size_t)n, sizeof *children);
 
     if (!offs || !children)

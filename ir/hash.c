@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    RUN = 96,        /* words of a run; a longer chain goes on in the hash of the rest */
+    RUN = 32, /* words of a run; a longer chain goes on in the hash of the rest. It lies on the stack once a level */
     NODE_WORDS = 6,  /* most words of one node */
     HASH_WORDS = 3,  /* HASHED and the hash */
     SHORT_LIST = 16, /* entries of a list that is hashed anew each time it is met */

@@ -39,6 +39,7 @@ struct pw_node {
     int64_t lo, hi; /* true bounds: touched bytes lie in [lo, hi); both 0 when size is 0 */
     int64_t blocks; /* contiguous blocks a naive traversal meets (saturates at INT64_MAX) */
     int depth;      /* 1 for leaves */
+    unsigned kinds; /* the kinds of nodes in this tree: 1 << kind or-ed together */
     union {
         struct {
             int64_t n;     /* length; equals size */
@@ -77,7 +78,8 @@ typedef struct pw_type {
 /*
  * Builds nodes in an arena with a sticky error: after a failure every call returns NULL and accepts NULL
  * children, so a tree is built without checks between the steps and `status` is looked at once.
- * Arrays are copied into the arena. Counts and lengths of zero are legal and kept.
+ * Arrays are copied into the arena; the pw_adopt_ functions take over arrays that lie there already, or live as long,
+ * and are not changed any more. Counts and lengths of zero are legal and kept.
  */
 typedef struct pw_builder {
     pw_arena *arena;
@@ -89,8 +91,14 @@ const pw_node *pw_build_stream(pw_builder *b, int64_t count, int64_t stride, con
 const pw_node *pw_build_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child);
 const pw_node *pw_build_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens);
 const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children);
+const pw_node *pw_adopt_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child);
+const pw_node *pw_adopt_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens);
+const pw_node *pw_adopt_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children);
 /* seq of one child: `child` moved by `offset`; `child` itself when offset is 0. */
 const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *child);
+
+/* The list in the builder's arena; NULL when the builder has failed. */
+const int64_t *pw_build_list(pw_builder *b, int64_t n, const int64_t *list);
 
 /* Deep copy into another arena. */
 const pw_node *pw_build_copy(pw_builder *b, const pw_node *node);

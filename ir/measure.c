@@ -23,7 +23,7 @@ static bool add_part(pw_measure *m, int64_t off, const pw_measure *part)
 
 static pw_measure facts(const pw_node *node)
 {
-    return (pw_measure){node->size, node->lo, node->hi, node->blocks, node->depth};
+    return (pw_measure){node->size, node->lo, node->hi, node->blocks, node->depth, node->kinds};
 }
 
 /* n > 0 instances of a child that is not empty, of which those at `first` and `last` bound the others. */
@@ -42,6 +42,7 @@ static bool measure_stream(const pw_node *node, pw_measure *m)
     int64_t last, count = node->stream.count;
 
     m->depth = child.depth + 1;
+    m->kinds |= child.kinds;
     if (count == 0 || child.size == 0)
         return true;
     return !__builtin_mul_overflow(count - 1, node->stream.stride, &last) && add_instances(m, count, 0, last, &child);
@@ -54,6 +55,7 @@ static bool measure_index(const pw_node *node, pw_measure *m)
     int64_t n = node->index.n, min, max;
 
     m->depth = child.depth + 1;
+    m->kinds |= child.kinds;
     if (n == 0 || child.size == 0)
         return true;
     min = max = offs[0];
@@ -87,6 +89,7 @@ static bool measure_seq(const pw_node *node, pw_measure *m)
 
         if (m->depth < child.depth + 1)
             m->depth = child.depth + 1;
+        m->kinds |= child.kinds;
         if (!add_part(m, node->seq.offs[i], &child))
             return false;
     }
@@ -95,12 +98,14 @@ static bool measure_seq(const pw_node *node, pw_measure *m)
 
 pw_status pw_measure_node(const pw_node *node, pw_measure *out)
 {
-    pw_measure m = {0};
+    pw_measure m = {.kinds = 1U << node->kind};
     pw_status status = PW_OK;
 
     switch (node->kind) {
     case PW_BYTES:
-        m = (pw_measure){.size = node->bytes.n, .hi = node->bytes.n, .blocks = node->bytes.n > 0, .depth = 1};
+        m.size = m.hi = node->bytes.n;
+        m.blocks = node->bytes.n > 0;
+        m.depth = 1;
         break;
     case PW_STREAM: status = measure_stream(node, &m) ? PW_OK : PW_ERR_OVERFLOW; break;
     case PW_INDEX: status = measure_index(node, &m) ? PW_OK : PW_ERR_OVERFLOW; break;

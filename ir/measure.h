@@ -12,6 +12,7 @@ enum { PW_MAX_DEPTH = 256 };
 typedef struct pw_measure {
     int64_t size, lo, hi, blocks;
     int depth;
+    unsigned kinds;
 } pw_measure;
 
 /*

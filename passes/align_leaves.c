@@ -37,14 +37,14 @@ static const pw_node *align_seq(alignment_run *run, const pw_node *node, int64_t
     }
     for (int64_t i = 0; i < node->seq.n; i++)
         children[i] = align_node(run, node->seq.children[i], aligned_at(align, node->seq.offs[i]));
-    return pw_build_seq(b, node->seq.n, node->seq.offs, children);
+    return pw_adopt_seq(b, node->seq.n, node->seq.offs, children);
 }
 
 static const pw_node *align_index(alignment_run *run, const pw_node *node, int64_t align)
 {
     for (int64_t i = 0; i < node->index.n; i++)
         align = aligned_at(align, node->index.offs[i]);
-    return pw_build_index(run->ctx->builder, node->index.n, node->index.offs,
+    return pw_adopt_index(run->ctx->builder, node->index.n, node->index.offs,
                           align_node(run, node->index.child, align));
 }
 

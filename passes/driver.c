@@ -61,23 +61,33 @@ static pw_status run_tree_pass(int row, pw_pass_ctx *ctx, const pw_node **root, 
     return after_tree_pass(pass, ctx, *root, in, options, diag);
 }
 
-/* One round over the rows of the fixed point; *changed tells whether any rewrote something. */
-static pw_status run_round(pw_pass_ctx *ctx, const pw_node **root, const pw_type *in, pw_pass_options *options,
-                           bool *changed, pw_diag *diag)
+/* Rows of the table from the first on that belong to the fixed point. */
+static int fixed_point_rows(void)
 {
-    int n;
+    int n, rows = 0;
     const pw_pass *table = pw_pass_table(&n);
 
-    *changed = false;
-    for (int row = 0; row < n; row++) {
-        pw_status status;
+    while (rows < n && table[rows].on_tree && !table[rows].once)
+        rows++;
+    return rows;
+}
 
-        if (!table[row].on_tree || table[row].once)
-            continue;
-        status = run_tree_pass(row, ctx, root, in, options, diag);
+/* Until each pass in turn has found nothing to do. */
+static pw_status run_to_fixed_point(pw_pass_ctx *ctx, const pw_node **root, const pw_type *in, pw_pass_options *options,
+                                    pw_diag *diag)
+{
+    int rows = fixed_point_rows(), quiet = 0;
+
+    for (int i = 0; quiet < rows; i++) {
+        pw_status status = run_tree_pass(i % rows, ctx, root, in, options, diag);
+
         if (status != PW_OK)
             return status;
-        *changed |= ctx->fired > 0;
+        quiet = ctx->fired > 0 ? 0 : quiet + 1;
+        if (i == MAX_ROUNDS * rows) {
+            pw_log(PW_LOG_DEBUG, "canonicalisation did not settle in %d rounds", MAX_ROUNDS);
+            break;
+        }
     }
     return PW_OK;
 }
@@ -99,36 +109,21 @@ pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_p
 {
     pw_builder builder = {.arena = arena};
     pw_pass_ctx ctx = {.builder = &builder, .extent = in->extent};
-    const pw_node *root = pw_build_copy(&builder, in->root);
-    bool changed = true;
+    const pw_node *root = in->root;
+    pw_status status;
     int n;
     const pw_pass *table = pw_pass_table(&n);
 
-    if (!root)
-        return pw_diag_set(diag, builder.status, "%s", pw_status_text(builder.status));
     if (in->extent < -max_offset || in->extent > max_offset)
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "an extent beyond 2^61 bytes");
-    pw_rewrite(&ctx, root, check_bounds);
+    pw_rewrite(&ctx, root, PW_ANY_KIND, check_bounds);
     if (builder.status != PW_OK)
         return pw_diag_set(diag, builder.status, "offsets beyond 2^61 bytes");
-    for (int round = 0; changed; round++) {
-        pw_status status = run_round(&ctx, &root, in, options, &changed, diag);
-
-        if (status != PW_OK)
-            return status;
-        if (round == MAX_ROUNDS) {
-            pw_log(PW_LOG_DEBUG, "canonicalisation did not settle in %d rounds", MAX_ROUNDS);
-            break;
-        }
-    }
-    for (int row = 0; row < n; row++) {
-        if (table[row].on_tree && table[row].once) {
-            pw_status status = run_tree_pass(row, &ctx, &root, in, options, diag);
-
-            if (status != PW_OK)
-                return status;
-        }
-    }
+    status = run_to_fixed_point(&ctx, &root, in, options, diag);
+    for (int row = fixed_point_rows(); status == PW_OK && table[row].on_tree; row++)
+        status = run_tree_pass(row, &ctx, &root, in, options, diag);
+    if (status != PW_OK)
+        return status;
     *out = (pw_type){.root = root, .lb = in->lb, .extent = in->extent};
     return PW_OK;
 }

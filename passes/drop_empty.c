@@ -29,7 +29,7 @@ static const pw_node *drop_blocks(pw_pass_ctx *ctx, const pw_node *node)
             lens[kept++] = node->blocks_list.lens[i];
         }
     }
-    return pw_build_blocks(ctx->builder, kept, offs, lens);
+    return pw_adopt_blocks(ctx->builder, kept, offs, lens);
 }
 
 static const pw_node *drop_members(pw_pass_ctx *ctx, const pw_node *node)
@@ -55,7 +55,7 @@ static const pw_node *drop_members(pw_pass_ctx *ctx, const pw_node *node)
             children[kept++] = node->seq.children[i];
         }
     }
-    return pw_build_seq(ctx->builder, kept, offs, children);
+    return pw_adopt_seq(ctx->builder, kept, offs, children);
 }
 
 static const pw_node *drop(pw_pass_ctx *ctx, const pw_node *node)
@@ -73,5 +73,5 @@ static const pw_node *drop(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_drop_empty(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, drop);
+    return pw_rewrite(ctx, root, PW_ANY_KIND, drop);
 }

@@ -43,6 +43,16 @@ static int64_t list_entries(pw_memo *seen, const pw_node *node)
     return n;
 }
 
+/* The most blocks that are written out. */
+static int64_t bound_of(const pw_node *root)
+{
+    pw_memo seen = {0};
+    int64_t entries = list_entries(&seen, root);
+
+    pw_memo_free(&seen);
+    return entries > MIN_BLOCKS / MAX_GROWTH ? entries * MAX_GROWTH : MIN_BLOCKS;
+}
+
 typedef struct block_sink {
     int64_t n, cap;
     int64_t *offs, *lens;
@@ -65,13 +75,16 @@ static bool sink_block(void *arg, int64_t off, int64_t n)
 
 /*
  * Streams alone, none of whose iterations begins where the block before it ends: their block list is uniform and
- * would give the same streams again, so it need not be written out.
+ * would give the same streams again, so it need not be written out. A list of blocks is itself what would be written
+ * out, and recover-streams, which has just run, has found no structure in it.
  */
 static bool is_settled(const pw_node *node)
 {
     const pw_node *leaf = node;
     int64_t inner = 0; /* offset of the last block of one iteration */
 
+    if (node->kind == PW_BLOCKS || (node->kind == PW_INDEX && node->index.child->kind == PW_BYTES))
+        return true;
     while (leaf->kind == PW_STREAM)
         leaf = leaf->stream.child;
     if (leaf->kind != PW_BYTES)
@@ -89,19 +102,15 @@ static bool is_settled(const pw_node *node)
 const pw_node *pw_pass_expand(pw_pass_ctx *ctx, const pw_node *root)
 {
     pw_builder *b = ctx->builder;
-    pw_memo seen = {0};
-    int64_t entries = list_entries(&seen, root), bound = MIN_BLOCKS;
     block_sink sink = {.cap = root->blocks};
     pw_arena_mark before = pw_arena_here(b->arena);
     const pw_node *found;
 
-    pw_memo_free(&seen);
-    if (entries > bound / MAX_GROWTH)
-        bound = entries * MAX_GROWTH;
-    if (root->size == 0 || root->blocks > bound || is_settled(pw_is_shift(root) ? root->seq.children[0] : root))
+    if (root->size == 0 || is_settled(pw_is_shift(root) ? root->seq.children[0] : root) ||
+        root->blocks > bound_of(root))
         return root;
-    sink.offs = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.offs);
-    sink.lens = pw_arena_array(b->arena, (size_t)sink.cap, sizeof *sink.lens);
+    sink.offs = pw_arena_take_array(b->arena, (size_t)sink.cap, sizeof *sink.offs);
+    sink.lens = pw_arena_take_array(b->arena, (size_t)sink.cap, sizeof *sink.lens);
     if (!sink.offs || !sink.lens) {
         b->status = PW_ERR_NOMEM;
         return NULL;

@@ -51,7 +51,7 @@ static const pw_node *lift_index(pw_builder *b, const pw_node *node)
     offs = rebased(b, node->index.n, node->index.offs, -first);
     if (!offs)
         return NULL;
-    return pw_build_shift(b, first + inner, pw_build_index(b, node->index.n, offs, child));
+    return pw_build_shift(b, first + inner, pw_adopt_index(b, node->index.n, offs, child));
 }
 
 static const pw_node *lift_blocks(pw_builder *b, const pw_node *node)
@@ -63,7 +63,7 @@ static const pw_node *lift_blocks(pw_builder *b, const pw_node *node)
     offs = rebased(b, node->blocks_list.n, node->blocks_list.offs, -first);
     if (!offs)
         return NULL;
-    return pw_build_shift(b, first, pw_build_blocks(b, node->blocks_list.n, offs, node->blocks_list.lens));
+    return pw_build_shift(b, first, pw_adopt_blocks(b, node->blocks_list.n, offs, node->blocks_list.lens));
 }
 
 /* Members that are displaced themselves give their displacement to the seq. */
@@ -89,7 +89,7 @@ static const pw_node *absorb_members(pw_builder *b, const pw_node *node)
             children[i] = children[i]->seq.children[0];
         }
     }
-    return pw_build_seq(b, n, offs, children);
+    return pw_adopt_seq(b, n, offs, children);
 }
 
 static const pw_node *lift_seq(pw_builder *b, const pw_node *node)
@@ -103,7 +103,7 @@ static const pw_node *lift_seq(pw_builder *b, const pw_node *node)
     offs = rebased(b, node->seq.n, node->seq.offs, -first);
     if (!offs)
         return NULL;
-    return pw_build_shift(b, first, pw_build_seq(b, node->seq.n, offs, node->seq.children));
+    return pw_build_shift(b, first, pw_adopt_seq(b, node->seq.n, offs, node->seq.children));
 }
 
 static const pw_node *lift(pw_pass_ctx *ctx, const pw_node *node)
@@ -122,5 +122,5 @@ static const pw_node *lift(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_lift_offset(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, lift);
+    return pw_rewrite(ctx, root, PW_LISTS, lift);
 }

@@ -130,22 +130,28 @@ pw_status pw_lower_push(pw_lowering *l, pw_path *p, pw_dim dim)
     return PW_OK;
 }
 
+/* The nodes below one more loop. The path to them lies in the arena: trees nest deeper than the stacks of some
+ * programs' threads would allow. */
+static pw_status lower_below(pw_lowering *l, const pw_path *p, pw_dim dim, const pw_node *child)
+{
+    pw_path *below = pw_arena_copy(l->arena, p, sizeof *p);
+    pw_status status = below ? pw_lower_push(l, below, dim) : PW_ERR_NOMEM;
+
+    return status == PW_OK ? lower_node(l, below, child) : status;
+}
+
 static pw_status lower_stream(pw_lowering *l, const pw_path *p, const pw_node *node)
 {
-    pw_path below = *p;
-    pw_status status = pw_lower_push(l, &below,
-                                     (pw_dim){.count = node->stream.count,
-                                              .mem_stride = node->stream.stride,
-                                              .packed_stride = node->stream.child->size});
-
-    return status == PW_OK ? lower_node(l, &below, node->stream.child) : status;
+    return lower_below(l, p,
+                       (pw_dim){.count = node->stream.count,
+                                .mem_stride = node->stream.stride,
+                                .packed_stride = node->stream.child->size},
+                       node->stream.child);
 }
 
 static pw_status lower_index(pw_lowering *l, const pw_path *p, const pw_node *node)
 {
-    pw_path below = *p;
     pw_table *t;
-    pw_status status;
 
     if (node->blocks <= PW_LOWER_PIECES)
         return emit_expanded(l, p, node);
@@ -153,8 +159,8 @@ static pw_status lower_index(pw_lowering *l, const pw_path *p, const pw_node *no
     if (!t)
         return PW_ERR_NOMEM;
     *t = pw_table_borrow(node->index.n, node->index.offs);
-    status = pw_lower_push(l, &below, (pw_dim){.count = t->n, .packed_stride = node->index.child->size, .table = t});
-    return status == PW_OK ? lower_node(l, &below, node->index.child) : status;
+    return lower_below(l, p, (pw_dim){.count = t->n, .packed_stride = node->index.child->size, .table = t},
+                       node->index.child);
 }
 
 /* ---- leaves and sequences -------------------------------------------------------------------------- */
@@ -177,18 +183,19 @@ static pw_status lower_block_list(pw_lowering *l, const pw_path *p, const pw_nod
     return status;
 }
 
-/* The leaf of gathered short members, which begins at `packed` of the sequence; empties the group. */
-static pw_status flush_group(pw_lowering *l, const pw_path *p, int64_t packed, pw_block_vec *group)
+/* The leaf of gathered short members, which begins at `packed` of the sequence; empties the group. `at` is a copy of
+ * the path, of which the displacement is changed. */
+static pw_status flush_group(pw_lowering *l, const pw_path *p, pw_path *at, int64_t packed, pw_block_vec *group)
 {
-    pw_path at = *p;
     pw_status status;
 
     if (group->n == 0)
         return PW_OK;
-    at.packed_off += packed;
+    at->mem_off = p->mem_off;
+    at->packed_off = p->packed_off + packed;
     status = pw_lower_spend(l, group->n);
     if (status == PW_OK)
-        status = pw_lower_blocks(l, &at, group->n, group->offs, group->lens, false);
+        status = pw_lower_blocks(l, at, group->n, group->offs, group->lens, false);
     group->n = 0;
     return status;
 }
@@ -196,7 +203,8 @@ static pw_status flush_group(pw_lowering *l, const pw_path *p, int64_t packed, p
 static pw_status lower_members(pw_lowering *l, const pw_path *p, const pw_node *node, pw_block_vec *group)
 {
     int64_t packed = 0, group_at = 0;
-    pw_status status = PW_OK;
+    pw_path *at = pw_arena_copy(l->arena, p, sizeof *p);
+    pw_status status = at ? PW_OK : PW_ERR_NOMEM;
 
     for (int64_t i = 0; i < node->seq.n && status == PW_OK; i++) {
         const pw_node *child = node->seq.children[i];
@@ -208,17 +216,15 @@ static pw_status lower_members(pw_lowering *l, const pw_path *p, const pw_node *
                      : pw_walk(child, node->seq.offs[i], pw_block_vec_add, group) ? PW_OK
                                                                                   : PW_ERR_NOMEM;
         } else {
-            pw_path at = *p;
-
-            status = flush_group(l, p, group_at, group);
-            at.mem_off = pw_wrap_add(at.mem_off, node->seq.offs[i]);
-            at.packed_off += packed;
+            status = flush_group(l, p, at, group_at, group);
+            at->mem_off = pw_wrap_add(p->mem_off, node->seq.offs[i]);
+            at->packed_off = p->packed_off + packed;
             if (status == PW_OK)
-                status = lower_node(l, &at, child);
+                status = lower_node(l, at, child);
         }
         packed += child->size;
     }
-    return status == PW_OK ? flush_group(l, p, group_at, group) : status;
+    return status == PW_OK ? flush_group(l, p, at, group_at, group) : status;
 }
 
 static pw_status lower_seq(pw_lowering *l, const pw_path *p, const pw_node *node)

@@ -42,8 +42,8 @@ static const pw_node *list_of(pw_builder *b, int64_t n, int64_t *offs, int64_t *
     }
     n = pw_merge_touching(n, offs, lens);
     if (all_equal(n, lens))
-        return pw_build_index(b, n, offs, pw_build_bytes(b, lens[0], 1));
-    return pw_build_blocks(b, n, offs, lens);
+        return pw_adopt_index(b, n, offs, pw_build_bytes(b, lens[0], 1));
+    return pw_adopt_blocks(b, n, offs, lens);
 }
 
 static const pw_node *merge_blocks(pw_builder *b, const pw_node *node)
@@ -119,7 +119,7 @@ static const pw_node *merge_members(pw_builder *b, const pw_node *node)
             children[k] = node->seq.children[i];
         }
     }
-    return pw_build_seq(b, k + 1, offs, children);
+    return pw_adopt_seq(b, k + 1, offs, children);
 }
 
 static const pw_node *merge_seq(pw_builder *b, const pw_node *node)
@@ -153,5 +153,5 @@ static const pw_node *merge(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_merge_blocks(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, merge);
+    return pw_rewrite(ctx, root, PW_LISTS, merge);
 }

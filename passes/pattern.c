@@ -54,7 +54,7 @@ static const pw_node *members_seq(pw_builder *b, member_list *m)
 
     for (int64_t i = 0; i < m->n; i++)
         m->offs[i] -= first;
-    return pw_build_shift(b, first, pw_build_seq(b, m->n, m->offs, m->nodes));
+    return pw_build_shift(b, first, pw_adopt_seq(b, m->n, m->offs, m->nodes));
 }
 
 /* A stream, folded or flattened where its child continues it. */
@@ -161,7 +161,7 @@ static const pw_node *plain_index(pw_builder *b, int64_t n, const int64_t *offs,
 {
     int64_t *rebased = rebase(b, n, offs);
 
-    return rebased ? pw_build_shift(b, offs[0], pw_build_index(b, n, rebased, child)) : NULL;
+    return rebased ? pw_build_shift(b, offs[0], pw_adopt_index(b, n, rebased, child)) : NULL;
 }
 
 const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
@@ -329,5 +329,5 @@ const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
     if (node || b->status != PW_OK)
         return node;
     rebased = rebase(b, n, offs);
-    return rebased ? pw_build_shift(b, offs[0], pw_build_blocks(b, n, rebased, lens)) : NULL;
+    return rebased ? pw_build_shift(b, offs[0], pw_adopt_blocks(b, n, rebased, lens)) : NULL;
 }

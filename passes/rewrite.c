@@ -5,6 +5,7 @@
 /* One rewrite of a tree; the memo keeps it linear where nodes are shared. */
 typedef struct rewrite {
     pw_pass_ctx *ctx;
+    unsigned kinds;
     pw_rewrite_fn *fn;
     pw_memo done;
 } rewrite;
@@ -31,7 +32,7 @@ static const pw_node *rewrite_seq(rewrite *r, const pw_node *node)
             return NULL;
         changed |= children[i] != node->seq.children[i];
     }
-    return changed ? pw_build_seq(ctx->builder, n, node->seq.offs, children) : node;
+    return changed ? pw_adopt_seq(ctx->builder, n, node->seq.offs, children) : node;
 }
 
 static const pw_node *rewrite_children(rewrite *r, const pw_node *node)
@@ -50,7 +51,7 @@ static const pw_node *rewrite_children(rewrite *r, const pw_node *node)
         child = rewrite_node(r, node->index.child);
         if (child == node->index.child)
             return node;
-        return pw_build_index(r->ctx->builder, node->index.n, node->index.offs, child);
+        return pw_adopt_index(r->ctx->builder, node->index.n, node->index.offs, child);
     case PW_SEQ: return rewrite_seq(r, node);
     }
     return node;
@@ -58,9 +59,12 @@ static const pw_node *rewrite_children(rewrite *r, const pw_node *node)
 
 static const pw_node *rewrite_node(rewrite *r, const pw_node *node)
 {
-    const pw_memo_entry *known = pw_memo_find(&r->done, node);
+    const pw_memo_entry *known;
     const pw_node *rebuilt, *result;
 
+    if (!(node->kinds & r->kinds))
+        return node;
+    known = pw_memo_find(&r->done, node);
     if (known)
         return known->pointer;
     rebuilt = rewrite_children(r, node);
@@ -74,9 +78,9 @@ static const pw_node *rewrite_node(rewrite *r, const pw_node *node)
     return result;
 }
 
-const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, pw_rewrite_fn *fn)
+const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, unsigned kinds, pw_rewrite_fn *fn)
 {
-    rewrite r = {.ctx = ctx, .fn = fn};
+    rewrite r = {.ctx = ctx, .kinds = kinds, .fn = fn};
     const pw_node *result;
 
     if (!root)

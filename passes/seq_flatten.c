@@ -40,10 +40,10 @@ static const pw_node *flatten(pw_pass_ctx *ctx, const pw_node *node)
             children[k] = child->kind == PW_SEQ ? child->seq.children[j] : child;
         }
     }
-    return pw_build_seq(ctx->builder, total, offs, children);
+    return pw_adopt_seq(ctx->builder, total, offs, children);
 }
 
 const pw_node *pw_pass_seq_flatten(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, flatten);
+    return pw_rewrite(ctx, root, PW_SEQS, flatten);
 }

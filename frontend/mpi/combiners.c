@@ -106,20 +106,15 @@ static pw_dt darray(pw_builder *b, pw_contents *c, const pw_dt *olds)
     if (c->short_of)
         return nothing;
 
-    pw_scratch dist_room, darg_room;
-    pw_distribution *dist = pw_scratch_get(&dist_room, b, n, sizeof *dist);
-    int64_t *darg = pw_scratch_get(&darg_room, b, n, sizeof *darg);
-    pw_dt dt = nothing;
-    if (dist && darg) {
-        for (int64_t i = 0; i < n; i++) {
-            dist[i] = distribution_of(distribs[i]);
-            darg[i] = dargs[i] == MPI_DISTRIBUTE_DFLT_DARG ? PW_DISTRIBUTE_DEFAULT_ARG : dargs[i];
-        }
-        dt = pw_dt_darray(b, head[0], head[1], n, gsizes, dist, darg, psizes, order_of(*order), olds[0]);
+    pw_distribution *dist = pw_dt_array(b, n, sizeof *dist);
+    int64_t *darg = pw_dt_array(b, n, sizeof *darg);
+    if (!dist || !darg)
+        return nothing;
+    for (int64_t i = 0; i < n; i++) {
+        dist[i] = distribution_of(distribs[i]);
+        darg[i] = dargs[i] == MPI_DISTRIBUTE_DFLT_DARG ? PW_DISTRIBUTE_DEFAULT_ARG : dargs[i];
     }
-    pw_scratch_free(&dist_room);
-    pw_scratch_free(&darg_room);
-    return dt;
+    return pw_dt_darray(b, head[0], head[1], n, gsizes, dist, darg, psizes, order_of(*order), olds[0]);
 }
 
 static pw_dt resized(pw_builder *b, pw_contents *c, const pw_dt *olds)

@@ -4,8 +4,6 @@
 #include "frontend/mpi/combiners.h"
 #include "frontend/mpi/decode_internal.h"
 
-#include <stdlib.h>
-
 enum { MAX_TREE_DEPTH = 256 }; /* the verifier's */
 
 static pw_status decode_type(pw_decode *d, MPI_Datatype type, pw_dt *out);
@@ -51,32 +49,30 @@ static pw_status apply(pw_decode *d, pw_contents *c, const pw_dt *olds, pw_dt *o
 
 static pw_status decode_contents(pw_decode *d, pw_contents *c, pw_dt *out)
 {
-    pw_dt fixed[4];
-    int64_t n = c->envelope.ntypes;
-    pw_dt *olds = n <= 4 ? fixed : calloc((size_t)n, sizeof *olds);
+    pw_dt *olds = pw_arena_array(d->builder.arena, (size_t)c->envelope.ntypes, sizeof *olds);
     if (!olds)
         return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the members of a struct");
     pw_status status = decode_olds(d, c, olds);
-    if (status == PW_OK)
-        status = apply(d, c, olds, out);
-    if (olds != fixed)
-        free(olds);
-    return status;
+    return status == PW_OK ? apply(d, c, olds, out) : status;
 }
 
+/* What a level keeps while the levels below are decoded lies in the arena: types nest deeper than the stacks of some
+ * programs' threads would allow. */
 static pw_status decode_derived(pw_decode *d, MPI_Datatype type, const pw_envelope *e, pw_dt *out)
 {
-    pw_contents c;
+    pw_contents *c = pw_arena_take(d->builder.arena, sizeof *c);
+    if (!c)
+        return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the contents of a datatype");
     if (d->depth >= PW_DECODE_MAX_DEPTH)
         return pw_diag_set(d->diag, PW_ERR_UNSUPPORTED, "a %s nested more than %d deep", pw_combiner_name(e->combiner),
                            PW_DECODE_MAX_DEPTH);
-    pw_status status = pw_contents_read(type, e, &c, d->diag);
+    pw_status status = pw_contents_read(type, e, c, d->diag);
     if (status != PW_OK)
         return status;
     d->depth++;
-    status = decode_contents(d, &c, out);
+    status = decode_contents(d, c, out);
     d->depth--;
-    pw_contents_release(&c);
+    pw_contents_release(c);
     /* MPI decides bounds: it pads structs as its compiler does, and treats markers in its own way. */
     return status == PW_OK ? pw_decode_bounds(d, type, out) : status;
 }

@@ -6,7 +6,7 @@
 #include "frontend/mpi/contents.h"
 
 /* Types deeper than this, or with more constructors (a struct of itself of itself ...), are left to the MPI. */
-enum { PW_DECODE_MAX_DEPTH = 64, PW_DECODE_MAX_TYPES = 100000 };
+enum { PW_DECODE_MAX_DEPTH = 128, PW_DECODE_MAX_TYPES = 100000 };
 
 enum { PW_DECODE_MEMO = 8 };
 
