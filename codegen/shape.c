@@ -17,11 +17,10 @@
  */
 #include "codegen/shape.h"
 
-#include "codegen/shape_text.h"
+#include "codegen/shape_internal.h"
 #include "codegen/target.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum { BAKE_BYTES = 256, BAKE_COUNT = 16, BAKE_CHAIN = 64, BAKE_STRIDE = 128, BAKE_OFFSET = 4096 };
 
@@ -32,38 +31,26 @@ typedef struct shaper {
     bool failed; /* out of memory */
     int nparams, ntables;
     int64_t *params;
-    const void **tables;
 } shaper;
 
 static void *take(shaper *s, int64_t n, size_t bytes)
 {
     if (n == 0)
         return NULL;
-    void *p = pw_arena_array(s->arena, (size_t)n, bytes);
+    void *p = pw_arena_take_array(s->arena, (size_t)n, bytes);
     s->failed |= p == NULL;
     return p;
 }
 
-/* An upper bound of the slots a nest can need. */
-static void count_slots(const pw_nest *nest, int64_t *params, int64_t *tables)
+/* An upper bound of the arguments a nest can need. */
+static int64_t most_params(const pw_nest *nest)
 {
-    *params = 3;
-    *tables = 0;
+    int64_t params = 3;
     for (int r = 0; r < nest->nregions; r++) {
         const pw_region *region = &nest->regions[r];
-        *params += 8 + 5 * (int64_t)region->ndims + 3 * (int64_t)region->npieces;
-        *tables += region->ndims + 2;
+        params += 8 + 5 * (int64_t)region->ndims + 3 * (int64_t)region->npieces;
     }
-}
-
-static bool shaper_init(shaper *s, const pw_nest *nest, pw_arena *arena, bool bake_all)
-{
-    int64_t params, tables;
-    count_slots(nest, &params, &tables);
-    *s = (shaper){.arena = arena, .bake_all = bake_all};
-    s->params = take(s, params, sizeof *s->params);
-    s->tables = take(s, tables, sizeof *s->tables);
-    return !s->failed;
+    return params;
 }
 
 static pw_num num(shaper *s, int64_t value, bool bake)
@@ -91,8 +78,7 @@ static pw_shape_table no_table(void)
 
 static pw_shape_table shape_table(shaper *s, const pw_table *t)
 {
-    pw_shape_table out = {.slot = s->ntables, .width = t->width};
-    s->tables[s->ntables++] = t->data;
+    pw_shape_table out = {.slot = s->ntables++, .width = t->width};
     out.base = num(s, t->base, t->base == 0);
     out.scale = num(s, t->scale, near_zero(t->scale, BAKE_STRIDE));
     return out;
@@ -203,25 +189,85 @@ static pw_status shape_nest(shaper *s, const pw_nest *nest, pw_shape *out)
     return s->failed ? PW_ERR_NOMEM : PW_OK;
 }
 
+/* ---- drafts -------------------------------------------------------------------------------------- */
+
+static pw_status draft(const pw_nest *nest, bool bake_all, pw_arena *arena, pw_shape_draft *out)
+{
+    shaper s = {.arena = arena, .bake_all = bake_all};
+    out->shape = (pw_shape){0};
+    s.params = take(&s, most_params(nest), sizeof *s.params);
+    if (s.failed || shape_nest(&s, nest, &out->shape) != PW_OK)
+        return PW_ERR_NOMEM;
+    out->params = s.params;
+    out->shape.hash = pw_shape_hash(&out->shape);
+    return PW_OK;
+}
+
+pw_status pw_shape_draft_make(const pw_nest *nest, pw_arena *arena, pw_shape_draft *out)
+{
+    return draft(nest, false, arena, out);
+}
+
+/* In the order in which shape_region numbers them. */
+static void collect_tables(const pw_nest *nest, const void **out)
+{
+    for (int r = 0; r < nest->nregions; r++) {
+        const pw_region *region = &nest->regions[r];
+        if (region->blocks) {
+            *out++ = region->blocks->offs.data;
+            *out++ = region->blocks->starts.data;
+        }
+        for (int i = 0; i < region->ndims; i++)
+            if (region->dims[i].table)
+                *out++ = region->dims[i].table->data;
+    }
+}
+
+pw_status pw_shape_draft_bind(const pw_shape_draft *d, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out)
+{
+    size_t nparams = (size_t)d->shape.nparams, ntables = (size_t)d->shape.ntables;
+    const int64_t *params = nparams ? pw_arena_copy(arena, d->params, nparams * sizeof *params) : NULL;
+    const void **tables = ntables ? pw_arena_take_array(arena, ntables, sizeof *tables) : NULL;
+    if ((nparams && !params) || (ntables && !tables))
+        return PW_ERR_NOMEM;
+    if (ntables)
+        collect_tables(nest, tables);
+    *out = (pw_kernel_args){.params = params, .tables = tables};
+    return PW_OK;
+}
+
 static pw_status create(const pw_nest *nest, bool bake_all, pw_shape **out)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_shape *shape = arena ? pw_arena_alloc(arena, sizeof *shape) : NULL;
-    shaper s;
-    pw_status status = PW_ERR_NOMEM;
-    if (shape && shaper_init(&s, nest, arena, bake_all))
-        status = shape_nest(&s, nest, shape);
-    if (status == PW_OK)
-        status = pw_shape_print(shape, arena, &shape->text);
-    if (status != PW_OK) {
-        pw_arena_destroy(arena);
-        return status;
+    pw_arena *scratch = pw_arena_create();
+    pw_shape_draft d;
+    pw_status status = scratch ? draft(nest, bake_all, scratch, &d) : PW_ERR_NOMEM;
+    if (status == PW_OK && !(*out = pw_shape_copy(&d.shape)))
+        status = PW_ERR_NOMEM;
+    pw_arena_destroy(scratch);
+    return status;
+}
+
+pw_shape *pw_shape_copy(const pw_shape *from)
+{
+    pw_arena *arena = pw_arena_create_for(pw_shape_bytes(from));
+    pw_shape *shape = arena ? pw_arena_copy(arena, from, sizeof *from) : NULL;
+    pw_shape_region *regions =
+        shape ? pw_arena_copy(arena, from->regions, (size_t)from->nregions * sizeof *regions) : NULL;
+    bool failed = !regions;
+    for (int r = 0; !failed && r < from->nregions; r++) {
+        pw_shape_region *region = &regions[r];
+        region->dims = pw_arena_copy(arena, region->dims, (size_t)region->ndims * sizeof *region->dims);
+        region->pieces = pw_arena_copy(arena, region->pieces, (size_t)region->npieces * sizeof *region->pieces);
+        failed = !region->dims || !region->pieces;
     }
+    if (failed) {
+        pw_arena_destroy(arena);
+        return NULL;
+    }
+    shape->regions = regions;
     shape->arena = arena;
-    shape->hash = pw_hash_bytes(shape->text, strlen(shape->text));
     atomic_init(&shape->refs, 1);
-    *out = shape;
-    return PW_OK;
+    return shape;
 }
 
 pw_status pw_shape_create(const pw_nest *nest, pw_shape **out)
@@ -248,16 +294,14 @@ void pw_shape_unref(pw_shape *shape)
 
 pw_status pw_shape_bind(const pw_shape *shape, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out)
 {
-    shaper s;
-    pw_shape again = {0};
+    pw_arena *scratch = pw_arena_create();
+    pw_shape_draft d;
     /* Every shape with arguments has some (its size); one without any was baked throughout. */
-    if (!shaper_init(&s, nest, arena, shape->nparams == 0))
-        return PW_ERR_NOMEM;
-    pw_status status = shape_nest(&s, nest, &again);
-    if (status != PW_OK)
-        return status;
-    if (again.nparams != shape->nparams || again.ntables != shape->ntables || again.nregions != shape->nregions)
-        return PW_ERR_INVALID;
-    *out = (pw_kernel_args){.params = s.params, .tables = s.tables};
-    return PW_OK;
+    pw_status status = scratch ? draft(nest, shape->nparams == 0, scratch, &d) : PW_ERR_NOMEM;
+    if (status == PW_OK && !pw_hash_equal(d.shape.hash, shape->hash))
+        status = PW_ERR_INVALID;
+    if (status == PW_OK)
+        status = pw_shape_draft_bind(&d, nest, arena, out);
+    pw_arena_destroy(scratch);
+    return status;
 }

@@ -57,14 +57,13 @@ typedef struct pw_shape {
     int nregions;
     pw_shape_region *regions;
     int nparams, ntables;
-    pw_hash hash; /* of the text form */
-    char *text;   /* one canonical text; equal shapes have equal text */
+    pw_hash hash; /* of all fields above */
     pw_arena *arena;
     _Atomic int refs;
 } pw_shape;
 
 /* What kernels take besides the buffers. Both arrays are as long as the shape says. Slots are numbered in
- * the order of the shape's text, so equal shapes mean the same by each. */
+ * the order of the shape's fields, so equal shapes mean the same by each. */
 typedef struct pw_kernel_args {
     const int64_t *params;
     const void *const *tables;
@@ -73,11 +72,27 @@ typedef struct pw_kernel_args {
 pw_status pw_shape_create(const pw_nest *nest, pw_shape **out);
 /* All numbers baked, for ahead-of-time code of one type. Tables stay arguments. */
 pw_status pw_shape_create_baked(const pw_nest *nest, pw_shape **out);
+/* One canonical text, for people: equal shapes have equal text. malloc'ed; NULL: out of memory. */
+char *pw_shape_print(const pw_shape *shape);
 pw_shape *pw_shape_ref(pw_shape *shape);
 void pw_shape_unref(pw_shape *shape); /* NULL is allowed */
 
 /* The arguments that make `shape` (created from this nest) mean this nest, allocated in `arena`. Tables point into the
  * nest. */
 pw_status pw_shape_bind(const pw_shape *shape, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out);
+
+/*
+ * Both at once, for layouts, most of which have a shape that is known already. The shape of a draft lies in the arena,
+ * is not counted, and is to be copied where it is to be kept. pw_shape_draft_bind takes the draft's nest or a copy of
+ * it.
+ */
+typedef struct pw_shape_draft {
+    pw_shape shape;
+    const int64_t *params;
+} pw_shape_draft;
+
+pw_status pw_shape_draft_make(const pw_nest *nest, pw_arena *arena, pw_shape_draft *out);
+pw_status pw_shape_draft_bind(const pw_shape_draft *d, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out);
+pw_shape *pw_shape_copy(const pw_shape *from); /* NULL: out of memory */
 
 #endif

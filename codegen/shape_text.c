@@ -10,7 +10,7 @@
  *       }
  *     }
  */
-#include "codegen/shape_text.h"
+#include "codegen/shape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,17 +89,18 @@ static void put_shape(FILE *f, const pw_shape *shape)
     fputs("}\n", f);
 }
 
-pw_status pw_shape_print(const pw_shape *shape, pw_arena *arena, char **out)
+char *pw_shape_print(const pw_shape *shape)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
-        return PW_ERR_NOMEM;
+        return NULL;
     put_shape(f, shape);
     bool failed = ferror(f) != 0;
     failed |= fclose(f) != 0;
-    *out = failed ? NULL : pw_arena_copy(arena, text, size + 1);
+    if (!failed)
+        return text;
     free(text);
-    return *out ? PW_OK : PW_ERR_NOMEM;
+    return NULL;
 }

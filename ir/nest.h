@@ -91,6 +91,10 @@ typedef struct pw_nest {
 /* Frees the nest with its arena. NULL is allowed. */
 void pw_nest_destroy(pw_nest *nest);
 
+/* The nest alone, in an arena that already has an owner, and the bytes that it takes there. NULL: out of memory. */
+pw_nest *pw_nest_copy(const pw_nest *nest, pw_arena *arena);
+size_t pw_nest_bytes(const pw_nest *nest);
+
 /* Structural hash of everything that kernels and results depend on, the tables' contents included. */
 pw_hash pw_nest_hash(const pw_nest *nest);
 

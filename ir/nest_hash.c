@@ -1,88 +1,68 @@
+#include "base/hash_words.h"
 #include "ir/nest.h"
 
-/* Collects words and hashes them a buffer at a time. */
-typedef struct hasher {
-    int64_t words[64];
-    int n;
-    pw_hash hash;
-} hasher;
-
-static void flush(hasher *h)
+static void add_table(pw_hash_words *h, const pw_table *t)
 {
-    h->hash = pw_hash_mix(h->hash, pw_hash_bytes(h->words, (size_t)h->n * sizeof h->words[0]));
-    h->n = 0;
-}
-
-static void add(hasher *h, int64_t word)
-{
-    if (h->n == (int)(sizeof h->words / sizeof h->words[0]))
-        flush(h);
-    h->words[h->n++] = word;
-}
-
-static void add_table(hasher *h, const pw_table *t)
-{
-    add(h, t->width);
-    add(h, t->n);
-    add(h, t->base);
-    add(h, t->scale);
-    flush(h);
+    pw_hash_word(h, t->width);
+    pw_hash_word(h, t->n);
+    pw_hash_word(h, t->base);
+    pw_hash_word(h, t->scale);
+    pw_hash_words_flush(h);
     h->hash = pw_hash_mix(h->hash, pw_hash_bytes(t->data, (size_t)t->n * (size_t)t->width));
 }
 
-static void add_dim(hasher *h, const pw_dim *d)
+static void add_dim(pw_hash_words *h, const pw_dim *d)
 {
-    add(h, d->is_object ? -1 : d->count);
-    add(h, d->mem_stride);
-    add(h, d->packed_stride);
-    add(h, d->table ? 1 : 0);
+    pw_hash_word(h, d->is_object ? -1 : d->count);
+    pw_hash_word(h, d->mem_stride);
+    pw_hash_word(h, d->packed_stride);
+    pw_hash_word(h, d->table ? 1 : 0);
     if (d->table)
         add_table(h, d->table);
 }
 
-static void add_leaf(hasher *h, const pw_region *r)
+static void add_leaf(pw_hash_words *h, const pw_region *r)
 {
-    add(h, r->npieces);
+    pw_hash_word(h, r->npieces);
     for (int i = 0; i < r->npieces; i++) {
-        add(h, r->pieces[i].mem_off);
-        add(h, r->pieces[i].packed_off);
-        add(h, r->pieces[i].bytes);
+        pw_hash_word(h, r->pieces[i].mem_off);
+        pw_hash_word(h, r->pieces[i].packed_off);
+        pw_hash_word(h, r->pieces[i].bytes);
     }
-    add(h, r->blocks ? r->blocks->n : -1);
+    pw_hash_word(h, r->blocks ? r->blocks->n : -1);
     if (r->blocks) {
         add_table(h, &r->blocks->offs);
         add_table(h, &r->blocks->starts);
     }
 }
 
-static void add_region(hasher *h, const pw_region *r)
+static void add_region(pw_hash_words *h, const pw_region *r)
 {
-    add(h, r->mem_off);
-    add(h, r->packed_off);
-    add(h, r->ndims);
+    pw_hash_word(h, r->mem_off);
+    pw_hash_word(h, r->packed_off);
+    pw_hash_word(h, r->ndims);
     for (int i = 0; i < r->ndims; i++)
         add_dim(h, &r->dims[i]);
     add_leaf(h, r);
-    add(h, r->leaf_size);
-    add(h, r->align);
-    add(h, r->packed_align);
-    add(h, r->word);
-    add(h, r->tile_outer);
-    add(h, r->tile_inner);
+    pw_hash_word(h, r->leaf_size);
+    pw_hash_word(h, r->align);
+    pw_hash_word(h, r->packed_align);
+    pw_hash_word(h, r->word);
+    pw_hash_word(h, r->tile_outer);
+    pw_hash_word(h, r->tile_inner);
 }
 
 pw_hash pw_nest_hash(const pw_nest *nest)
 {
-    hasher h = {0};
+    pw_hash_words h = {.n = 0};
 
-    add(&h, nest->size);
-    add(&h, nest->extent);
-    add(&h, nest->lo);
-    add(&h, nest->hi);
-    add(&h, nest->object_outer);
-    add(&h, nest->nregions);
+    pw_hash_word(&h, nest->size);
+    pw_hash_word(&h, nest->extent);
+    pw_hash_word(&h, nest->lo);
+    pw_hash_word(&h, nest->hi);
+    pw_hash_word(&h, nest->object_outer);
+    pw_hash_word(&h, nest->nregions);
     for (int i = 0; i < nest->nregions; i++)
         add_region(&h, &nest->regions[i]);
-    flush(&h);
-    return h.hash;
+    return pw_hash_words_end(&h);
 }

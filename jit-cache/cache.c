@@ -100,15 +100,15 @@ pw_hash pw_cache_key(const pw_shape *shape, const pw_target *target, const char 
     return pw_hash_bytes(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-static pw_slot *add_slot(pw_cache *cache, pw_hash key, pw_shape *shape)
+static pw_slot *add_slot(pw_cache *cache, pw_shape *shape)
 {
     pw_slot *slot = calloc(1, sizeof *slot);
 
-    if (!slot || pw_hash_map_put(&cache->kernels, key, slot)) {
+    if (!slot || pw_hash_map_put(&cache->kernels, shape->hash, slot)) {
         free(slot);
         return NULL;
     }
-    slot->kernel.key = key;
+    slot->kernel.key = pw_cache_key(shape, &cache->target, cache->backend_name);
     slot->shape = pw_shape_ref(shape);
     slot->next = cache->slots;
     if (slot->next)
@@ -121,7 +121,7 @@ void pw_slot_retire(pw_cache *cache, pw_slot *slot)
 {
     if (slot->users > 0 || slot->busy || slot->queued || slot->image.handle || slot->image.code.data)
         return;
-    pw_hash_map_remove(&cache->kernels, slot->kernel.key);
+    pw_hash_map_remove(&cache->kernels, slot->shape->hash);
     *(slot->prev ? &slot->prev->next : &cache->slots) = slot->next;
     if (slot->next)
         slot->next->prev = slot->prev;
@@ -129,21 +129,36 @@ void pw_slot_retire(pw_cache *cache, pw_slot *slot)
     free(slot);
 }
 
-pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape)
+/* `shape` NULL: only if it is known. */
+static pw_kernel *find_or_add(pw_cache *cache, pw_hash hash, pw_shape *shape)
 {
-    pw_hash key = pw_cache_key(shape, &cache->target, cache->backend_name);
     pw_slot *slot;
 
     if (!pw_cache_is_ours(cache))
         return NULL;
     pthread_mutex_lock(&cache->lock);
-    slot = pw_hash_map_get(&cache->kernels, key);
-    if (!slot)
-        slot = add_slot(cache, key, shape);
+    slot = pw_hash_map_get(&cache->kernels, hash);
+    if (!slot && shape)
+        slot = add_slot(cache, shape);
     if (slot)
         slot->users++;
     pthread_mutex_unlock(&cache->lock);
     return slot ? &slot->kernel : NULL;
+}
+
+pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape)
+{
+    return find_or_add(cache, shape->hash, shape);
+}
+
+pw_kernel *pw_cache_find(pw_cache *cache, pw_hash shape)
+{
+    return find_or_add(cache, shape, NULL);
+}
+
+pw_shape *pw_kernel_shape(pw_kernel *kernel)
+{
+    return ((pw_slot *)kernel)->shape;
 }
 
 void pw_cache_release(pw_cache *cache, pw_kernel *kernel)

@@ -67,6 +67,10 @@ void pw_cache_destroy(pw_cache *cache);
 /* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory, or called in a
  * child of fork(), where a cache of the parent does nothing. */
 pw_kernel *pw_cache_kernel(pw_cache *cache, pw_shape *shape);
+/* The same if there is one for a shape of this hash; NULL: there is none. */
+pw_kernel *pw_cache_find(pw_cache *cache, pw_hash shape);
+/* The shape that it is for. */
+pw_shape *pw_kernel_shape(pw_kernel *kernel);
 /* Gives one such kernel back. When nobody has it any more, and there is no code, it is forgotten: programs that go
  * through types would fill memory with kernels that are never asked for. Without this call it stays until the end. */
 void pw_cache_release(pw_cache *cache, pw_kernel *kernel);

@@ -38,7 +38,7 @@ pw_status pw_hash_map_put(pw_hash_map *map, pw_hash key, void *value)
 {
     pw_hash_cell *cell;
 
-    if (2 * (map->used + 1) > map->capacity && grow(map))
+    if (4 * (map->used + 1) > 3 * map->capacity && grow(map))
         return PW_ERR_NOMEM;
     cell = &map->cells[find_cell(map, key)];
     map->used += !cell->value;

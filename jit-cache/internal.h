@@ -47,7 +47,7 @@ struct pw_cache {
     pw_disk disk;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a slot stopped being busy; the queue or worker.stop changed */
-    pw_hash_map kernels;
+    pw_hash_map kernels;    /* hash of a shape -> pw_slot */
     pw_slot *slots;
     pw_worker worker;
     _Atomic bool has_backend;             /* loaded, and the end of the process waits for it */

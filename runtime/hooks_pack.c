@@ -57,7 +57,7 @@ static bool is_ours(pack_call *c)
 {
     const pw_entry *e = c->entry;
 
-    c->at = pw_memory_place_of((char *)c->user + (e->layout ? e->layout->type.root->lo : e->offset));
+    c->at = pw_memory_place_of((char *)c->user + (e->layout ? e->layout->nest->lo : e->offset));
     c->packed_at = pw_memory_place_of(c->packed);
     if (c->at.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
         return false;

@@ -99,9 +99,9 @@ static pw_entry *entry_with(pw_layout *layout)
         return NULL;
     entry->layout = layout;
     entry->size = layout->size;
-    entry->blocks = layout->type.root->blocks;
-    entry->lowest = layout->type.root->lo;
-    entry->touches_origin = layout->type.root->lo <= 0 && layout->type.root->hi > 0;
+    entry->blocks = layout->blocks;
+    entry->lowest = layout->nest->lo;
+    entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
     return entry;
 }
 

@@ -98,7 +98,7 @@ pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_di
     case PW_STAGE_TREE: text = pw_print(&s->raw, elide); break;
     case PW_STAGE_CANONICAL: text = pw_print(&s->canonical, elide); break;
     case PW_STAGE_NEST: text = pw_nest_print(s->nest, elide); break;
-    case PW_STAGE_SHAPE: text = strdup(s->shape->text); break;
+    case PW_STAGE_SHAPE: text = pw_shape_print(s->shape); break;
     case PW_STAGE_LLVM: return compile(s, PW_EMIT_IR_RAW, out, diag);
     case PW_STAGE_LLVM_OPT: return compile(s, PW_EMIT_IR, out, diag);
     case PW_STAGE_ASM: return compile(s, PW_EMIT_ASM, out, diag);

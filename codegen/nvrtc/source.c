@@ -465,7 +465,9 @@ static void put_kernel(const writer *w, const char *name, bool unpack, bool big)
 static void put_job(const writer *w, const pw_compile_job *job)
 {
     const pw_gpu_region *g;
-    fprintf(w->f, "/*\n%s*/\n\n", job->shape->text ? job->shape->text : "");
+    char *text = pw_shape_print(job->shape);
+    fprintf(w->f, "/*\n%s*/\n\n", text ? text : "");
+    free(text);
     for (int code = 0; (g = region_of_code(w->plan, code)); code++)
         put_region(w, g);
     for (int big = 0; big < 2; big++) {

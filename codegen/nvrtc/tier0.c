@@ -182,7 +182,6 @@ pw_shape *pw_gpu_shape_named(const char *name)
     }
     shape->arena = arena;
     shape->hash = pw_hash_bytes(name, strlen(name));
-    shape->text = (char *)name;
     shape->refs = 1;
     return shape;
 }

@@ -205,7 +205,7 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
         return false;
     b->runs++;
     s->types[i] = run->twin.type;
-    set_displ(side, s, i, away + m->entry->layout->type.root->lo);
+    set_displ(side, s, i, away + m->entry->layout->nest->lo);
     return true;
 }
 

@@ -196,7 +196,7 @@ static int64_t address_of(const pw_side *side, int i)
 {
     const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
 
-    return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->type.root->lo : entry->offset);
+    return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->nest->lo : entry->offset);
 }
 
 /* MPI_BOTTOM is NULL in both MPIs. Is it meant, or has the program forgotten the buffer? If it is meant, displacements

@@ -47,7 +47,7 @@ static void write_text(const char *name, const char *stage, char *text)
 
 /* ---- layouts ------------------------------------------------------------------------------------------ */
 
-void pw_layout_dump(const pw_layout *layout, const pw_type *raw)
+void pw_layout_dump(const pw_layout *layout, const pw_type *raw, const pw_type *canonical)
 {
     char key[PW_HASH_TEXT], own[PW_HASH_TEXT], name[2 * PW_HASH_TEXT];
 
@@ -57,10 +57,10 @@ void pw_layout_dump(const pw_layout *layout, const pw_type *raw)
     pw_hash_text(layout->hash, own);
     snprintf(name, sizeof name, "%s-%s", key, own);
     write_text(name, "tree", pw_print(raw, 0));
-    write_text(name, "canonical", pw_print(&layout->type, 0));
-    write_text(name, "ddt", pw_ddt_print(&layout->type));
+    write_text(name, "canonical", pw_print(canonical, 0));
+    write_text(name, "ddt", pw_ddt_print(canonical));
     write_text(name, "nest", pw_nest_print(layout->nest, 0));
-    write_stage(key, "shape", layout->shape->text, strlen(layout->shape->text));
+    write_text(key, "shape", pw_shape_print(layout->shape));
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */

@@ -14,8 +14,8 @@
 
 #include "runtime/layout/layout.h"
 
-/* `raw` is the type as given. Does nothing unless a dump is asked for. */
-void pw_layout_dump(const pw_layout *layout, const pw_type *raw);
+/* `raw` is the type as given, `canonical` what it has become. Does nothing unless a dump is asked for. */
+void pw_layout_dump(const pw_layout *layout, const pw_type *raw, const pw_type *canonical);
 
 /* For pw_cache_config.load_backend: pw_backend_load, with what is compiled written down. */
 const pw_backend *pw_layout_dump_backend(const char *name, pw_diag *diag);

@@ -72,8 +72,7 @@ void pw_layout_engine_destroy(pw_layout_engine *engine)
         pw_layout_entry_free(entry);
     }
     pw_cache_destroy(engine->cache);
-    pw_hash_map_clear(&engine->by_raw);
-    pw_hash_map_clear(&engine->by_canonical);
+    pw_hash_map_clear(&engine->known);
     pw_hash_map_clear(&engine->refused);
     pthread_mutex_destroy(&engine->lock);
     free(engine);

@@ -20,10 +20,10 @@ enum {
 
 typedef struct pw_layout_entry {
     pw_layout layout; /* first: pw_layout* and pw_layout_entry* convert */
-    pw_nest *nest;    /* owned */
+    pw_arena *arena;  /* owns the entry and all of the layout that it does not share */
     int64_t footprint;
     /* Under the engine's mutex: */
-    pw_hash aliases[PW_LAYOUT_ALIASES];
+    pw_hash *aliases; /* further hashes by which it is found */
     int naliases;
     struct pw_layout_entry *prev, *next;               /* all, by creation */
     struct pw_layout_entry *parked_prev, *parked_next; /* unreferenced, longest first */
@@ -35,8 +35,8 @@ struct pw_layout_engine {
     bool counted, timed;
     pw_cache *cache;
     pthread_mutex_t lock;
-    pw_hash_map by_raw, by_canonical; /* -> pw_layout_entry */
-    pw_hash_map refused;              /* raw hashes of unsupported types, since finding that out is slow */
+    pw_hash_map known;   /* hashes of canonical types and of the same as they were given -> pw_layout_entry */
+    pw_hash_map refused; /* raw hashes of unsupported types, since finding that out is slow */
     pw_layout_entry *first, *last;
     pw_layout_entry *parked_first, *parked_last;
     int64_t parked, parked_bytes;

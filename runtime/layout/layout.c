@@ -15,69 +15,128 @@ void pw_layout_entry_free(pw_layout_entry *entry)
         gpu->free(gpu);
     pw_cache_release(entry->layout.engine->cache, entry->layout.kernel);
     pw_shape_unref(entry->layout.shape);
-    pw_nest_destroy(entry->nest);
-    pw_arena_destroy(entry->layout.arena);
-    free(entry);
+    free(entry->aliases);
+    pw_arena_destroy(entry->arena);
 }
 
-/* The canonical type, copied out of the passes' arena so that what they left behind does not live as long. */
-static pw_status canonical_copy(const pw_type *raw, pw_arena *arena, pw_type *out, pw_diag *diag)
-{
-    pw_arena *scratch = pw_arena_create();
-    pw_builder b = {.arena = arena};
+/*
+ * A type on its way to a layout. What the passes leave behind is several times as large as the layout; so they work in
+ * memory of their own, and what lives on is copied out of it into one block.
+ */
+typedef struct learning {
+    pw_layout_engine *engine;
+    const pw_type *raw;
+    pw_arena *scratch;
+    bool told; /* the tree is wanted at the program's end, too */
     pw_type canonical;
+    pw_hash hash;
+    int64_t blocks;
+    pw_nest *nest; /* as it was lowered */
+    pw_shape_draft draft;
+} learning;
+
+static pw_status learn_canonical(learning *l, pw_diag *diag)
+{
     pw_status status;
 
-    if (!scratch)
+    l->scratch = pw_arena_create();
+    if (!l->scratch)
         return PW_ERR_NOMEM;
-    status = pw_canonicalise(raw, scratch, &canonical, NULL, diag);
-    if (!status) {
-        *out = canonical;
-        out->root = pw_build_copy(&b, canonical.root);
-        status = b.status;
-    }
-    pw_arena_destroy(scratch);
-    return status;
-}
-
-/* Nest, shape and arguments. Contiguous layouts and empty ones need no kernel, so none is looked for. */
-static pw_status fill(pw_layout_engine *engine, pw_layout_entry *entry, pw_diag *diag)
-{
-    pw_layout *l = &entry->layout;
-    pw_status status = pw_lower(&l->type, &entry->nest, NULL, diag);
-
+    status = pw_canonicalise(l->raw, l->scratch, &l->canonical, NULL, diag);
     if (status)
         return status;
-    l->nest = entry->nest;
-    l->size = l->nest->size;
-    l->extent = l->nest->extent;
-    l->contiguous = pw_nest_is_contiguous(l->nest);
-    status = pw_shape_create(l->nest, &l->shape);
-    if (!status)
-        status = pw_shape_bind(l->shape, l->nest, l->arena, &l->args);
-    if (status)
-        return pw_diag_set(diag, status, "no kernel arguments: %s", pw_status_text(status));
-    if (engine->mode != PW_JIT_OFF && !l->contiguous && l->size > 0)
-        l->kernel = pw_cache_kernel(engine->cache, l->shape);
-    if (l->kernel)
-        pw_layout_heat_begin(engine, l->kernel);
-    entry->footprint = (int64_t)(pw_arena_used(l->arena) + pw_arena_used(entry->nest->arena) + sizeof *entry);
+    l->hash = pw_type_hash(&l->canonical);
+    l->blocks = l->canonical.root->blocks;
     return PW_OK;
 }
 
-static pw_layout_entry *new_entry(pw_layout_engine *engine, pw_hash raw_hash)
+/* The tree's lists have become tables of the nest, and go at once unless they are wanted: they may be long. */
+static pw_status learn_nest(learning *l, pw_diag *diag)
 {
-    pw_layout_entry *entry = calloc(1, sizeof *entry);
+    pw_status status = pw_lower(&l->canonical, &l->nest, NULL, diag);
 
-    if (!entry)
+    if (!status && !l->told) {
+        pw_arena_destroy(l->scratch);
+        l->scratch = pw_arena_create();
+        status = l->scratch ? PW_OK : PW_ERR_NOMEM;
+    }
+    return status ? status : pw_shape_draft_make(l->nest, l->scratch, &l->draft);
+}
+
+static void learning_end(learning *l)
+{
+    pw_nest_destroy(l->nest);
+    pw_arena_destroy(l->scratch);
+}
+
+/* A copy of the canonical type; NULL: out of memory. */
+static const pw_type *copy_type(const pw_type *type, pw_arena *arena)
+{
+    pw_builder b = {.arena = arena};
+    pw_type *copy = pw_arena_copy(arena, type, sizeof *type);
+
+    if (copy)
+        copy->root = pw_build_copy(&b, type->root);
+    return copy && copy->root ? copy : NULL;
+}
+
+/* Most layouts share their shape, and with it the kernel, with others. Contiguous layouts and empty ones need no
+ * kernel, so none is looked for. */
+static pw_status find_kernel(const learning *l, pw_layout *layout)
+{
+    pw_cache *cache = l->engine->cache;
+    bool wanted = l->engine->mode != PW_JIT_OFF && !layout->contiguous && layout->size > 0;
+
+    if (wanted)
+        layout->kernel = pw_cache_find(cache, l->draft.shape.hash);
+    layout->shape = layout->kernel ? pw_shape_ref(pw_kernel_shape(layout->kernel)) : pw_shape_copy(&l->draft.shape);
+    if (!layout->shape)
+        return PW_ERR_NOMEM;
+    if (wanted && !layout->kernel)
+        layout->kernel = pw_cache_kernel(cache, layout->shape);
+    if (layout->kernel)
+        pw_layout_heat_begin(l->engine, layout->kernel);
+    return PW_OK;
+}
+
+static pw_status fill(const learning *l, pw_layout_entry *entry)
+{
+    pw_layout *layout = &entry->layout;
+    pw_status status;
+
+    layout->engine = l->engine;
+    layout->refs = 1;
+    layout->hash = l->hash;
+    layout->blocks = l->blocks;
+    layout->nest = pw_nest_copy(l->nest, entry->arena);
+    if (!layout->nest || (l->told && !(layout->type = copy_type(&l->canonical, entry->arena))))
+        return PW_ERR_NOMEM;
+    layout->size = layout->nest->size;
+    layout->extent = layout->nest->extent;
+    layout->contiguous = pw_nest_is_contiguous(layout->nest);
+    status = pw_shape_draft_bind(&l->draft, layout->nest, entry->arena, &layout->args);
+    if (!status)
+        status = find_kernel(l, layout);
+    entry->footprint = (int64_t)pw_arena_used(entry->arena);
+    return status;
+}
+
+/* NULL: out of memory. */
+static pw_layout_entry *new_entry(const learning *l)
+{
+    enum { ROUNDING = 64 };
+    size_t args = (size_t)(l->draft.shape.nparams + l->draft.shape.ntables) * sizeof(int64_t);
+    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(l->nest) + args + ROUNDING);
+    pw_layout_entry *entry = arena ? pw_arena_alloc(arena, sizeof *entry) : NULL;
+
+    if (!entry) {
+        pw_arena_destroy(arena);
         return NULL;
-    entry->layout.engine = engine;
-    entry->layout.raw_hash = raw_hash;
-    entry->layout.refs = 1;
-    entry->layout.arena = pw_arena_create();
-    if (entry->layout.arena)
+    }
+    entry->arena = arena;
+    if (fill(l, entry) == PW_OK)
         return entry;
-    free(entry);
+    pw_layout_entry_free(entry);
     return NULL;
 }
 
@@ -103,16 +162,23 @@ static pw_layout *take(pw_layout_engine *engine, pw_layout_entry *entry)
 /* Lets `raw` be found directly from now on, if there is room and memory for that. */
 static void add_alias(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw)
 {
-    if (entry->naliases < PW_LAYOUT_ALIASES && !pw_hash_map_get(&engine->by_raw, raw) &&
-        !pw_hash_map_put(&engine->by_raw, raw, entry))
-        entry->aliases[entry->naliases++] = raw;
+    pw_hash *aliases;
+
+    if (entry->naliases == PW_LAYOUT_ALIASES || pw_hash_map_get(&engine->known, raw))
+        return;
+    aliases = realloc(entry->aliases, (size_t)(entry->naliases + 1) * sizeof *aliases);
+    if (!aliases)
+        return;
+    entry->aliases = aliases;
+    if (!pw_hash_map_put(&engine->known, raw, entry))
+        aliases[entry->naliases++] = raw;
 }
 
-static bool insert(pw_layout_engine *engine, pw_layout_entry *entry)
+static bool insert(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw)
 {
-    if (pw_hash_map_put(&engine->by_canonical, entry->layout.hash, entry))
+    if (pw_hash_map_put(&engine->known, entry->layout.hash, entry))
         return false;
-    add_alias(engine, entry, entry->layout.raw_hash);
+    add_alias(engine, entry, raw);
     entry->prev = engine->last;
     *(engine->last ? &engine->last->next : &engine->first) = entry;
     engine->last = entry;
@@ -123,8 +189,8 @@ static void drop(pw_layout_engine *engine, pw_layout_entry *e)
 {
     unpark(engine, e);
     for (int i = 0; i < e->naliases; i++)
-        pw_hash_map_remove(&engine->by_raw, e->aliases[i]);
-    pw_hash_map_remove(&engine->by_canonical, e->layout.hash);
+        pw_hash_map_remove(&engine->known, e->aliases[i]);
+    pw_hash_map_remove(&engine->known, e->layout.hash);
     *(e->prev ? &e->prev->next : &engine->first) = e->next;
     *(e->next ? &e->next->prev : &engine->last) = e->prev;
     pw_layout_entry_free(e);
@@ -143,13 +209,14 @@ static void park(pw_layout_engine *engine, pw_layout_entry *e)
 
 /* ---- references --------------------------------------------------------------------------------- */
 
-static pw_layout *find(pw_layout_engine *engine, const pw_hash_map *map, pw_hash hash, pw_hash raw)
+/* By the hash of any of its forms; `raw` is the one at hand. */
+static pw_layout *find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
 {
     pw_layout_entry *entry;
     pw_layout *layout = NULL;
 
     pthread_mutex_lock(&engine->lock);
-    entry = pw_hash_map_get(map, hash);
+    entry = pw_hash_map_get(&engine->known, hash);
     if (entry) {
         add_alias(engine, entry, raw);
         layout = take(engine, entry);
@@ -159,16 +226,16 @@ static pw_layout *find(pw_layout_engine *engine, const pw_hash_map *map, pw_hash
 }
 
 /* Puts a complete entry into the table; if another thread made the same one meanwhile, takes that. */
-static pw_status adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_layout **out)
+static pw_status adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out)
 {
     pw_layout_entry *earlier;
     bool inserted = false;
 
     pthread_mutex_lock(&engine->lock);
-    earlier = pw_hash_map_get(&engine->by_canonical, entry->layout.hash);
+    earlier = pw_hash_map_get(&engine->known, entry->layout.hash);
     if (earlier)
         *out = take(engine, earlier);
-    else if ((inserted = insert(engine, entry)))
+    else if ((inserted = insert(engine, entry, raw)))
         *out = &entry->layout;
     pthread_mutex_unlock(&engine->lock);
     if (!inserted)
@@ -176,30 +243,33 @@ static pw_status adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_layo
     return earlier || inserted ? PW_OK : PW_ERR_NOMEM;
 }
 
-static pw_status make(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
+/* An equal type may be known by another form. */
+static pw_status find_or_make(learning *l, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
 {
-    pw_layout_entry *entry = new_entry(engine, raw_hash);
-    pw_layout *known;
-    pw_status status;
+    pw_status status = learn_canonical(l, diag);
+    pw_layout_entry *entry;
 
+    if (status)
+        return status;
+    *out = find(l->engine, l->hash, raw_hash);
+    if (*out)
+        return PW_OK;
+    status = learn_nest(l, diag);
+    if (status)
+        return status;
+    entry = new_entry(l);
     if (!entry)
         return PW_ERR_NOMEM;
-    status = canonical_copy(raw, entry->layout.arena, &entry->layout.type, diag);
-    if (!status) {
-        entry->layout.hash = pw_type_hash(&entry->layout.type);
-        known = find(engine, &engine->by_canonical, entry->layout.hash, raw_hash);
-        if (known) {
-            pw_layout_entry_free(entry);
-            *out = known;
-            return PW_OK;
-        }
-        status = fill(engine, entry, diag);
-    }
-    if (!status)
-        pw_layout_dump(&entry->layout, raw);
-    if (!status)
-        return adopt(engine, entry, out);
-    pw_layout_entry_free(entry);
+    pw_layout_dump(&entry->layout, l->raw, &l->canonical);
+    return adopt(l->engine, entry, raw_hash, out);
+}
+
+static pw_status make(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
+{
+    learning l = {.engine = engine, .raw = raw, .told = engine->counted || pw_layout_dump_is_on()};
+    pw_status status = find_or_make(&l, raw_hash, out, diag);
+
+    learning_end(&l);
     return status;
 }
 
@@ -240,7 +310,7 @@ static pw_status make_supported(pw_layout_engine *engine, const pw_type *raw, pw
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag)
 {
     pw_hash raw_hash = pw_type_hash(raw);
-    pw_layout *layout = find(engine, &engine->by_raw, raw_hash, raw_hash);
+    pw_layout *layout = find(engine, raw_hash, raw_hash);
 
     if (!layout) {
         pw_status status = make_supported(engine, raw, raw_hash, &layout, diag);

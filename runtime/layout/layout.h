@@ -30,19 +30,19 @@ typedef struct pw_layout_gpu {
 } pw_layout_gpu;
 
 typedef struct pw_layout {
-    pw_type type; /* canonical */
     const pw_nest *nest;
+    const pw_type *type; /* canonical; NULL unless uses are counted, since only then somebody asks for it */
     pw_shape *shape;
     pw_kernel_args args;
     pw_kernel *kernel; /* NULL: tier 0 for good */
     bool contiguous;   /* any count is one memcpy */
     int64_t size, extent;
+    int64_t blocks; /* contiguous ones of one object */
     pw_layout_stats stats;
     struct pw_layout_engine *engine;
     _Atomic(pw_layout_gpu *) gpu; /* NULL until the layout is used on a GPU */
     _Atomic int64_t refs;
-    pw_hash raw_hash, hash; /* of the type as given, and canonical */
-    pw_arena *arena;
+    pw_hash hash; /* of the canonical type */
 } pw_layout;
 
 /* The table of layouts with the kernel cache behind it. One per process in the interposer; tests make more. */

@@ -91,7 +91,7 @@ static void take_record(void *arg, const pw_entry *entry)
     take_kernel(r, layout->kernel);
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
-    describe(&layout->type, r->text);
+    describe(layout->type, r->text);
 }
 
 typedef struct choice_list {

@@ -163,7 +163,7 @@ static char *own_texts(const pw_trace_record *records, int64_t n, int rank, size
     pthread_mutex_lock(&trace.lock);
     for (int64_t i = 0; i < n && ok; i++) {
         const item *it = records[i].owner == rank ? pw_hash_map_get(&trace.by_hash, records[i].hash) : NULL;
-        char *type = it ? pw_ddt_print(&it->layout->type) : NULL;
+        char *type = it ? pw_ddt_print(it->layout->type) : NULL;
 
         if (type)
             fprintf(out, "%" PRId64 " %s%c", i, type, '\0');

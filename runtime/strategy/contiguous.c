@@ -32,7 +32,7 @@ static double cost(const pw_message *m)
 
 static pw_status take(pw_stage *s)
 {
-    s->data = (char *)s->buf + s->layout->type.root->lo;
+    s->data = (char *)s->buf + s->layout->nest->lo;
     return PW_OK;
 }
 

@@ -14,12 +14,12 @@ bool pw_mirror_is_needed(const pw_message *m)
 /* From the lowest to the highest byte of all objects, from the first object's address on. */
 static bool span_of(const pw_stage *s, int64_t *lo, int64_t *bytes)
 {
-    const pw_node *root = s->layout->type.root;
+    const pw_nest *nest = s->layout->nest;
     int64_t last, hi;
 
     if (__builtin_mul_overflow(s->count - 1, s->layout->extent, &last) ||
-        __builtin_add_overflow(root->lo, last < 0 ? last : 0, lo) ||
-        __builtin_add_overflow(root->hi, last > 0 ? last : 0, &hi))
+        __builtin_add_overflow(nest->lo, last < 0 ? last : 0, lo) ||
+        __builtin_add_overflow(nest->hi, last > 0 ? last : 0, &hi))
         return false;
     return !__builtin_sub_overflow(hi, *lo, bytes);
 }

@@ -56,7 +56,7 @@ bool pw_strategy_is_forced(void)
 static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
-    int64_t one = layout->type.root->hi - layout->type.root->lo, all;
+    int64_t one = layout->nest->hi - layout->nest->lo, all;
     int64_t count = m->judged == m->bytes ? (int64_t)m->count : m->judged / m->entry->size;
 
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
@@ -85,8 +85,7 @@ bool pw_message_is_one_block(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
 
-    return layout && m->count == 1 && m->entry->blocks == 1 &&
-           layout->type.root->hi - layout->type.root->lo == m->bytes;
+    return layout && m->count == 1 && m->entry->blocks == 1 && layout->nest->hi - layout->nest->lo == m->bytes;
 }
 
 static bool is_possible(int id, const pw_message *m, unsigned refused)
@@ -187,7 +186,7 @@ bool pw_message_describe(pw_message *m)
         return false;
     m->judged = m->bytes;
     /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
-    m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->type.root->lo : entry->offset));
+    m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->nest->lo : entry->offset));
     return m->place.kind == PW_PLACE_HOST ? entry->layout && !entry->gpu_only : m->place.kind != PW_PLACE_UNKNOWN;
 }
 

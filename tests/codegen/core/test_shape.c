@@ -54,11 +54,14 @@ static void drop(made *m)
 static void check_same(const char *a, const char *b, bool same)
 {
     made x = make(a), y = make(b);
-    bool equal = strcmp(x.shape->text, y.shape->text) == 0;
+    char *s = pw_shape_print(x.shape), *t = pw_shape_print(y.shape);
+    bool equal = strcmp(s, t) == 0;
     if (equal != same) {
-        print_error("%s\n%s\n%s\n%s\n", a, x.shape->text, b, y.shape->text);
+        print_error("%s\n%s\n%s\n%s\n", a, s, b, t);
         fail();
     }
+    free(s);
+    free(t);
     assert_int_equal(pw_hash_equal(x.shape->hash, y.shape->hash), same);
     drop(&x);
     drop(&y);
@@ -75,7 +78,9 @@ static void text(void **state)
                                    "}\n";
     made m = make("type(lb 0, extent 100000) { stream 100 stride 1000 { bytes 8 align 8 } }");
     (void)state;
-    assert_string_equal(m.shape->text, expected);
+    char *printed = pw_shape_print(m.shape);
+    assert_string_equal(printed, expected);
+    free(printed);
     assert_int_equal(m.args.params[0], 800);
     assert_int_equal(m.args.params[1], 100000);
     assert_int_equal(m.args.params[2], pw_target_stream_bytes());
@@ -202,7 +207,9 @@ static void absolute_addresses_are_arguments(void **state)
 {
     made m = make(layouts[6]);
     (void)state;
-    assert_null(strstr(m.shape->text, "140737488355328"));
+    char *printed = pw_shape_print(m.shape);
+    assert_null(strstr(printed, "140737488355328"));
+    free(printed);
     drop(&m);
 }
 
@@ -222,7 +229,7 @@ static void references(void **state)
     (void)state;
     assert_ptr_equal(pw_shape_ref(m.shape), m.shape);
     pw_shape_unref(m.shape);
-    assert_true(strlen(m.shape->text) > 0);
+    assert_int_equal(m.shape->nregions, 1);
     pw_shape_unref(NULL);
     drop(&m);
 }

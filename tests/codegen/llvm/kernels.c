@@ -63,10 +63,11 @@ typedef struct subject {
 
 static void complain(const subject *s, const char *what, int64_t at)
 {
-    char *type = pw_print(s->type, 64);
+    char *type = pw_print(s->type, 64), *shape = pw_shape_print(s->shape);
     print_error("%s: %s is wrong at byte %" PRId64 " (count %" PRId64 ", for %s)\n%s\n%s\n", s->label, what, at,
-                s->count, s->target->cpu, type, s->shape->text);
+                s->count, s->target->cpu, type, shape);
     free(type);
+    free(shape);
     fail();
 }
 
@@ -110,7 +111,9 @@ static void compile(kernels *k, const pw_compile_job *job, const char *label, pw
 {
     pw_diag diag = {0};
     if (k->backend->compile(job, out, &diag) != PW_OK) {
-        print_error("%s: %s\n%s\n", label, diag.text, job->shape->text);
+        char *shape = pw_shape_print(job->shape);
+        print_error("%s: %s\n%s\n", label, diag.text, shape);
+        free(shape);
         fail();
     }
     k->compiled++;

@@ -1,0 +1,116 @@
+/*
+ * A nest without what lowering and the passes have left around it: one traversal that measures, and the same again that
+ * copies.
+ */
+#include "ir/nest.h"
+
+#include <string.h>
+
+/* Where the copy goes. With `at` NULL nothing is copied, and only `used` counts. */
+typedef struct room {
+    char *at;
+    size_t used;
+} room;
+
+static void *place(room *r, const void *data, size_t bytes)
+{
+    void *copy = r->at ? r->at + r->used : NULL;
+
+    if (copy && bytes)
+        memcpy(copy, data, bytes);
+    r->used += (bytes + 15) & ~(size_t)15;
+    return copy;
+}
+
+static size_t table_bytes(const pw_table *t)
+{
+    return (size_t)t->n * (size_t)t->width;
+}
+
+/* The loop of a region that has this table, or -1. */
+static int find_table(const pw_region *region, const pw_table *t)
+{
+    for (int i = 0; region && i < region->ndims; i++)
+        if (region->dims[i].table == t)
+            return i;
+    return -1;
+}
+
+static pw_table *copy_table(room *r, const pw_table *t)
+{
+    pw_table *copy = place(r, t, sizeof *t);
+    const void *data = place(r, t->data, table_bytes(t));
+
+    if (copy)
+        copy->data = data;
+    return copy;
+}
+
+/* Neighbouring regions share the tables of the loops that a sequence was distributed over, and so do their copies. */
+static void copy_dims(room *r, const pw_region *from, const pw_region *before, pw_region *to,
+                      const pw_region *to_before)
+{
+    pw_dim *dims = place(r, from->dims, (size_t)from->ndims * sizeof *dims);
+
+    for (int i = 0; i < from->ndims; i++) {
+        const pw_table *t = from->dims[i].table;
+        int shared = t ? find_table(before, t) : -1;
+        const pw_table *copy = t && shared < 0 ? copy_table(r, t) : NULL;
+
+        if (dims && t)
+            dims[i].table = shared < 0 ? copy : to_before->dims[shared].table;
+    }
+    if (to)
+        to->dims = dims;
+}
+
+static void copy_leaf(room *r, const pw_region *from, pw_region *to)
+{
+    pw_piece *pieces = place(r, from->pieces, (size_t)from->npieces * sizeof *pieces);
+    pw_block_list *blocks = from->blocks ? place(r, from->blocks, sizeof *blocks) : NULL;
+    const void *offs = from->blocks ? place(r, from->blocks->offs.data, table_bytes(&from->blocks->offs)) : NULL;
+    const void *starts = from->blocks ? place(r, from->blocks->starts.data, table_bytes(&from->blocks->starts)) : NULL;
+
+    if (!to)
+        return;
+    to->pieces = pieces;
+    to->blocks = blocks;
+    if (blocks) {
+        blocks->offs.data = offs;
+        blocks->starts.data = starts;
+    }
+}
+
+static pw_nest *copy_nest(room *r, const pw_nest *nest)
+{
+    pw_nest *copy = place(r, nest, sizeof *nest);
+    pw_region *regions = place(r, nest->regions, (size_t)nest->nregions * sizeof *regions);
+
+    for (int i = 0; i < nest->nregions; i++) {
+        pw_region *to = regions ? &regions[i] : NULL;
+
+        copy_dims(r, &nest->regions[i], i ? &nest->regions[i - 1] : NULL, to, to && i ? to - 1 : NULL);
+        copy_leaf(r, &nest->regions[i], to);
+    }
+    if (copy)
+        copy->regions = regions;
+    return copy;
+}
+
+size_t pw_nest_bytes(const pw_nest *nest)
+{
+    room r = {0};
+
+    copy_nest(&r, nest);
+    return r.used;
+}
+
+pw_nest *pw_nest_copy(const pw_nest *nest, pw_arena *arena)
+{
+    room r = {.at = pw_arena_take(arena, pw_nest_bytes(nest))};
+    pw_nest *copy = r.at ? copy_nest(&r, nest) : NULL;
+
+    if (copy)
+        copy->arena = arena;
+    return copy;
+}
