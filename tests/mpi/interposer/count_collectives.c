@@ -35,6 +35,19 @@ static int any_gaps(const MPI_Datatype *types, int n)
     return 0;
 }
 
+/* The blocks of an all-to-all: between two groups one for each rank of the other. */
+static int blocks_of(MPI_Comm comm)
+{
+    int inter, n;
+
+    PMPI_Comm_test_inter(comm, &inter);
+    if (inter)
+        PMPI_Comm_remote_size(comm, &n);
+    else
+        PMPI_Comm_size(comm, &n);
+    return n;
+}
+
 int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     note(has_gaps(datatype));
@@ -59,9 +72,8 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
                   void *recvbuf, const int *recvcounts, const int *rdispls, const MPI_Datatype *recvtypes,
                   MPI_Comm comm)
 {
-    int n;
+    int n = blocks_of(comm);
 
-    PMPI_Comm_size(comm, &n);
     note(any_gaps(sendtypes, n) || any_gaps(recvtypes, n));
     return PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
