@@ -88,7 +88,10 @@ static pw_status decode(pw_decode *d, MPI_Datatype type, pw_dt *out)
     }
     out->lb = bounds.lb;
     out->ub = bounds.ub;
-    return d->builder.status;
+    if (d->builder.status != PW_OK)
+        return pw_diag_set(d->diag, d->builder.status, "a predefined type of %lld bytes: %s", (long long)size,
+                           pw_status_text(d->builder.status));
+    return PW_OK;
 }
 
 pw_status pw_decode_named(pw_decode *d, MPI_Datatype type, pw_dt *out)

@@ -12,23 +12,23 @@ static int by_hash(const void *a, const void *b)
     return pw_hash_compare(((const pw_trace_record *)a)->hash, ((const pw_trace_record *)b)->hash);
 }
 
-static int by_use(const void *a, const void *b)
-{
-    const pw_trace_record *x = a, *y = b;
-    int64_t keys[][2] = {
-        {x->bytes, y->bytes}, {x->sends + x->receives, y->sends + y->receives}, {x->commits, y->commits}};
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] > keys[i][1] ? -1 : 1;
-    return by_hash(a, b);
-}
-
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t s;
 
     return __builtin_add_overflow(a, b, &s) ? INT64_MAX : s;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const pw_trace_record *x = a, *y = b;
+    int64_t keys[][2] = {
+        {x->bytes, y->bytes}, {sum(x->sends, x->receives), sum(y->sends, y->receives)}, {x->commits, y->commits}};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] > keys[i][1] ? -1 : 1;
+    return by_hash(a, b);
 }
 
 void pw_trace_add(pw_trace_record *to, const pw_trace_record *from){
