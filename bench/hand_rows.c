@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define HAND_WIDTHS(X) X(1) X(2) X(4) X(8) X(16) X(32) X(64) X(128) X(256) X(512)
+#define HAND_WIDTHS(X) X(1) X(2) X(4) X(8) X(16) X(32) X(40) X(64) X(128) X(256) X(512)
 
 #define HAND_ROWS(width)                                                                  \
     static void pack_##width(const hand_rows *r, char *restrict p)                        \

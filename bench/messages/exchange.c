@@ -70,7 +70,7 @@ static cargo cargo_of(msg_mode mode, msg_peer peer, const msg_buffers *b)
     if (mode == MSG_ALLTOALL)
         c.type = p->spaced, c.count = p->spaced_count, c.step = p->step;
     else
-        c.type = p->type, c.count = p->count, c.step = p->span;
+        c.type = p->type, c.count = p->count, c.step = p->apart;
     return c;
 }
 
@@ -267,7 +267,7 @@ int msg_received(msg_mode mode, const msg_world *w)
 
 static int64_t typed_bytes(const msg_parcel *p, msg_mode mode, int messages)
 {
-    return (messages - 1) * (mode == MSG_ALLTOALL ? p->step : p->span) + p->span;
+    return (messages - 1) * (mode == MSG_ALLTOALL ? p->step : p->apart) + p->span;
 }
 
 int64_t msg_memory(const msg_parcel *p, msg_mode mode, const msg_world *w)

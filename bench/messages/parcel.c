@@ -59,6 +59,19 @@ static void add(bench_suite *suite, const char *name, bench_build_fn *build, int
     bench_params(spec, bytes < 4096 ? "%d" : "%dK", (int)(bytes < 4096 ? bytes : bytes / 1024));
 }
 
+/* Blocks far apart, of programs' own sizes: faces of NAS MG's grids of 258 x 258 x 258 and 258 x 130 x 130 doubles, and
+ * an edge of NAS LU's. */
+static void add_single(bench_suite *suite)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes, block, stride;
+    } rows[] = {{"FaceX", 512 << 10, 8, 2064}, {"FaceY", 256 << 10, 2048, 268320}, {"Edge", 480, 40, 560}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        add(suite, rows[i].name, build_blocks, rows[i].bytes, rows[i].block, rows[i].stride);
+}
+
 void msg_add_own(bench_suite *suite)
 {
     static const int64_t sizes[] = {64,     256,    1024,   4096,    8192,    16384,   32768,  65536,
@@ -76,6 +89,7 @@ void msg_add_own(bench_suite *suite)
             if (sizes[i] >= 2 * blocks[f].block)
                 add(suite, blocks[f].name, build_blocks, sizes[i] / blocks[f].block * blocks[f].block, blocks[f].block,
                     blocks[f].stride);
+    add_single(suite);
     for (int i = 0; i < SIZES; i += 2)
         add(suite, "Indexed", build_indexed, i == 8 ? 80000 : sizes[i], 4, 16);
     for (int i = 0; i < SIZES; i += 2)
@@ -146,6 +160,15 @@ static void space(msg_parcel *p, MPI_Aint length)
     PMPI_Type_free(&all);
 }
 
+/* From one message to the next where several lie in memory: side by side in one array, as the faces of a grid, if all
+ * that are in flight fit between two blocks, else one behind the other. */
+static MPI_Aint apart(const msg_parcel *p)
+{
+    MPI_Aint lines = (p->loop.block + 63) / 64 * 64;
+
+    return !p->loop.list && MSG_IN_FLIGHT * lines <= p->loop.stride ? lines : p->span;
+}
+
 bool msg_parcel_make(msg_parcel *p, const bench_spec *spec)
 {
     bench_row *row;
@@ -163,6 +186,7 @@ bool msg_parcel_make(msg_parcel *p, const bench_spec *spec)
     bench_row_free(row);
     hull(p->type, p->count, &p->lo, &hi);
     p->span = (hi - p->lo + 63) / 64 * 64;
+    p->apart = apart(p);
     space(p, hi - p->lo);
     return p->span <= 512 << 20;
 }

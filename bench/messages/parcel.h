@@ -23,6 +23,7 @@ typedef struct msg_parcel {
     double block;      /* mean length of its contiguous blocks */
     msg_loop loop;     /* of own rows that are not contiguous */
     MPI_Aint lo, span; /* where a message's memory begins, seen from its buffer, and whole lines that it takes */
+    MPI_Aint apart;    /* from one message to the next in a buffer of several, but for an Alltoall */
 } msg_parcel;
 
 /* The benchmark's own rows. */
