@@ -150,6 +150,11 @@ static void remember_native(const pw_message *m, pw_decision *d)
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
 {
     pw_decision_key key = key_of(m);
+    const pw_question question = {.strategies = PW_STRATEGY_COUNT,
+                                  .forced = chosen_by.forced,
+                                  .direction = m->direction,
+                                  .fn = estimate,
+                                  .arg = (void *)m};
     int id;
 
     *record = NULL;
@@ -157,7 +162,7 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
         return PW_STRATEGY_PACKED;
     if (refused)
         return choose_afresh(m, refused);
-    id = pw_decide(&key, PW_STRATEGY_COUNT, chosen_by.forced, estimate, (void *)m, record);
+    id = pw_decide(&key, &question, record);
     if (table[id]->can(m)) {
         if (id == PW_STRATEGY_NATIVE)
             remember_native(m, *record);
@@ -270,6 +275,14 @@ typedef struct watch {
     int64_t begin;
 } watch;
 
+/* The interpreter says nothing of the kernel that is yet to come. */
+static bool has_come(const pw_stage *s, pw_model_action action)
+{
+    pw_kernel *k = s->place.kind == PW_PLACE_HOST && s->layout && !s->layout->contiguous ? s->layout->kernel : NULL;
+
+    return !k || atomic_load_explicit(action == PW_MODEL_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
+}
+
 /* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
  * stage may have been narrowed to a part of the message that was decided about. */
 static watch begin(const pw_stage *s, pw_model_action action)
@@ -279,7 +292,7 @@ static watch begin(const pw_stage *s, pw_model_action action)
     if (!w.timed)
         return w;
     w.id = id_of(s->strategy);
-    w.learn = pw_decision_is_timed(s->decision, w.id, action);
+    w.learn = pw_decision_is_timed(s->decision, w.id, action) && has_come(s, action);
     w.timed = w.learn || chosen_by.stats;
     if (w.timed)
         w.begin = pw_clock_ns();

@@ -48,8 +48,10 @@ static char decide(cell *c, int64_t bytes, int64_t block, int spread)
                            .memory = (uint8_t)c->query.memory,
                            .device = c->aware};
 
+    const pw_question question = {.strategies = (int)strlen(letters), .forced = -1, .fn = estimate, .arg = c};
+
     c->query.shape = (pw_model_shape){bytes, block, spread};
-    return letters[pw_decide(&key, (int)strlen(letters), -1, estimate, c, NULL)];
+    return letters[pw_decide(&key, &question, NULL)];
 }
 
 static char decide_contiguous(cell *c, int64_t bytes)

@@ -25,7 +25,15 @@ static pw_estimate estimate(void *arg, int strategy)
 
 static pw_decision_key key(uint64_t layout, int64_t bytes)
 {
-    return (pw_decision_key){.layout = {layout, 1}, .size = pw_decision_size(bytes)};
+    return (pw_decision_key){
+        .layout = {layout, 1}, .size = pw_decision_size(bytes), .memory = PW_MODEL_DEVICE, .device = 0};
+}
+
+static int decide(const pw_decision_key *k, int strategies, int forced, mock *m, pw_decision **d)
+{
+    const pw_question question = {.strategies = strategies, .forced = forced, .fn = estimate, .arg = m};
+
+    return pw_decide(k, &question, d);
 }
 
 static int reset(void **state)
@@ -65,12 +73,12 @@ static void the_cheapest_that_can(void **state)
     pw_decision *d;
 
     (void)state;
-    assert_int_equal(pw_decide(&k, 3, -1, estimate, &m, &d), 1);
+    assert_int_equal(decide(&k, 3, -1, &m, &d), 1);
     assert_non_null(d);
     assert_true(d->cells[0].total == 100 && d->cells[1].total == 50 && d->cells[2].total == -1);
     m.costs[1].total = 100; /* a tie: the first */
     k = key(2, 1000);
-    assert_int_equal(pw_decide(&k, 3, -1, estimate, &m, NULL), 0);
+    assert_int_equal(decide(&k, 3, -1, &m, NULL), 0);
 }
 
 static void the_forced_one_if_it_can(void **state)
@@ -79,10 +87,10 @@ static void the_forced_one_if_it_can(void **state)
     pw_decision_key k = key(1, 1000), other = key(2, 1000), third = key(3, 1000);
 
     (void)state;
-    assert_int_equal(pw_decide(&k, 3, 1, estimate, &m, NULL), 1);
-    assert_int_equal(pw_decide(&other, 3, 2, estimate, &m, NULL), 0);
+    assert_int_equal(decide(&k, 3, 1, &m, NULL), 1);
+    assert_int_equal(decide(&other, 3, 2, &m, NULL), 0);
     m.costs[2].total = 5;
-    assert_int_equal(pw_decide(&third, 3, 0, estimate, &m, NULL), 0);
+    assert_int_equal(decide(&third, 3, 0, &m, NULL), 0);
 }
 
 static void costs_are_asked_for_once(void **state)
@@ -92,11 +100,11 @@ static void costs_are_asked_for_once(void **state)
 
     (void)state;
     for (int i = 0; i < 7; i++)
-        assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 1);
+        assert_int_equal(decide(&k, 2, -1, &m, NULL), 1);
     assert_int_equal(m.asked, 2);
-    pw_decide(&other, 2, -1, estimate, &m, NULL);
+    decide(&other, 2, -1, &m, NULL);
     assert_int_equal(m.asked, 4);
-    pw_decide(&k, 2, -1, estimate, &m, NULL); /* the eighth use looks again */
+    decide(&k, 2, -1, &m, NULL); /* the eighth use looks again */
     assert_int_equal(m.asked, 6);
 }
 
@@ -112,7 +120,7 @@ static void a_remembered_one_is_asked_again_when_due(void **state)
         bool due = use <= 64 || use % 512 == 0, again;
 
         if (use == 1)
-            pw_decide(&k, 2, -1, estimate, &m, &d);
+            decide(&k, 2, -1, &m, &d);
         assert_int_equal(d->cells[1].uses, use == 1 ? 1 : use - 1);
         assert_true(d->least <= 1000 && d->most >= 1000 && pw_decision_size(d->least) == k.size &&
                     pw_decision_size(d->most) == k.size && pw_decision_size(d->least - 1) != k.size &&
@@ -123,14 +131,14 @@ static void a_remembered_one_is_asked_again_when_due(void **state)
         again = pw_decision_again(d, 1, 1);
         assert_int_equal(again, !due);
         if (!again)
-            assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 1);
+            assert_int_equal(decide(&k, 2, -1, &m, NULL), 1);
     }
     m.costs[0].total = 10;
     for (int use = 0; use < 2000; use++)
         if (!pw_decision_again(d, 1, 1))
-            pw_decide(&k, 2, -1, estimate, &m, NULL);
+            decide(&k, 2, -1, &m, NULL);
     assert_false(pw_decision_again(d, 1, 1));
-    assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 0);
+    assert_int_equal(decide(&k, 2, -1, &m, NULL), 0);
 }
 
 /* Ties between keys: everything in a key tells decisions apart. */
@@ -147,10 +155,10 @@ static void keys_are_told_apart(void **state)
     others[2].sort++;
     others[3].memory++;
     others[4].device++;
-    assert_int_equal(pw_decide(&k, 2, -1, estimate, &a, NULL), 1);
+    assert_int_equal(decide(&k, 2, -1, &a, NULL), 1);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(pw_decide(&others[i], 2, -1, estimate, &b, NULL), 0);
-    assert_int_equal(pw_decide(&k, 2, -1, estimate, &b, NULL), 1);
+        assert_int_equal(decide(&others[i], 2, -1, &b, NULL), 0);
+    assert_int_equal(decide(&k, 2, -1, &b, NULL), 1);
 }
 
 static void observe(pw_decision *d, int strategy, int64_t ns, int times)
@@ -167,22 +175,22 @@ static void observations_correct(void **state)
     pw_decision *d;
 
     (void)state;
-    assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, &d), 1);
+    assert_int_equal(decide(&k, 2, -1, &m, &d), 1);
     observe(d, 1, 90, 7);
     assert_true(pw_decision_factor(1, k.size, PW_MODEL_PACK) == 1); /* not trusted yet */
     observe(d, 1, 90, 20);
     assert_true(fabs(pw_decision_factor(1, k.size, PW_MODEL_PACK) - 3) < 1e-3);
     for (int i = 0; i < 8; i++)
-        pw_decide(&k, 2, -1, estimate, &m, NULL);
-    assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, NULL), 0);
+        decide(&k, 2, -1, &m, NULL);
+    assert_int_equal(decide(&k, 2, -1, &m, NULL), 0);
     assert_int_equal(d->cells[1].observed[PW_MODEL_PACK], 27 * 90);
     assert_int_equal(d->cells[1].estimated[PW_MODEL_PACK], 27 * 30);
     /* Other layouts of like size learn from it, those of other sizes do not. */
     assert_true(pw_decision_factor(1, neighbour.size, PW_MODEL_PACK) > 1.5);
-    assert_int_equal(pw_decide(&far, 2, -1, estimate, &m, NULL), 1);
+    assert_int_equal(decide(&far, 2, -1, &m, NULL), 1);
     /* What is not taken any more is tried again some time. */
     for (int i = 0; i < 20000; i++)
-        if (pw_decide(&k, 2, -1, estimate, &m, NULL) == 1)
+        if (decide(&k, 2, -1, &m, NULL) == 1)
             return;
     fail_msg("strategy 1 was never tried again");
 }
@@ -194,7 +202,7 @@ static void corrections_are_bounded(void **state)
     pw_decision *d;
 
     (void)state;
-    pw_decide(&k, 2, -1, estimate, &m, &d);
+    decide(&k, 2, -1, &m, &d);
     observe(d, 1, INT64_C(1) << 50, 1000);
     assert_true(fabs(pw_decision_factor(1, k.size, PW_MODEL_PACK) - 4) < 1e-3);
     observe(d, 1, 1, 1000);
@@ -202,7 +210,7 @@ static void corrections_are_bounded(void **state)
     assert_true(pw_decision_factor(1, k.size, PW_MODEL_UNPACK) == 1);
     /* A fifth of the times with a lost slice in them hardly moves the factor. */
     pw_decision_reset();
-    pw_decide(&k, 2, -1, estimate, &m, &d);
+    decide(&k, 2, -1, &m, &d);
     observe(d, 1, 100, 10);
     for (int i = 0; i < 200; i++) {
         observe(d, 1, INT64_C(1) << 40, 1);
@@ -228,7 +236,7 @@ static void a_full_table_still_decides(void **state)
         pw_decision_key k = key(i * 7919, 1000);
         pw_decision *d;
 
-        assert_int_equal(pw_decide(&k, 2, -1, estimate, &m, &d), 1);
+        assert_int_equal(decide(&k, 2, -1, &m, &d), 1);
         assert_true((d != NULL) == (i < PW_DECIDE_RECORDS));
     }
 }
@@ -242,7 +250,7 @@ static void *decide_much(void *arg)
         pw_decision_key k = key((uint64_t)(i * 31 % 500), 1000 + i % 3 * 1000);
         pw_decision *d;
 
-        wrong += pw_decide(&k, 3, -1, estimate, &m, &d) != 1;
+        wrong += decide(&k, 3, -1, &m, &d) != 1;
         pw_decision_observe(d, 1, i % 2 ? PW_MODEL_PACK : PW_MODEL_UNPACK, 20 + i % 5, true);
     }
     (void)arg;
