@@ -95,8 +95,8 @@ static const pw_cost_lines zen_mpich[SORTS] = {
     {&mpich[2], KB(8), {860, 1.6, 0.1}, zen_mpich_collective, apart_mpich_collective},
     {&mpich[3], KB(8), {800, 1.9, 0.8}, zen_mpich_collective, apart_mpich_collective}};
 static const pw_cost_lines zen_openmpi[SORTS] = {
-    {&openmpi[0], KB(2), {290, 1.5, 0.13}, zen_openmpi_blocking, apart_openmpi_blocking},
-    {&openmpi[1], KB(2), {340, 1.5, 0.15}, zen_openmpi_nonblocking, apart_openmpi_nonblocking},
+    {&openmpi[0], KB(2), {350, 1, 0.2}, zen_openmpi_blocking, apart_openmpi_blocking},
+    {&openmpi[1], KB(2), {500, 0.5, 0.25}, zen_openmpi_nonblocking, apart_openmpi_nonblocking},
     {&openmpi[2], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective},
     {&openmpi[3], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective}};
 

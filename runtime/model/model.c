@@ -3,6 +3,7 @@
 #include "runtime/model/cost.h"
 #include "runtime/model/default.h"
 #include "runtime/model/tables.h"
+#include "runtime/model/touch.h"
 #include "runtime/outbound.h"
 
 #include <math.h>
@@ -27,10 +28,7 @@ pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent)
     int64_t block = at_least_one(bytes / at_least_one(blocks));
     double spread = fabs((double)extent) / (double)at_least_one(bytes);
 
-    return (pw_model_shape){bytes, block,
-                            spread < PW_MODEL_NEAR  ? PW_MODEL_NEAR
-                            : spread < PW_MODEL_FAR ? spread
-                                                    : PW_MODEL_FAR};
+    return (pw_model_shape){bytes, block, fmax(spread, PW_MODEL_NEAR)};
 }
 
 static int64_t blocks_of(pw_model_shape s)
@@ -66,7 +64,7 @@ static bool move_is_measured(const pw_model *m, pw_model_memory packed, pw_model
     return pw_model_has(m, near) || pw_model_has(m, near + 1);
 }
 
-/* Between two tables, for near and for far blocks. */
+/* Between two tables, for near and for far blocks; farther ones count as far. */
 static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
 {
     static const double range = (double)PW_MODEL_FAR / PW_MODEL_NEAR;
@@ -76,6 +74,16 @@ static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_tabl
         return t;
     ratio = ask(m, far, s.bytes, s.block) / t;
     return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
+}
+
+/* What was measured holds the waits of blocks that are as far apart as measured ones; those of farther ones come on
+ * top. */
+static double wait_beyond(pw_model_shape s)
+{
+    pw_model_shape measured = s;
+
+    measured.spread = fmin(s.spread, PW_MODEL_FAR);
+    return pw_touch_wait(s) - pw_touch_wait(measured);
 }
 
 static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
@@ -131,8 +139,9 @@ static double pipelined(const pw_model *m, pw_model_action action, pw_model_shap
 double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
 {
     if (move_is_measured(m, packed, action))
-        return measured_move(m, packed, action, s);
+        return measured_move(m, packed, action, s) + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
     switch (packed) {
+    case PW_MODEL_HOST: return pw_model_default_move(packed, action, s) + pw_touch_wait(s);
     case PW_MODEL_STAGED: return staged(m, action, s);
     case PW_MODEL_PIPELINED: return pipelined(m, action, s, DEFAULT_CHUNK);
     default: return pw_model_default_move(packed, action, s);
@@ -172,6 +181,7 @@ static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shap
     double more = 0;
 
     near.spread = PW_MODEL_NEAR;
+    s.spread = fmin(s.spread, PW_MODEL_FAR);
     for (int action = 0; s.spread > PW_MODEL_NEAR && action < PW_MODEL_ACTIONS; action++) {
         double extra = pw_model_move(m, memory, (pw_model_action)action, s) -
                        pw_model_move(m, memory, (pw_model_action)action, near);
@@ -256,11 +266,28 @@ double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_mod
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
 
+/* One walk's wait for what is out of reach, as far as the other numbers for a message do not hold it. */
+static double wait_of(const pw_model *m, const pw_model_query *q)
+{
+    if (q->memory == PW_MODEL_DEVICE)
+        return 0;
+    return host_is_measured(m, q->sort) ? wait_beyond(q->shape) : pw_touch_wait(q->shape);
+}
+
+/*
+ * Of messages one way the MPI sends pieces, and both ranks wait at the same time. Where they share no cache, the pieces
+ * themselves are what is waited for, one after the other; and when each rank sends and receives, there are two walks.
+ */
+static double native_walks(const pw_model_query *q)
+{
+    return q->sort == PW_CALL_BLOCKING && !q->apart ? 1 : 2;
+}
+
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
 {
     if (q->contiguous)
         return pw_model_send(m, q->memory, q->sort, q->shape.bytes);
-    return pw_model_native(m, q->memory, q->sort, q->shape);
+    return pw_model_native(m, q->memory, q->sort, q->shape) + native_walks(q) * wait_of(m, q);
 }
 
 /* Of a sort that was measured. */
@@ -269,7 +296,7 @@ static double measured_packed(const pw_model *m, const pw_model_query *q)
     pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)q->sort;
 
     if (pw_model_has(m, near))
-        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)q->sort, q->shape);
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)q->sort, q->shape) + 2 * wait_of(m, q);
     return pw_model_own_packed(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
            pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }
@@ -306,7 +333,7 @@ double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 
     /* As for the native time: only likes are compared. */
     if (!host_is_measured(m, q->sort))
-        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q));
+        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
     measured = measured_packed(m, q);
     return promises_too_much(m, q) ? fmax(measured, pw_model_cost_native(m, q)) : measured;
 }

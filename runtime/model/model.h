@@ -41,7 +41,7 @@ enum { PW_MODEL_NEAR = 2, PW_MODEL_FAR = 16 };
 typedef struct pw_model_shape {
     int64_t bytes; /* of the whole message, > 0 */
     int64_t block; /* mean length of its contiguous blocks, > 0 */
-    double spread; /* lengths from block to block; what is nearer or farther than what is measured counts as that */
+    double spread; /* lengths from block to block, at least PW_MODEL_NEAR */
 } pw_model_shape;
 
 typedef struct pw_model pw_model;

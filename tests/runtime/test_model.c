@@ -1,6 +1,7 @@
 /* The model's tables and costs: interpolation at points, between and beyond them, defaults, shapes. */
 #include "runtime/model/cost.h"
 #include "runtime/model/file.h"
+#include "runtime/model/touch.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -248,9 +249,66 @@ static void shapes(void **state)
     near(s.spread, 8);
     near(pw_model_shape_of(800, 100, 800).spread, PW_MODEL_NEAR);
     near(pw_model_shape_of(800, 100, -3200).spread, 4);
-    near(pw_model_shape_of(800, 100, 1 << 20).spread, PW_MODEL_FAR);
-    near(pw_model_shape_of(1, 2, INT64_MIN).spread, PW_MODEL_FAR);
+    near(pw_model_shape_of(800, 100, 1 << 20).spread, (1 << 20) / 800.0);
+    near(pw_model_shape_of(1, 2, INT64_MIN).spread, 0x1p63);
     assert_int_equal(pw_model_shape_of(1, 2, INT64_MIN).block, 1);
+}
+
+/* The x-face of a grid of 258 x 258 x 258 doubles, 8 MiB of long blocks, and what lies within reach. */
+static void what_is_out_of_reach_is_waited_for(void **state)
+{
+    const pw_model_shape face = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064),
+                         dense = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 64),
+                         rows = pw_model_shape_of(8000000, 2000, 16000000),
+                         fewer = pw_model_shape_of(2000000, 500, 4000000);
+
+    (void)state;
+    assert_true(pw_touch_wait(dense) == 0);
+    assert_in_range((int64_t)pw_touch_wait(face), 300000, 900000);
+    assert_in_range((int64_t)pw_touch_wait(rows), 300000, 600000);
+    assert_true(pw_touch_wait(fewer) == 0);
+    pw_touch_set_cache(256 << 20);
+    assert_in_range((int64_t)pw_touch_wait(rows), 0, 100000);
+    pw_touch_set_cache(32 << 20);
+}
+
+static bool is_packed(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_cost_packed(m, q) < pw_model_cost_native(m, q);
+}
+
+/* Where both ranks wait for memory, the MPI's pipeline lets them wait at the same time. */
+static void pipelines_wait_once(void **state)
+{
+    pw_model_query face = {.shape = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064), .shared = true},
+                   rows = {.shape = pw_model_shape_of(8000000, 2000, 16000000), .shared = true}, near = face;
+    pw_model *none = pw_model_create(), *measured = make();
+    const double half[] = {100, 75, 75, 2500, 750, 500, 450000, 75000, 55000};
+
+    (void)state;
+    pw_cost_start(true, PW_COST_ZEN);
+    near.shape.spread = PW_MODEL_FAR / 2.0;
+    assert_true(is_packed(none, &near));
+    assert_false(is_packed(none, &face));
+    assert_false(is_packed(none, &rows));
+    assert_true(pw_model_own_packed(none, &face, PW_MODEL_PACK) > 400000);
+    /* Not so when both ranks send and receive, nor when they share no cache. */
+    face.apart = true;
+    assert_true(is_packed(none, &face));
+    face.apart = false;
+    face.sort = near.sort = PW_CALL_NONBLOCKING;
+    assert_int_equal(is_packed(none, &face), is_packed(none, &near));
+    pw_cost_start(false, PW_COST_ZEN);
+    face.sort = PW_CALL_BLOCKING; /* MPICH's walk takes longer than the wait */
+    assert_true(is_packed(none, &face));
+    pw_cost_start(false, PW_COST_MESH);
+    /* Measured tables hold what they were measured on, so only farther blocks wait more. */
+    assert_int_equal(pw_model_set(measured, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
+    near.sort = PW_CALL_BLOCKING;
+    assert_true(is_packed(measured, &near));
+    assert_false(is_packed(measured, &face));
+    pw_model_destroy(none);
+    pw_model_destroy(measured);
 }
 
 /* Every cost of every strategy is a positive number, whatever the model knows. */
@@ -347,10 +405,13 @@ int main(void)
         cmocka_unit_test(one_spread_stands_in_for_the_other),
         cmocka_unit_test(spreads_are_interpolated),
         cmocka_unit_test(shapes),
+        cmocka_unit_test(what_is_out_of_reach_is_waited_for),
+        cmocka_unit_test(pipelines_wait_once),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
         cmocka_unit_test(what_ranks_apart_measured_is_for_ranks_apart),
     };
 
+    pw_touch_set_cache(32 << 20);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
