@@ -1,7 +1,7 @@
 #include "runtime/pool.h"
 
+#include "runtime/idle.h"
 #include "runtime/node/segment.h"
-#include "runtime/size_class.h"
 #include "runtime/thread_end.h"
 
 #include <stdatomic.h>
@@ -11,26 +11,24 @@
 #include <sys/mman.h>
 
 enum {
-    FIRST_SHIFT = 12, /* smallest class: 4 KiB */
-    LAST_SHIFT = 40,
-    CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
     SIDES = PW_POOL_OUTBOUND + 1,
-    KEPT = 32, /* idle buffers of one side and class: eight messages, or each way sixteen */
-    OWN = 16,  /* of the smallest class, by each thread for itself */
+    OWN = 16, /* of the smallest class, by each thread for itself */
     LINE = 64,
     PAGE = 4096,
     TOUCHED = 2 << 20, /* as much as is ever timed */
     HUGE_SHIFT = 21    /* from here on buffers are aligned to, and ask for, huge pages */
 };
 
-/* What may lie idle in all classes together. */
+/* What may lie idle on both sides together. */
 static const int64_t idle_limit = (int64_t)256 << 20;
 
-/* The singleton. A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
+static pw_idle_slot slots[SIDES * PW_SIZE_CLASSES][PW_IDLE_KEPT];
+
+/* The singleton. */
 static struct {
-    _Atomic(void *) idle[SIDES][CLASSES][KEPT];
-    _Atomic int64_t idle_bytes, allocations;
-} pool;
+    pw_idle idle;
+    _Atomic int64_t allocations;
+} pool = {.idle = {.slots = slots, .shelves = SIDES * PW_SIZE_CLASSES}};
 
 /* What atomic operations cost is felt by short messages: each thread keeps some of their buffers for itself, the last
  * ones it has used. */
@@ -38,16 +36,6 @@ static _Thread_local struct {
     void *idle[SIDES][OWN];
     int n[SIDES];
 } own;
-
-static int class_of(int64_t bytes)
-{
-    return pw_size_class(bytes, FIRST_SHIFT);
-}
-
-static int64_t class_bytes(int class)
-{
-    return pw_size_class_bytes(class, FIRST_SHIFT);
-}
 
 /* Page faults would pass for dear stores when writing is timed (runtime/outbound.h). */
 static void touch(char *buffer, int64_t bytes)
@@ -58,8 +46,8 @@ static void touch(char *buffer, int64_t bytes)
 
 static void *allocate(pw_pool_side side, int class)
 {
-    int64_t bytes = class_bytes(class);
-    size_t align = class + FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
+    int64_t bytes = pw_size_class_bytes(class);
+    size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
     void *buffer = side == PW_POOL_OUTBOUND ? pw_segment_take((size_t)bytes) : NULL;
 
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
@@ -72,63 +60,39 @@ static void *allocate(pw_pool_side side, int class)
     return buffer;
 }
 
-static void release(void *buffer, int class)
+static void release(void *buffer, int64_t bytes)
 {
-    if (!pw_segment_give(buffer, (size_t)class_bytes(class)))
+    if (!pw_segment_give(buffer, (size_t)bytes))
         free(buffer);
-}
-
-static void *take_idle(pw_pool_side side, int class)
-{
-    for (int i = 0; i < KEPT; i++) {
-        _Atomic(void *) *slot = &pool.idle[side][class][i];
-        void *buffer;
-
-        if (!atomic_load_explicit(slot, memory_order_relaxed))
-            continue;
-        buffer = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
-        if (buffer) {
-            atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
-            return buffer;
-        }
-    }
-    return NULL;
 }
 
 void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
 {
-    int class = class_of(bytes);
+    int class = pw_size_class(bytes);
     void *buffer;
 
-    if (class >= CLASSES)
+    if (class >= PW_SIZE_CLASSES)
         return NULL;
     if (class == 0 && own.n[side] > 0)
         return own.idle[side][--own.n[side]];
-    buffer = take_idle(side, class);
+    buffer = pw_idle_take(&pool.idle, pw_idle_shelf(side, class));
     return buffer ? buffer : allocate(side, class);
 }
 
-static bool keep(pw_pool_side side, int class, void *buffer)
+static void release_beyond(int64_t most)
 {
-    int64_t bytes = class_bytes(class);
+    void *buffer;
+    int shelf;
 
-    if (atomic_fetch_add_explicit(&pool.idle_bytes, bytes, memory_order_relaxed) + bytes <= idle_limit) {
-        for (int i = 0; i < KEPT; i++) {
-            void *empty = NULL;
-
-            if (atomic_compare_exchange_strong_explicit(&pool.idle[side][class][i], &empty, buffer,
-                                                        memory_order_release, memory_order_relaxed))
-                return true;
-        }
-    }
-    atomic_fetch_sub_explicit(&pool.idle_bytes, bytes, memory_order_relaxed);
-    return false;
+    while ((buffer = pw_idle_excess(&pool.idle, most, &shelf)) != NULL)
+        release(buffer, pw_idle_shelf_bytes(shelf));
 }
 
 static void give_to_all(pw_pool_side side, void *buffer, int class)
 {
-    if (!keep(side, class, buffer))
-        release(buffer, class);
+    if (!pw_idle_put(&pool.idle, buffer, pw_idle_shelf(side, class), idle_limit))
+        release(buffer, pw_size_class_bytes(class));
+    release_beyond(idle_limit);
 }
 
 static void give_own(void)
@@ -148,31 +112,19 @@ static bool keep_own(pw_pool_side side, void *buffer)
 
 void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
 {
-    int class = class_of(bytes);
+    int class = pw_size_class(bytes);
 
     if (buffer && (class != 0 || !keep_own(side, buffer)))
         give_to_all(side, buffer, class);
 }
 
-static void trim(_Atomic(void *) *slot, int class)
-{
-    void *buffer = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
-
-    if (buffer)
-        atomic_fetch_sub_explicit(&pool.idle_bytes, class_bytes(class), memory_order_relaxed);
-    release(buffer, class);
-}
-
 void pw_pool_trim(void)
 {
     give_own();
-    for (int side = 0; side < SIDES; side++)
-        for (int class = 0; class < CLASSES; class ++)
-            for (int i = 0; i < KEPT; i++)
-                trim(&pool.idle[side][class][i], class);
+    release_beyond(0);
 }
 
 pw_pool_usage pw_pool_usage_now(void)
 {
-    return (pw_pool_usage){.allocations = atomic_load(&pool.allocations), .idle_bytes = atomic_load(&pool.idle_bytes)};
+    return (pw_pool_usage){.allocations = atomic_load(&pool.allocations), .idle_bytes = pw_idle_bytes(&pool.idle)};
 }

@@ -2,54 +2,51 @@
 
 #include "runtime/gpu/graph.h"
 #include "runtime/gpu/replica.h"
+#include "runtime/idle.h"
 #include "runtime/node/segment.h"
-#include "runtime/size_class.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
 enum {
-    FIRST_SHIFT = 12, /* smallest class: 4 KiB */
-    LAST_SHIFT = 40,
-    CLASSES = LAST_SHIFT - FIRST_SHIFT + 1,
-    KEPT = 64,       /* idle blocks of one class: a halo has 52 messages under way */
     KEPT_LANES = 32, /* transfers at the same time without making lanes anew */
+    AT_ONCE = 4,     /* blocks freed by a call that gives one back, since the driver waits for the GPU in each */
+    PERIOD = 1024,   /* blocks taken, after which less demand is believed */
     FLAG_BYTES = 64,
     SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, before others may have the core */
     SPINS_PER_QUERY = 1 << 14 /* and between two looks at the stream */
 };
 
-/* What may lie idle of each sort of memory. */
-static const int64_t idle_limit[PW_GPU_MEMORIES] = {
-    [PW_GPU_DEVICE_MEMORY] = (int64_t)1 << 30,
-    [PW_GPU_PINNED_MEMORY] = (int64_t)512 << 20,
-    [PW_GPU_OUTBOUND_MEMORY] = (int64_t)512 << 20,
+/* What may lie idle of each sort of memory: at least `least`, so that few messages find what they need, and more, up to
+ * `most`, if more has been in use at once lately. Making it anew would take as long as the message, or longer. */
+static const struct {
+    int64_t least, most;
+} idle_limits[PW_GPU_MEMORIES] = {
+    [PW_GPU_DEVICE_MEMORY] = {(int64_t)1 << 30, (int64_t)1 << 30},
+    [PW_GPU_PINNED_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
+    [PW_GPU_OUTBOUND_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
 };
 
-/* A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
+/* The blocks of one sort of memory. */
+typedef struct stock {
+    pw_idle_slot slots[PW_SIZE_CLASSES][PW_IDLE_KEPT];
+    pw_idle idle;
+    _Atomic int64_t out, taken;        /* bytes in use; blocks, ever */
+    _Atomic int64_t peak, peak_before; /* of `out`, in this period and in the one before */
+} stock;
+
 struct pw_gpu_pool {
     pw_gpu *gpu;
-    _Atomic(pw_gpu_block *) idle[PW_GPU_MEMORIES][CLASSES][KEPT];
-    _Atomic int64_t idle_bytes[PW_GPU_MEMORIES];
-    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES];
-    _Atomic int lanes_made; /* idle or out */
+    stock stocks[PW_GPU_MEMORIES];
+    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES]; /* taken and filled as pw_idle_slot is */
+    _Atomic int lanes_made;                   /* idle or out */
 };
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-static int class_of(int64_t bytes)
-{
-    return pw_size_class(bytes, FIRST_SHIFT);
-}
-
-static int64_t class_bytes(int class)
-{
-    return pw_size_class_bytes(class, FIRST_SHIFT);
-}
-
 int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
 {
-    return class_bytes(block->class);
+    return pw_size_class_bytes(block->class);
 }
 
 static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
@@ -101,7 +98,7 @@ static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
 static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
 {
     pw_gpu_block *block = calloc(1, sizeof *block);
-    size_t bytes = (size_t)class_bytes(class);
+    size_t bytes = (size_t)pw_size_class_bytes(class);
     pw_status status;
 
     if (!block)
@@ -123,7 +120,7 @@ static void release(pw_gpu_block *block, bool driver)
         pw_gpu_replica_leave(block);
         if (driver)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
-        pw_segment_give(block->host, (size_t)class_bytes(block->class));
+        pw_segment_give(block->host, (size_t)pw_size_class_bytes(block->class));
     } else if (driver && block->host)
         pw_cu.host_free(block->host);
     else if (driver)
@@ -131,78 +128,77 @@ static void release(pw_gpu_block *block, bool driver)
     free(block);
 }
 
-static void count_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int64_t bytes)
-{
-    atomic_fetch_add_explicit(&pool->idle_bytes[memory], bytes, memory_order_relaxed);
-}
-
-static pw_gpu_block *take_idle(pw_gpu_pool *pool, pw_gpu_memory memory, int class)
-{
-    for (int i = 0; i < KEPT; i++) {
-        _Atomic(pw_gpu_block *) *slot = &pool->idle[memory][class][i];
-        pw_gpu_block *block = NULL;
-
-        if (atomic_load_explicit(slot, memory_order_relaxed))
-            block = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
-        if (block) {
-            count_idle(pool, memory, -class_bytes(class));
-            return block;
-        }
-    }
-    return NULL;
-}
-
-static void trim(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
+static void release_all(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
 {
     pw_gpu_block *block;
+    int class;
 
-    for (int class = 0; class < CLASSES; class ++)
-        while ((block = take_idle(pool, memory, class)) != NULL)
-            release(block, driver);
+    while ((block = pw_idle_excess(&pool->stocks[memory].idle, 0, &class)) != NULL)
+        release(block, driver);
+}
+
+/* Threads may lose each other's peaks, which come again. */
+static void count_taken(stock *s, int64_t bytes)
+{
+    int64_t out = atomic_fetch_add_explicit(&s->out, bytes, memory_order_relaxed) + bytes;
+
+    if (atomic_fetch_add_explicit(&s->taken, 1, memory_order_relaxed) % PERIOD == 0) {
+        atomic_store_explicit(&s->peak_before, atomic_load_explicit(&s->peak, memory_order_relaxed),
+                              memory_order_relaxed);
+        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
+    } else if (out > atomic_load_explicit(&s->peak, memory_order_relaxed))
+        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
+}
+
+/* What may lie idle now: with what is in use, as much as has been in use at once. */
+static int64_t most_idle(const stock *s, pw_gpu_memory memory)
+{
+    int64_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&s->peak_before, memory_order_relaxed);
+    int64_t wanted = (peak > before ? peak : before) - atomic_load_explicit(&s->out, memory_order_relaxed);
+
+    if (wanted > idle_limits[memory].most)
+        return idle_limits[memory].most;
+    return wanted > idle_limits[memory].least ? wanted : idle_limits[memory].least;
 }
 
 pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
 {
-    int class = class_of(bytes);
-    pw_status status;
+    stock *s = &gpu->pool->stocks[memory];
+    int class = pw_size_class(bytes);
+    pw_status status = PW_OK;
 
-    if (class >= CLASSES)
+    if (class >= PW_SIZE_CLASSES)
         return PW_ERR_NOMEM;
-    *out = take_idle(gpu->pool, memory, class);
-    if (*out)
-        return PW_OK;
-    status = allocate(memory, class, out);
+    *out = pw_idle_take(&s->idle, class);
+    if (!*out)
+        status = allocate(memory, class, out);
     if (status == PW_ERR_NOMEM) {
-        trim(gpu->pool, memory, true);
+        release_all(gpu->pool, memory, true);
         status = allocate(memory, class, out);
     }
+    if (status == PW_OK)
+        count_taken(s, pw_size_class_bytes(class));
     return status;
 }
 
-static bool keep(pw_gpu_pool *pool, pw_gpu_block *block)
-{
-    int64_t bytes = class_bytes(block->class);
-
-    if (atomic_load_explicit(&pool->idle_bytes[block->memory], memory_order_relaxed) + bytes >
-        idle_limit[block->memory])
-        return false;
-    /* Counted first, so that a taker finds it counted. */
-    count_idle(pool, block->memory, bytes);
-    for (int i = 0; i < KEPT; i++) {
-        pw_gpu_block *empty = NULL;
-
-        if (atomic_compare_exchange_strong_explicit(&pool->idle[block->memory][block->class][i], &empty, block,
-                                                    memory_order_release, memory_order_relaxed))
-            return true;
-    }
-    count_idle(pool, block->memory, -bytes);
-    return false;
-}
-
+/* Blocks of other sizes that are used no longer go a few at a time: what comes back is larger than all that is freed
+ * only as long as there are many small ones, of which no more than PW_IDLE_KEPT are kept. */
 void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
 {
-    if (block && !keep(gpu->pool, block))
-        release(block, !atomic_load(&gpu->lost));
+    bool driver = !atomic_load(&gpu->lost);
+    stock *s = block ? &gpu->pool->stocks[block->memory] : NULL;
+    int class;
+    int64_t most;
+
+    if (!block)
+        return;
+    atomic_fetch_sub_explicit(&s->out, pw_size_class_bytes(block->class), memory_order_relaxed);
+    most = most_idle(s, block->memory);
+    if (!pw_idle_put(&s->idle, block, block->class, most))
+        release(block, driver);
+    for (int i = 0; i < AT_ONCE && (block = pw_idle_excess(&s->idle, most, &class)) != NULL; i++)
+        release(block, driver);
 }
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
@@ -367,6 +363,8 @@ pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)
     if (!pool)
         return PW_ERR_NOMEM;
     pool->gpu = gpu;
+    for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
+        pool->stocks[memory].idle = (pw_idle){.slots = pool->stocks[memory].slots, .shelves = PW_SIZE_CLASSES};
     *out = pool;
     return PW_OK;
 }
@@ -376,7 +374,7 @@ void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver)
     if (!pool)
         return;
     for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
-        trim(pool, (pw_gpu_memory)memory, driver);
+        release_all(pool, (pw_gpu_memory)memory, driver);
     for (int i = 0; i < KEPT_LANES; i++) {
         pw_gpu_lane *lane = atomic_exchange(&pool->lanes[i], NULL);
 

@@ -87,6 +87,32 @@ static void idle_memory_is_bounded(void **state)
     pw_pool_trim();
 }
 
+/* Whatever lies idle of sizes that were used before, and wherever. */
+static void other_sizes_find_room(void **state)
+{
+    enum { N = 8, FIRST = 32 << 20, LAST = 128 << 20 };
+    void *buffers[N];
+
+    (void)state;
+    for (int64_t bytes = FIRST; bytes <= LAST; bytes *= 2) {
+        int n = (int)((256 << 20) / bytes);
+        int64_t before = 0;
+
+        for (int round = 0; round < 4; round++) {
+            if (round == 1)
+                before = pw_pool_usage_now().allocations;
+            for (int i = 0; i < n; i++)
+                assert_non_null(buffers[i] = pw_pool_take_from(bytes == FIRST ? PW_POOL_OUTBOUND : PW_POOL_OWN, bytes));
+            for (int i = 0; i < n; i++)
+                pw_pool_give_to(bytes == FIRST ? PW_POOL_OUTBOUND : PW_POOL_OWN, buffers[i], bytes);
+        }
+        assert_int_equal(pw_pool_usage_now().allocations, before);
+        assert_true(pw_pool_usage_now().idle_bytes <= (int64_t)256 << 20);
+    }
+    pw_pool_trim();
+    assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
+}
+
 static void too_much_is_refused(void **state)
 {
     (void)state;
@@ -269,6 +295,7 @@ int main(void)
         cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(threads_give_back_what_they_keep),
         cmocka_unit_test(idle_memory_is_bounded),
+        cmocka_unit_test(other_sizes_find_room),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(threads_share),
         cmocka_unit_test(extremes_are_decided),
