@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* secure_getenv */
 #include "base/env.h"
 
 #include "base/log.h"
@@ -38,6 +39,14 @@ static struct {
     pthread_once_t once;
     env_value values[PW_ENV_COUNT];
 } env = {.once = PTHREAD_ONCE_INIT};
+
+/* The only way in which the environment is read. NULL for everything in a process with rights that its caller has not
+ * (set-uid, set-gid, file capabilities): a caller could have it load a library or write a file of the caller's choice.
+ */
+static const char *look_up(const char *name)
+{
+    return secure_getenv(name);
+}
 
 static bool parse_bool(const char *text, int64_t *out)
 {
@@ -121,7 +130,7 @@ static char *absolute(const pw_env_info *info, const char *text)
 
 static void load_value(pw_env_id id, bool *malformed)
 {
-    const char *text = getenv(table[id].name);
+    const char *text = look_up(table[id].name);
     env_value *v = &env.values[id];
 
     v->set = text != NULL;
@@ -173,7 +182,7 @@ int pw_env_local_rank(void)
                                         "PALS_LOCAL_RANKID"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = getenv(names[i]);
+        const char *text = look_up(names[i]);
 
         if (text && *text >= '0' && *text <= '9')
             return atoi(text);
@@ -217,7 +226,7 @@ bool pw_env_is_set(pw_env_id id)
 
 const char *pw_env_foreign(const char *name)
 {
-    return getenv(name);
+    return look_up(name);
 }
 
 static const char *closest_name(const char *name)
@@ -247,7 +256,7 @@ static int report_unknown(const char *entry)
         return 0;
     memcpy(name, entry, len);
     name[len] = '\0';
-    if (is_known(name))
+    if (is_known(name) || !look_up(name))
         return 0;
     best = closest_name(name);
     if (best)
@@ -259,7 +268,7 @@ static int report_unknown(const char *entry)
 
 static const char *given(pw_env_id id)
 {
-    const char *text = getenv(table[id].name);
+    const char *text = look_up(table[id].name);
 
     return text ? text : "";
 }

@@ -3,6 +3,9 @@
  *
  * Values are read from the process environment when first asked for and kept; a malformed value is
  * reported by pw_env_check_unknown and the default taken. Thread safe. Returned strings live as long as the process.
+ *
+ * In a process that runs with rights which its caller does not have (AT_SECURE: set-uid, set-gid, file capabilities)
+ * every variable is unset, those that are not ours included.
  */
 #ifndef PW_BASE_ENV_H
 #define PW_BASE_ENV_H

@@ -11,6 +11,17 @@
 
 #include <cmocka.h>
 
+/* Stands before the C library's (--wrap): as in a process with rights that its caller has not, if told so. */
+static bool rights_of_another;
+
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+
+char *__wrap_secure_getenv(const char *name)
+{
+    return rights_of_another ? NULL : __real_secure_getenv(name);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -235,6 +246,30 @@ static void unknown_names_get_a_suggestion(void **state)
     unsetenv("XPACKWRIGHT_JIT");
 }
 
+/* Each kind of value, names that are not ours, and what is said of malformed and unknown ones. */
+static void nothing_is_read_with_rights_of_another(void **state)
+{
+    (void)state;
+    rights_of_another = true;
+    set(PW_ENV_LLVM_MODULE, "/tmp/module.so");
+    set(PW_ENV_STATS, "1");
+    set(PW_ENV_JIT, "maybe");
+    setenv("PACKWRIGHT_CACH_DIR", "/x", 1);
+    setenv("PW_TEST_FOREIGN", "x", 1);
+    setenv("MPI_LOCALRANKID", "3", 1);
+    assert_string_equal(pw_env_path(PW_ENV_LLVM_MODULE), "");
+    assert_false(pw_env_is_set(PW_ENV_LLVM_MODULE));
+    assert_false(pw_env_bool(PW_ENV_STATS));
+    assert_int_equal(pw_env_choice(PW_ENV_JIT), 1);
+    assert_null(pw_env_foreign("PW_TEST_FOREIGN"));
+    assert_int_equal(pw_env_local_rank(), -1);
+    expect_silence();
+    rights_of_another = false;
+    unsetenv("PACKWRIGHT_CACH_DIR");
+    unsetenv("PW_TEST_FOREIGN");
+    unsetenv("MPI_LOCALRANKID");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup(strings_live_on, setup),
         cmocka_unit_test_setup(foreign_names, setup),
         cmocka_unit_test_setup(unknown_names_get_a_suggestion, setup),
+        cmocka_unit_test_setup(nothing_is_read_with_rights_of_another, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
