@@ -3,10 +3,10 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/errors.h"
-#include "runtime/fleeting.h"
 #include "runtime/layout/layout.h"
 #include "runtime/locate.h"
 #include "runtime/node/segment.h"
+#include "runtime/noted.h"
 #include "runtime/one_sided/rma.h"
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
@@ -47,7 +47,7 @@ static void start(void)
     state = decide_state();
     if (state == PW_GATE_OPEN) {
         pw_strategy_start();
-        pw_fleeting_start();
+        pw_note_start();
         pw_segment_open();
     }
     pw_pending_start();

@@ -18,7 +18,7 @@
 /* What a hook says to its wrapper. */
 typedef enum pw_verdict {
     PW_PASS,  /* not ours: call the next function with the caller's arguments */
-    PW_LEARN, /* the same, and register the datatype when the MPI below has accepted it */
+    PW_LEARN, /* the same, and note the datatype when the MPI below has accepted it */
     PW_DONE   /* the call is carried out; *rc is its result */
 } pw_verdict;
 

@@ -197,6 +197,18 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
     return status;
 }
 
+/* A key that is in front is found there only. A slot that another key has taken meanwhile, or that has been left, is
+ * written only if it holds `old`. */
+void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
+{
+    slot *at = front_of(table, key);
+
+    if (load_key(at) != key)
+        at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
+    if (at && load_key(at) == key)
+        atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
+}
+
 /* Empties slot `hole`, moving back the entries behind it that would not be found any more. */
 static void close_hole(slots *s, uint64_t hole)
 {

@@ -72,6 +72,9 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 
 /* Replaces the value of a key that is there. `value` is not NULL. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
+/* Puts `value` in the place of `old`, if that is the key's. Takes no lock, and may do nothing while others write: for
+ * values of which a change may be lost. */
+void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value);
 /* Returns the value, NULL when the key was not there. */
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key);
 void pw_handle_table_clear(pw_handle_table *table);

@@ -18,6 +18,14 @@
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     bool large);
 
+/* What is known of the type of a buffer that goes to or comes from `peer`. */
+static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *buf, MPI_Count count, int peer)
+{
+    return pw_registry_use(
+        type,
+        (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .direction = direction, .times = 1});
+}
+
 /* Opens a stage for one side of a call. False: this side is native. */
 static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
                   int peer)
@@ -37,7 +45,7 @@ static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
 static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                        MPI_Comm comm, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest);
     pw_stage s;
 
     if (!stage(&s, PW_SEND, entry, buf, count, dest))
@@ -74,7 +82,7 @@ static int unpack(pw_stage *s, int grain, const MPI_Status *status, MPI_Comm com
 pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                         MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source);
     MPI_Status own;
     pw_stage s;
     int grain;
@@ -97,8 +105,8 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
 pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status,
                          bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source);
     MPI_Status own;
     pw_stage s;
     int grain;
@@ -123,7 +131,8 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
                             void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                             MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *out = pw_registry_find(sendtype), *in = pw_registry_find(recvtype);
+    pw_entry *out = look_up(sendtype, PW_SEND, sendbuf, sendcount, dest);
+    pw_entry *in = look_up(recvtype, PW_RECV, recvbuf, recvcount, source);
     MPI_Status own;
     pw_stage s, r;
     int grain = 0;
@@ -158,7 +167,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                     int source, int recvtag, MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_BOTH, buf, count, source);
     MPI_Status own;
     pw_stage s;
     int grain;

@@ -98,10 +98,16 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
     return PW_DONE;
 }
 
+static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .direction = PW_SEND, .times = 1});
+}
+
 pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
-    pack_call c = {.entry = pw_registry_find(datatype), .user = (void *)inbuf, .packed = outbuf, .count = incount};
+    pack_call c = {
+        .entry = look_up(datatype, inbuf, incount), .user = (void *)inbuf, .packed = outbuf, .count = incount};
 
     (void)large;
     if (!c.entry)
@@ -112,7 +118,7 @@ pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datat
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
-    pack_call c = {.entry = pw_registry_find(datatype),
+    pack_call c = {.entry = look_up(datatype, outbuf, outcount),
                    .user = outbuf,
                    .packed = (void *)inbuf,
                    .count = outcount,

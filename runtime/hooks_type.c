@@ -1,5 +1,4 @@
-/* MPI_Type_commit registers; a registration dies with the type (runtime/registry.h), as a rule. */
-#include "runtime/fleeting.h"
+/* Types come and go: the registry is told (runtime/registry.h). */
 #include "runtime/registry.h"
 
 #include "hooks.h"
@@ -18,8 +17,8 @@ pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
 pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc)
 {
     *rc = pw_next.MPI_Type_dup(oldtype, newtype);
-    if (*rc == MPI_SUCCESS && pw_registry_find(oldtype))
-        pw_registry_learn(*newtype);
+    if (*rc == MPI_SUCCESS)
+        pw_registry_duplicated(oldtype, *newtype);
     return PW_DONE;
 }
 
@@ -38,7 +37,7 @@ static bool may_die_in_progress(void)
 pw_verdict pw_hook_Type_free(MPI_Datatype *datatype, int *rc)
 {
     (void)rc;
-    if (datatype && !pw_fleeting_freed(*datatype) && may_die_in_progress())
+    if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);
     return PW_PASS;
 }

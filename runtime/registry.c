@@ -6,7 +6,6 @@
 #include "frontend/mpi/decode.h"
 #include "runtime/constructed.h"
 #include "runtime/ending.h"
-#include "runtime/fleeting.h"
 #include "runtime/fortran.h"
 #include "runtime/memory.h"
 #include "runtime/predefined.h"
@@ -408,32 +407,99 @@ static void register_type(MPI_Datatype type)
         pw_handle_table_insert(&pw_registry_types, key, b->entry);
 }
 
-/* A null handle is none that a call has accepted: MPICH from 4.3 on returns MPI_SUCCESS once a user's handler has seen
- * the error, and asking about it would be an error of ours. */
-void pw_registry_learn(MPI_Datatype type)
+static void learn(MPI_Datatype type)
 {
-    if (type == MPI_DATATYPE_NULL || !is_started() || pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
-        return;
     pthread_mutex_lock(&registry.learning);
-    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)) && open_registry())
+    if (!pw_registry_learned(type) && open_registry())
         register_type(type);
     pthread_mutex_unlock(&registry.learning);
 }
 
-/* Bindings that are loaded late are looked for now and then, too, while no new layout is compiled. */
-static void redirect_now_and_then(void)
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+static bool is_known(MPI_Datatype type)
 {
-    if (atomic_fetch_add_explicit(&registry.commits, 1, memory_order_relaxed) % 64 == 0)
-        pw_fortran_redirect();
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type)) != NULL;
+}
+
+static void take_note(MPI_Datatype type, void *note)
+{
+    if (pw_handle_table_insert(&pw_registry_types, pw_type_key(type), note) == PW_OK)
+        pw_note_count(1);
+}
+
+static bool is_basic(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
+}
+
+/* Now and then, bindings that have been loaded late are looked for. */
+static void look_around(void)
+{
+    if (atomic_fetch_add_explicit(&registry.commits, 1, memory_order_relaxed) % 64 != 0)
+        return;
+    pw_fortran_redirect();
+    pthread_mutex_lock(&registry.learning);
+    pw_ending_watch();
+    pthread_mutex_unlock(&registry.learning);
 }
 
 void pw_registry_committed(MPI_Datatype type)
 {
-    redirect_now_and_then();
-    if (pw_handle_table_find(&pw_registry_types, pw_type_key(type)) || pw_fleeting_note(type))
+    if (!is_started())
         return;
-    pw_registry_learn(type);
-    pw_fleeting_born(type);
+    look_around();
+    if (is_known(type))
+        return;
+    if (pw_note_is_off())
+        learn(type);
+    else
+        take_note(type, pw_note_make(0));
+}
+
+/* A null handle is none that a call has accepted: MPICH from 4.3 on returns MPI_SUCCESS once a user's handler has seen
+ * the error, and asking about it would be an error of ours. */
+void pw_registry_accepted(MPI_Datatype type)
+{
+    if (type == MPI_DATATYPE_NULL || !is_started() || is_known(type))
+        return;
+    if (pw_note_is_off() || is_basic(type))
+        learn(type);
+    else
+        take_note(type, pw_note_make(0));
+}
+
+void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(original));
+
+    if (pw_note_is(found))
+        take_note(type, found);
+    else if (found)
+        learn(type);
+}
+
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use)
+{
+    uint64_t key = pw_type_key(type);
+    void *found = pw_handle_table_find(&pw_registry_types, key), *note = found;
+
+    if (!pw_note_is(found))
+        return found ? found : pw_registry_find_other(type);
+    if (!pw_note_pays(&note, type, use)) {
+        pw_handle_table_swap(&pw_registry_types, key, found, note);
+        return &left_to_mpi;
+    }
+    learn(type);
+    found = pw_handle_table_find(&pw_registry_types, key);
+    if (found && !pw_note_is(found)) {
+        pw_note_count(-1);
+        return found;
+    }
+    pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0)); /* it has failed: not again at once */
+    return &left_to_mpi;
 }
 
 void pw_registry_let_go(MPI_Datatype type)
@@ -441,13 +507,22 @@ void pw_registry_let_go(MPI_Datatype type)
     void *b;
     int found = 0;
 
-    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
+    if (!pw_registry_learned(type))
         return;
     pthread_mutex_lock(&registry.learning);
     if (registry.keyval != MPI_KEYVAL_INVALID && PMPI_Type_get_attr(type, registry.keyval, &b, &found) == MPI_SUCCESS &&
         found)
         PMPI_Type_delete_attr(type, registry.keyval);
     pthread_mutex_unlock(&registry.learning);
+}
+
+bool pw_registry_end_note(MPI_Datatype type)
+{
+    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
+
+    if (noted)
+        pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
+    return noted;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------- */
@@ -485,12 +560,9 @@ static pw_entry *find_predefined(MPI_Datatype type)
 
 pw_entry *pw_registry_find_other(MPI_Datatype type)
 {
-    if (!is_started())
-        return &left_to_mpi;
-    if (!pw_fleeting_take(type))
-        return find_predefined(type);
-    pw_registry_learn(type);
-    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
+
+    return noted || !is_started() ? &left_to_mpi : find_predefined(type);
 }
 
 void pw_registry_leave(void)
@@ -517,7 +589,6 @@ void pw_registry_close(void)
         return;
     pthread_mutex_lock(&registry.learning);
     pw_handle_table_clear(&pw_registry_types);
-    pw_fleeting_close();
     pw_recall_forget();
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);

@@ -6,8 +6,11 @@
  * types were built from it), and only then may MPI reuse the handle. MPI_Type_dup copies the attribute, so a duplicate
  * shares the layout; its handle, which the copy callback cannot know, is found at first use.
  *
+ * MPI_Type_commit does not register: it notes the type, which is learned once that pays (runtime/noted.h). Until then
+ * the type has the entry of all types that are left to MPI.
+ *
  * A handle that is not known is never asked about before the MPI below has accepted it in a call: invalid and
- * uncommitted types get MPI's own errors, and types committed behind our back (PMPI_Type_commit) are learned all the
+ * uncommitted types get MPI's own errors, and types committed behind our back (PMPI_Type_commit) are noted all the
  * same.
  */
 #ifndef PW_RUNTIME_REGISTRY_H
@@ -16,6 +19,7 @@
 #include "runtime/handle_table.h"
 #include "runtime/layout/layout.h"
 #include "runtime/mpi_compat.h"
+#include "runtime/noted.h"
 #include "runtime/strategy/strategy.h"
 
 #include <stdatomic.h>
@@ -51,28 +55,49 @@ typedef struct pw_entry {
 /* Before any other call. Without it, everything is left to MPI. */
 pw_status pw_registry_start(void);
 
-/* Handle -> entry; nothing is in it before pw_registry_start, and without it. */
+/* Handle -> entry, or the note of a type that is not learned yet; nothing is in it before pw_registry_start, and
+ * without it. */
 extern pw_handle_table pw_registry_types;
 
-pw_entry *pw_registry_find_other(MPI_Datatype type);
+/* The entry of a learned type; NULL of all others. Lock-free. */
+static inline pw_entry *pw_registry_learned(MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 
-/* NULL: not known; let MPI have the call and learn from its success. Lock-free. */
+    return pw_note_is(found) ? NULL : found;
+}
+
+pw_entry *pw_registry_find_other(MPI_Datatype type);
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use);
+
+/* NULL: not known; let MPI have the call and note the type if it succeeds. Lock-free. */
 static inline pw_entry *pw_registry_find(MPI_Datatype type)
 {
-    pw_entry *entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    pw_entry *entry = pw_registry_learned(type);
 
     return entry ? entry : pw_registry_find_other(type);
 }
 
-/* Registers a type that MPI has accepted as committed. A known type is left alone. Thread safe. */
-void pw_registry_learn(MPI_Datatype type);
+/* The same, for a use of the type by a call that MPI has not got yet: it counts, and if it pays a noted type is learned
+ * first. */
+static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
+{
+    pw_entry *entry = pw_registry_learned(type);
 
-/* The same at MPI_Type_commit, unless the type is to be learned when it is found to be worth it (runtime/fleeting.h).
- */
+    return entry ? entry : pw_registry_use_other(type, &use);
+}
+
+/* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */
 void pw_registry_committed(MPI_Datatype type);
+/* has accepted one that was not known, */
+void pw_registry_accepted(MPI_Datatype type);
+/* or has made a duplicate, which begins as what the original is. */
+void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
-/* Takes the attribute off a type that is about to be freed: its entry goes at once. Should the type stay in use by
- * another handle of the same value (MPI_Type_get_contents), it is learned again. */
+/* Before MPI frees a type for the user: ends its note. False: it has none. Should the type stay in use by another
+ * handle of the same value (MPI_Type_get_contents), it is noted again when that is used. */
+bool pw_registry_end_note(MPI_Datatype type);
+/* The same for the attribute of a registered type: its entry goes at once. */
 void pw_registry_let_go(MPI_Datatype type);
 
 /* Around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still

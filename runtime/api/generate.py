@@ -342,7 +342,7 @@ def gated_body(f, asked=None):
     text += f"    if (verdict != PW_DONE)\n        rc = {straight};\n"
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
-        text += "".join(f"        pw_registry_learn({name});\n" for name in learned) + "    }\n"
+        text += "".join(f"        pw_registry_accepted({name});\n" for name in learned) + "    }\n"
     text += "    if (!within)\n        pw_pending_pass();\n" if again else "    pw_pending_pass();\n"
     return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
 

@@ -70,26 +70,26 @@ static bool stays(const pw_side *side)
         return true;
     if (side->form == PW_SIDE_TYPED)
         return false;
-    entry = pw_registry_find(side->type);
+    entry = pw_registry_learned(side->type);
     return entry && !entry->layout && (!entry->dense || is_in_host_memory(side));
 }
 
-static void learn(const pw_side *side)
+static void note(const pw_side *side)
 {
     for (int i = 0; side->use && i < side->blocks; i++)
         if (pw_side_count(side, i) > 0 && pw_side_use(side, i)) {
-            pw_registry_learn(pw_side_type(side, i));
+            pw_registry_accepted(pw_side_type(side, i));
             if (side->form != PW_SIDE_TYPED)
                 break;
         }
 }
 
-static pw_verdict call_and_learn(const pw_collective *c, int *rc)
+static pw_verdict call_and_note(const pw_collective *c, int *rc)
 {
     *rc = c->next(c);
     if (*rc == MPI_SUCCESS) {
-        learn(&c->send);
-        learn(&c->recv);
+        note(&c->send);
+        note(&c->recv);
     }
     return PW_DONE;
 }
@@ -138,7 +138,7 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
         return PW_PASS;
     switch (pw_collective_judge(c, rc)) {
     case PW_IS_SOUND: return stage_and_call(c, rc);
-    case PW_IS_UNKNOWN: return call_and_learn(c, rc);
+    case PW_IS_UNKNOWN: return call_and_note(c, rc);
     case PW_IS_ERROR: return PW_DONE;
     default: return PW_PASS;
     }

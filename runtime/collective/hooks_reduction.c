@@ -60,7 +60,7 @@ pw_verdict pw_hook_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count cou
 
     if (pw_operands_are_native(inbuf, inoutbuf, datatype))
         return PW_PASS;
-    entry = pw_registry_find(datatype);
+    entry = pw_operand_entry(datatype, inbuf);
     if (!entry)
         return count > 0 ? PW_LEARN : PW_PASS;
     if (!pw_operand_is_needed(entry, inbuf, count) && !pw_operand_is_needed(entry, inoutbuf, count))

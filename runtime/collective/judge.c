@@ -170,23 +170,42 @@ static bool sides_meet(const pw_collective *c)
     return r->form == PW_SIDE_TYPED ? s->types == r->types : s->type == r->type;
 }
 
-/* Blocks without objects and those of neighbours that do not exist may have any type. */
-static bool is_known(const pw_side *side)
+/* Of the whole side, whose blocks are of one type. 0: more than can be counted. */
+static MPI_Count objects_of(const pw_side *side)
 {
-    MPI_Datatype known = MPI_DATATYPE_NULL;
+    MPI_Count sum = 0;
 
+    for (int i = 0; i < side->blocks; i++)
+        if (pw_side_use(side, i) && __builtin_add_overflow(sum, pw_side_count(side, i), &sum))
+            return 0;
+    return sum;
+}
+
+/* MPI may pass on to others what it receives, and the other way round: both directions are as a receive. */
+static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MPI_Count objects)
+{
+    pw_note_use use = {.buf = side->buf,
+                       .count = objects,
+                       .direction = PW_BOTH,
+                       .times = c->way.mode == PW_PERSISTENT ? PW_NOTE_REPEATED : 1};
+
+    if (side->form == PW_SIDE_TYPED)
+        use.buf = (char *)side->buf + pw_displ_at(side->displs, i);
+    return pw_registry_use(pw_side_type(side, i), use) != NULL;
+}
+
+/* Blocks without objects and those of neighbours that do not exist may have any type. */
+static bool is_known(const pw_collective *c, const pw_side *side)
+{
     if (!side->use)
         return true;
     for (int i = 0; i < side->blocks; i++) {
-        MPI_Datatype type = pw_side_type(side, i);
-
-        if (pw_side_count(side, i) == 0 || !pw_side_use(side, i) || (type == known && known != MPI_DATATYPE_NULL))
+        if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
             continue;
-        if (!pw_registry_find(type))
-            return false;
-        known = type;
         if (side->form != PW_SIDE_TYPED)
-            break;
+            return is_type_known(c, side, i, objects_of(side));
+        if (!is_type_known(c, side, i, pw_side_count(side, i)))
+            return false;
     }
     return true;
 }
@@ -226,7 +245,7 @@ pw_judgement pw_collective_judge(pw_collective *c, int *rc)
         return PW_IS_ERROR;
     if (!judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
         return PW_FOR_MPI;
-    if (!is_known(&c->send) || !is_known(&c->recv))
+    if (!is_known(c, &c->send) || !is_known(c, &c->recv))
         return PW_IS_UNKNOWN;
     return is_missing(&c->send) || is_missing(&c->recv) ? PW_FOR_MPI : PW_IS_SOUND;
 }

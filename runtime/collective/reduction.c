@@ -121,7 +121,7 @@ pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
 
     if (pw_operands_are_native(r->send, r->recv, r->type)) /* of null buffers the type is asked next time */
         return (!r->send || !r->recv) && combines(r) ? PW_LEARN : PW_PASS;
-    entry = pw_registry_find(r->type);
+    entry = pw_operand_entry(r->type, r->send);
     if (!entry)
         return combines(r) ? PW_LEARN : PW_PASS;
     if (!is_needed(r, entry))

@@ -20,7 +20,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (types[i] != last_type) {
             last_type = types[i];
             last_count = 0;
-            entry = pw_entry_of(last_type);
+            entry = pw_registry_learned(last_type);
         }
         if (RARELY(!entry))
             return false;
@@ -74,7 +74,7 @@ static bool is_left_to_mpi(const pw_entry *entry)
 /* What there is to know of a block at `at`. False: not known, or unusual. */
 static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_entry **entry, int64_t *bytes)
 {
-    const pw_entry *e = *entry = pw_entry_of(type);
+    const pw_entry *e = *entry = pw_registry_learned(type);
 
     return e && count >= 0 && !__builtin_mul_overflow(count, e->size, bytes) &&
            (is_left_to_mpi(e) || pw_memory_is_known_host(at + e->lowest));

@@ -19,11 +19,6 @@ typedef struct pw_reach {
     const bool *absent_send, *absent_recv;
 } pw_reach;
 
-static inline const pw_entry *pw_entry_of(MPI_Datatype type)
-{
-    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-}
-
 /* Does the side stay whatever its count, its displacements and this rank's part in the call are? */
 static PW_STAYS_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
 {
@@ -140,9 +135,9 @@ static PW_STAYS_INLINE bool pw_typed_stays(const pw_side *side, int blocks, cons
 static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
                                           pw_reach *reach, int *left)
 {
-    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_entry_of(s->send.type);
+    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
     const pw_entry *recv =
-        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_entry_of(s->recv.type);
+        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
     pw_call_sort sort = pw_family_sort(family);
     const pw_communicator *group;
 

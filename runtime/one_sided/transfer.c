@@ -76,34 +76,37 @@ static bool is_got(const pw_transfer *t)
 /* What a first look at the types says. */
 typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
 
-static look look_at(MPI_Datatype type)
+static look look_at(const pw_origin *origin)
 {
-    const pw_entry *entry = pw_registry_find(type);
+    pw_note_use use = {.buf = origin->buf, .count = origin->count, .direction = PW_SEND, .times = 1};
+    const pw_entry *entry = pw_registry_use(origin->type, use);
 
     return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_MOVE : STAYS;
 }
 
 static look look_at_all(const pw_transfer *t)
 {
-    look sent = is_sent(t) ? look_at(t->sent.type) : STAYS, got = is_got(t) ? look_at(t->got.type) : STAYS;
+    look sent = is_sent(t) ? look_at(&t->sent) : STAYS, got = is_got(t) ? look_at(&t->got) : STAYS;
+    /* Memory of the target is not this process's to look at. */
+    pw_note_use target = {.buf = t, .count = t->count, .direction = PW_SEND, .times = 1};
 
-    if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_find(t->type))
+    if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_use(t->type, target))
         return IS_UNKNOWN;
     return sent == MAY_MOVE ? sent : got;
 }
 
-/* Types are learned from calls that have something to transfer. */
-static pw_verdict call_and_learn(const pw_transfer *t, int *rc)
+/* Types are noted by calls that have something to transfer. */
+static pw_verdict call_and_note(const pw_transfer *t, int *rc)
 {
     *rc = t->next(t);
     if (*rc != MPI_SUCCESS)
         return PW_DONE;
     if (is_sent(t) && t->sent.count > 0)
-        pw_registry_learn(t->sent.type);
+        pw_registry_accepted(t->sent.type);
     if (is_got(t) && t->got.count > 0)
-        pw_registry_learn(t->got.type);
+        pw_registry_accepted(t->got.type);
     if (t->count > 0)
-        pw_registry_learn(t->type);
+        pw_registry_accepted(t->type);
     return PW_DONE;
 }
 
@@ -285,7 +288,7 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
     if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
         return PW_PASS;
     switch (look_at_all(t)) {
-    case IS_UNKNOWN: return call_and_learn(t, rc);
+    case IS_UNKNOWN: return call_and_note(t, rc);
     case MAY_MOVE: return stage_and_call(t, rc);
     default: return PW_PASS;
     }

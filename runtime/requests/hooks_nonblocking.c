@@ -73,6 +73,16 @@ static const pw_pending_ops *recv_ops_of(const pw_stage *s)
     return s->place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
 }
 
+/* What is known of the type of a buffer that goes to or comes from `peer`. */
+static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *buf, MPI_Count count, int peer,
+                         bool persistent)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = buf,
+                                               .count = peer == MPI_PROC_NULL ? 0 : count,
+                                               .direction = direction,
+                                               .times = persistent ? PW_NOTE_REPEATED : 1});
+}
+
 /* Opens a stage for one side of a call. False: this side is native. */
 static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
                   int peer)
@@ -129,7 +139,7 @@ typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int
 static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
                        int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest, persistent);
     pw_stage s;
     transfer *t;
 
@@ -170,7 +180,7 @@ typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int sourc
 static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
                        int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, persistent);
     pw_stage s;
     transfer *t;
 
@@ -204,8 +214,8 @@ pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, 
 pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request,
                           bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, false);
     pw_stage s;
     transfer *t;
 
@@ -245,7 +255,8 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *out = pw_registry_find(sendtype), *in = pw_registry_find(recvtype);
+    pw_entry *out = look_up(sendtype, PW_SEND, sendbuf, sendcount, dest, false);
+    pw_entry *in = look_up(recvtype, PW_RECV, recvbuf, recvcount, source, false);
     pw_stage s, r;
     transfer *t;
 
@@ -278,7 +289,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *entry = pw_registry_find(datatype);
+    pw_entry *entry = look_up(datatype, PW_BOTH, buf, count, source, false);
     pw_stage s;
     transfer *t;
 

@@ -2,15 +2,20 @@
 
 #include "runtime/gpu/aware.h"
 
-/* A null buffer is none, or MPI_BOTTOM with a type that begins elsewhere. */
+/* A null buffer is none, or MPI_BOTTOM with a type that begins elsewhere. To use a noted type looks for GPUs, too. */
 static void look_at(const void *buf, MPI_Datatype type)
 {
-    const pw_entry *entry = buf ? NULL : pw_registry_find(type);
+    const pw_entry *entry = buf ? NULL : pw_operand_entry(type, buf);
 
     if (!buf && (!entry || entry->lowest != 0))
         pw_memory_has_cuda();
     if (buf && buf != MPI_IN_PLACE)
         pw_memory_place_of(buf);
+}
+
+const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = buf, .count = 1, .direction = PW_SEND, .times = 1});
 }
 
 static pw_memory_world world(void)

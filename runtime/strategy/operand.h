@@ -26,6 +26,9 @@ static inline __attribute__((always_inline)) bool pw_operand_read_stays(const vo
 
 /* ---- in hooks ---------------------------------------------------------------------------------------------------- */
 
+/* pw_registry_use for the buffer of such a call. */
+const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf);
+
 /*
  * Can no buffer of a call be one that MPI must not have? Either may be MPI_IN_PLACE or null. Without a GPU runtime in
  * the process the buffers are remembered for the short way.

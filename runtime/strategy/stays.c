@@ -1,7 +1,5 @@
 #include "runtime/strategy/stays.h"
 
-#include "runtime/fleeting.h"
-
 _Static_assert((int)PW_CALL_BLOCKING < PW_RECALL_SORTS && (int)PW_CALL_NONBLOCKING < PW_RECALL_SORTS,
                "there is a place for messages of both sorts");
 
@@ -9,12 +7,9 @@ bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count c
 {
     uint64_t version = pw_recall_now();
     bool sweeps = atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) != 0;
-    const pw_entry *entry;
+    const pw_entry *entry = pw_registry_learned(type);
     int left = PW_RECALL_USES;
 
-    if (!sweeps && pw_fleeting_stays(type, buf, count))
-        return true;
-    entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     if (!entry || sweeps || !pw_buffer_stays(entry, sort, buf, count, 1, &left)) {
         pw_recall_drop(sort, type, buf);
         return false;

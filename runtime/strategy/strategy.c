@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "codegen/target.h"
-#include "runtime/fleeting.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/node/sharing.h"
@@ -250,12 +249,9 @@ bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const 
                   MPI_Count count)
 {
     pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
-    bool staged;
 
     s->strategy = NULL;
-    staged = pw_message_describe(&m) && pw_stage_open(s, &m);
-    pw_fleeting_decided(staged);
-    return staged;
+    return pw_message_describe(&m) && pw_stage_open(s, &m);
 }
 
 /* ---- what is observed ----------------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ static void check_packs(void)
     check_pack(MPI_INT, false, false, "predefined");
     check_pack(MPI_DOUBLE_INT, false, false, "pair");
     check_pack(dup, true, true, "dup");
-    /* A handle that nothing announced is learned from its first success. */
+    /* A handle that nothing announced is known from its first success. */
     MPI_Type_vector(8, 1, 4, MPI_DOUBLE, &hidden);
     PMPI_Type_commit(&hidden);
     check_pack(hidden, false, true, "committed behind our back, first use");
