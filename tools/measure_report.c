@@ -4,6 +4,7 @@
 #include "runtime/model/tables.h"
 #include "tools/interposer.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -18,7 +19,10 @@ static void print_size(double bytes)
 
 static void print_time(double microseconds)
 {
-    printf(microseconds < 1000 ? " %8.4g" : " %8.0f", microseconds);
+    if (isnan(microseconds))
+        printf(" %8s", "-");
+    else
+        printf(microseconds < 1000 ? " %8.4g" : " %8.0f", microseconds);
 }
 
 static void print_table(const pw_model *m, pw_model_table_id id)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +22,17 @@ static pw_status not_a_model(pw_diag *diag, const char *name, const char *why)
     return pw_diag_set(diag, PW_ERR_INVALID, "%s: %s", name, why);
 }
 
-/* The numbers of an array, as many as there are; -1 when it has other things or too many. */
-static int numbers(const pw_json_value *array, double *out, int room)
+/* The numbers of an array, as many as there are; -1 when it has other things or too many. `gaps`: nulls are NaN. */
+static int numbers(const pw_json_value *array, double *out, int room, bool gaps)
 {
     int n = 0;
 
     if (!array || array->n > room)
         return -1;
     for (const pw_json_value *v = array->first; v; v = v->next) {
-        if (v->kind != PW_JSON_NUMBER)
+        if (v->kind != PW_JSON_NUMBER && !(gaps && v->kind == PW_JSON_NULL))
             return -1;
-        out[n++] = v->number;
+        out[n++] = v->kind == PW_JSON_NULL ? NAN : v->number;
     }
     return n;
 }
@@ -42,7 +43,7 @@ static bool read_rows(const pw_json_value *times, int nx, int ny, double *t)
     if (!times || times->n != nx)
         return false;
     for (const pw_json_value *row = times->first; row; row = row->next, t += ny)
-        if (row->kind != PW_JSON_ARRAY || numbers(row, t, ny) != ny)
+        if (row->kind != PW_JSON_ARRAY || numbers(row, t, ny, true) != ny)
             return false;
     return true;
 }
@@ -65,12 +66,12 @@ static pw_status read_table(pw_model *m, const pw_json_value *v, pw_diag *diag)
         return not_a_model(diag, name->text, "was there before");
     axes = pw_model_table_describe(id)->axes;
     if (axes > 0)
-        nx = numbers(pw_json_member(v, "bytes", PW_JSON_ARRAY), x, PW_MODEL_MAX_POINTS);
+        nx = numbers(pw_json_member(v, "bytes", PW_JSON_ARRAY), x, PW_MODEL_MAX_POINTS, false);
     if (axes > 1)
-        ny = numbers(pw_json_member(v, "blocks", PW_JSON_ARRAY), y, PW_MODEL_MAX_POINTS);
+        ny = numbers(pw_json_member(v, "blocks", PW_JSON_ARRAY), y, PW_MODEL_MAX_POINTS, false);
     if (nx < 1 || ny < 1)
         return not_a_model(diag, name->text, "its sizes are missing, too many, or no numbers");
-    ok = axes > 1 ? read_rows(times, nx, ny, t) : numbers(times, t, nx) == nx;
+    ok = axes > 1 ? read_rows(times, nx, ny, t) : numbers(times, t, nx, true) == nx;
     if (!ok)
         return not_a_model(diag, name->text, "its times are no numbers, or not as many as its sizes");
     return pw_model_set(m, id, x, nx, y, ny, t, diag);
@@ -142,11 +143,16 @@ static void put_text(FILE *out, const char *name, const char *text)
     fputs("\",\n", out);
 }
 
-/* Sizes in full, times with as many digits as there is sense in. */
+/* Sizes in full, times with as many digits as there is sense in; NaN as null. */
 static void put_numbers(FILE *out, const double *v, int n, int digits)
 {
-    for (int i = 0; i < n; i++)
-        fprintf(out, "%s%.*g", i ? ", " : "[", digits, v[i]);
+    for (int i = 0; i < n; i++) {
+        fputs(i ? ", " : "[", out);
+        if (isnan(v[i]))
+            fputs("null", out);
+        else
+            fprintf(out, "%.*g", digits, v[i]);
+    }
     fputc(']', out);
 }
 

@@ -38,9 +38,17 @@ static int64_t blocks_of(pw_model_shape s)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
+/* NaN: the table does not tell of such a message, and a default is to be taken. */
 static double ask(const pw_model *m, pw_model_table_id id, int64_t bytes, int64_t block)
 {
+    if (id == PW_TABLE_COUNT || !pw_model_has(m, id))
+        return NAN;
     return pw_model_table_at(&m->tables[id], (double)at_least_one(bytes), (double)at_least_one(block));
+}
+
+static double first_known(double measured, double otherwise)
+{
+    return isnan(measured) ? otherwise : measured;
 }
 
 /* The near table of a move; the far one is the next. */
@@ -55,13 +63,6 @@ static pw_model_table_id table_of_move(pw_model_memory packed, pw_model_action a
     };
 
     return near[packed][action];
-}
-
-static bool move_is_measured(const pw_model *m, pw_model_memory packed, pw_model_action action)
-{
-    pw_model_table_id near = table_of_move(packed, action);
-
-    return pw_model_has(m, near) || pw_model_has(m, near + 1);
 }
 
 /* Between two tables, for near and for far blocks; farther ones count as far. */
@@ -138,8 +139,10 @@ static double pipelined(const pw_model *m, pw_model_action action, pw_model_shap
 
 double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
 {
-    if (move_is_measured(m, packed, action))
-        return measured_move(m, packed, action, s) + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
+    double measured = measured_move(m, packed, action, s);
+
+    if (!isnan(measured))
+        return measured + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
     switch (packed) {
     case PW_MODEL_HOST: return pw_model_default_move(packed, action, s) + pw_touch_wait(s);
     case PW_MODEL_STAGED: return staged(m, action, s);
@@ -164,13 +167,7 @@ double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_sort sort,
     bool device = from == PW_MODEL_DEVICE;
     pw_model_table_id id = of_sort(m, device ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST, sort);
 
-    return id != PW_TABLE_COUNT ? ask(m, id, bytes, 1) : pw_model_default_send(device, bytes);
-}
-
-/* In host memory a sort that was not measured is left to runtime/model/cost.h, which knows all of them. */
-static bool host_is_measured(const pw_model *m, pw_call_sort sort)
-{
-    return (int)sort < PW_MODEL_SORTS && pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort);
+    return first_known(ask(m, id, bytes, 1), pw_model_default_send(device, bytes));
 }
 
 /* What far blocks add to times that were measured for near ones only. That is about the same whoever walks over them,
@@ -199,32 +196,58 @@ static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_
     return ask(m, near, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s);
 }
 
+static double measured_packed(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+{
+    pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)sort;
+
+    if (pw_model_has(m, near))
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)sort, s) + 2 * wait_beyond(s);
+    return pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s) + pw_model_send(m, PW_MODEL_HOST, sort, s.bytes) +
+           pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s);
+}
+
+/* Of host memory, left to MPI or packed. Where either was not measured, both are left to runtime/model/cost.h, which
+ * knows all sorts: only likes are compared. */
+typedef struct host_times {
+    double native, packed; /* NaN: not measured */
+} host_times;
+
+static host_times measured_host(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+{
+    static const host_times none = {NAN, NAN};
+    host_times t = none;
+
+    if ((int)sort >= PW_MODEL_SORTS || !pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort))
+        return none;
+    t.native = whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)sort, PW_TABLE_NATIVE_HOST_FAR + (unsigned)sort, s);
+    t.packed = measured_packed(m, sort, s);
+    return isnan(t.native) || isnan(t.packed) ? none : t;
+}
+
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape s)
 {
-    pw_model_table_id id;
+    double measured;
 
     if (memory != PW_MODEL_DEVICE)
-        return host_is_measured(m, sort) ? whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)sort,
-                                                         PW_TABLE_NATIVE_HOST_FAR + (unsigned)sort, s)
-                                         : pw_cost_native(sort, s.bytes, blocks_of(s));
-    id = of_sort(m, PW_TABLE_NATIVE_DEVICE, sort);
-    if (id == PW_TABLE_COUNT)
+        return first_known(measured_host(m, sort, s).native, pw_cost_native(sort, s.bytes, blocks_of(s)));
+    measured = ask(m, of_sort(m, PW_TABLE_NATIVE_DEVICE, sort), s.bytes, s.block);
+    if (isnan(measured))
         return pw_model_default_native_device(s.bytes, blocks_of(s));
-    return ask(m, id, s.bytes, s.block) + of_spread(m, PW_MODEL_DEVICE, s);
+    return measured + of_spread(m, PW_MODEL_DEVICE, s);
 }
 
 double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes)
 {
     pw_model_table_id id = PW_TABLE_COPY_D2H + (unsigned)way;
 
-    return pw_model_has(m, id) ? ask(m, id, bytes, 1) : pw_model_default_copy(way, bytes);
+    return first_known(ask(m, id, bytes, 1), pw_model_default_copy(way, bytes));
 }
 
 double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape s)
 {
     pw_model_table_id id = PW_TABLE_ROWS_D2H + (unsigned)way;
 
-    return pw_model_has(m, id) ? ask(m, id, s.bytes, s.block) : pw_model_default_rows(way, s);
+    return first_known(ask(m, id, s.bytes, s.block), pw_model_default_rows(way, s));
 }
 
 double pw_model_launch(const pw_model *m)
@@ -258,10 +281,12 @@ double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_model_
 
 double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_model_action action, int64_t chunk)
 {
+    double measured;
+
     if (q->contiguous)
         return pw_model_own_staged(m, q, action);
-    return move_is_measured(m, PW_MODEL_PIPELINED, action) ? pw_model_move(m, PW_MODEL_PIPELINED, action, q->shape)
-                                                           : pipelined(m, action, q->shape, chunk);
+    measured = measured_move(m, PW_MODEL_PIPELINED, action, q->shape);
+    return isnan(measured) ? pipelined(m, action, q->shape, chunk) : measured;
 }
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
@@ -271,7 +296,7 @@ static double wait_of(const pw_model *m, const pw_model_query *q)
 {
     if (q->memory == PW_MODEL_DEVICE)
         return 0;
-    return host_is_measured(m, q->sort) ? wait_beyond(q->shape) : pw_touch_wait(q->shape);
+    return isnan(measured_host(m, q->sort, q->shape).native) ? pw_touch_wait(q->shape) : wait_beyond(q->shape);
 }
 
 /*
@@ -288,17 +313,6 @@ double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
     if (q->contiguous)
         return pw_model_send(m, q->memory, q->sort, q->shape.bytes);
     return pw_model_native(m, q->memory, q->sort, q->shape) + native_walks(q) * wait_of(m, q);
-}
-
-/* Of a sort that was measured. */
-static double measured_packed(const pw_model *m, const pw_model_query *q)
-{
-    pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)q->sort;
-
-    if (pw_model_has(m, near))
-        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)q->sort, q->shape) + 2 * wait_of(m, q);
-    return pw_model_own_packed(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_HOST, q->sort, q->shape.bytes) +
-           pw_model_own_packed(m, q, PW_MODEL_UNPACK);
 }
 
 /* Walking over so short blocks costs any MPI more than packing them, unless there are few, or so many that both wait
@@ -329,13 +343,11 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 
 double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 {
-    double measured;
+    host_times t = measured_host(m, q->sort, q->shape);
 
-    /* As for the native time: only likes are compared. */
-    if (!host_is_measured(m, q->sort))
+    if (isnan(t.packed))
         return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
-    measured = measured_packed(m, q);
-    return promises_too_much(m, q) ? fmax(measured, pw_model_cost_native(m, q)) : measured;
+    return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
 }
 
 double pw_model_cost_device(const pw_model *m, const pw_model_query *q)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ABSURD_RATIO = 8 };
+
 static const pw_model_table_info infos[PW_TABLE_COUNT] = {
 #define X(symbol, name, axes, meaning) {name, meaning, axes},
     PW_MODEL_TABLES(X)
@@ -48,12 +50,42 @@ static bool is_axis(const double *at, int n)
     return true;
 }
 
-static bool are_times(const double *t, int n)
+/* NaN is a time that was not measured. The first row must have one that was: it is what shorter messages take. */
+static bool are_times(const double *t, int nx, int ny)
 {
-    for (int i = 0; i < n; i++)
-        if (!isfinite(t[i]) || t[i] <= 0)
+    bool begins = false;
+
+    for (int i = 0; i < nx * ny; i++)
+        if (isinf(t[i]) || t[i] <= 0)
             return false;
-    return true;
+    for (int k = 0; k < ny; k++)
+        begins |= !isnan(t[k]);
+    return begins;
+}
+
+/*
+ * Times of messages that no quiet machine takes: a short one of milliseconds, or one that takes many times as long as a
+ * longer one in the same blocks. They come of measuring beside other work, and what they say of the rest of their table
+ * is as wrong.
+ */
+static pw_status check_plausible(pw_model_table_id id, const double *x, int nx, int ny, const double *t, pw_diag *diag)
+{
+    for (int k = 0; k < ny; k++) {
+        int longer = -1;
+
+        for (int i = nx - 1; i >= 0; i--) {
+            double here = t[i * ny + k];
+
+            if (x[i] <= PW_MODEL_SHORT && here > PW_MODEL_SHORT_MOST_NS)
+                return pw_diag_set(diag, PW_ERR_INVALID, "%s: %g bytes take %g us, which is absurd", infos[id].name,
+                                   x[i], here * 1e-3);
+            if (longer >= 0 && here > ABSURD_RATIO * t[longer * ny + k])
+                return pw_diag_set(diag, PW_ERR_INVALID, "%s: %g bytes take %g us, but %g bytes %g us, which is absurd",
+                                   infos[id].name, x[i], here * 1e-3, x[longer], t[longer * ny + k] * 1e-3);
+            longer = isnan(here) ? longer : i;
+        }
+    }
+    return PW_OK;
 }
 
 static pw_status check(pw_model_table_id id, const double *x, int nx, const double *y, int ny, const double *t,
@@ -66,9 +98,10 @@ static pw_status check(pw_model_table_id id, const double *x, int nx, const doub
         return pw_diag_set(diag, PW_ERR_INVALID, "%s: %d times %d points", info->name, nx, ny);
     if ((info->axes > 0 && !is_axis(x, nx)) || (info->axes > 1 && !is_axis(y, ny)))
         return pw_diag_set(diag, PW_ERR_INVALID, "%s: sizes do not ascend from 1", info->name);
-    if (!are_times(t, nx * ny))
-        return pw_diag_set(diag, PW_ERR_INVALID, "%s: a time is not positive", info->name);
-    return PW_OK;
+    if (!are_times(t, nx, ny))
+        return pw_diag_set(diag, PW_ERR_INVALID, "%s: a time is not positive, or the first ones are missing",
+                           info->name);
+    return info->axes > 0 ? check_plausible(id, x, nx, ny, t, diag) : PW_OK;
 }
 
 static void copy_axis(double *to, const double *from, int n, bool there)
@@ -131,9 +164,10 @@ static place find(const double *at, int n, double v)
     return (place){i, (v - at[i]) / (at[i + 1] - at[i])};
 }
 
+/* At a point nothing else counts: the other may not have been measured. */
 static double between(double a, double b, double part)
 {
-    return a + (b - a) * part;
+    return part <= 0 ? a : part >= 1 ? b : a + (b - a) * part;
 }
 
 static double within(double v, double low, double high)
@@ -147,7 +181,7 @@ static double along_blocks(const double *y, const double *t, int n, place p)
     double slope;
 
     if (p.part >= 0 || n == 1)
-        return n == 1 ? t[0] : between(t[p.i], t[p.i + 1], p.part < 1 ? p.part : 1);
+        return n == 1 ? t[0] : between(t[p.i], t[p.i + 1], p.part);
     slope = within((t[1] - t[0]) / (y[1] - y[0]), -1, 0);
     return t[0] + slope * p.part * (y[1] - y[0]);
 }

@@ -88,11 +88,14 @@ enum { PW_MODEL_SORTS = PW_CALL_NEIGHBOUR + 1 };
 
 enum { PW_MODEL_MAX_POINTS = 64 }; /* of an axis */
 
+/* A time of more than this for a message of so few bytes is absurd. */
+enum { PW_MODEL_SHORT = 256, PW_MODEL_SHORT_MOST_NS = 1000000 };
+
 typedef struct pw_model_table {
     int nx, ny;         /* points of each axis; nx 0: not measured. Axes that a table does not have: 1 */
     const double *x;    /* bytes, ascending */
     const double *y;    /* block lengths, ascending */
-    const double *t;    /* nanoseconds, nx rows of ny */
+    const double *t;    /* nanoseconds, nx rows of ny; NaN: not measured */
     const double *logs; /* the logarithms (base 2) of x, y and t, one after the other */
 } pw_model_table;
 
@@ -124,8 +127,8 @@ void pw_model_destroy(pw_model *m); /* NULL is allowed */
 
 /*
  * Copies a table in, in place of the one there. PW_ERR_INVALID, described in `diag`, when the number of points does not
- * fit the axes, an axis does not ascend, or a number is not finite and positive. `x` or `y` may be NULL where there is
- * no such axis.
+ * fit the axes, an axis does not ascend, a time is neither NaN nor finite and positive, or times are absurd. `x` or `y`
+ * may be NULL where there is no such axis.
  */
 pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int nx, const double *y, int ny,
                        const double *t, pw_diag *diag);
@@ -137,7 +140,8 @@ static inline bool pw_model_has(const pw_model *m, pw_model_table_id id)
     return m->tables[id].nx > 0;
 }
 
-/* Interpolated; the table must be there. What an axis that the table does not have is given for is ignored. */
+/* Interpolated; the table must be there. What an axis that the table does not have is given for is ignored. NaN: the
+ * points that it would go by were not all measured. */
 double pw_model_table_at(const pw_model_table *t, double x, double y);
 
 #endif

@@ -81,7 +81,7 @@ static void ends_are_as_said(void **state)
 
 static void growth_is_bounded(void **state)
 {
-    const double steep[] = {100, 1000000}, falling[] = {1000, 10}, x[] = {64, 128};
+    const double steep[] = {100, 1000000}, falling[] = {50, 10}, x[] = {64, 128};
     pw_model *m = pw_model_create();
 
     (void)state;
@@ -132,7 +132,7 @@ static void one_point_is_a_constant(void **state)
 static void bad_tables_are_refused(void **state)
 {
     const double unsorted[] = {64, 64, 128}, zero[] = {0, 1, 2}, t[] = {1, 2, 3}, bad[] = {1, 0, 3},
-                 nan_[] = {1, NAN, 3};
+                 infinite[] = {1, INFINITY, 3}, late[] = {NAN, 2, 3};
     pw_model *m = pw_model_create();
     pw_diag diag;
 
@@ -140,11 +140,39 @@ static void bad_tables_are_refused(void **state)
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, unsorted, 3, NULL, 1, t, &diag), PW_ERR_INVALID);
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, zero, 3, NULL, 1, t, &diag), PW_ERR_INVALID);
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, bad, &diag), PW_ERR_INVALID);
-    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, nan_, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, infinite, &diag), PW_ERR_INVALID);
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, late, &diag), PW_ERR_INVALID);
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 0, NULL, 1, t, &diag), PW_ERR_INVALID);
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 65, NULL, 1, t, &diag), PW_ERR_INVALID);
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 1, blocks, 3, t, &diag), PW_ERR_INVALID);
     assert_false(pw_model_has(m, PW_TABLE_SEND_HOST));
+    pw_model_destroy(m);
+}
+
+/* What a busy machine leaves behind: a short message of 20 ms, and longer ones that are quicker by far. */
+static void absurd_tables_are_refused(void **state)
+{
+    static const struct {
+        double t[9];
+        const char *why;
+    } rows[] = {
+        {{20014000, 150, 150, 5000, 1500, 1000, 900000, 150000, 110000},
+         "native.host.blocking: 64 bytes take 20014 us"},
+        {{200, 150, 150, 5000, 1500, 1e6, 900000, 150000, 110000},
+         "4096 bytes take 1000 us, but 1.04858e+06 bytes 110 us"},
+        {{200, 150, 150, 5000, 1500, NAN, 900000, 150000, 10}, "64 bytes take 0.15 us, but 1.04858e+06 bytes 0.01 us"},
+    };
+    pw_model *m = pw_model_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pw_diag diag = {0};
+
+        assert_int_equal(pw_model_set(m, PW_TABLE_NATIVE_HOST, bytes, 3, blocks, 3, rows[i].t, &diag), PW_ERR_INVALID);
+        if (!strstr(diag.text, rows[i].why))
+            fail_msg("%s", diag.text);
+    }
+    assert_false(pw_model_has(m, PW_TABLE_NATIVE_HOST));
     pw_model_destroy(m);
 }
 
@@ -389,6 +417,51 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
     pw_model_destroy(m);
 }
 
+/* ---- what was not measured --------------------------------------------------------------------------------------- */
+
+/* Points beside an unmeasured one hold; between them and it, and beyond it, the default does. */
+static void unmeasured_points_are_defaults(void **state)
+{
+    const double gap[] = {100, NAN, 100000}, end[] = {100, 1000, NAN};
+    pw_model *m = pw_model_create(), *none = pw_model_create();
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, bytes, 3, NULL, 1, gap, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_COPY_D2H, bytes, 3, NULL, 1, end, NULL), PW_OK);
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 64), 100);
+    near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, 1 << 20), 100000);
+    near(pw_model_copy(m, PW_MODEL_D2H, 4096), 1000);
+    for (int64_t n = 65; n < 1 << 20; n *= 3)
+        near(pw_model_send(m, PW_MODEL_HOST, PW_CALL_BLOCKING, n),
+             pw_model_send(none, PW_MODEL_HOST, PW_CALL_BLOCKING, n));
+    for (int64_t n = 4097; n < 1 << 28; n *= 3)
+        near(pw_model_copy(m, PW_MODEL_D2H, n), pw_model_copy(none, PW_MODEL_D2H, n));
+    pw_model_destroy(m);
+    pw_model_destroy(none);
+}
+
+/* A packed time that is missing takes the native one beside it away, too, and the other way round. */
+static void likes_are_compared(void **state)
+{
+    const double gap[] = {200, 150, 150, 5000, NAN, 1000, 900000, 150000, 110000};
+    static const pw_model_table_id with_gap[] = {PW_TABLE_NATIVE_HOST, PW_TABLE_PACKED_HOST};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        pw_model *m = make();
+        pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {4096, 8, PW_MODEL_NEAR}};
+
+        assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+        assert_int_equal(pw_model_set(m, with_gap[i], bytes, 3, blocks, 3, gap, NULL), PW_OK);
+        near(pw_model_cost_native(m, &q), 5000);
+        near(pw_model_cost_packed(m, &q), 5000);
+        q.shape.block = 64;
+        near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 4096, 64));
+        near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 4096, 64, PW_COST_COPIED));
+        pw_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +472,9 @@ int main(void)
         cmocka_unit_test(monotone),
         cmocka_unit_test(one_point_is_a_constant),
         cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(absurd_tables_are_refused),
+        cmocka_unit_test(unmeasured_points_are_defaults),
+        cmocka_unit_test(likes_are_compared),
         cmocka_unit_test(host_defaults_are_those_of_cost),
         cmocka_unit_test(only_likes_are_compared),
         cmocka_unit_test(whole_messages_are_interpolated),

@@ -3,6 +3,7 @@
 #include "runtime/model/json.h"
 
 #include <locale.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +99,7 @@ static void bad_json_is_refused(void **state)
 static pw_model *sample(void)
 {
     const double x[] = {64, 4096, 1048576}, y[] = {8, 64}, line[] = {250.5, 1e4 / 3, 81234.25};
-    const double grid[] = {1, 2, 3, 4, 5, 6.125}, launch = 9500;
+    const double grid[] = {1, 2, 3, NAN, 5, 6.125}, launch = 9500;
     pw_model *m = pw_model_create();
 
     assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, x, 3, NULL, 1, line, NULL), PW_OK);
@@ -117,7 +118,8 @@ static void same(const pw_model *a, const pw_model *b)
 
         assert_int_equal(s->nx, t->nx);
         for (int i = 0; i < s->nx * s->ny; i++)
-            assert_true(s->t[i] > t->t[i] * (1 - 1e-5) && s->t[i] < t->t[i] * (1 + 1e-5));
+            assert_true(isnan(s->t[i]) ? isnan(t->t[i])
+                                       : s->t[i] > t->t[i] * (1 - 1e-5) && s->t[i] < t->t[i] * (1 + 1e-5));
         for (int i = 0; i < s->nx; i++)
             assert_true(s->x[i] == t->x[i]);
         for (int i = 0; s->nx > 0 && i < s->ny; i++)
@@ -209,6 +211,10 @@ static void wrong_models_are_refused(void **state)
         {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [2, 1], \"times\": [1, 2]}]}", PW_ERR_INVALID, "ascend"},
         {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, -2]}]}", PW_ERR_INVALID, "positive"},
         {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, \"2\"]}]}", PW_ERR_INVALID, "numbers"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, null], \"times\": [1, 2]}]}", PW_ERR_INVALID, "sizes"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [null, 2]}]}", PW_ERR_INVALID, "missing"},
+        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [64, 256], \"times\": [20014000, 2e7]}]}", PW_ERR_INVALID,
+         "copy.d2h: 256 bytes take 20000 us, which is absurd"},
         {HEAD "{\"name\": \"rows.d2h\", \"bytes\": [1], \"blocks\": [1, 2], \"times\": [1, 2]}]}", PW_ERR_INVALID,
          "as many"},
         {HEAD "{\"name\": \"launch\", \"times\": [1]}, {\"name\": \"launch\", \"times\": [1]}]}", PW_ERR_INVALID,
