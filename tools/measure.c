@@ -26,6 +26,7 @@ static const char help[] =
     "messages as well, for the MPI that started them. What was measured before and is not measured again stays.\n"
     "\n"
     "      --seconds=N    about how long to take (default 120)\n"
+    "      --spread=N     leave out points whose best times differ by more than N percent (default 10)\n"
     "      --only=PARTS   some of cpu,gpu,messages\n"
     "      --mpi=MPI      mpich or openmpi, if the launcher does not tell; alone: only for this MPI\n"
     "  -o, --output=FILE  write there (default: the cache directory)\n"

@@ -98,7 +98,8 @@ bool pw_measure_check(const pw_model *m, const pw_measure_options *o)
         return false;
     }
     pw_measure_gpu_add_moves(&gpu, &list, &size_axis, &length_axis);
-    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "check", .seconds = o->seconds});
+    pw_probe_sample(&list,
+                    &(pw_sampling){.title = o->quiet ? NULL : "check", .seconds = o->seconds, .spread = o->spread});
     for (int i = 0; i < size_axis.n; i++)
         for (int k = 0; k < length_axis.n; k++)
             for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)

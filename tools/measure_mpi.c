@@ -52,6 +52,7 @@ static pw_status measure_messages(const pw_measure_options *o, double seconds, M
 {
     pw_probe_list list = {NULL, 0, 0};
     pw_measure_messages messages;
+    pw_sampling sampling;
     pw_status status;
     int rank;
 
@@ -59,11 +60,15 @@ static pw_status measure_messages(const pw_measure_options *o, double seconds, M
     status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
     if (status != PW_OK)
         return pw_diag_set(diag, status, "messages: %s", pw_status_text(status));
-    pw_probe_sample(&list, &(pw_sampling){.title = rank == 0 && !o->quiet ? "messages" : NULL,
-                                          .seconds = seconds,
-                                          .agree = pw_measure_messages_agree,
-                                          .arg = &messages});
-    status = pw_probe_tables(&list, m, diag);
+    /* Rank 1 only takes part: what it would say of its own times nobody needs. */
+    sampling = (pw_sampling){.title = rank == 0 ? "messages" : NULL,
+                             .seconds = seconds,
+                             .agree = pw_measure_messages_agree,
+                             .arg = &messages};
+    if (rank == 0)
+        status = pw_measure_list(o, &list, &sampling, m, diag);
+    else
+        pw_probe_sample(&list, &sampling);
     pw_measure_messages_end(&messages, &list);
     pw_probe_free(&list);
     describe_mpi(m);

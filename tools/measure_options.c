@@ -9,7 +9,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const double most_seconds = 3600;
+static const double most_seconds = 3600, most_spread = 1000;
 
 /* As pw_usage_error, of which the program under a launcher knows nothing. */
 __attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
@@ -31,6 +31,16 @@ static int take_seconds(pw_measure_options *o, const char *text)
     o->seconds = strtod(text, &end);
     if (*end || end == text || !(o->seconds > 0) || o->seconds > most_seconds)
         return refuse("--seconds takes a number above 0 and up to %.0f, got '%s'", most_seconds, text);
+    return -1;
+}
+
+static int take_spread(pw_measure_options *o, const char *text)
+{
+    char *end;
+
+    o->spread = strtod(text, &end) / 100;
+    if (*end || end == text || !(o->spread > 0) || o->spread * 100 > most_spread)
+        return refuse("--spread takes a percentage above 0 and up to %.0f, got '%s'", most_spread, text);
     return -1;
 }
 
@@ -76,6 +86,7 @@ static int take(pw_measure_options *o, int c, char *const *argv)
 {
     switch (c) {
     case 's': return take_seconds(o, optarg);
+    case 'd': return take_spread(o, optarg);
     case 'p': return take_parts(o, optarg);
     case 'o': return take_output(o, optarg);
     case 'q': o->quiet = true; return -1;
@@ -98,15 +109,20 @@ static int take(pw_measure_options *o, int c, char *const *argv)
 
 int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o)
 {
-    static const struct option known[] = {
-        {"seconds", required_argument, NULL, 's'}, {"only", required_argument, NULL, 'p'},
-        {"output", required_argument, NULL, 'o'},  {"mpi", required_argument, NULL, 'm'},
-        {"quiet", no_argument, NULL, 'q'},         {"dry-run", no_argument, NULL, 'n'},
-        {"show", no_argument, NULL, 'w'},          {"check", no_argument, NULL, 'k'},
-        {"plot", required_argument, NULL, 'g'},    {0}};
+    static const struct option known[] = {{"seconds", required_argument, NULL, 's'},
+                                          {"only", required_argument, NULL, 'p'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"mpi", required_argument, NULL, 'm'},
+                                          {"spread", required_argument, NULL, 'd'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"dry-run", no_argument, NULL, 'n'},
+                                          {"show", no_argument, NULL, 'w'},
+                                          {"check", no_argument, NULL, 'k'},
+                                          {"plot", required_argument, NULL, 'g'},
+                                          {0}};
     int c;
 
-    *o = (pw_measure_options){.seconds = 120, .cpu = true, .gpu = true, .messages = true};
+    *o = (pw_measure_options){.seconds = 120, .spread = 0.1, .cpu = true, .gpu = true, .messages = true};
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, "o:qn", known, NULL)) != -1) {

@@ -6,6 +6,7 @@
 
 typedef struct pw_measure_options {
     double seconds;
+    double spread;           /* of a point's samples, a part of 1 */
     bool cpu, gpu, messages; /* --only */
     bool quiet, dry_run, show, check;
     const char *mpi;    /* --mpi: "mpich" or "openmpi", or NULL */

@@ -14,6 +14,12 @@ static const double sample_ns = 50e3;
 static const double long_ns = 5e6;
 enum { MAX_RUNS = 2000, ONE_LONG_RUN = MAX_RUNS + 1 };
 
+enum {
+    LEAST_SAMPLES = 3,
+    MOST_ABOVE_LONGER = 2, /* a message that takes so many times as long as a longer one was disturbed */
+    MOST_ABOVE_QUIET = 2   /* how many times what a quiet machine takes sampling goes on */
+};
+
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
 static void add(pw_probe_list *list, pw_model_table_id table, int64_t bytes, int64_t block, const pw_probe *like)
@@ -53,18 +59,77 @@ void pw_probe_free(pw_probe_list *list)
     *list = (pw_probe_list){NULL, 0, 0};
 }
 
+/* ---- trust --------------------------------------------------------------------------------------------------------
+ */
+
+/* Which of the sorted samples the point is: other work only makes samples longer, so the quickest quarter counts. */
+static int best_part(int n)
+{
+    return n / 4 < LEAST_SAMPLES - 1 ? LEAST_SAMPLES - 1 : n / 4;
+}
+
+static void sort_samples(const pw_probe *p, double v[PW_PROBE_SAMPLES])
+{
+    memcpy(v, p->samples, (size_t)p->n * sizeof *v);
+    pw_samples_sort(v, p->n);
+}
+
+double pw_probe_time(const pw_probe *p)
+{
+    double v[PW_PROBE_SAMPLES];
+    int at = p->careful ? p->n * 3 / 4 : best_part(p->n);
+
+    sort_samples(p, v);
+    return v[at < p->n ? at : p->n - 1];
+}
+
+/* Alone: its quickest samples agree, and no quiet machine would need so long for a short message. */
+static bool is_settled(const pw_probe *p, double spread)
+{
+    double v[PW_PROBE_SAMPLES];
+
+    if (p->failed || p->n < LEAST_SAMPLES)
+        return false;
+    sort_samples(p, v);
+    return (p->careful || v[best_part(p->n)] <= v[0] * (1 + spread)) &&
+           (p->bytes > PW_MODEL_SHORT || pw_probe_time(p) <= PW_MODEL_SHORT_MOST_NS);
+}
+
+void pw_probe_judge(pw_probe_list *list, double spread)
+{
+    for (int i = list->n - 1; i >= 0; i--) {
+        pw_probe *p = &list->at[i];
+        const pw_probe *longer = NULL;
+
+        p->trusted = is_settled(p, spread);
+        for (int k = i + 1; k < list->n && !longer; k++)
+            if (list->at[k].table == p->table && list->at[k].block == p->block && list->at[k].trusted)
+                longer = &list->at[k];
+        if (p->trusted && longer && pw_probe_time(p) > MOST_ABOVE_LONGER * pw_probe_time(longer))
+            p->trusted = false;
+    }
+}
+
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
 
 typedef struct state {
     const pw_sampling *s;
     double begin;
-    int64_t least; /* bytes up to which everything is sampled once, however long it takes */
+    bool prepared;       /* the first round, in which probes make what they need, is over */
+    double rounds_begin; /* the end of it */
+    double quiet;        /* seconds that the other rounds take where nothing disturbs them */
+    int64_t least;       /* bytes up to which everything is sampled some times, however long it takes */
     bool terminal, over;
 } state;
 
+static double now(const state *st)
+{
+    return st->s->now ? st->s->now(st->s->arg) : pw_clock_seconds();
+}
+
 static void show(const state *st, int round, int done, int all)
 {
-    double spent = pw_clock_seconds() - st->begin;
+    double spent = now(st) - st->begin;
 
     if (!st->s->title || !st->terminal)
         return;
@@ -75,9 +140,7 @@ static void show(const state *st, int round, int done, int all)
 
 static int agree(state *st, int value)
 {
-    value = st->s->agree ? st->s->agree(st->s->arg, value) : value;
-    st->over = value == 0;
-    return value;
+    return st->s->agree ? st->s->agree(st->s->arg, value) : value;
 }
 
 static int runs_for(double ns)
@@ -100,20 +163,32 @@ static void calibrate(state *st, pw_probe *p)
         p->runs = agree(st, runs_for(p->run(p, p->runs < 4 ? p->runs : 4)));
 }
 
-/* Returns false when it is all over. */
-static bool sample(state *st, pw_probe *p, bool first)
+static bool has_time(const state *st)
 {
-    double ns;
+    double t = now(st);
 
-    if (!agree(st, pw_clock_seconds() - st->begin < st->s->seconds || (first && p->bytes <= st->least)))
+    return t - st->begin < st->s->seconds && (!st->prepared || t - st->rounds_begin < MOST_ABOVE_QUIET * st->quiet);
+}
+
+/* Returns false when there is no time for it. */
+static bool sample(state *st, pw_probe *p)
+{
+    double ns, begin, seconds;
+
+    if (!agree(st, has_time(st) || (!p->reached && p->bytes <= st->least)))
         return false;
-    if (first)
+    if (p->n == 0)
         calibrate(st, p);
+    begin = now(st);
     ns = p->run(p, p->runs);
+    seconds = now(st) - begin;
+    if (p->n == 0 || seconds < p->seconds)
+        p->seconds = seconds;
     if (ns < 0)
         p->failed = true;
     else
         p->samples[p->n++] = ns;
+    p->reached |= p->failed || p->n >= LEAST_SAMPLES;
     return true;
 }
 
@@ -138,103 +213,65 @@ static int64_t least_of(const pw_probe_list *list)
     return i < list->n ? list->at[i].bytes : INT64_MAX;
 }
 
-void pw_probe_sample(pw_probe_list *list, const pw_sampling *s)
+static void end_preparing(state *st, const pw_probe_list *list)
 {
-    state st = {.s = s, .begin = pw_clock_seconds(), .terminal = isatty(STDERR_FILENO)};
+    for (int i = 0; i < list->n; i++)
+        st->quiet += (PW_PROBE_SAMPLES - 1) * list->at[i].seconds;
+    st->rounds_begin = now(st);
+    st->prepared = true;
+}
 
-    if (list->n > 0)
-        qsort(list->at, (size_t)list->n, sizeof *list->at, by_bytes);
-    st.least = least_of(list);
-    if (s->title && !st.terminal)
-        fprintf(stderr, "%s: %d points, at most %.0f s\n", s->title, list->n, s->seconds);
-    for (int round = 0; round < PW_PROBE_SAMPLES && !st.over; round++)
-        for (int i = 0; i < list->n && !st.over; i++) {
+/* Rounds of one sample for each probe that is `again`. */
+static void sample_rounds(state *st, pw_probe_list *list)
+{
+    for (int round = 0; round < PW_PROBE_SAMPLES && !st->over; round++) {
+        bool time = true;
+
+        for (int i = 0; i < list->n && time; i++) {
             if (i % 16 == 0)
-                show(&st, round, i, list->n);
-            sample(&st, &list->at[i], round == 0);
+                show(st, round, i, list->n);
+            if (list->at[i].again)
+                time = sample(st, &list->at[i]);
         }
-    if (s->title && st.terminal)
-        fprintf(stderr, "\r%s: %.0f s%*s\n", s->title, pw_clock_seconds() - st.begin, 50, "");
+        st->over = !time && round >= LEAST_SAMPLES - 1; /* until then the smallest sizes have further rounds */
+        if (!st->prepared)
+            end_preparing(st, list);
+    }
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
-
-double pw_probe_time(const pw_probe *p)
-{
-    double v[PW_PROBE_SAMPLES];
-
-    memcpy(v, p->samples, (size_t)p->n * sizeof *v);
-    pw_samples_sort(v, p->n);
-    if (p->careful)
-        return v[p->n * 3 / 4];
-    return p->n % 2 ? v[p->n / 2] : (v[p->n / 2 - 1] + v[p->n / 2]) / 2;
-}
-
-/* The block lengths of a table: those of its largest message, which has them all. */
-static int collect_blocks(const pw_probe_list *list, pw_model_table_id table, double *y)
+/* Forgets the samples of those that cannot be trusted, to take them anew. Returns how many these are. */
+static int begin_again(state *st, pw_probe_list *list)
 {
     int n = 0;
 
+    pw_probe_judge(list, st->s->spread);
     for (int i = 0; i < list->n; i++) {
-        const pw_probe *p = &list->at[i];
-        int at = 0;
+        pw_probe *p = &list->at[i];
 
-        if (p->table != table)
-            continue;
-        while (at < n && y[at] != (double)p->block)
-            at++;
-        if (at == n && n < PW_MODEL_MAX_POINTS)
-            y[n++] = (double)p->block;
+        p->again = agree(st, p->reached && !p->failed && !p->trusted);
+        if (p->again)
+            p->n = 0;
+        n += p->again;
     }
-    pw_samples_sort(y, n);
     return n;
 }
 
-/* One row, of the probes from list->at[i] on. Returns false when one of them has no sample. */
-static bool collect_row(const pw_probe_list *list, int i, const double *y, int ny, double *t)
+void pw_probe_sample(pw_probe_list *list, const pw_sampling *s)
 {
-    const pw_probe *first = &list->at[i];
-    double last = -1;
+    state st = {.s = s, .terminal = isatty(STDERR_FILENO)};
 
-    for (int k = 0; k < ny; k++) {
-        const pw_probe *p = &list->at[i];
-
-        if (i < list->n && p->table == first->table && p->bytes == first->bytes && (double)p->block == y[k]) {
-            if (p->failed || p->n == 0)
-                return false;
-            last = pw_probe_time(p);
-            i++;
-        }
-        t[k] = last;
-    }
-    return last >= 0;
-}
-
-static bool begins_row(const pw_probe_list *list, int i)
-{
-    return i == 0 || list->at[i].table != list->at[i - 1].table || list->at[i].bytes != list->at[i - 1].bytes;
-}
-
-static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, pw_model *m, pw_diag *diag)
-{
-    double x[PW_MODEL_MAX_POINTS], y[PW_MODEL_MAX_POINTS], t[PW_MODEL_MAX_POINTS * PW_MODEL_MAX_POINTS];
-    int nx = 0, ny = collect_blocks(list, table, y), least = pw_model_table_describe(table)->axes > 0 ? 2 : 1;
-
-    for (int i = 0; i < list->n && nx < PW_MODEL_MAX_POINTS; i++) {
-        if (list->at[i].table != table || !begins_row(list, i))
-            continue;
-        if (!collect_row(list, i, y, ny, t + (size_t)nx * (size_t)ny))
-            break; /* larger ones have none either, or there is a gap */
-        x[nx++] = (double)list->at[i].bytes;
-    }
-    return nx < least ? PW_OK : pw_model_set(m, table, x, nx, y, ny, t, diag);
-}
-
-pw_status pw_probe_tables(const pw_probe_list *list, pw_model *m, pw_diag *diag)
-{
-    pw_status status = PW_OK;
-
-    for (int table = 0; table < PW_TABLE_COUNT && !status; table++)
-        status = make_table(list, (pw_model_table_id)table, m, diag);
-    return status;
+    st.begin = now(&st);
+    if (list->n > 0)
+        qsort(list->at, (size_t)list->n, sizeof *list->at, by_bytes);
+    st.least = least_of(list);
+    for (int i = 0; i < list->n; i++)
+        list->at[i].again = true;
+    if (s->title && !st.terminal)
+        fprintf(stderr, "%s: %d points, at most %.0f s\n", s->title, list->n, s->seconds);
+    sample_rounds(&st, list);
+    if (!st.over && begin_again(&st, list) > 0)
+        sample_rounds(&st, list);
+    pw_probe_judge(list, s->spread);
+    if (s->title && st.terminal)
+        fprintf(stderr, "\r%s: %.0f s%*s\n", s->title, now(&st) - st.begin, 50, "");
 }

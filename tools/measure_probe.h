@@ -3,7 +3,9 @@
  *
  * All probes are sampled once before any is sampled again, small sizes first, so that a machine that is busy for a
  * while disturbs all of them a little, and a short run has whole rows of every table: the two smallest sizes in any
- * case. A point is the median of its samples, or the upper quartile where the model is to be careful.
+ * case. Other work on the machine only makes samples longer, so a point is the lower quartile of its samples, or the
+ * upper one where the model is to be careful; it is trusted when the samples below that agree. Points that cannot be
+ * trusted are sampled once more, and then are gaps in their tables.
  */
 #ifndef PW_TOOLS_MEASURE_PROBE_H
 #define PW_TOOLS_MEASURE_PROBE_H
@@ -28,6 +30,10 @@ struct pw_probe {
     bool careful; /* the point is the upper quartile */
     int runs, n;
     bool failed;
+    bool reached;   /* had enough samples at some time */
+    bool again;     /* is being sampled */
+    bool trusted;   /* by pw_probe_judge */
+    double seconds; /* of the quickest sample, with all that belongs to it */
     double samples[PW_PROBE_SAMPLES];
 };
 
@@ -52,18 +58,37 @@ void pw_probe_free(pw_probe_list *list);
 typedef struct pw_sampling {
     const char *title; /* "CPU kernels"; NULL: in silence */
     double seconds;
+    double spread;            /* a point is trusted when the quickest quarter of its samples agrees within this part */
+    double (*now)(void *arg); /* seconds; NULL: the clock */
     /* Several processes that sample together do as one of them says: returns that one's value. NULL: alone. */
     int (*agree)(void *arg, int value);
     void *arg;
 } pw_sampling;
 
+/*
+ * Samples all probes, and those that cannot be trusted once more. Ends after `seconds`, and before that when it has
+ * taken twice as long as it would where nothing disturbs it.
+ */
 void pw_probe_sample(pw_probe_list *list, const pw_sampling *s);
+
+/*
+ * Sets `trusted` of all, which are sorted by bytes. A point is not trusted when its quickest samples differ by more
+ * than `spread`, when it is absurd, and when it is dearer by far than a longer message in the same blocks: other work
+ * on the machine only makes times longer.
+ */
+void pw_probe_judge(pw_probe_list *list, double spread);
 
 /* The point of a probe that was sampled, in nanoseconds. */
 double pw_probe_time(const pw_probe *p);
 
-/* Makes tables of the whole rows that were sampled. Cells whose block is longer than the message get the time of the
- * longest block that is not. Tables with less than two rows (one, where there is one axis point) are left out. */
-pw_status pw_probe_tables(const pw_probe_list *list, pw_model *m, pw_diag *diag);
+/* Says on stderr how many points were measured, and how many not and why. */
+void pw_probe_report(const pw_probe_list *list, const char *title);
+
+/*
+ * Makes tables of the rows that were reached. Points that are not trusted are gaps, cells whose block is longer than
+ * the message get the time of the longest block that is not. Tables with less than two rows (one, where there is one
+ * axis point), and those whose first row is all gaps, are left out. PW_ERR_UNSUPPORTED: most points are not trusted.
+ */
+pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model *m, pw_diag *diag);
 
 #endif

@@ -12,6 +12,19 @@
 #include <time.h>
 #include <unistd.h>
 
+pw_status pw_measure_list(const pw_measure_options *o, pw_probe_list *list, const pw_sampling *s, pw_model *m,
+                          pw_diag *diag)
+{
+    pw_sampling sampling = *s;
+
+    sampling.spread = o->spread;
+    sampling.title = o->quiet ? NULL : s->title;
+    pw_probe_sample(list, &sampling);
+    if (sampling.title)
+        pw_probe_report(list, s->title);
+    return pw_probe_tables(list, s->title, m, diag);
+}
+
 /* ---- one process ------------------------------------------------------------------------------------------------- */
 
 static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
@@ -22,8 +35,7 @@ static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_mod
 
     if (status != PW_OK)
         return pw_diag_set(diag, status, "CPU kernels: %s", pw_status_text(status));
-    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "CPU kernels", .seconds = seconds});
-    status = pw_probe_tables(&list, m, diag);
+    status = pw_measure_list(o, &list, &(pw_sampling){.title = "CPU kernels", .seconds = seconds}, m, diag);
     pw_measure_cpu_end(&cpu, &list);
     pw_probe_free(&list);
     return status;
@@ -43,8 +55,7 @@ static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_mod
     }
     pw_measure_gpu_add_moves(&gpu, &list, &pw_measure_bytes, &pw_measure_blocks);
     pw_measure_gpu_add_copies(&gpu, &list);
-    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "GPU", .seconds = seconds});
-    status = pw_probe_tables(&list, m, diag);
+    status = pw_measure_list(o, &list, &(pw_sampling){.title = "GPU", .seconds = seconds}, m, diag);
     snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
     pw_measure_gpu_end(&gpu, &list);
     pw_probe_free(&list);

@@ -4,6 +4,12 @@
 
 #include "runtime/model/tables.h"
 #include "tools/measure_options.h"
+#include "tools/measure_probe.h"
+
+/* Samples a list, says how many points were measured, and makes tables of them. PW_ERR_UNSUPPORTED: most could not be
+ * measured. */
+pw_status pw_measure_list(const pw_measure_options *o, pw_probe_list *list, const pw_sampling *s, pw_model *m,
+                          pw_diag *diag);
 
 /* Measures what one process can, with its share of the time: CPU kernels and the GPU, as far as they are asked for and
  * there are any. Tables and their origin go to `m`. */
