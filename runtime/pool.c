@@ -60,9 +60,9 @@ static void *allocate(pw_pool_side side, int class)
     return buffer;
 }
 
-static void release(void *buffer, int64_t bytes)
+static void release(void *buffer)
 {
-    if (!pw_segment_give(buffer, (size_t)bytes))
+    if (!pw_segment_give(buffer))
         free(buffer);
 }
 
@@ -85,13 +85,13 @@ static void release_beyond(int64_t most)
     int shelf;
 
     while ((buffer = pw_idle_excess(&pool.idle, most, &shelf)) != NULL)
-        release(buffer, pw_idle_shelf_bytes(shelf));
+        release(buffer);
 }
 
 static void give_to_all(pw_pool_side side, void *buffer, int class)
 {
     if (!pw_idle_put(&pool.idle, buffer, pw_idle_shelf(side, class), idle_limit))
-        release(buffer, pw_size_class_bytes(class));
+        release(buffer);
     release_beyond(idle_limit);
 }
 

@@ -82,7 +82,7 @@ static pw_status register_shared(pw_gpu_block *block, size_t bytes)
         }
         pw_cu.host_unregister(memory);
     }
-    pw_segment_give(memory, bytes);
+    pw_segment_give(memory);
     return status;
 }
 
@@ -120,7 +120,7 @@ static void release(pw_gpu_block *block, bool driver)
         pw_gpu_replica_leave(block);
         if (driver)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
-        pw_segment_give(block->host, (size_t)pw_size_class_bytes(block->class));
+        pw_segment_give(block->host);
     } else if (driver && block->host)
         pw_cu.host_free(block->host);
     else if (driver)

@@ -11,7 +11,7 @@ enum { EXPECTED = 256, SHIFTS = 64 };
 struct pw_inbound {
     char *data;
     int64_t bytes;
-    pw_layout *layout; /* referenced by who expects the message */
+    pw_layout *layout; /* referenced by who expects the message; NULL: messages are copied */
     void *buf;
     pw_inbound_taker *take;      /* instead of both; else NULL */
     bool timed;                  /* somebody will be told how long it took */
@@ -82,6 +82,11 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
     return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_env_bool(PW_ENV_STATS)}, NULL, 0);
 }
 
+pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)
+{
+    return expect(data, bytes, (pw_inbound){.layout = NULL}, NULL, 0);
+}
+
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, pw_inbound_taker *take, const void *arg, size_t arg_bytes)
 {
     if (arg_bytes > PW_INBOUND_ARG)
@@ -119,6 +124,16 @@ void pw_inbound_forget(pw_inbound *in)
 }
 
 /* ---- arriving ---------------------------------------------------------------------------------------------------- */
+
+bool pw_inbound_is_expected(void)
+{
+    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+
+    for (int i = 0; i < high; i++)
+        if (atomic_load_explicit(&expected.places[i], memory_order_relaxed) > BEING_FILLED)
+            return true;
+    return false;
+}
 
 pw_inbound *pw_inbound_at(const void *to)
 {
@@ -167,6 +182,8 @@ static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *fro
         return 0;
     if (in->take)
         return block ? whole : 0;
+    if (!in->layout)
+        return 0;
     bytes = whole > 0 ? whole : bytes;
     return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
 }

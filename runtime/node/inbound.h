@@ -8,7 +8,8 @@
  * there before the last piece has been read. So where the length is known (runtime/node/segment.h) all is unpacked when
  * the first piece is asked for, and the others find it done.
  *
- * Only for memory that MPI writes and never reads: point to point. A collective may pass on from the receive buffer.
+ * Only for memory that MPI writes and never reads: point to point. A collective may pass on from the receive buffer, so
+ * for it the bytes are only copied.
  *
  * A pw_inbound belongs to who expects the message. Pieces may arrive in any thread that MPI works in, one after the
  * other, and all of them before MPI says that its operation is complete: no lock is needed beyond what MPI orders.
@@ -24,11 +25,13 @@ typedef struct pw_inbound pw_inbound;
 /* A message of at most `bytes` bytes into `data`, aligned to 64, for as many objects of `layout` at `buf`. NULL: there
  * are too many already, and it comes as ever. */
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf);
+/* For a collective: what MPI reads into `data` is copied there without the system, and stays there. */
+pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes);
 /*
- * The same for memory that is not the CPU's: `take` brings the first `bytes` bytes of the message, all of it, which lie
- * at `from` in the block of another process, to where they belong, and is through when it returns. False: the message
- * is to come as ever, and what it has written does not count. It gets a copy of the `arg_bytes` bytes at `arg`. Called
- * in whatever thread MPI works in.
+ * As pw_inbound_expect, for memory that is not the CPU's: `take` brings the first `bytes` bytes of the message, all of
+ * it, which lie at `from` in the block of another process, to where they belong, and is through when it returns. False:
+ * the message is to come as ever, and what it has written does not count. It gets a copy of the `arg_bytes` bytes at
+ * `arg`. Called in whatever thread MPI works in.
  */
 typedef bool pw_inbound_taker(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block);
 enum { PW_INBOUND_ARG = 128 };
@@ -45,6 +48,8 @@ void pw_inbound_forget(pw_inbound *in);
 
 /* ---- for who copies ---------------------------------------------------------------------------------------------- */
 
+/* Is any message expected? This and the next function may be called anywhere, in signal handlers, too. */
+bool pw_inbound_is_expected(void);
 /* The receive in whose memory `to` is. NULL: none. */
 pw_inbound *pw_inbound_at(const void *to);
 /* How many bytes there are from `to` to the end of that memory. */

@@ -1,20 +1,18 @@
 /*
- * The segments (runtime/node/segment.h) of other processes of this node, mapped for reading. A process is looked up
- * when its memory is first asked for, and never again: one without a segment then is taken to have none.
+ * The segments (segment.h) of other processes of this node, mapped for reading: a header when a process is first asked
+ * for memory, a piece when a message in it is first read. A process without a segment then is taken to have none; one
+ * whose pid has come to mean another process is looked up again.
  *
  * All functions are thread safe.
  */
 #ifndef PW_RUNTIME_PEERS_H
 #define PW_RUNTIME_PEERS_H
 
-#include "runtime/node/segment.h"
+#include "runtime/node/directory.h"
 
-/* The `bytes` bytes at address `remote` of process `pid`, where this one sees them. NULL: they are not all in a segment
- * that is open. Valid as long as the process needs what it has there, so until MPI tells it that its message was read.
- */
-const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes);
+#include <stddef.h>
 
-/* A block of such a segment, as far as this process may count on it while a message lies there. */
+/* A block of another process, as far as this one may count on it while a message lies there. */
 typedef struct pw_peer_block {
     const char *base; /* as this process sees it */
     size_t bytes;
@@ -26,8 +24,9 @@ typedef struct pw_peer_block {
     _Atomic uint32_t *wanted;   /* of the segment */
 } pw_peer_block;
 
-/* The block in which address `remote` of process `pid` is. False: not known; also if pw_peer_memory has not been asked
- * about the process. */
-bool pw_peer_block_of(pid_t pid, const void *remote, pw_peer_block *out);
+/* The `bytes` bytes at address `remote` of process `pid`, where this one sees them, and the block in which they are.
+ * NULL: they are not all in one block of a segment that is open. Valid as long as the process needs what it has there,
+ * so until MPI tells it that its message was read. */
+const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
 
 #endif

@@ -15,13 +15,10 @@
 #include <limits.h>
 #include <math.h>
 
-/* Shorter messages are never read from the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
-enum { LEAST_READ = 2048 };
-
 static bool can(const pw_message *m)
 {
     return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= pw_env_int(PW_ENV_STAGING) &&
-           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m);
+           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
 /* To Open MPI one block is a contiguous message, which models of messages of several blocks do not know. */
@@ -46,10 +43,20 @@ static pw_pool_side side_of(const pw_stage *s)
     return s->direction == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
 }
 
+static bool is_collective(const pw_stage *s)
+{
+    return s->sort == PW_CALL_COLLECTIVE || s->sort == PW_CALL_NEIGHBOUR;
+}
+
+/* What a collective receives may be read again by MPI, so it is copied to the stage and unpacked afterwards. */
 static pw_status take(pw_stage *s)
 {
     s->data = pw_pool_take_from(side_of(s), s->bytes);
-    return s->data ? PW_OK : PW_ERR_NOMEM;
+    if (!s->data)
+        return PW_ERR_NOMEM;
+    if (is_collective(s) && s->direction != PW_SEND && s->bytes >= PW_LEAST_READ)
+        s->inbound = pw_inbound_expect_copies(s->data, s->bytes);
+    return PW_OK;
 }
 
 /* What is to be streamed is packed into memory that no other core has seen, and that is still in this one's caches. */
@@ -65,7 +72,7 @@ static pw_status pack(pw_stage *s)
         if (way == PW_OUTBOUND_STREAMED)
             atomic_fetch_add_explicit(&s->layout->stats.streamed, 1, memory_order_relaxed);
     }
-    if (s->bytes >= LEAST_READ) {
+    if (s->bytes >= PW_LEAST_READ) {
         pw_segment_note_message(s->data, (size_t)s->bytes);
         pw_sharing_note_message(s->bytes);
     }
@@ -75,7 +82,7 @@ static pw_status pack(pw_stage *s)
 /* MPICH cuts a message off that is longer than was posted before it reads it; Open MPI does not (single_copy.c). */
 static void expect(pw_stage *s)
 {
-    if (s->bytes < LEAST_READ && !PW_MPI_IS_OPEN_MPI)
+    if (s->bytes < PW_LEAST_READ && !PW_MPI_IS_OPEN_MPI)
         return;
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
@@ -86,9 +93,10 @@ static void expect(pw_stage *s)
 /* What is in the user's buffer already. */
 static int64_t in_place(pw_stage *s)
 {
-    int64_t bytes = s->inbound ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
+    bool expected = s->inbound && !is_collective(s);
+    int64_t bytes = expected ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
 
-    if (s->inbound)
+    if (expected)
         pw_sharing_note_message(s->bytes);
     if (bytes > 0)
         atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);

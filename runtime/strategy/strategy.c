@@ -87,6 +87,11 @@ bool pw_message_is_one_block(const pw_message *m)
     return layout && m->count == 1 && m->entry->blocks == 1 && layout->nest->hi - layout->nest->lo == m->bytes;
 }
 
+bool pw_message_may_be_contiguous(const pw_message *m)
+{
+    return m->bytes < PW_LEAST_READ || m->sort == PW_CALL_IO || !pw_sharing_is_refused();
+}
+
 static bool is_possible(int id, const pw_message *m, unsigned refused)
 {
     return !(refused >> id & 1) && table[id]->can(m);

@@ -116,7 +116,12 @@ bool pw_strategy_is_forced(void);
 pw_model_query pw_message_query(const pw_message *m);
 /* Is all of a described message one block, in typemap order? */
 bool pw_message_is_one_block(const pw_message *m);
-/* Of those not in the set `refused` (bit 1 << id). */
+/* Shorter messages are never read in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
+enum { PW_LEAST_READ = 2048 };
+/* May the message be contiguous to the MPI, which then may read it in the sender's memory? Not if it is long, and the
+ * system does not let processes of this node read each other's (runtime/node/sharing.h). */
+bool pw_message_may_be_contiguous(const pw_message *m);
+/* The strategy to take, of those that are not in the set `refused` (bit 1 << id). */
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*

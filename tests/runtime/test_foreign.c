@@ -53,16 +53,15 @@ static unsigned char *a_block(size_t bytes, int seed)
 static bool unpack(const unsigned char *block)
 {
     unsigned char got[BYTES];
-    const void *seen = pw_peer_memory(getpid(), block, BYTES);
     pw_gpu_order order = {.user = {.gpu = gpu, .buf = target.at, .count = 1, .bytes = BYTES}, .bytes = BYTES};
     pw_peer_block b;
+    const void *seen = pw_peer_memory(getpid(), block, BYTES, &b);
     bool done;
 
     memset(got, 0, sizeof got);
     gpu_write(&target, 0, got, sizeof got);
     assert_non_null(seen);
     assert_ptr_not_equal(seen, block);
-    assert_true(pw_peer_block_of(getpid(), block, &b));
     assert_ptr_equal(b.base, seen);
     done = pw_gpu_foreign_unpack(&order, seen, &b);
     gpu_read(&target, 0, got, sizeof got);
@@ -83,7 +82,7 @@ static void a_block_is_registered_once(void **state)
     block[5] ^= 255;
     assert_true(unpack(block));
     assert_int_equal(pw_gpu_foreign_usage_now().registrations, before + 1);
-    pw_segment_give(block, BYTES);
+    pw_segment_give(block);
 }
 
 static void a_block_with_other_pages_is_registered_anew(void **state)
@@ -94,14 +93,14 @@ static void a_block_with_other_pages_is_registered_anew(void **state)
     (void)state;
     assert_true(unpack(block));
     before = pw_gpu_foreign_usage_now();
-    pw_segment_give(block, BYTES);
+    pw_segment_give(block);
     again = a_block(BYTES, 3);
     assert_ptr_equal(again, block);
     assert_true(unpack(again));
     after = pw_gpu_foreign_usage_now();
     assert_int_equal(after.registrations, before.registrations + 1);
     assert_int_equal(after.blocks, before.blocks);
-    pw_segment_give(again, BYTES);
+    pw_segment_give(again);
 }
 
 static void the_least_lately_used_give_way(void **state)
@@ -121,7 +120,7 @@ static void the_least_lately_used_give_way(void **state)
     assert_true(unpack(many[0]));
     assert_int_equal(pw_gpu_foreign_usage_now().registrations, before + 1);
     for (int i = 0; i < MANY; i++)
-        pw_segment_give(many[i], BYTES);
+        pw_segment_give(many[i]);
 }
 
 static void no_more_bytes_are_registered_than_are_allowed(void **state)
@@ -135,7 +134,7 @@ static void no_more_bytes_are_registered_than_are_allowed(void **state)
         assert_true(pw_gpu_foreign_usage_now().bytes <= (int64_t)1 << 30);
     }
     for (int i = 0; i < 5; i++)
-        pw_segment_give(many[i], large);
+        pw_segment_give(many[i]);
 }
 
 /* What was registered in a context that has ended is not the driver's any longer. */
@@ -152,7 +151,7 @@ static void a_context_takes_its_blocks_along(void **state)
     assert_int_equal(pw_gpu_foreign_usage_now().blocks, 0);
     assert_int_equal(pw_gpu_foreign_usage_now().bytes, 0);
     assert_true(unpack(block));
-    pw_segment_give(block, BYTES);
+    pw_segment_give(block);
 }
 
 /* A context is current in it, and any other pinned memory is found. Last: the driver is not asked again. */
@@ -170,8 +169,8 @@ static void a_driver_that_refuses_is_left_alone(void **state)
         assert_false(unpack(other));
     assert_int_equal(calls("cuMemHostRegister_v2"), before + REFUSALS);
     make_fail("cuMemHostRegister_v2", 0, 0);
-    pw_segment_give(block, BYTES);
-    pw_segment_give(other, BYTES);
+    pw_segment_give(block);
+    pw_segment_give(other);
 }
 
 /* ---- memory of messages that leave ------------------------------------------------------------------------------- */
@@ -180,11 +179,12 @@ static void pinned_memory_of_messages_is_in_the_segment(void **state)
 {
     pw_gpu_block *block, *again;
     long registered, unregistered;
+    pw_peer_block b;
 
     (void)state;
     assert_int_equal(pw_gpu_take(gpu, PW_GPU_OUTBOUND_MEMORY, BYTES, &block), PW_OK);
     assert_true(block->shared);
-    assert_non_null(pw_peer_memory(getpid(), block->host, BYTES));
+    assert_non_null(pw_peer_memory(getpid(), block->host, BYTES, &b));
     registered = calls("cuMemHostRegister_v2");
     pw_gpu_give(gpu, block);
     assert_int_equal(pw_gpu_take(gpu, PW_GPU_OUTBOUND_MEMORY, BYTES, &again), PW_OK);
@@ -201,13 +201,14 @@ static void pinned_memory_of_messages_is_in_the_segment(void **state)
 static void where_registering_is_refused_the_driver_allocates(void **state)
 {
     pw_gpu_block *block;
+    pw_peer_block b;
 
     (void)state;
     make_fail("cuMemHostRegister_v2", 0, FAKE_NO_MEMORY);
     assert_int_equal(pw_gpu_take(gpu, PW_GPU_OUTBOUND_MEMORY, 16 * BYTES, &block), PW_OK);
     assert_false(block->shared);
     assert_non_null(block->host);
-    assert_null(pw_peer_memory(getpid(), block->host, 1));
+    assert_null(pw_peer_memory(getpid(), block->host, 1, &b));
     pw_gpu_give(gpu, block);
     make_fail("cuMemHostRegister_v2", 0, 0);
 }
@@ -220,23 +221,22 @@ static void the_length_of_a_message_goes_with_its_block(void **state)
     pw_peer_block b;
 
     (void)state;
-    assert_non_null(pw_peer_memory(getpid(), block, 1));
-    assert_true(pw_peer_block_of(getpid(), block + 5, &b));
+    assert_non_null(pw_peer_memory(getpid(), block + 5, 1, &b));
     assert_int_equal(b.message, 0);
     assert_int_equal(b.bytes, 4 * BYTES);
     pw_segment_note_message(block, 3 * BYTES);
     pw_segment_note_message(block + BYTES, BYTES); /* not where it begins */
-    assert_true(pw_peer_block_of(getpid(), block + 3 * BYTES, &b));
+    assert_non_null(pw_peer_memory(getpid(), block + 3 * BYTES, 1, &b));
     assert_int_equal(b.message, 3 * BYTES);
-    pw_segment_give(block, 4 * BYTES);
-    assert_true(pw_peer_block_of(getpid(), block, &b));
+    pw_segment_give(block);
+    assert_non_null(pw_peer_memory(getpid(), block, 1, &b));
     assert_int_equal(b.message, 0);
-    assert_false(pw_peer_block_of(getpid(), &b, &b));
+    assert_null(pw_peer_memory(getpid(), &b, 1, &b));
     block = a_block(BYTES, 8); /* short ones may come and go without being noted */
     pw_segment_note_message(block, BYTES);
-    assert_true(pw_peer_block_of(getpid(), block, &b));
+    assert_non_null(pw_peer_memory(getpid(), block, 1, &b));
     assert_int_equal(b.message, 0);
-    pw_segment_give(block, BYTES);
+    pw_segment_give(block);
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,14 @@
 /* Messages unpacked while they come: which bytes go where, and the function of the system that is taken the place of.
  */
-#include "runtime/gate.h"
 #include "runtime/node/inbound.h"
 #include "runtime/node/segment.h"
 #include "tests/cache/layout_scene.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,9 +20,6 @@
 #include <cmocka.h>
 
 enum { OBJECTS = 64, SIZE = 24, EXTENT = 64, MESSAGE = OBJECTS * SIZE, STAGED = 2048, EXPECTED = 256 };
-
-/* What runtime/gate.c has. */
-_Atomic pw_gate_state pw_gate_now = PW_GATE_OPEN;
 
 typedef struct scenery {
     void *files; /* scene */
@@ -280,7 +279,7 @@ static ssize_t read_from(pid_t pid, void *to, const void *from, size_t bytes)
 static void what_is_in_a_segment_is_read_without_the_system(void **state)
 {
     scenery *s = *state;
-    unsigned char *block, plain[MESSAGE];
+    unsigned char *block;
 
     pw_segment_open();
     block = pw_segment_take(4096);
@@ -289,9 +288,7 @@ static void what_is_in_a_segment_is_read_without_the_system(void **state)
     assert_int_equal(read_from(getpid(), s->staging, block, MESSAGE), MESSAGE);
     assert_true(staging_is_untouched(s, 0, STAGED));
     assert_memory_equal(s->user, s->wanted, sizeof s->user);
-    assert_int_equal(read_from(getpid(), plain, block, MESSAGE), MESSAGE);
-    assert_memory_equal(plain, s->message, MESSAGE);
-    pw_segment_give(block, 4096);
+    pw_segment_give(block);
 }
 
 /* The system may forbid it; then there is nothing to interpose. */
@@ -335,7 +332,89 @@ static void nothing_is_written_beyond_what_was_posted(void **state)
     assert_int_equal(read_from(getpid(), s->staging, block, STAGED), STAGED);
     assert_memory_equal(s->user, s->wanted, sizeof s->user);
     assert_true(staging_is_untouched(s, MESSAGE, STAGED));
-    pw_segment_give(block, 4096);
+    pw_segment_give(block);
+}
+
+/* What is expected is ours to write, everything else may be wrong. */
+static void bad_addresses_are_errors(void **state)
+{
+    scenery *s = *state;
+    struct iovec local = {s->staging, 64};
+    unsigned char *block;
+
+    pw_segment_open();
+    block = pw_segment_take(4096);
+    assert_non_null(block);
+    assert_int_equal(read_from(getpid(), (void *)16, block, 64), -1);
+    assert_int_equal(errno, EFAULT);
+    pw_segment_give(block);
+}
+
+/* A collective may send on what it has received. */
+static void what_is_to_be_copied_is_copied(void **state)
+{
+    static _Alignas(64) unsigned char stage[STAGED];
+    pw_inbound *in = pw_inbound_expect_copies(stage, MESSAGE);
+    scenery *s = *state;
+    unsigned char *block;
+    int64_t ns;
+
+    pw_segment_open();
+    block = pw_segment_take(4096);
+    assert_non_null(block);
+    memcpy(block, s->message, MESSAGE);
+    assert_int_equal(read_from(getpid(), stage, block, MESSAGE), MESSAGE);
+    assert_memory_equal(stage, s->message, MESSAGE);
+    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    pw_inbound_forget(in);
+    pw_segment_give(block);
+}
+
+/* ---- in a signal handler ----------------------------------------------------------------------------------------- */
+
+static bool is_profiled;
+static volatile sig_atomic_t handled;
+
+/* As unwinders read the stack. */
+static void read_own_stack(int signal)
+{
+    char here[64] = "stack", seen[64];
+
+    (void)signal;
+    handled += read_from(getpid(), seen, here, sizeof here) == (ssize_t)sizeof here && !memcmp(seen, here, sizeof here);
+}
+
+/* In place of the C library's, which looks for segments call under a lock. */
+DIR *opendir(const char *path)
+{
+    DIR *(*next)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
+
+    if (is_profiled && !strncmp(path, "/proc/", 6))
+        raise(SIGPROF);
+    return next(path);
+}
+
+static int reads_while_it_looks_for_a_segment(scenery *s)
+{
+    static unsigned char other[MESSAGE];
+    bool allowed = read_from(getpid(), other, s->message, MESSAGE) == MESSAGE;
+
+    is_profiled = true;
+    signal(SIGPROF, read_own_stack);
+    alarm(20); /* a deadlock ends so */
+    read_from(0x3ffffffe, s->staging, s->message, MESSAGE);
+    return allowed && handled != 1;
+}
+
+static void a_signal_handler_may_read(void **state)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0)
+        _exit(reads_while_it_looks_for_a_segment(*state));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -353,7 +432,10 @@ int main(void)
                                        TEST(only_so_many_are_expected_and_only_their_memory_is_found),
                                        TEST(what_is_in_a_segment_is_read_without_the_system),
                                        TEST(what_is_elsewhere_is_read_by_the_system),
-                                       TEST(nothing_is_written_beyond_what_was_posted)};
+                                       TEST(nothing_is_written_beyond_what_was_posted),
+                                       TEST(bad_addresses_are_errors),
+                                       TEST(what_is_to_be_copied_is_copied),
+                                       TEST(a_signal_handler_may_read)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "runtime/gpu/opened.h"
 #include "runtime/gpu/place.h"
 #include "runtime/gpu/replica.h"
+#include "runtime/node/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 
@@ -243,8 +244,7 @@ static pw_peer_block as_others_see(const pw_gpu_block *block)
 {
     pw_peer_block b;
 
-    assert_non_null(pw_peer_memory(getpid(), block->host, 1));
-    assert_true(pw_peer_block_of(getpid(), block->host, &b));
+    assert_non_null(pw_peer_memory(getpid(), block->host, 1, &b));
     return b;
 }
 

@@ -7,12 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { KIB = 1 << 10, MIB = 1 << 20, LARGEST = 256 * MIB, MANY = 20 };
+enum { KIB = 1 << 10, MIB = 1 << 20, LARGEST = 256 * MIB };
 
 /* In a child process, whose exit status it is. */
 static int in_child(int (*look)(const void *arg), const void *arg)
@@ -29,7 +30,8 @@ static int in_child(int (*look)(const void *arg), const void *arg)
 /* 0: the parent's block reads as it should. */
 static int reads_parent(const void *block)
 {
-    const unsigned char *seen = pw_peer_memory(getppid(), block, 4 * KIB);
+    pw_peer_block b;
+    const unsigned char *seen = pw_peer_memory(getppid(), block, 4 * KIB, &b);
 
     if (!seen)
         return 1;
@@ -64,28 +66,18 @@ static void blocks_are_apart_aligned_and_taken_again(void **state)
     memset(a, 1, 64 * KIB);
     memset(b, 2, 64 * KIB);
     assert_int_equal(a[64 * KIB - 1], 1);
-    assert_true(pw_segment_give(a, 64 * KIB));
+    assert_true(pw_segment_give(a));
     assert_ptr_equal(pw_segment_take(64 * KIB), a);
     assert_int_equal(a[0], 0); /* its pages went back */
-    assert_true(pw_segment_give(a, 64 * KIB) && pw_segment_give(b, 64 * KIB) && pw_segment_give(c, 4 * MIB));
-    assert_false(pw_segment_give(&private, 4 * KIB));
+    assert_true(pw_segment_give(a) && pw_segment_give(b) && pw_segment_give(c));
+    assert_false(pw_segment_give(&private));
 }
 
-static void a_full_segment_gives_nothing(void **state)
+static void there_are_blocks_of_some_sizes(void **state)
 {
-    void *blocks[MANY];
-    int n = 0;
-
     (void)state;
     assert_null(pw_segment_take(2 * (size_t)LARGEST));
     assert_null(pw_segment_take(1 * KIB));
-    while (n < MANY && (blocks[n] = pw_segment_take(LARGEST)))
-        n++;
-    assert_in_range(n, 10, MANY - 1);
-    for (int i = 0; i < n; i++)
-        assert_true(pw_segment_give(blocks[i], LARGEST));
-    assert_non_null(blocks[0] = pw_segment_take(LARGEST));
-    pw_segment_give(blocks[0], LARGEST);
 }
 
 /* ---- others ----------------------------------------------------------------------------------------------------- */
@@ -103,18 +95,21 @@ static void another_process_reads_a_block(void **state)
     assert_int_equal(in_child(reads_parent, block), 1);
     pw_segment_open();
     assert_int_equal(in_child(reads_parent, block), 0);
-    pw_segment_give(block, 4 * KIB);
+    pw_segment_give(block);
 }
 
 static int reads_elsewhere(const void *block)
 {
     static int private;
+    pid_t parent = getppid();
+    pw_peer_block b;
 
     /* The mapping is not inherited, so an address of the parent's private memory is no one's in its segment. */
-    return pw_peer_memory(getppid(), &private, sizeof private) != NULL ||
-           pw_peer_memory(getppid(), (const char *)block - ((size_t)8 << 30), 4 * KIB) != NULL ||
-           pw_peer_memory(getppid(), block, (size_t)1 << 40) != NULL || pw_peer_memory(1, block, 1) != NULL ||
-           pw_peer_memory(-1, block, 1) != NULL || pw_segment_take(4 * KIB) != NULL;
+    return pw_peer_memory(parent, &private, sizeof private, &b) != NULL ||
+           pw_peer_memory(parent, (const char *)block - ((size_t)8 << 30), 4 * KIB, &b) != NULL ||
+           pw_peer_memory(parent, block, (size_t)1 << 40, &b) != NULL ||
+           pw_peer_memory(parent, block, 4 * KIB + 1, &b) != NULL || pw_peer_memory(1, block, 1, &b) != NULL ||
+           pw_peer_memory(-1, block, 1, &b) != NULL || pw_segment_take(4 * KIB) != NULL;
 }
 
 static void nothing_else_is_read(void **state)
@@ -123,7 +118,7 @@ static void nothing_else_is_read(void **state)
 
     (void)state;
     assert_int_equal(in_child(reads_elsewhere, block), 0);
-    pw_segment_give(block, 4 * KIB);
+    pw_segment_give(block);
 }
 
 /* A pool that the child has inherited may hold blocks: they are none of malloc's, nor is there anything at them. */
@@ -131,7 +126,7 @@ static int gives_back(const void *block)
 {
     int private;
 
-    return !pw_segment_give((void *)(uintptr_t)block, 4 * KIB) || pw_segment_give(&private, 4 * KIB);
+    return !pw_segment_give((void *)(uintptr_t)block) || pw_segment_give(&private);
 }
 
 static void a_child_gives_back_what_its_parent_took(void **state)
@@ -141,13 +136,14 @@ static void a_child_gives_back_what_its_parent_took(void **state)
     (void)state;
     assert_int_equal(in_child(gives_back, block), 0);
     assert_int_equal(block[1], 7);
-    pw_segment_give(block, 4 * KIB);
+    pw_segment_give(block);
 }
 
 /* It has inherited the open file, but its memory at these addresses is its own affair. */
 static void a_child_is_not_taken_for_its_parent(void **state)
 {
     void *block = a_block();
+    pw_peer_block b;
     int pipes[2];
     pid_t child;
 
@@ -159,11 +155,11 @@ static void a_child_is_not_taken_for_its_parent(void **state)
 
         _exit(read(pipes[0], &c, 1) != 1);
     }
-    assert_null(pw_peer_memory(child, block, 4 * KIB));
+    assert_null(pw_peer_memory(child, block, 4 * KIB, &b));
     assert_int_equal(write(pipes[1], "", 1), 1);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_non_null(pw_peer_memory(getpid(), block, 4 * KIB)); /* itself it may read */
-    pw_segment_give(block, 4 * KIB);
+    assert_non_null(pw_peer_memory(getpid(), block, 4 * KIB, &b)); /* itself it may read */
+    pw_segment_give(block);
 }
 
 /* Before anybody has read. */
@@ -179,6 +175,34 @@ static void sharing_is_believed_until_it_has_failed(void **state)
     assert_false(pw_sharing_is_likely());
 }
 
+/* Peers without privileges may not read it. The state is this process's for good, so it is a child's. */
+static int is_refused_when_not_dumpable(const void *arg)
+{
+    bool before = pw_sharing_is_refused(), after = false;
+
+    (void)arg;
+    prctl(PR_SET_DUMPABLE, 0);
+    for (int i = 0; i < 100; i++)
+        after = pw_sharing_is_refused();
+    return before || !after;
+}
+
+static int is_refused_when_told(const void *arg)
+{
+    bool before = pw_sharing_is_refused();
+
+    (void)arg;
+    pw_sharing_note_refusal();
+    return before || !pw_sharing_is_refused();
+}
+
+static void reads_may_be_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(is_refused_when_not_dumpable, NULL), 0);
+    assert_int_equal(in_child(is_refused_when_told, NULL), 0);
+}
+
 static int open_segment(void **state)
 {
     (void)state;
@@ -189,7 +213,8 @@ static int open_segment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_are_apart_aligned_and_taken_again),
-                                       cmocka_unit_test(a_full_segment_gives_nothing),
+                                       cmocka_unit_test(there_are_blocks_of_some_sizes),
+                                       cmocka_unit_test(reads_may_be_refused),
                                        cmocka_unit_test(sharing_is_believed_until_it_has_failed),
                                        cmocka_unit_test(another_process_reads_a_block),
                                        cmocka_unit_test(nothing_else_is_read),
