@@ -26,9 +26,13 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
     for (int id = 0; id < d->strategies && id < PW_STRATEGY_COUNT; id++) {
         const pw_decision_cell *from = &d->cells[id];
         pw_stats_cell *to = &out->cells[id];
-        float total = from->total;
+        float total = from->total, tried = from->tried;
 
-        *to = (pw_stats_cell){.uses = from->uses, .total = total < 0 ? 0 : (double)total, .ranks = total >= 0};
+        *to = (pw_stats_cell){.uses = from->uses,
+                              .total = total < 0 ? 0 : (double)total,
+                              .ranks = total >= 0,
+                              .tries = tried > 0,
+                              .tried = (double)tried};
         for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
             to->timed += from->timed[action];
             to->observed += from->observed[action];
@@ -58,6 +62,11 @@ static int by_class(const void *a, const void *b)
     return order ? order : by_number(x->low, y->low);
 }
 
+static double mean(double a, int64_t n, double b, int64_t k)
+{
+    return n + k > 0 ? (a * (double)n + b * (double)k) / (double)(n + k) : 0;
+}
+
 static void add(pw_stats_choice *to, const pw_stats_choice *from)
 {
     if (from->high > to->high)
@@ -65,11 +74,11 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         pw_stats_cell *t = &to->cells[id];
         const pw_stats_cell *f = &from->cells[id];
-        int64_t ranks = t->ranks + f->ranks;
 
-        if (ranks > 0)
-            t->total = (t->total * (double)t->ranks + f->total * (double)f->ranks) / (double)ranks;
-        t->ranks = ranks;
+        t->total = mean(t->total, t->ranks, f->total, f->ranks);
+        t->ranks += f->ranks;
+        t->tried = mean(t->tried, t->tries, f->tried, f->tries);
+        t->tries += f->tries;
         t->uses += f->uses;
         t->timed += f->timed;
         t->observed += f->observed;
@@ -168,6 +177,21 @@ static void print_observed(FILE *out, const pw_stats_cell *cell)
     print_time(out, (double)cell->estimated / (double)cell->timed);
 }
 
+/* "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
+static void print_trial(FILE *out, const pw_stats_choice *c)
+{
+    const char *separator = "; tried both ways: ";
+
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        if (!c->cells[id].tries)
+            continue;
+        fprintf(out, "%s%s ", separator, names[id]);
+        print_time(out, c->cells[id].tried);
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? " a use" : "", out);
+}
+
 static void print_choice(FILE *out, const pw_stats_choice *c)
 {
     int most = most_used(c);
@@ -183,6 +207,7 @@ static void print_choice(FILE *out, const pw_stats_choice *c)
         if (id != most && c->cells[id].uses)
             fprintf(out, ", %s %lld", names[id], (long long)c->cells[id].uses);
     print_observed(out, &c->cells[most]);
+    print_trial(out, c);
     fputc('\n', out);
 }
 
