@@ -8,6 +8,7 @@
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
 #include "runtime/requests/received.h"
+#include "runtime/strategy/fragile.h"
 #include "runtime/strategy/strategy.h"
 
 #include "hooks.h"
@@ -28,10 +29,11 @@ static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *
 
 /* Opens a stage for one side of a call. False: this side is native. */
 static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
-                  int peer)
+                  int peer, MPI_Comm comm)
 {
     s->strategy = NULL;
-    return entry && peer != MPI_PROC_NULL && pw_stage_try(s, PW_CALL_BLOCKING, direction, entry, buf, count);
+    return entry && peer != MPI_PROC_NULL && !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
+           pw_stage_try(s, PW_CALL_BLOCKING, direction, entry, buf, count);
 }
 
 /* The arguments of a call that stays native, one whose types are not all known. */
@@ -48,7 +50,7 @@ static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Data
     pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest);
     pw_stage s;
 
-    if (!stage(&s, PW_SEND, entry, buf, count, dest))
+    if (!stage(&s, PW_SEND, entry, buf, count, dest, comm))
         return pass(entry, count, dest);
     *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
     if (*rc == MPI_SUCCESS)
@@ -88,7 +90,7 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
     int grain;
 
     (void)large;
-    if (!stage(&s, PW_RECV, entry, buf, count, source))
+    if (!stage(&s, PW_RECV, entry, buf, count, source, comm))
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
@@ -112,7 +114,7 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     int grain;
 
     (void)large;
-    if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
+    if (!message || !stage(&s, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
         return pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
@@ -139,8 +141,8 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 
     if (!out || !in)
         return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
-    stage(&s, PW_SEND, out, sendbuf, sendcount, dest);
-    stage(&r, PW_RECV, in, recvbuf, recvcount, source);
+    stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    stage(&r, PW_RECV, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
         return PW_PASS;
     if (pw_stage_is_open(&s))
@@ -173,7 +175,7 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     int grain;
 
     (void)large;
-    if (source == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, dest))
+    if (dest == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, source, comm))
         return pass(entry, count, dest);
     if (status == MPI_STATUS_IGNORE)
         status = &own;

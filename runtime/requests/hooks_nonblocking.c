@@ -7,6 +7,7 @@
 #include "runtime/registry.h"
 #include "runtime/requests/pending.h"
 #include "runtime/requests/received.h"
+#include "runtime/strategy/fragile.h"
 #include "runtime/strategy/strategy.h"
 
 #include "hooks.h"
@@ -85,10 +86,11 @@ static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *
 
 /* Opens a stage for one side of a call. False: this side is native. */
 static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
-                  int peer)
+                  int peer, MPI_Comm comm)
 {
     s->strategy = NULL;
     return entry && peer != MPI_PROC_NULL && pw_pending_is_seen() &&
+           !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
            pw_stage_try(s, PW_CALL_NONBLOCKING, direction, entry, buf, count);
 }
 
@@ -143,7 +145,7 @@ static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Coun
     pw_stage s;
     transfer *t;
 
-    if (!stage(&s, PW_SEND, entry, buf, count, dest))
+    if (!stage(&s, PW_SEND, entry, buf, count, dest, comm))
         return pass(entry, count, dest);
     t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
     if (!t)
@@ -184,7 +186,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     pw_stage s;
     transfer *t;
 
-    if (!stage(&s, PW_RECV, entry, buf, count, source))
+    if (!stage(&s, PW_RECV, entry, buf, count, source, comm))
         return pass(entry, count, source);
     t = create(recv_ops_of(&s), comm, NULL, &s);
     if (!t)
@@ -220,7 +222,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     transfer *t;
 
     (void)large;
-    if (!message || !stage(&s, PW_RECV, entry, buf, count, source))
+    if (!message || !stage(&s, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
         return pass(entry, count, source);
     t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
     if (!t)
@@ -262,8 +264,8 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 
     if (!out || !in)
         return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
-    stage(&s, PW_SEND, out, sendbuf, sendcount, dest);
-    stage(&r, PW_BOTH, in, recvbuf, recvcount, source);
+    stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    stage(&r, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
         return PW_PASS;
     t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
@@ -294,7 +296,7 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
     transfer *t;
 
     (void)large;
-    if (source == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, dest))
+    if (dest == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, source, comm))
         return pass(entry, count, dest);
     t = create(&both_ops, comm, NULL, &s);
     if (!t)

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Open MPI hands longer messages to itself over in another way (btl_self_eager_limit, header included). */
+enum { SELF_EAGER = 1024 };
+
 /* Set once at start. */
 static bool all_ranks, cuts_elements;
 
@@ -65,4 +68,22 @@ bool pw_fragile_needs_native(const pw_message *m)
 bool pw_fragile_needs_stage(const pw_message *m)
 {
     return is_fragile(m) && receives(m) && all_ranks && m->sort != PW_CALL_ONE_SIDED;
+}
+
+static bool is_self(int peer, MPI_Comm comm)
+{
+    int rank;
+
+    return comm != MPI_COMM_NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == peer;
+}
+
+/* GPU memory that Open MPI cannot touch has no native way. */
+bool pw_fragile_is_own(pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                       MPI_Comm comm)
+{
+    int64_t bytes;
+
+    return PW_MPI_IS_OPEN_MPI && peer >= 0 && !__builtin_mul_overflow((int64_t)count, entry->size, &bytes) &&
+           (direction != PW_SEND || bytes <= SELF_EAGER) && is_self(peer, comm) &&
+           pw_memory_place_of((const char *)buf + entry->lowest).kind == PW_PLACE_HOST;
 }

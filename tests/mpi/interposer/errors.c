@@ -175,6 +175,86 @@ static void check_truncation(int rank, int elements)
     free(values);
 }
 
+/* ---- messages to oneself that are too long ------------------------------------------------------------------------
+ */
+
+typedef enum sending { SEND, RSEND, BSEND, ISEND, SEND_INIT, SENDRECV, LATE_RECV, SENDINGS } sending;
+
+static const char *const sending_names[] = {
+    "Send", "Rsend", "Bsend", "Isend", "Send_init", "Sendrecv", "Isend before Recv"};
+
+#define TO_SELF rank, 7, MPI_COMM_WORLD
+
+static int start(sending by, bool native, void *out, MPI_Datatype t, int rank, MPI_Request *sent)
+{
+    int rc;
+
+    switch (by) {
+    case SEND: return (native ? PMPI_Send : MPI_Send)(out, 2, t, TO_SELF);
+    case RSEND: return (native ? PMPI_Rsend : MPI_Rsend)(out, 2, t, TO_SELF);
+    case BSEND: return (native ? PMPI_Bsend : MPI_Bsend)(out, 2, t, TO_SELF);
+    case SEND_INIT:
+        rc = (native ? PMPI_Send_init : MPI_Send_init)(out, 2, t, TO_SELF, sent);
+        return rc == MPI_SUCCESS ? (native ? PMPI_Start : MPI_Start)(sent) : rc;
+    default: return (native ? PMPI_Isend : MPI_Isend)(out, 2, t, TO_SELF, sent);
+    }
+}
+
+/* Two objects are sent and one is received: as `in_type`, which may be contiguous. The class of the receive. */
+static int too_long_for_self(sending by, bool native, void *out, MPI_Datatype t, void *in, int in_count,
+                             MPI_Datatype in_type, int rank)
+{
+    MPI_Request sent = MPI_REQUEST_NULL, received;
+    int rc;
+
+    handled = 0;
+    if (by == SENDRECV)
+        return test_class_of((native ? PMPI_Sendrecv : MPI_Sendrecv)(out, 2, t, rank, 7, in, in_count, in_type, rank, 7,
+                                                                     MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (by != LATE_RECV)
+        (native ? PMPI_Irecv : MPI_Irecv)(in, in_count, in_type, TO_SELF, &received);
+    CHECK(start(by, native, out, t, rank, &sent) == MPI_SUCCESS, "%s to self", sending_names[by]);
+    if (by == LATE_RECV)
+        rc = (native ? PMPI_Recv : MPI_Recv)(in, in_count, in_type, TO_SELF, MPI_STATUS_IGNORE);
+    else
+        rc = (native ? PMPI_Wait : MPI_Wait)(&received, MPI_STATUS_IGNORE);
+    (native ? PMPI_Wait : MPI_Wait)(&sent, MPI_STATUS_IGNORE);
+    if (sent != MPI_REQUEST_NULL)
+        MPI_Request_free(&sent);
+    return test_class_of(rc);
+}
+
+/* Open MPI notices or not, as the message is derived or contiguous and short or long: always what it says natively. */
+static void check_truncation_to_self(int rank, int elements)
+{
+    static char buffer[1 << 16];
+    double *out = calloc((size_t)elements * 4, sizeof *out), *in = calloc((size_t)elements * 4, sizeof *in);
+    MPI_Datatype strided;
+    void *detached;
+    int size;
+
+    MPI_Type_vector(elements, 1, 2, MPI_DOUBLE, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    for (int by = 0; by < SENDINGS; by++)
+        for (int dense = 0; dense < 2; dense++) {
+            MPI_Datatype in_type = dense ? MPI_DOUBLE : strided;
+            int in_count = dense ? elements : 1, class[2], calls[2];
+
+            for (int native = 0; native < 2; native++) {
+                class[native] = too_long_for_self((sending)by, native, out, strided, in, in_count, in_type, rank);
+                calls[native] = handled;
+            }
+            CHECK(class[0] == class[1] && calls[0] == calls[1],
+                  "%s of 2 x %d doubles to self into %s: class %d (handler %d), natively %d (%d)", sending_names[by],
+                  elements, dense ? "an array" : "the type", class[0], calls[0], class[1], calls[1]);
+        }
+    MPI_Buffer_detach(&detached, &size);
+    MPI_Type_free(&strided);
+    free(out);
+    free(in);
+}
+
 /* ---- messages that end inside a basic element -------------------------------------------------------------------- */
 
 typedef enum receiving { BY_RECV, BY_SENDRECV, BY_WAIT, BY_WAITALL, RECEIVINGS } receiving;
@@ -291,6 +371,8 @@ int main(int argc, char **argv)
     check_pack_cases(false);
     check_pack_cases(true);
     check_p2p_cases();
+    for (int elements = 1; elements <= 1024; elements *= 4)
+        check_truncation_to_self(rank, elements);
     if (size == 2) {
         check_truncation(rank, 16);
         check_truncation(rank, 1000);
