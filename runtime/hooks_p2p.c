@@ -42,6 +42,13 @@ static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
     return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
 }
 
+/* The same for a type of a call that was carried out with a stage for its other buffer. */
+static void accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
+{
+    if (pass(entry, count, peer) == PW_LEARN)
+        pw_registry_accepted(type);
+}
+
 /* ---- send ----------------------------------------------------------------------------------------------------- */
 
 static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
@@ -139,12 +146,10 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_stage s, r;
     int grain = 0;
 
-    if (!out || !in)
-        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
     stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
     stage(&r, PW_RECV, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
-        return PW_PASS;
+        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
     if (pw_stage_is_open(&s))
         sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
     if (pw_stage_is_open(&r)) {
@@ -158,6 +163,10 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
+    if (*rc == MPI_SUCCESS) {
+        accepted(out, sendcount, sendtype, dest);
+        accepted(in, recvcount, recvtype, source);
+    }
     if (*rc == MPI_SUCCESS && pw_stage_is_open(&r))
         *rc = unpack(&r, grain, status, comm);
     pw_stage_close(&s);

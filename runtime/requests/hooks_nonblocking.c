@@ -237,6 +237,13 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 
 #if PW_MPI_HAS(4, 0)
 
+/* The same for a type of a call that was carried out with a stage for its other buffer. */
+static void accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
+{
+    if (pass(entry, count, peer) == PW_LEARN)
+        pw_registry_accepted(type);
+}
+
 /* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
  * came. */
 static int unpack_whole(pw_pending *p, const MPI_Status *status)
@@ -262,12 +269,10 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     pw_stage s, r;
     transfer *t;
 
-    if (!out || !in)
-        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
     stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
     stage(&r, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
-        return PW_PASS;
+        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
     t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
     if (!t)
         return PW_PASS;
@@ -284,6 +289,10 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                 recvtag, comm, request, large);
+    if (*rc == MPI_SUCCESS) {
+        accepted(out, sendcount, sendtype, dest);
+        accepted(in, recvcount, recvtype, source);
+    }
     return launched(t, request, *rc);
 }
 
