@@ -52,6 +52,8 @@ static bool is_readable(const pw_linkage *l)
 
 /* ---- its linkage table ------------------------------------------------------------------------------------------ */
 
+char pw_linkage_nowhere[1];
+
 static bool write_slot(const pw_linkage *l, void **slot, void *function)
 {
     uintptr_t page = (uintptr_t)slot & -(uintptr_t)sysconf(_SC_PAGESIZE);
@@ -71,6 +73,11 @@ static size_t symbol_index(const ElfW(Rela) * r)
 #else
     return ELF32_R_SYM(r->r_info);
 #endif
+}
+
+static bool is_weak(const pw_linkage *l, const ElfW(Rela) * r)
+{
+    return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the same in 32 bits */
 }
 
 /* What an entry is to lead to; NULL: where it leads now. */
@@ -94,13 +101,36 @@ int pw_linkage_redirect(const pw_linkage *l, void *(*choose)(void *arg, const ch
             const ElfW(Rela) *r = &l->table[t][i];
             void *function = chosen(l, r, choose, arg);
 
-            if (!function)
+            if (!function || (function == pw_linkage_nowhere && !is_weak(l, r)))
                 continue;
+            if (function == pw_linkage_nowhere)
+                function = NULL;
             if (!write_slot(l, (void **)(l->base + r->r_offset), function))
                 return -1;
             n++;
         }
     return n;
+}
+
+/* ---- what this library exports ----------------------------------------------------------------------------------- */
+
+/* The loader passes over symbols without a value. */
+bool pw_linkage_hide(const void *function)
+{
+    Dl_info info, own;
+    ElfW(Sym) *symbol = NULL;
+    uintptr_t page;
+    size_t bytes;
+
+    if (!dladdr(pw_linkage_nowhere, &own) || !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+        info.dli_saddr != function || info.dli_fbase != own.dli_fbase)
+        return false;
+    page = (uintptr_t)symbol & -(uintptr_t)sysconf(_SC_PAGESIZE);
+    bytes = (uintptr_t)(symbol + 1) - page;
+    if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    __atomic_store_n(&symbol->st_value, 0, __ATOMIC_RELEASE);
+    return mprotect((void *)page, bytes, PROT_READ) == 0;
 }
 
 void *pw_linkage_own_handle(void)

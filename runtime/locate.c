@@ -154,9 +154,9 @@ static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and t
 #endif
 
 /* Even passing calls on needs the right MPI. */
-static bool leave_to_another_mpi(void)
+static bool leave(const char *why, const char *what)
 {
-    complain(of_another_mpi, "");
+    complain(why, what);
     pw_withdraw();
     return false;
 }
@@ -169,12 +169,12 @@ static bool check_version(void)
 
     /* Its name is not asked of it: each MPI writes as much of it as its own mpi.h allows. */
     if (pw_withdraw_is_due())
-        return leave_to_another_mpi();
+        return leave(of_another_mpi, "");
     if (PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
         return complain("the MPI of this process does not tell its version", "");
     if (major < MPI_VERSION) {
         snprintf(text, sizeof text, "MPI %d, but this process has MPI %d.%d", MPI_VERSION, major, minor);
-        return complain("this interposer was built for ", text);
+        return leave("this interposer was built for ", text);
     }
     return true;
 }
@@ -212,18 +212,17 @@ bool pw_locate_check(void)
 }
 
 /*
- * What cannot wait for the first call. With another MPI even that would be spoilt. When another library comes first, no
- * wrapped call would ever arrive to start the check above; nor would any call of a Fortran program, whose bindings call
- * PMPI_Init. Silent in every process that is in order, MPI program or not.
+ * What cannot wait for the first call. With another MPI even that would be spoilt, and with an older one the program
+ * may look before for calls that only later ones have. When another library comes first, no wrapped call would ever
+ * arrive to start the check above; nor would any call of a Fortran program, whose bindings call PMPI_Init. Silent in
+ * every process that is in order, MPI program or not.
  */
 __attribute__((constructor)) static void check_at_load(void)
 {
     const char *shadow = shadowing_object();
 
-    if (pw_withdraw_is_due()) {
-        leave_to_another_mpi();
+    if (dlsym(RTLD_DEFAULT, "PMPI_Get_version") && !check_version())
         return;
-    }
     pw_fortran_redirect();
     if (shadow && !pw_env_bool(PW_ENV_DISABLE))
         complain("MPI_Type_commit resolves to another library before this one: ", shadow);

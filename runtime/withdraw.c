@@ -5,6 +5,8 @@
 #include "runtime/locate.h"
 #include "runtime/mpi_compat.h"
 
+#include "next.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +48,30 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
+static bool is_own(const void *function)
+{
+    Dl_info ours, found;
+
+    return dladdr(mark, &ours) && dladdr(function, &found) && ours.dli_fbase == found.dli_fbase;
+}
+
 /* What comes after this library, for the names that it exports. */
 static void *next_of(void *self, const char *name)
 {
-    Dl_info ours, found;
-    void *function = strncmp(name, "MPI_", 4) ? NULL : dlsym(self, name);
+    void *function = strncmp(name, "MPI_", 4) ? NULL : dlsym(self, name), *next;
 
-    if (!function || !dladdr(mark, &ours) || !dladdr(function, &found) || ours.dli_fbase != found.dli_fbase)
+    if (!function || !is_own(function))
         return NULL;
-    return pw_locate_next(name);
+    next = pw_locate_next(name);
+    return next ? next : pw_linkage_nowhere;
+}
+
+static void hide(void *self, const char *name)
+{
+    void *function = dlsym(self, name);
+
+    if (function && is_own(function))
+        pw_linkage_hide(function);
 }
 
 void pw_withdraw(void)
@@ -70,5 +87,7 @@ void pw_withdraw(void)
         n += entries > 0 ? entries : 0;
     }
     free(list.at);
+    if (self)
+        pw_next_each(hide, self);
     pw_log(PW_LOG_DEBUG, "%d calls lead past this library", n);
 }

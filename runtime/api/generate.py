@@ -237,7 +237,9 @@ def next_header(calls):
     out.append("} pw_next_table;\n\n/* Written once, before any wrapper reads it (runtime/gate.c). */\n"
                "extern __attribute__((visibility(\"hidden\"))) pw_next_table pw_next;\n\n"
                "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
-               "void pw_next_load(void *(*resolve)(const char *symbol));\n\n"
+               "void pw_next_load(void *(*resolve)(const char *symbol));\n"
+               "/* Calls `fn` with each name in the table. */\n"
+               "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n\n"
                "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
     out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
     out.append("\n#endif\n")
@@ -278,6 +280,12 @@ void pw_next_load(void *(*resolve)(const char *symbol))
 
         memcpy((char *)&pw_next + entries[i].offset, function, sizeof(void *));
     }
+}
+
+void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        fn(arg, entries[i].symbol);
 }
 """)
     return "".join(out)
