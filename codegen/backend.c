@@ -109,6 +109,18 @@ static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
     return false;
 }
 
+bool pw_backend_beside(const char *backend, const char *name, char *out)
+{
+    const module *m = find_module(backend);
+    char path[PATH_MAX];
+    pw_diag diag;
+    char *slash = m && locate(m, path, &diag) ? strrchr(path, '/') : NULL;
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return join(out, path, "", name) && access(out, R_OK) == 0;
+}
+
 static const pw_backend *check(const module *m, void *handle, const char *path, pw_diag *diag)
 {
     pw_backend_entry_fn *entry = (pw_backend_entry_fn *)dlsym(handle, PW_BACKEND_ENTRY);

@@ -63,6 +63,10 @@ typedef struct pw_backend {
  */
 const pw_backend *pw_backend_load(const char *name, pw_diag *diag);
 
+/* The path of a file or folder `name` in the directory that the module of this backend is in, or would be according to
+ * its variable. False: it is not there. `out` has PATH_MAX bytes. */
+bool pw_backend_beside(const char *backend, const char *name, char *out);
+
 /* The version string a module of this build would report, known without loading it: cache keys need it. */
 const char *pw_backend_version(const char *name);
 

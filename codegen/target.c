@@ -135,6 +135,16 @@ bool pw_target_compatible(int i, pw_target *out)
     return lower_level(generic ? i : i - 1, out);
 }
 
+bool pw_target_older_gpu(const pw_target *gpu, int i, pw_target *out)
+{
+    int number = strncmp(gpu->cpu, "sm_", 3) == 0 ? atoi(gpu->cpu + 3) : 0;
+    int minor = number % 10 - 1 - i;
+    if (i < 0 || minor < 0)
+        return false;
+    *out = pw_target_gpu(number / 10, minor);
+    return true;
+}
+
 bool pw_target_runs_here(const pw_target *target)
 {
     pw_target t;

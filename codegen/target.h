@@ -38,6 +38,10 @@ bool pw_target_runs_here(const pw_target *target);
  * False past the end. */
 bool pw_target_compatible(int i, pw_target *out);
 
+/* The i-th older GPU whose code runs on this one, too, newest first: those of the same major number. False past the
+ * end, and for what is no GPU. */
+bool pw_target_older_gpu(const pw_target *gpu, int i, pw_target *out);
+
 /* What a target offers to a code generator that chooses its own vector code. Conservative for CPUs unknown. */
 typedef struct pw_target_isa {
     int vector_bytes;   /* widest plain vector move that pays */

@@ -13,12 +13,13 @@
 
 #include <string.h>
 
-static void publish(pw_slot *slot, const pw_image *image, pw_kernel_fn *pack, pw_kernel_fn *unpack,
+static void publish(pw_slot *slot, pw_hash key, const pw_image *image, pw_kernel_fn *pack, pw_kernel_fn *unpack,
                     pw_kernel_origin origin, int64_t started)
 {
     pw_kernel *k = &slot->kernel;
 
     slot->image = *image;
+    k->code_key = key;
     atomic_store_explicit(&k->origin, origin, memory_order_relaxed);
     atomic_store_explicit(&k->ready_ns, pw_clock_ns() - started, memory_order_relaxed);
     if (slot->image.code.data)
@@ -41,7 +42,7 @@ static bool load_key(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t starte
 
     if (pw_disk_load(&cache->disk, key, &image, &pack, &unpack))
         return false;
-    publish(slot, &image, pack, unpack, PW_ORIGIN_DISK, started);
+    publish(slot, key, &image, pack, unpack, PW_ORIGIN_DISK, started);
     return true;
 }
 
@@ -67,6 +68,28 @@ static bool load_lower(pw_cache *cache, pw_slot *slot, int64_t started)
             load_key(cache, slot, pw_cache_key(slot->shape, &target, cache->backend_name), started))
             return true;
     return false;
+}
+
+static bool load_shipped_key(pw_cache *cache, pw_slot *slot, const pw_target *target, int64_t started)
+{
+    pw_hash key = pw_cache_key(slot->shape, target, cache->backend_name);
+    pw_image image;
+
+    if (!pw_disk_load_shipped(&cache->disk, key, &image))
+        return false;
+    publish(slot, key, &image, NULL, NULL, PW_ORIGIN_DISK, started);
+    return true;
+}
+
+/* What came with the library: for the GPU itself, or for an older one of its generation. */
+static bool load_shipped(pw_cache *cache, pw_slot *slot, int64_t started)
+{
+    pw_target older;
+    bool found = cache->disk.shipped && load_shipped_key(cache, slot, &cache->target, started);
+
+    for (int i = 0; cache->disk.shipped && !found && pw_target_older_gpu(&cache->target, i, &older); i++)
+        found = load_shipped_key(cache, slot, &older, started);
+    return found;
 }
 
 /* NULL, said once, when there is no compiler. */
@@ -141,7 +164,7 @@ static pw_status open_compiled(pw_cache *cache, pw_slot *slot, pw_blob *blob, in
         if (status)
             return status;
     }
-    publish(slot, &image, pack, unpack, PW_ORIGIN_COMPILED, started);
+    publish(slot, key, &image, pack, unpack, PW_ORIGIN_COMPILED, started);
     return PW_OK;
 }
 
@@ -202,7 +225,8 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
                      cache->slow_path);
         return settle(slot, PW_KERNEL_FAILED);
     }
-    if (load_own(cache, slot, started) || (!waited && load_lower(cache, slot, started)))
+    if (load_own(cache, slot, started) ||
+        (!waited && (load_lower(cache, slot, started) || load_shipped(cache, slot, started))))
         return PW_BUILD_DONE;
     if (want == PW_WANT_LOAD)
         return settle(slot, PW_KERNEL_ABSENT);

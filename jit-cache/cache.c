@@ -51,12 +51,15 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
         free(cache);
         return PW_ERR_NOMEM;
     }
+    /* Without memory for it, kernels are compiled. */
+    cache->disk.shipped = config->foreign && config->shipped ? strdup(config->shipped) : NULL;
     pw_exit_guard_thread();
     cache->pid = getpid();
     cache->target = *config->target;
     snprintf(cache->backend_name, sizeof cache->backend_name, "%s", config->backend);
     cache->load_backend = config->load_backend ? config->load_backend : pw_backend_load;
     cache->disk.foreign = config->foreign;
+    cache->yielding = config->yielding;
     cache->slow_path = config->slow_path ? config->slow_path : "the interpreter";
     init_sync(cache);
     *out = cache;
@@ -231,7 +234,7 @@ void pw_cache_drain(pw_cache *cache)
     if (!pw_cache_is_ours(cache))
         return;
     pthread_mutex_lock(&cache->lock);
-    while (cache->worker.first || cache->worker.working)
+    while (cache->reader.first || cache->reader.working || cache->compiler.first || cache->compiler.working)
         pthread_cond_wait(&cache->changed, &cache->lock);
     pthread_mutex_unlock(&cache->lock);
 }

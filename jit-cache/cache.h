@@ -16,7 +16,7 @@
 
 typedef enum pw_kernel_state {
     PW_KERNEL_NEW,    /* known, nothing asked for */
-    PW_KERNEL_QUEUED, /* the worker has it */
+    PW_KERNEL_QUEUED, /* a worker has it */
     PW_KERNEL_READY,  /* pack and unpack are set */
     PW_KERNEL_ABSENT, /* not on disk; compile not asked for */
     PW_KERNEL_FAILED  /* cannot be had; tier 0 for good */
@@ -40,6 +40,7 @@ typedef struct pw_kernel {
     _Atomic pw_kernel_origin origin;
     _Atomic int64_t ready_ns; /* time it took to load or compile and link */
     pw_hash key;
+    pw_hash code_key; /* the one in the names of the functions in `code`, which may be made for another target */
     pw_kernel_demand demand;
 } pw_kernel;
 
@@ -53,6 +54,11 @@ typedef struct pw_cache_config {
     const pw_target *target;
     /* The code is for another processor, a GPU: it is kept as bytes (pw_kernel.code) and not opened. */
     bool foreign;
+    /* A directory of such entries that came with this library, and is as trusted as it is: looked into when `dir` has
+     * none, never written to. NULL: none. */
+    const char *shipped;
+    /* Compiling is in no hurry: its thread gets little of a core that the application's thread keeps busy. */
+    bool yielding;
     const char *slow_path; /* what does without kernels, for warnings; NULL: "the interpreter" */
     /* NULL takes pw_backend_load; tests, and the dump of stages, put something in between. */
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
@@ -83,10 +89,10 @@ typedef enum pw_cache_want {
 /* Gets it ready in this thread: afterwards it is READY, FAILED or, if it was only to be loaded, ABSENT. Waits for
  * another thread that has it in work, and up to 5 s for another process. */
 void pw_cache_get(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
-/* Has the worker thread do so, which is started on first use. Takes the cache's mutex and touches no disk; asking again
+/* Has worker threads do so, which are started on first use. Takes the cache's mutex and touches no disk; asking again
  * is harmless. */
 void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
-/* Blocks until the worker's queue is empty. Kernels that other processes are compiling keep it up to 30 s. */
+/* Blocks until the workers' queues are empty. Kernels that other processes are compiling keep it up to 30 s. */
 void pw_cache_drain(pw_cache *cache);
 
 /* Mean time of a compile in this cache so far, 0 before the first. */

@@ -33,6 +33,7 @@ void pw_disk_fini(pw_disk *disk)
     pw_hash_map_clear(&disk->reported);
     pthread_mutex_destroy(&disk->lock);
     free(disk->dir);
+    free(disk->shipped);
     *disk = (pw_disk){.fd = -1};
 }
 

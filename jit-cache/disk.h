@@ -22,6 +22,7 @@ typedef struct pw_disk {
     char *dir;         /* as configured; NULL: there is no disk cache */
     int64_t max_bytes; /* <= 0: unbounded */
     bool foreign;      /* entries are code for another processor, kept as bytes */
+    char *shipped;     /* pw_cache_config.shipped; NULL: none */
     pthread_mutex_t lock;
     /* Under `lock` until the directory is open, and constant from then on: */
     int fd;              /* of <dir>/v<version>; -1 while not open */
@@ -34,7 +35,8 @@ typedef struct pw_disk {
     int64_t uncounted;    /* bytes of entries stored while another process held the account (evict.c) */
 } pw_disk;
 
-/* dir may be NULL. Touches no disk: the directory is opened when first needed. */
+/* dir may be NULL; so may disk->shipped, which is set afterwards, with memory of malloc. Touches no disk: the directory
+ * is opened when first needed. */
 pw_status pw_disk_init(pw_disk *disk, const char *dir, int64_t max_bytes);
 void pw_disk_fini(pw_disk *disk);
 
@@ -63,6 +65,10 @@ pw_status pw_disk_read(int dirfd, pw_hash key, pw_entry_file *out, pw_diag *diag
 /* As above, and opens the code, or keeps it when it is foreign (out->code; *pack and *unpack are NULL). An entry that
  * is refused is reported and removed. NOT_FOUND covers "no disk". */
 pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack);
+
+/* The foreign entry of `key` among those that came with the library, as bytes. False: there is none, or it is damaged,
+ * which is said once. */
+bool pw_disk_load_shipped(const pw_disk *disk, pw_hash key, pw_image *out);
 
 /* Stores a shared object under its key, atomically; evicts others first if the cache would grow too large. */
 pw_status pw_disk_store(pw_disk *disk, pw_hash key, const pw_blob *object, pw_diag *diag);

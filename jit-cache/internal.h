@@ -19,7 +19,7 @@ typedef struct pw_slot {
     pw_shape *shape;
     pw_image image;
     bool busy;     /* a thread is getting it ready */
-    bool queued;   /* in the worker's queue */
+    bool queued;   /* in a worker's queue */
     int64_t users; /* pw_cache_kernel less pw_cache_release */
     pw_cache_want want;
     bool waiting;                 /* another process is compiling it ... */
@@ -29,11 +29,10 @@ typedef struct pw_slot {
     struct pw_slot *prev, *next; /* all slots of the cache */
 } pw_slot;
 
-/* Under the cache's mutex. */
+/* A thread and its queue. Under the cache's mutex. */
 typedef struct pw_worker {
-    bool started, stop, unavailable;
-    bool working;      /* on a slot that is no longer in the queue */
-    int64_t finish_by; /* when to leave the rest of the queue, once `stop` is set; CLOCK_MONOTONIC ns */
+    bool started, stop;
+    bool working; /* on a slot that is no longer in the queue */
     pthread_t thread;
     pw_slot *first, *last; /* the queue */
 } pw_worker;
@@ -46,13 +45,16 @@ struct pw_cache {
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
     pw_disk disk;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a slot stopped being busy; the queue or worker.stop changed */
+    pthread_cond_t changed; /* a slot stopped being busy; a queue or a worker's `stop` changed */
     pw_hash_map kernels;    /* hash of a shape -> pw_slot */
     pw_slot *slots;
-    pw_worker worker;
-    _Atomic bool has_backend;             /* loaded, and the end of the process waits for it */
-    _Atomic bool no_backend;              /* said so; not tried again */
-    _Atomic bool compile_failed;          /* said so once; later ones at level info */
+    pw_worker reader, compiler;
+    bool no_worker;              /* a thread could not be had */
+    int64_t finish_by;           /* when to leave what is queued, once the workers are stopped; CLOCK_MONOTONIC ns */
+    bool yielding;               /* the compiler's thread gives way to the application's */
+    _Atomic bool has_backend;    /* loaded, and the end of the process waits for it */
+    _Atomic bool no_backend;     /* said so; not tried again */
+    _Atomic bool compile_failed; /* said so once; later ones at level info */
     _Atomic int64_t compiles, compile_ns; /* done here, and the time they took */
 };
 
@@ -77,10 +79,10 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
 
 /* ---- worker.c ------------------------------------------------------------------------------------ */
 
-/* With the cache's mutex held. Starts the thread if there is none; false: there cannot be one. */
+/* With the cache's mutex held. Starts a thread if there is none; false: there cannot be one. */
 bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot);
 /* Without the mutex. Works on for a bounded time on compiles that can be kept for the next run, except those that wait
- * for other processes; joins the thread. */
+ * for other processes; joins the threads. */
 void pw_worker_stop(pw_cache *cache);
 
 #endif

@@ -1,16 +1,17 @@
 /*
- * The worker: one thread a cache, started at the first request, with all signals blocked so that the
+ * The workers of a cache: one thread reads kernels from disk, another compiles those that are not there, so that no
+ * kernel on disk waits for a compile. Each is started when it is first needed, with all signals blocked so that the
  * application's handlers never run on it. A kernel that another process is compiling goes to the end of the
- * queue, so that ranks that share a directory share the work instead of waiting for each other.
+ * compiler's queue, so that ranks that share a directory share the work instead of waiting for each other.
  */
 #include "jit-cache/internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -20,7 +21,10 @@ enum {
     PATIENCE_MS = 30000, /* waiting costs nobody anything here */
     /* At the end the application waits: long enough for the few kernels of a short run to be there in the next one,
      * not for the hundreds that may be queued. A compile under way is finished in any case. */
-    FINISH_MS = 300
+    FINISH_MS = 300,
+    /* Of a thread that gives way: a tenth of a core that the application keeps busy. Less would do the application no
+     * good in the end, which then waits for the kernels, and for the thread when it ends. */
+    NICE = 10
 };
 
 #define MS INT64_C(1000000)
@@ -52,19 +56,19 @@ static void take_out(pw_worker *worker, pw_slot *slot)
 }
 
 /* The cache is being destroyed, and the next run would have nothing of this slot. */
-static bool is_moot(const pw_worker *worker, const pw_slot *slot, int64_t now)
+static bool is_moot(const pw_cache *cache, const pw_worker *worker, const pw_slot *slot, int64_t now)
 {
-    return worker->stop && (slot->waiting || slot->want < PW_WANT_COMPILE || now >= worker->finish_by);
+    return worker->stop && (slot->waiting || slot->want < PW_WANT_COMPILE || now >= cache->finish_by);
 }
 
 /* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when told). */
-static pw_slot *pick(pw_worker *worker, int64_t *look_again)
+static pw_slot *pick(const pw_cache *cache, const pw_worker *worker, int64_t *look_again)
 {
     int64_t now = pw_clock_ns();
 
     *look_again = INT64_MAX;
     for (pw_slot *s = worker->first; s; s = s->next_queued) {
-        if (s->busy || is_moot(worker, s, now))
+        if (s->busy || is_moot(cache, worker, s, now))
             continue;
         if (!s->waiting || s->retry_at <= now)
             return s;
@@ -90,26 +94,48 @@ static void put_off(pw_worker *worker, pw_slot *slot)
 }
 
 /* With the mutex held, which is let go while building. */
-static void work_on(pw_cache *cache, pw_slot *slot)
+static pw_build_result build(pw_cache *cache, pw_worker *worker, pw_slot *slot, pw_cache_want want, bool patient)
 {
-    pw_worker *worker = &cache->worker;
-    pw_cache_want want = slot->want;
-    bool patient = !slot->waiting || pw_clock_ns() < slot->give_up_at;
     bool waited = slot->waiting;
     pw_build_result result;
 
+    slot->busy = worker->working = true;
+    pthread_mutex_unlock(&cache->lock);
+    result = pw_build(cache, slot, want, patient, waited);
+    pthread_mutex_lock(&cache->lock);
+    slot->busy = worker->working = false;
+    return result;
+}
+
+static void compile(pw_cache *cache, pw_slot *slot)
+{
+    bool patient = !slot->waiting || pw_clock_ns() < slot->give_up_at;
+
+    if (pw_slot_is_settled(slot, slot->want))
+        return;
+    if (build(cache, &cache->compiler, slot, slot->want, patient) == PW_BUILD_LOCKED)
+        put_off(&cache->compiler, slot);
+    else
+        slot->waiting = false;
+}
+
+static bool enqueue(pw_cache *cache, pw_worker *worker, pw_slot *slot);
+
+static void read_from_disk(pw_cache *cache, pw_slot *slot)
+{
+    if (!pw_slot_is_settled(slot, PW_WANT_LOAD))
+        build(cache, &cache->reader, slot, PW_WANT_LOAD, true);
+    if (!pw_slot_is_settled(slot, slot->want) && !slot->queued && !enqueue(cache, &cache->compiler, slot))
+        atomic_store_explicit(&slot->kernel.state, PW_KERNEL_FAILED, memory_order_release);
+}
+
+static void work_on(pw_cache *cache, pw_worker *worker, pw_slot *slot)
+{
     take_out(worker, slot);
-    if (!pw_slot_is_settled(slot, want)) {
-        slot->busy = worker->working = true;
-        pthread_mutex_unlock(&cache->lock);
-        result = pw_build(cache, slot, want, patient, waited);
-        pthread_mutex_lock(&cache->lock);
-        slot->busy = worker->working = false;
-        if (result == PW_BUILD_LOCKED)
-            put_off(worker, slot);
-        else
-            slot->waiting = false;
-    }
+    if (worker == &cache->reader)
+        read_from_disk(cache, slot);
+    else
+        compile(cache, slot);
     pw_slot_retire(cache, slot);
     pthread_cond_broadcast(&cache->changed);
 }
@@ -124,28 +150,46 @@ static void wait_until(pw_cache *cache, int64_t when)
         pthread_cond_timedwait(&cache->changed, &cache->lock, &t);
 }
 
-static void *worker_main(void *arg)
+static void work(pw_cache *cache, pw_worker *worker)
 {
-    pw_cache *cache = arg;
-
     pthread_mutex_lock(&cache->lock);
     for (;;) {
         int64_t look_again;
-        pw_slot *slot = pick(&cache->worker, &look_again);
+        pw_slot *slot = pick(cache, worker, &look_again);
 
         if (slot)
-            work_on(cache, slot);
-        else if (cache->worker.stop)
+            work_on(cache, worker, slot);
+        else if (worker->stop)
             break;
         else
             wait_until(cache, look_again);
     }
     pthread_mutex_unlock(&cache->lock);
+}
+
+static void *reader_main(void *arg)
+{
+    pw_cache *cache = arg;
+
+    work(cache, &cache->reader);
     return NULL;
 }
 
-static int create_thread(pw_cache *cache)
+/* The application never holds what this thread needs, and sleeps when it waits for this thread, which then has the
+ * core. */
+static void *compiler_main(void *arg)
 {
+    pw_cache *cache = arg;
+
+    if (cache->yielding)
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE); /* on Linux, of this thread */
+    work(cache, &cache->compiler);
+    return NULL;
+}
+
+static int create_thread(pw_cache *cache, pw_worker *worker)
+{
+    bool reads = worker == &cache->reader;
     pthread_attr_t attr;
     sigset_t all, before;
     int error;
@@ -154,24 +198,23 @@ static int create_thread(pw_cache *cache)
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&cache->worker.thread, &attr, worker_main, cache);
+    error = pthread_create(&worker->thread, &attr, reads ? reader_main : compiler_main, cache);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (!error)
-        pthread_setname_np(cache->worker.thread, "packwright-jit");
+        pthread_setname_np(worker->thread, reads ? "packwright-read" : "packwright-jit");
     return error;
 }
 
-static bool start(pw_cache *cache)
+static bool start(pw_cache *cache, pw_worker *worker)
 {
-    pw_worker *worker = &cache->worker;
     int error;
 
-    if (worker->started || worker->unavailable)
+    if (worker->started || cache->no_worker)
         return worker->started;
-    error = create_thread(cache);
+    error = create_thread(cache, worker);
     worker->started = !error;
-    worker->unavailable = error;
+    cache->no_worker = error;
     if (error)
         pw_log(PW_LOG_WARN, "no compiler thread: %s; types are packed by the interpreter", strerror(error));
     return worker->started;
@@ -188,14 +231,19 @@ static void mark_queued(pw_kernel *kernel)
     atomic_compare_exchange_strong(&kernel->state, &expected, PW_KERNEL_QUEUED);
 }
 
-bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot)
+static bool enqueue(pw_cache *cache, pw_worker *worker, pw_slot *slot)
 {
-    if (!start(cache))
+    if (!start(cache, worker))
         return false;
-    append(&cache->worker, slot);
+    append(worker, slot);
     mark_queued(&slot->kernel);
     pthread_cond_broadcast(&cache->changed);
     return true;
+}
+
+bool pw_worker_enqueue(pw_cache *cache, pw_slot *slot)
+{
+    return enqueue(cache, &cache->reader, slot);
 }
 
 /* Kernels of which nothing is kept are of no use to anybody any more. The directory is made for those that are. */
@@ -204,9 +252,19 @@ static int64_t finish_by(pw_cache *cache)
     bool queued;
 
     pthread_mutex_lock(&cache->lock);
-    queued = cache->worker.first;
+    queued = cache->reader.first || cache->reader.working || cache->compiler.first;
     pthread_mutex_unlock(&cache->lock);
     return queued && pw_disk_may_store(&cache->disk) ? pw_clock_ns() + FINISH_MS * MS : 0;
+}
+
+static void stop(pw_cache *cache, pw_worker *worker)
+{
+    pthread_mutex_lock(&cache->lock);
+    worker->stop = true;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->lock);
+    if (worker->started)
+        pthread_join(worker->thread, NULL);
 }
 
 void pw_worker_stop(pw_cache *cache)
@@ -214,10 +272,8 @@ void pw_worker_stop(pw_cache *cache)
     int64_t when = finish_by(cache);
 
     pthread_mutex_lock(&cache->lock);
-    cache->worker.stop = true;
-    cache->worker.finish_by = when;
-    pthread_cond_broadcast(&cache->changed);
+    cache->finish_by = when;
     pthread_mutex_unlock(&cache->lock);
-    if (cache->worker.started)
-        pthread_join(cache->worker.thread, NULL);
+    stop(cache, &cache->reader); /* which may still find work for the other one */
+    stop(cache, &cache->compiler);
 }

@@ -12,6 +12,9 @@
 #define PW_GPU_FUSED_PACK "pw_fused_pack"
 #define PW_GPU_FUSED_UNPACK "pw_fused_unpack"
 
+/* The folder beside libpackwright-nvrtc.so with those that are built with the library: a cache directory. */
+#define PW_GPU_SHIPPED "packwright-kernels"
+
 /* Compiles what the job's shape is, or stands for, by the backend "nvrtc". */
 pw_status pw_gpu_module_compile(const pw_backend *nvrtc, const pw_compile_job *job, pw_blob *out, pw_diag *diag);
 

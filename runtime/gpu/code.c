@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "codegen/nvrtc/modules.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
     pw_layout_config *config = malloc(sizeof *config);
     pw_cache *cache = NULL;
     pw_target target = pw_target_gpu(major, minor);
+    char shipped[PATH_MAX];
 
     if (!config)
         return NULL;
@@ -61,6 +63,8 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
     config->cache.backend = "nvrtc";
     config->cache.target = &target;
     config->cache.foreign = true;
+    config->cache.yielding = true;
+    config->cache.shipped = pw_backend_beside("nvrtc", PW_GPU_SHIPPED, shipped) ? shipped : NULL;
     config->cache.slow_path = "other means (tier 0, or copies of the driver)";
     config->cache.load_backend = load_backend;
     if (pw_cache_create(&config->cache, &cache) != PW_OK)
@@ -159,7 +163,7 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
     if (kernel == gpu->code->fused_kernel)
         return find_functions(m->module, PW_GPU_FUSED_PACK, PW_GPU_FUSED_UNPACK, PW_GPU_FUSED_SUFFIX, m->functions);
     if (kernel != gpu->code->tier0_kernel) {
-        pw_kernel_symbols(kernel->key, names[0], names[1]);
+        pw_kernel_symbols(kernel->code_key, names[0], names[1]);
         return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
     }
     pthread_mutex_lock(&codes.lock); /* the jobs are written anew by each call */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static void die(const char *what)
@@ -100,6 +101,9 @@ static pw_status fake_compile(const pw_compile_job *job, pw_blob *out, pw_diag *
     struct timespec t = {.tv_nsec = atomic_load(&fake()->delay_us) * 1000L};
 
     nanosleep(&t, NULL);
+    while (atomic_load(&fake()->held))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    atomic_store(&fake()->priority, getpriority(PRIO_PROCESS, 0));
     if (atomic_load(&fake()->broken))
         return pw_diag_set(diag, PW_ERR_COMPILE, "the fake compiler was told to fail");
     *out = make_object("good", job->pack_name, job->unpack_name);

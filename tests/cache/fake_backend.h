@@ -10,6 +10,8 @@
 typedef struct fake_state {
     _Atomic int compiles; /* successful ones */
     _Atomic int delay_us; /* a compile takes this long */
+    _Atomic bool held;    /* compiles wait until this is false */
+    _Atomic int priority; /* of the thread that compiled last: its nice value */
     _Atomic bool missing; /* there is no backend */
     _Atomic bool broken;  /* compiling fails */
 } fake_state;

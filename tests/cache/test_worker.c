@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { THREADS = 4, ROUNDS = 6 };
@@ -93,18 +94,58 @@ static void destroy_without_disk_is_quick(void **state)
     assert_in_range(fake()->compiles - before, 0, 4);
 }
 
-/* Looking for what is on disk serves nobody at the end. */
-static void destroy_loads_nothing(void **state)
+/* True: it has become ready in time. */
+static bool is_ready_soon(const pw_kernel *kernel)
+{
+    for (int i = 0; i < 10000 && kernel->state != PW_KERNEL_READY; i++)
+        usleep(1000);
+    return kernel->state == PW_KERNEL_READY;
+}
+
+static void what_is_on_disk_waits_for_no_compile(void **state)
 {
     scene *s = *state;
     pw_cache *cache = scene_cache(s, 0);
 
-    scene_store(s, 1, true); /* traps when it is loaded */
-    atomic_store(&fake()->delay_us, 200000);
+    scene_store(s, 2, false);
+    scene_store(s, 3, false);
+    atomic_store(&fake()->held, true);
     pw_cache_request(cache, scene_kernel(s, cache, 0), PW_WANT_COMPILE);
-    pw_cache_request(cache, scene_kernel(s, cache, 1), PW_WANT_LOAD);
+    pw_cache_request(cache, scene_kernel(s, cache, 1), PW_WANT_COMPILE);
+    pw_cache_request(cache, scene_kernel(s, cache, 2), PW_WANT_COMPILE);
+    pw_cache_request(cache, scene_kernel(s, cache, 3), PW_WANT_LOAD);
+    assert_true(is_ready_soon(scene_kernel(s, cache, 2)));
+    assert_true(is_ready_soon(scene_kernel(s, cache, 3)));
+    assert_int_equal(fake()->compiles, 0);
+    atomic_store(&fake()->held, false);
+    pw_cache_drain(cache);
+    assert_int_equal(fake()->compiles, 2);
+    assert_true(scene_works(scene_kernel(s, cache, 0)));
     pw_cache_destroy(cache);
-    assert_int_equal(fake()->compiles, 1);
+}
+
+/* Only where the cache is told so, and only the thread that compiles. */
+static void compiling_gives_way(void **state)
+{
+    scene *s = *state;
+    int own = getpriority(PRIO_PROCESS, 0);
+
+    for (int yielding = 0; yielding < 2; yielding++) {
+        pw_cache_config config = {
+            .backend = "llvm", .target = pw_target_host(), .yielding = yielding, .load_backend = fake_load_backend};
+        pw_cache *cache;
+
+        assert_int_equal(pw_cache_create(&config, &cache), PW_OK);
+        pw_cache_request(cache, scene_kernel(s, cache, yielding), PW_WANT_COMPILE);
+        pw_cache_drain(cache);
+        assert_int_equal(fake()->compiles, yielding + 1);
+        if (yielding && own < 19)
+            assert_true(fake()->priority > own);
+        else
+            assert_int_equal(fake()->priority, own);
+        assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+        pw_cache_destroy(cache);
+    }
 }
 
 static void no_backend(void **state)
@@ -284,7 +325,8 @@ int main(void)
         TEST(destroy_finishes_the_queue),
         TEST(destroy_leaves_a_long_queue),
         TEST(destroy_without_disk_is_quick),
-        TEST(destroy_loads_nothing),
+        TEST(what_is_on_disk_waits_for_no_compile),
+        TEST(compiling_gives_way),
         TEST(no_backend),
         TEST(broken_backend),
         TEST(many_threads),

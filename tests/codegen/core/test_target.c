@@ -126,12 +126,32 @@ static void isa(void **state)
     assert_int_equal(pw_target_isa_of(&t).vector_bytes, 16);
 }
 
+static void gpus_run_the_code_of_older_ones_of_their_generation(void **state)
+{
+    pw_target gpu = pw_target_gpu(8, 2), older;
+
+    (void)state;
+    assert_true(pw_target_older_gpu(&gpu, 0, &older));
+    assert_string_equal(older.cpu, "sm_81");
+    assert_true(pw_target_older_gpu(&gpu, 1, &older));
+    assert_string_equal(older.cpu, "sm_80");
+    assert_string_equal(older.arch, "nvptx64");
+    assert_false(pw_target_older_gpu(&gpu, 2, &older));
+    assert_false(pw_target_older_gpu(&gpu, -1, &older));
+    gpu = pw_target_gpu(10, 3);
+    assert_true(pw_target_older_gpu(&gpu, 2, &older));
+    assert_string_equal(older.cpu, "sm_100");
+    assert_false(pw_target_older_gpu(&gpu, 3, &older));
+    assert_false(pw_target_older_gpu(pw_target_host(), 0, &older));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host),         cmocka_unit_test(compatible), cmocka_unit_test(parse),
-        cmocka_unit_test(parse_errors), cmocka_unit_test(isa),        cmocka_unit_test(foreign_targets_do_not_run),
-        cmocka_unit_test(gpus),
+        cmocka_unit_test(host),  cmocka_unit_test(compatible),
+        cmocka_unit_test(parse), cmocka_unit_test(parse_errors),
+        cmocka_unit_test(isa),   cmocka_unit_test(foreign_targets_do_not_run),
+        cmocka_unit_test(gpus),  cmocka_unit_test(gpus_run_the_code_of_older_ones_of_their_generation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,9 @@ for needed in packwright, program:
         sys.exit("there is no program " + needed)
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
+# Where no kernels lie beside it, as they do beside the one that is built with them.
+os.symlink(os.path.abspath(module), place("nvrtc.so"))
+module = place("nvrtc.so")
 
 # What the run compiles by itself, and its types.
 text, had = run("own", module, PACKWRIGHT_TRACE=types)
@@ -100,6 +103,14 @@ for jit in "sync", "async":
         check("GPU kernel from the disk cache in 1 of 1 ranks" in text and "GPU kernel compiled" not in text,
               "not in the statistics: " + text)
 check(entries("seeded") == seeded, "the runs have changed the cache")
+
+# Those that come with the library are taken where the cache has none: what serves all layouts, without a compiler, and is
+# not stored again.
+os.makedirs(place("installed"))
+shutil.copytree(place("whatever"), os.path.join(place("installed"), "packwright-kernels"))
+text, had = run("empty", os.path.join(place("installed"), "no-nvrtc.so"))
+check(had["from the disk cache"] == set(whatever), "not the kernels that came with the library: %s, %s" % (had, sorted(whatever)))
+check(not had["compiled"] and not entries("empty"), "the cache has entries: %s" % sorted(entries("empty")))
 
 # Kernels for another GPU do not serve.
 fill("other", another)
