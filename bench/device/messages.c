@@ -1,10 +1,11 @@
 /*
  * Messages between the GPU memory of two ranks of a node, as Packwright carries them out: this program calls MPI_X, and
  * is linked with the interposer. What is compared are runs: with PACKWRIGHT_SHARED=0 and without, by strategies
- * (PACKWRIGHT_STRATEGY), by MPIs. Each layout is verified before it is timed.
+ * (PACKWRIGHT_STRATEGY), by MPIs; and, for contiguous messages, what a program does that copies to and from pinned
+ * memory itself, with one message at a time. Each layout is verified before it is timed.
  *
- * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-d
- * driver]
+ * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-n
+ * messages in flight] [-d driver]
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -13,20 +14,22 @@
 
 #include <unistd.h>
 
-enum { SKIPPED = 77, TAG = 1, FLIGHT = 8, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 5, MAX_SIZES = 16 };
+enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 5, MAX_SIZES = 16 };
 
 static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8", "blocks_512", "box", "odd_251"};
 
 typedef struct row {
     MPI_Datatype type;
+    int bytes; /* packed */
     test_buffer image;
     size_t origin;
-    gpu_memory out, in[FLIGHT];
+    gpu_memory out, in[MOST_FLIGHT];
+    gpu_memory pinned[2]; /* to send from and to receive into, by hand */
 } row;
 
 typedef void exchange_fn(const row *r);
 
-static int rank;
+static int rank, flight = 8;
 
 static MPI_Datatype make_type(int layout, int bytes)
 {
@@ -53,19 +56,24 @@ static row make_row(int layout, int bytes)
 {
     row r = {.type = make_type(layout, bytes)};
 
+    r.bytes = test_packed_bytes(r.type, 1);
     r.image = test_buffer_create(r.type, 1);
     r.origin = (size_t)(r.image.origin - r.image.memory);
     r.out = gpu_memory_make(GPU_DEVICE, r.image.bytes);
-    for (int i = 0; i < FLIGHT; i++)
+    for (int i = 0; i < flight; i++)
         r.in[i] = gpu_memory_make(GPU_DEVICE, r.image.bytes);
+    for (int i = 0; i < 2; i++)
+        r.pinned[i] = gpu_memory_make(GPU_PINNED, (size_t)r.bytes);
     return r;
 }
 
 static void free_row(row *r)
 {
     gpu_memory_free(&r->out);
-    for (int i = 0; i < FLIGHT; i++)
+    for (int i = 0; i < flight; i++)
         gpu_memory_free(&r->in[i]);
+    for (int i = 0; i < 2; i++)
+        gpu_memory_free(&r->pinned[i]);
     test_buffer_free(&r->image);
     MPI_Type_free(&r->type);
 }
@@ -85,22 +93,47 @@ static void there_and_back(const row *r)
 
 static void in_flight(const row *r)
 {
-    MPI_Request requests[2 * FLIGHT];
-    MPI_Status statuses[2 * FLIGHT];
+    MPI_Request requests[2 * MOST_FLIGHT];
+    MPI_Status statuses[2 * MOST_FLIGHT];
 
-    for (int i = 0; i < FLIGHT; i++)
+    for (int i = 0; i < flight; i++)
         MPI_Irecv(r->in[i].at + r->origin, 1, r->type, 1 - rank, i, MPI_COMM_WORLD, &requests[i]);
-    for (int i = 0; i < FLIGHT; i++)
-        MPI_Isend(r->out.at + r->origin, 1, r->type, 1 - rank, i, MPI_COMM_WORLD, &requests[FLIGHT + i]);
-    MPI_Waitall(2 * FLIGHT, requests, statuses);
+    for (int i = 0; i < flight; i++)
+        MPI_Isend(r->out.at + r->origin, 1, r->type, 1 - rank, i, MPI_COMM_WORLD, &requests[flight + i]);
+    MPI_Waitall(2 * flight, requests, statuses);
+}
+
+static void send_by_hand(const row *r)
+{
+    gpu_read(&r->out, r->origin, r->pinned[0].at, (size_t)r->bytes);
+    PMPI_Send(r->pinned[0].at, r->bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
+}
+
+static void by_hand(const row *r)
+{
+    if (rank == 0)
+        send_by_hand(r);
+    PMPI_Recv(r->pinned[1].at, r->bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    gpu_write(&r->in[0], r->origin, r->pinned[1].at, (size_t)r->bytes);
+    if (rank == 1)
+        send_by_hand(r);
 }
 
 static const struct {
     const char *name;
     exchange_fn *run;
-    int ways, messages; /* the time of one way is reported */
-} modes[] = {{"ping-pong", there_and_back, 2, 1}, {"8 in flight", in_flight, 1, FLIGHT}};
-enum { MODES = 2 };
+    int ways;       /* the time of one way is reported */
+    bool in_flight; /* many messages, else one */
+    int layouts;    /* the first so many */
+} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS},
+             {"in flight", in_flight, 1, true, LAYOUTS},
+             {"by hand", by_hand, 2, false, 1}};
+enum { MODES = 3 };
+
+static int messages_of(int mode)
+{
+    return modes[mode].in_flight ? flight : 1;
+}
 
 /* Both ranks have sent the same, into memory that held something else. */
 static void verify(row *r, const char *name, int mode)
@@ -113,13 +146,13 @@ static void verify(row *r, const char *name, int mode)
     gpu_write(&r->out, 0, r->image.memory, r->image.bytes);
     PMPI_Pack(r->image.origin, 1, r->type, packed, bytes, &at, MPI_COMM_SELF);
     test_buffer_fill(&r->image, 2);
-    for (int i = 0; i < modes[mode].messages; i++)
+    for (int i = 0; i < messages_of(mode); i++)
         gpu_write(&r->in[i], 0, r->image.memory, r->image.bytes);
     test_buffer_fill(&want, 2);
     at = 0;
     PMPI_Unpack(packed, bytes, &at, want.origin, 1, r->type, MPI_COMM_SELF);
     modes[mode].run(r);
-    for (int i = 0; i < modes[mode].messages; i++) {
+    for (int i = 0; i < messages_of(mode); i++) {
         gpu_read(&r->in[i], 0, r->image.memory, r->image.bytes);
         CHECK(test_buffer_equal(&r->image, &want), "%s of %d bytes, %s, message %d", name, bytes, modes[mode].name, i);
     }
@@ -155,13 +188,13 @@ static void run(int layout, int bytes, double seconds)
 
     if (rank == 0)
         printf("%-12s %8d", layouts[layout], test_packed_bytes(r.type, 1));
-    for (int mode = 0; mode < MODES; mode++) {
+    for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
         verify(&r, layouts[layout], mode);
         double us = seconds > 0 ? measure(&r, mode, seconds) : 0;
 
         if (rank == 0 && us > 0)
             printf(" | %s %9.1f µs %6.2f GB/s", modes[mode].name, us,
-                   test_packed_bytes(r.type, 1) * modes[mode].messages / us * 1e-3);
+                   test_packed_bytes(r.type, 1) * messages_of(mode) / us * 1e-3);
     }
     if (rank == 0)
         printf("\n");
@@ -175,13 +208,15 @@ int main(int argc, char **argv)
     double seconds = 0.2;
     int option, rc, kib[MAX_SIZES], n = 0;
 
-    while ((option = getopt(argc, argv, "s:t:f:d:")) >= 0) {
+    while ((option = getopt(argc, argv, "s:t:f:n:d:")) >= 0) {
         if (option == 's')
             sizes = optarg;
         else if (option == 't')
             seconds = atof(optarg);
         else if (option == 'f')
             only = optarg;
+        else if (option == 'n')
+            flight = atoi(optarg);
         else if (option == 'd')
             driver = optarg;
         else
@@ -189,6 +224,8 @@ int main(int argc, char **argv)
     }
     for (const char *s = sizes; s && n < MAX_SIZES; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
         kib[n++] = atoi(s);
+    if (flight < 1 || flight > MOST_FLIGHT)
+        return 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!gpu_start(driver)) {

@@ -133,7 +133,10 @@ gpu_memory gpu_memory_make(gpu_kind kind, size_t bytes)
 
 void gpu_memory_free(gpu_memory *m)
 {
-    CALL(cuMemFree_v2, (uint64_t), (uint64_t)(uintptr_t)m->at);
+    if (m->kind == GPU_PINNED)
+        CALL(cuMemFreeHost, (void *), m->at);
+    else
+        CALL(cuMemFree_v2, (uint64_t), (uint64_t)(uintptr_t)m->at);
     m->at = NULL;
 }
 

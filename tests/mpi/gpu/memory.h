@@ -42,7 +42,7 @@ typedef struct gpu_memory {
 
 /* In the current context. Ends the program when there is none. */
 gpu_memory gpu_memory_make(gpu_kind kind, size_t bytes);
-void gpu_memory_free(gpu_memory *m); /* of kind GPU_DEVICE */
+void gpu_memory_free(gpu_memory *m); /* of kind GPU_DEVICE or GPU_PINNED */
 void gpu_write(const gpu_memory *m, size_t offset, const void *from, size_t bytes);
 /* Says how many kernels the stand-in has run; on a GPU nothing. */
 void gpu_report(void);
