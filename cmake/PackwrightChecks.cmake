@@ -27,12 +27,18 @@ endfunction()
 
 # What the steps below run of a sanitizer build, and nothing else: most programs are those of other tests or benchmarks.
 get_property(sanitized_tests GLOBAL PROPERTY PW_UNIT_TEST_PROGRAMS)
-foreach(target test_decision_tables test_mpich_random test_openmpi_random test_mpich_interposer_stress
-        test_mpich_interposer_request_threads packwright-llvm packwright-nvrtc)
+get_property(sanitized_programs GLOBAL PROPERTY PW_SANITIZED_PROGRAMS)
+list(APPEND sanitized_tests ${sanitized_programs})
+set(others test_decision_tables packwright-llvm packwright-nvrtc)
+if(NOT PW_SANITIZE STREQUAL thread)
+  list(APPEND others test_mpich_random test_openmpi_random)
+endif()
+foreach(target IN LISTS others)
   if(TARGET ${target})
     list(APPEND sanitized_tests ${target})
   endif()
 endforeach()
+list(REMOVE_DUPLICATES sanitized_tests)
 add_custom_target(sanitized-tests)
 add_dependencies(sanitized-tests ${sanitized_tests})
 
@@ -42,7 +48,7 @@ function(pw_sanitizer_tests preset)
   set(run_tests ${CMAKE_CTEST_COMMAND} --test-dir ${tree} --output-on-failure --no-tests=error -j 2)
   pw_sanitizer_step(${preset} configure SECONDS 120
     COMMAND ${CMAKE_COMMAND} --preset ${preset} -B ${tree} -DPW_TEST_TYPES=${PW_SANITIZER_TEST_TYPES} -DPW_FORTRAN=OFF
-            -DPython3_EXECUTABLE=${Python3_EXECUTABLE} -DMPIEXEC_MPICH=${MPIEXEC_MPICH})
+            -DPython3_EXECUTABLE=${Python3_EXECUTABLE} -DMPIEXEC_MPICH=${MPIEXEC_MPICH} -DMPIEXEC_OPENMPI=${MPIEXEC_OPENMPI})
   pw_sanitizer_step(${preset} build AFTER configure SECONDS 900
     COMMAND ${CMAKE_COMMAND} --build ${tree} --target sanitized-tests)
   # That generated text compiles for all architectures is between NVRTC and its text, and takes long. What has no threads in
@@ -57,16 +63,16 @@ endfunction()
 if(PW_TEST_SANITIZERS AND NOT PW_SANITIZE)
   pw_sanitizer_tests(asan)
   pw_sanitizer_tests(tsan)
-  if(PW_HAVE_MPICH)
+  if(PW_HAVE_MPICH OR PW_HAVE_OPENMPI)
     # What the MPI below leaves allocated is not ours to judge.
     pw_sanitizer_step(asan random AFTER build SECONDS 900 ENV ASAN_OPTIONS=detect_leaks=0
       COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/asan --output-on-failure --no-tests=error
             -R [.]random$)
-    # The tests themselves say what the MPI below needs to run inside a sanitizer.
+    # Here the tests themselves say what the MPI below needs to run inside a sanitizer.
     foreach(preset asan tsan)
-      pw_sanitizer_step(${preset} stress AFTER build SECONDS 600
+      pw_sanitizer_step(${preset} interposer AFTER build SECONDS 900
         COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/${preset} --output-on-failure --no-tests=error
-              -R "^mpich[.]interposer[.](stress|request_threads)")
+              -L ^sanitized$)
     endforeach()
   endif()
 endif()

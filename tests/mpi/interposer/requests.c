@@ -323,7 +323,7 @@ static void check_storm(int messages)
         int type;
         unsigned seed;
         bool receives;
-    } slots[OPEN];
+    } slots[OPEN] = {0};
     uint64_t state = 99 + (uint64_t)rank;
     int next_tag = 0, oldest_tag = 0, type_of[1 << 15];
 
@@ -368,6 +368,8 @@ static void check_storm(int messages)
     }
     MPI_Waitall(OPEN, requests, test_ignored());
     /* What was open at the end is not looked at. */
+    for (int i = 0; i < OPEN; i++)
+        test_buffer_free(&slots[i].memory);
     for (int i = 0; i < 3; i++)
         MPI_Type_free(&types[i]);
 }
