@@ -18,6 +18,7 @@
 
 _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
 _Thread_local uintptr_t pw_gate_inside;
+_Thread_local int pw_gate_holds;
 
 /*
  * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens over a registry that stays closed:
@@ -110,6 +111,7 @@ bool pw_gate_is_inside(uintptr_t mark)
 
     if (!is_on(own, outer) || !is_on(own, mark) || (mark < outer && is_whole(outer)))
         return true;
+    pw_stages_left();
     pw_gate_leave();
     pw_pending_left();
     return false;

@@ -38,10 +38,14 @@ typedef struct pw_gate_mark {
 /* Where the mark of the outermost wrapped call of this thread is; 0: none is under way. */
 extern _Thread_local uintptr_t pw_gate_inside;
 
+/* How many stages that call has opened and holds (runtime/strategy/strategy.h). */
+extern _Thread_local int pw_gate_holds;
+
 /*
  * Whether the call that pw_gate_inside tells of is under way. An error handler may have left it by longjmp or an
- * exception: then it is forgotten. That is seen by the stack, if both calls are on the one that the thread was made
- * with; of calls on other stacks (coroutines) it cannot be known, and they are under way for ever.
+ * exception: then it is forgotten, and the stages that it holds are closed. That is seen by the stack, if both calls
+ * are on the one that the thread was made with; of calls on other stacks (coroutines) it cannot be known, and they are
+ * under way for ever.
  */
 bool pw_gate_is_inside(uintptr_t mark);
 
@@ -60,6 +64,7 @@ static inline bool pw_gate_enter(pw_gate_mark *mark)
 static inline void pw_gate_leave(void)
 {
     pw_gate_inside = 0;
+    pw_gate_holds = 0;
 }
 
 /* For calls that complete operations, in place of these two: also from within a wrapped call. *within: that is so. */

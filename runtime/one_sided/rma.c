@@ -209,6 +209,7 @@ static void track(pw_rma_op *op, MPI_Win win, int target)
 void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
 {
     track(op, win, target);
+    pw_stages_handed_over();
 }
 
 /* ---- those with a request --------------------------------------------------------------------------------------- */
@@ -243,6 +244,7 @@ void pw_rma_track_request(pw_rma_op *op, MPI_Win win, int target, MPI_Request re
 {
     static const pw_pending_ops ops = {.complete = request_complete, .destroy = request_destroy, .uncancellable = true};
 
+    pw_stages_handed_over();
     op->pending = (pw_pending){.ops = &ops, .comm = MPI_COMM_NULL};
     op->has_request = true;
     track(op, win, target);

@@ -94,12 +94,17 @@ static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, co
            pw_stage_try(s, PW_CALL_NONBLOCKING, direction, entry, buf, count);
 }
 
+/* Between create and launched; left there when an error handler leaves the call by longjmp. Its stages are closed then
+ * (runtime/gate.h). */
+static _Thread_local transfer *starting;
+
 /* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
 {
-    transfer *t = pw_cell_take();
+    transfer *t = starting ? starting : pw_cell_take();
 
     if (t) {
+        starting = t;
         t->pending = (pw_pending){.ops = ops, .comm = comm};
         t->out.strategy = t->in.strategy = NULL;
         t->grain = 0;
@@ -119,6 +124,7 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out,
 /* After MPI: the request is tracked, or there is none. */
 static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 {
+    starting = NULL;
     if (rc == MPI_SUCCESS)
         pw_pending_track(*request, &t->pending);
     else

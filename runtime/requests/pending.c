@@ -3,6 +3,7 @@
 #include "runtime/cells.h"
 #include "runtime/reach.h"
 #include "runtime/requests/shared_request.h"
+#include "runtime/strategy/strategy.h"
 
 #include <stddef.h>
 
@@ -116,6 +117,7 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
 
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
+    pw_stages_handed_over();
     p->active = !p->persistent;
     p->settled = false;
     p->request = request;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "codegen/target.h"
+#include "runtime/gate.h"
 #include "runtime/model/cost.h"
 #include "runtime/model/decide.h"
 #include "runtime/node/sharing.h"
@@ -212,6 +213,45 @@ static void count_use(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
+/* ---- what the call under way holds --------------------------------------------------------------------------------
+ */
+
+enum { HELD = 4 }; /* those of a call between two processes, or of a uniform collective */
+
+/* Copies: those of the call may lie on the part of the stack that a longjmp has given up. */
+static _Thread_local pw_stage held[HELD];
+
+static void hold(const pw_stage *s)
+{
+    if (pw_gate_holds < HELD)
+        held[pw_gate_holds++] = *s;
+}
+
+static pw_stage *held_as(const pw_stage *s)
+{
+    for (int i = 0; i < pw_gate_holds; i++)
+        if (held[i].strategy && held[i].data == s->data)
+            return &held[i];
+    return NULL;
+}
+
+void pw_stages_handed_over(void)
+{
+    pw_gate_holds = 0;
+}
+
+void pw_stages_left(void)
+{
+    int n = pw_gate_holds;
+
+    pw_gate_holds = 0;
+    for (int i = 0; i < n; i++)
+        pw_stage_close(&held[i]);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------
+ */
+
 pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy)
 {
     pw_status status;
@@ -230,6 +270,8 @@ pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *
         *s = (pw_stage){.strategy = NULL};
     else if (s->layout)
         pw_layout_ref(s->layout);
+    if (status == PW_OK)
+        hold(s);
     return status;
 }
 
@@ -320,8 +362,14 @@ pw_status pw_stage_pack(pw_stage *s)
 
 void pw_stage_expect(pw_stage *s)
 {
-    if (s->strategy && s->strategy->expect)
-        s->strategy->expect(s);
+    pw_stage *copy;
+
+    if (!s->strategy || !s->strategy->expect)
+        return;
+    s->strategy->expect(s);
+    copy = held_as(s);
+    if (copy)
+        copy->inbound = s->inbound;
 }
 
 pw_status pw_stage_unpack(pw_stage *s, int64_t received)
@@ -367,8 +415,13 @@ bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
 
 void pw_stage_close(pw_stage *s)
 {
+    pw_stage *copy;
+
     if (!s->strategy)
         return;
+    copy = held_as(s);
+    if (copy)
+        copy->strategy = NULL;
     if (s->under_way)
         s->strategy->finish(s);
     s->strategy->give(s);

@@ -154,6 +154,11 @@ bool pw_stage_begin_unpack(pw_stage *s, int64_t received);
 /* Releases all that the stage holds. Calling it again, or on an empty stage, does nothing. */
 void pw_stage_close(pw_stage *s);
 
+/* An operation that outlives the call under way has taken over the stages that this call holds. */
+void pw_stages_handed_over(void);
+/* An error handler has left the call under way by longjmp: closes the stages that it holds. */
+void pw_stages_left(void);
+
 static inline bool pw_stage_is_open(const pw_stage *s)
 {
     return s->strategy;

@@ -203,6 +203,60 @@ static __attribute__((noinline)) void leave(int deeper)
     room[1] = room[0];
 }
 
+/* Pages of this process that lie in memory. */
+static long resident(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long size = 0, pages = 0;
+
+    if (f) {
+        CHECK(fscanf(f, "%ld %ld", &size, &pages) == 2, "/proc/self/statm");
+        fclose(f);
+    }
+    return pages;
+}
+
+typedef enum failing { SEND, RECV, ISEND, SENDRECV, FAILINGS } failing;
+
+static __attribute__((noinline)) void leave_by(failing by, void *memory, MPI_Datatype type)
+{
+    MPI_Request request;
+    jmp_buf out;
+
+    way_out = &out;
+    if (!setjmp(out))
+        switch (by) {
+        case SEND: MPI_Send(memory, 1, type, 99, 1, MPI_COMM_SELF); break;
+        case RECV: MPI_Recv(memory, 1, type, 99, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+        case ISEND: MPI_Isend(memory, 1, type, 99, 1, MPI_COMM_SELF, &request); break;
+        default: MPI_Sendrecv(memory, 1, type, 99, 1, memory, 1, type, 99, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        }
+    way_out = NULL;
+}
+
+/* Each call that is left has up to 64 KiB of staging memory. */
+static void check_memory(void)
+{
+    enum { ELEMENTS = 4096, TIMES = 1000, PAGES = 4096 };
+    double *memory = calloc(2 * ELEMENTS, sizeof *memory);
+    MPI_Datatype type;
+    long before = 0;
+
+    MPI_Type_vector(ELEMENTS, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int by = 0; by < FAILINGS; by++)
+        for (int i = 0; i < TIMES; i++) {
+            leave_by((failing)by, memory, type);
+            if (i == 10)
+                before = resident();
+            else if (i == TIMES - 1)
+                CHECK(resident() - before < PAGES, "call %d, left %d times: %ld pages more", by, TIMES,
+                      resident() - before);
+        }
+    MPI_Type_free(&type);
+    free(memory);
+}
+
 /* On another stack a call that is under way cannot be told from one that was left. */
 static void check_stacks(void)
 {
@@ -243,6 +297,8 @@ static void check_way_out(void)
     leave(8);
     CHECK(is_ours(), "a call above one that was left");
     leave(0);
+    check_memory();
+    CHECK(is_ours(), "a call after many that were left");
     complete(p);
     end(p);
     if (HAVE_STACKS)
