@@ -29,12 +29,24 @@ void pw_table_bounds(const pw_table *t, int64_t *min, int64_t *max)
     }
 }
 
+static bool is_power_of_two(uint64_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* The common divisor of all distances from `base`. */
 static uint64_t common_step(const pw_table *t, int64_t base)
 {
     uint64_t step = 0;
 
-    for (int64_t i = 0; i < t->n && step != 1; i++)
-        step = pw_gcd((uint64_t)pw_table_get(t, i) - (uint64_t)base, step);
+    for (int64_t i = 0; i < t->n && step != 1; i++) {
+        uint64_t distance = (uint64_t)pw_table_get(t, i) - (uint64_t)base;
+        /* A division costs as much as all the rest. Zero counts as a power of two here. */
+        uint64_t rest = is_power_of_two(step) ? distance & (step - 1) : distance % step;
+
+        if (rest)
+            step = pw_gcd(distance, step);
+    }
     return step ? step : 1;
 }
 
@@ -54,6 +66,7 @@ pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out)
     uint64_t span, step;
     pw_table t = {.width = 8, .n = wide->n, .scale = 1};
     void *data;
+    int shift;
 
     pw_table_bounds(wide, &min, &max);
     span = (uint64_t)max - (uint64_t)min;
@@ -63,11 +76,15 @@ pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out)
             t = (pw_table){
                 .width = span / step <= UINT16_MAX ? 2 : 4, .n = wide->n, .base = min, .scale = (int64_t)step};
     }
-    data = pw_arena_array(arena, (size_t)t.n, (size_t)t.width);
+    data = pw_arena_take_array(arena, (size_t)t.n, (size_t)t.width);
     if (!data)
         return PW_ERR_NOMEM;
-    for (int64_t i = 0; i < t.n; i++)
-        store_entry(data, t.width, i, ((uint64_t)pw_table_get(wide, i) - (uint64_t)t.base) / (uint64_t)t.scale);
+    shift = is_power_of_two((uint64_t)t.scale) ? __builtin_ctzll((uint64_t)t.scale) : -1;
+    for (int64_t i = 0; i < t.n; i++) {
+        uint64_t distance = (uint64_t)pw_table_get(wide, i) - (uint64_t)t.base;
+
+        store_entry(data, t.width, i, shift >= 0 ? distance >> shift : distance / (uint64_t)t.scale);
+    }
     t.data = data;
     *out = t;
     return PW_OK;

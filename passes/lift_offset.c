@@ -12,7 +12,7 @@
 
 static int64_t *rebased(pw_builder *b, int64_t n, const int64_t *offs, int64_t delta)
 {
-    int64_t *out = pw_arena_array(b->arena, (size_t)n, sizeof *out);
+    int64_t *out = pw_arena_take_array(b->arena, (size_t)n, sizeof *out);
 
     if (!out) {
         b->status = PW_ERR_NOMEM;

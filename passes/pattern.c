@@ -93,13 +93,27 @@ static bool repeats(int64_t n, const int64_t *offs, int64_t period)
     return true;
 }
 
+/* The smallest divisor of n above p, which is below n. Beyond the root they are the complements of those before it. */
+static int64_t next_divisor(int64_t n, int64_t p)
+{
+    int64_t q = p + 1, k;
+
+    for (; q <= n / q; q++)
+        if (n % q == 0)
+            return q;
+    for (k = n / q; n % k != 0;)
+        k--;
+    return n / k;
+}
+
 /* The smallest period below n that divides it, or n. */
 static int64_t smallest_period(int64_t n, const int64_t *offs)
 {
-    for (int64_t p = 2; p <= n / 2; p++)
-        if (n % p == 0 && repeats(n, offs, p))
-            return p;
-    return n;
+    int64_t p = next_divisor(n, 1);
+
+    while (p < n && !repeats(n, offs, p))
+        p = next_divisor(n, p);
+    return p;
 }
 
 static int64_t *starts_of(pw_builder *b, int64_t n, const int64_t *offs, int64_t period)
@@ -115,10 +129,14 @@ static int64_t *starts_of(pw_builder *b, int64_t n, const int64_t *offs, int64_t
     return starts;
 }
 
-static int64_t *rebase(pw_builder *b, int64_t n, const int64_t *offs)
+/* The list itself where it begins at 0. */
+static const int64_t *rebase(pw_builder *b, int64_t n, const int64_t *offs)
 {
-    int64_t *out = pw_arena_array(b->arena, (size_t)n, sizeof *out);
+    int64_t *out;
 
+    if (offs[0] == 0)
+        return offs;
+    out = pw_arena_take_array(b->arena, (size_t)n, sizeof *out);
     if (!out) {
         b->status = PW_ERR_NOMEM;
         return NULL;
@@ -159,14 +177,15 @@ static const pw_node *seq_of_runs(pw_builder *b, int64_t n, const int64_t *offs,
 
 static const pw_node *plain_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
 {
-    int64_t *rebased = rebase(b, n, offs);
+    const int64_t *rebased = rebase(b, n, offs);
 
     return rebased ? pw_build_shift(b, offs[0], pw_adopt_index(b, n, rebased, child)) : NULL;
 }
 
 const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
 {
-    int64_t period, runs, *starts, *rebased;
+    int64_t period, runs;
+    const int64_t *starts, *rebased;
 
     if (!child)
         return NULL;
@@ -204,10 +223,10 @@ static bool blocks_repeat(int64_t n, const int64_t *offs, const int64_t *lens, i
 
 static const pw_node *repeated_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
-    for (int64_t p = 2; p <= n / 2; p++) {
-        int64_t *starts, *rebased;
+    for (int64_t p = next_divisor(n, 1); p < n; p = next_divisor(n, p)) {
+        const int64_t *starts, *rebased;
 
-        if (n % p || !blocks_repeat(n, offs, lens, p))
+        if (!blocks_repeat(n, offs, lens, p))
             continue;
         starts = starts_of(b, n, offs, p);
         rebased = rebase(b, p, offs);
@@ -230,6 +249,38 @@ bool pw_pattern_is_plain(const pw_node *node)
     return false;
 }
 
+/* Are the units of the blocks, taken `period` at a time, progressions of this step? */
+static bool units_progress(int64_t n, const int64_t *offs, const int64_t *lens, int64_t unit, int64_t period,
+                           int64_t step)
+{
+    int64_t in_group = 0, before = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t at = 0; at < lens[i]; at += unit) {
+            int64_t off = offs[i] + at;
+
+            if (in_group > 0 && off - before != step)
+                return false;
+            in_group = in_group + 1 < period ? in_group + 1 : 0;
+            before = off;
+        }
+    }
+    return true;
+}
+
+/* Can `total` units be plain streams? The innermost one is then a period of the list. */
+static bool may_be_streams(int64_t n, const int64_t *offs, const int64_t *lens, int64_t unit, int64_t total)
+{
+    int64_t step = lens[0] > unit ? unit : offs[1] - offs[0], period = 1;
+
+    while (period < total) {
+        period = next_divisor(total, period);
+        if (units_progress(n, offs, lens, unit, period, step))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Streams whose neighbouring blocks touch across an outer iteration look irregular once merged. Cut into
  * pieces of the common divisor they show their progressions again. NULL when they are no plain streams.
@@ -246,9 +297,9 @@ static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
             return NULL;
     }
     total /= unit;
-    if (total > 4 * n)
+    if (total > 4 * n || !may_be_streams(n, offs, lens, unit, total))
         return NULL;
-    cut = pw_arena_array(b->arena, (size_t)total, sizeof *cut);
+    cut = pw_arena_take_array(b->arena, (size_t)total, sizeof *cut);
     if (!cut) {
         b->status = PW_ERR_NOMEM;
         return NULL;
@@ -314,7 +365,8 @@ static const pw_node *seq_of_parts(pw_builder *b, int64_t n, const int64_t *offs
 const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
 {
     const pw_node *node;
-    int64_t groups = count_parts(n, lens, equal_lengths), *rebased;
+    int64_t groups = count_parts(n, lens, equal_lengths);
+    const int64_t *rebased;
 
     if (groups == 1)
         return pw_pattern_uniform(b, n, offs, pw_build_bytes(b, lens[0], 1));

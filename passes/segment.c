@@ -15,7 +15,7 @@
 #include "passes/internal.h"
 
 enum {
-    WINDOW = 16,    /* blocks whose common divisor is a unit worth trying; a power of two */
+    WINDOW = 16,    /* blocks whose common divisor is a unit worth trying */
     MAX_UNITS = 16, /* a list with more of them has no parts */
     PART_COST = 64  /* entries that a loop of its own must save */
 };
@@ -57,27 +57,39 @@ static void sort_units(units *u)
         }
 }
 
-/*
- * The common divisors of all windows of the list, and of the list, ascending. Window sizes double: the divisor of
- * 2k blocks is that of two windows of k. False: too many, or no memory.
- */
-static bool find_units(pw_builder *b, int64_t n, const int64_t *lens, units *u)
+/* suffix[i]: the common divisor of blocks i to WINDOW - 1. */
+static void find_suffixes(const int64_t *lens, int64_t suffix[WINDOW])
 {
-    int64_t *window = pw_arena_copy(b->arena, lens, (size_t)n * sizeof *window);
-    int64_t all;
+    int64_t all = 0;
 
-    if (!window) {
-        b->status = PW_ERR_NOMEM;
-        return false;
-    }
-    for (int64_t k = 1; k < WINDOW; k *= 2)
-        for (int64_t i = 0; i + 2 * k <= n; i++)
-            window[i] = gcd(window[i], window[i + k]);
-    all = window[n - WINDOW];
-    for (int64_t i = 0; i + WINDOW <= n; i++) {
-        if ((i == 0 || window[i] != window[i - 1]) && !add_unit(u, window[i]))
-            return false;
-        all = gcd(all, window[i]);
+    for (int i = WINDOW - 1; i >= 0; i--)
+        suffix[i] = all = gcd(lens[i], all);
+}
+
+/*
+ * The common divisors of all windows of the list, and of the list, ascending. A window that begins at block i of WINDOW
+ * ends in the WINDOW that follow: its divisor is that of a suffix of the former and a prefix of the latter. False: too
+ * many.
+ */
+static bool find_units(int64_t n, const int64_t *lens, units *u)
+{
+    int64_t suffix[WINDOW], all = 0, last = 0;
+
+    for (int64_t begin = 0; begin + WINDOW <= n; begin += WINDOW) {
+        int64_t prefix = 0;
+
+        find_suffixes(lens + begin, suffix);
+        for (int64_t i = 0; i < WINDOW && begin + i + WINDOW <= n; i++) {
+            int64_t window;
+
+            if (i > 0)
+                prefix = gcd(lens[begin + WINDOW + i - 1], prefix);
+            window = gcd(suffix[i], prefix);
+            if (window != last && !add_unit(u, window))
+                return false;
+            last = window;
+            all = gcd(all, window);
+        }
     }
     if (!add_unit(u, all))
         return false;
@@ -172,7 +184,7 @@ static int find_parts(pw_builder *b, int64_t n, const int64_t *lens, int64_t sta
     unsigned char *from;
     int last, parts;
 
-    if (n < 2 * WINDOW || !find_units(b, n, lens, &u) || u.n == 1)
+    if (n < 2 * WINDOW || !find_units(n, lens, &u) || u.n == 1)
         return 1;
     from = pw_arena_array(b->arena, (size_t)n * (size_t)u.n, 1);
     if (!from) {

@@ -49,18 +49,17 @@ static pw_status apply(pw_decode *d, pw_contents *c, const pw_dt *olds, pw_dt *o
 
 static pw_status decode_contents(pw_decode *d, pw_contents *c, pw_dt *out)
 {
-    pw_dt *olds = pw_arena_array(d->builder.arena, (size_t)c->envelope.ntypes, sizeof *olds);
+    pw_dt *olds = pw_arena_array(d->levels, (size_t)c->envelope.ntypes, sizeof *olds);
     if (!olds)
         return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the members of a struct");
     pw_status status = decode_olds(d, c, olds);
     return status == PW_OK ? apply(d, c, olds, out) : status;
 }
 
-/* What a level keeps while the levels below are decoded lies in the arena: types nest deeper than the stacks of some
- * programs' threads would allow. */
 static pw_status decode_derived(pw_decode *d, MPI_Datatype type, const pw_envelope *e, pw_dt *out)
 {
-    pw_contents *c = pw_arena_take(d->builder.arena, sizeof *c);
+    pw_arena_mark before = pw_arena_here(d->levels);
+    pw_contents *c = pw_arena_take(d->levels, sizeof *c);
     if (!c)
         return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the contents of a datatype");
     if (d->depth >= PW_DECODE_MAX_DEPTH)
@@ -73,6 +72,7 @@ static pw_status decode_derived(pw_decode *d, MPI_Datatype type, const pw_envelo
     status = decode_contents(d, c, out);
     d->depth--;
     pw_contents_release(c);
+    pw_arena_rewind(d->levels, before);
     /* MPI decides bounds: it pads structs as its compiler does, and treats markers in its own way. */
     return status == PW_OK ? pw_decode_bounds(d, type, out) : status;
 }
@@ -116,9 +116,10 @@ pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_dia
 pw_status pw_mpi_decode_elements(MPI_Datatype type, pw_arena *arena, pw_type *out, unsigned *element_sizes,
                                  pw_diag *diag)
 {
-    pw_decode d = {.builder = {.arena = arena, .status = PW_OK}, .diag = diag};
+    pw_decode d = {.builder = {.arena = arena, .status = PW_OK}, .diag = diag, .levels = pw_arena_create()};
     pw_dt dt = {0};
-    pw_status status = decode_type(&d, type, &dt);
+    pw_status status = d.levels ? decode_type(&d, type, &dt) : PW_ERR_NOMEM;
+    pw_arena_destroy(d.levels);
     if (status == PW_OK)
         status = check_size(&d, type, dt.node);
     if (status == PW_OK)

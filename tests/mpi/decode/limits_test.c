@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,6 +120,41 @@ static void depth_is_bounded(void **state)
     pw_arena_destroy(arena);
 }
 
+static void *decode_it(void *type)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type decoded;
+    pw_status status = pw_mpi_decode(*(MPI_Datatype *)type, arena, &decoded, NULL);
+    pw_arena_destroy(arena);
+    return status == PW_OK ? type : NULL;
+}
+
+static void deep_types_need_no_deep_stack(void **state)
+{
+    (void)state;
+    enum { DEEP = 100, STACK = 64 << 10 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* their frames are larger */
+#endif
+    MPI_Datatype t, next;
+    pthread_attr_t attr;
+    pthread_t thread;
+    void *result = NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 8, &t);
+    for (int i = 1; i < DEEP; i++) {
+        MPI_Type_create_hvector(1, 1, 0, t, &next);
+        MPI_Type_free(&t);
+        t = next;
+    }
+    assert_int_equal(pthread_attr_init(&attr), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attr, decode_it, &t), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    pthread_attr_destroy(&attr);
+    assert_ptr_equal(result, &t);
+    MPI_Type_free(&t);
+}
+
 /* A struct of two of a struct of two ...: 2^24 constructors if every handle were followed. Open MPI copies every type
  * that it hands out, so nothing tells that they are the same, and the type is left to it. */
 static void sharing_is_kept(void **state)
@@ -215,6 +251,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(inner_handles_are_released),
     cmocka_unit_test(memory_is_bounded),
     cmocka_unit_test(depth_is_bounded),
+    cmocka_unit_test(deep_types_need_no_deep_stack),
     cmocka_unit_test(sharing_is_kept),
     cmocka_unit_test(many_members),
     cmocka_unit_test(odd_contents),
