@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* X(symbol, keyword): used by printer, parser and verifier. */
 #define PW_NODE_KINDS(X) \
@@ -123,6 +124,8 @@ pw_status pw_verify(const pw_type *type, pw_diag *diag);
  * of memory. Parses back to an equal type. `elide` > 0 shortens lists beyond that many entries with "…" (which does not
  * parse back). */
 char *pw_print(const pw_type *type, int64_t elide);
+/* The same to a stream, since the text of a long list is several times as long as the list. */
+void pw_print_to(FILE *out, const pw_type *type, int64_t elide);
 
 /* Parses one `type` from NUL-terminated text into the arena, and verifies it. On failure `diag` has line
  * and column. `end`, when not NULL, gets the first character that is neither part of the type nor blank or comment

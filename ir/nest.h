@@ -103,6 +103,7 @@ pw_status pw_nest_verify(const pw_nest *nest, pw_diag *diag);
 
 /* Text for people and tests (not parsed back). malloc'ed; the caller frees. */
 char *pw_nest_print(const pw_nest *nest, int64_t elide);
+void pw_nest_print_to(FILE *out, const pw_nest *nest, int64_t elide);
 
 /* Are any number of objects one run of bytes, from the first one's address on? Then one memcpy moves them. */
 bool pw_nest_is_contiguous(const pw_nest *nest);

@@ -77,6 +77,15 @@ static void print_region(FILE *out, const pw_region *r, int64_t elide)
     fprintf(out, "  }\n");
 }
 
+void pw_nest_print_to(FILE *out, const pw_nest *nest, int64_t elide)
+{
+    fprintf(out, "nest(size %" PRId64 " extent %" PRId64 " lo %" PRId64 " hi %" PRId64 ")%s {\n", nest->size,
+            nest->extent, nest->lo, nest->hi, nest->object_outer ? " outer" : "");
+    for (int i = 0; i < nest->nregions; i++)
+        print_region(out, &nest->regions[i], elide);
+    fprintf(out, "}\n");
+}
+
 char *pw_nest_print(const pw_nest *nest, int64_t elide)
 {
     char *text = NULL;
@@ -85,11 +94,7 @@ char *pw_nest_print(const pw_nest *nest, int64_t elide)
 
     if (!out)
         return NULL;
-    fprintf(out, "nest(size %" PRId64 " extent %" PRId64 " lo %" PRId64 " hi %" PRId64 ")%s {\n", nest->size,
-            nest->extent, nest->lo, nest->hi, nest->object_outer ? " outer" : "");
-    for (int i = 0; i < nest->nregions; i++)
-        print_region(out, &nest->regions[i], elide);
-    fprintf(out, "}\n");
+    pw_nest_print_to(out, nest, elide);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -92,20 +92,27 @@ static void print_node(printer *p, const pw_node *node)
     }
 }
 
+void pw_print_to(FILE *out, const pw_type *type, int64_t elide)
+{
+    printer p = {.out = out, .elide = elide};
+
+    fprintf(out, "type(lb %" PRId64 ", extent %" PRId64 ")", type->lb, type->extent);
+    print_child(&p, type->root);
+    fputc('\n', out);
+}
+
 char *pw_print(const pw_type *type, int64_t elide)
 {
     char *text = NULL;
     size_t size = 0;
-    printer p = {.out = open_memstream(&text, &size), .elide = elide};
+    FILE *out = open_memstream(&text, &size);
     int failed;
 
-    if (!p.out)
+    if (!out)
         return NULL;
-    fprintf(p.out, "type(lb %" PRId64 ", extent %" PRId64 ")", type->lb, type->extent);
-    print_child(&p, type->root);
-    fputc('\n', p.out);
-    failed = ferror(p.out);
-    if (fclose(p.out) || failed) {
+    pw_print_to(out, type, elide);
+    failed = ferror(out);
+    if (fclose(out) || failed) {
         free(text);
         return NULL;
     }

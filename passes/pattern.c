@@ -28,8 +28,9 @@ typedef struct member_list {
 static bool members_init(pw_builder *b, member_list *m, int64_t cap)
 {
     *m = (member_list){.cap = cap};
-    m->offs = pw_arena_array(b->arena, (size_t)cap, sizeof *m->offs);
-    m->nodes = pw_arena_array(b->arena, (size_t)cap, sizeof *m->nodes);
+    /* Few of them are used, and pages that nobody touches cost nothing. */
+    m->offs = pw_arena_take_array(b->arena, (size_t)cap, sizeof *m->offs);
+    m->nodes = pw_arena_take_array(b->arena, (size_t)cap, sizeof *m->nodes);
     if (!m->offs || !m->nodes)
         b->status = PW_ERR_NOMEM;
     return b->status == PW_OK;

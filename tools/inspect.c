@@ -104,6 +104,21 @@ static void print_hashes(const pw_subject *s)
     printf("%s %s %s %s\n", type, shape, key, label);
 }
 
+/* The stages whose lists may be long go straight to the output. False: it is another one. */
+static bool print_list_stage(const pw_subject *s, pw_stage stage)
+{
+    int64_t elide = s->options->elide;
+
+    if (stage != PW_STAGE_TREE && stage != PW_STAGE_CANONICAL && stage != PW_STAGE_NEST)
+        return false;
+    printf("# %s\n", pw_stage_name(stage));
+    if (stage == PW_STAGE_NEST)
+        pw_nest_print_to(stdout, s->nest, elide);
+    else
+        pw_print_to(stdout, stage == PW_STAGE_TREE ? &s->raw : &s->canonical, elide);
+    return true;
+}
+
 static pw_status print_stages(const pw_subject *s, pw_diag *diag)
 {
     pw_status status = PW_OK;
@@ -111,7 +126,7 @@ static pw_status print_stages(const pw_subject *s, pw_diag *diag)
     for (int i = 0; i < PW_STAGE_COUNT && status == PW_OK; i++) {
         char *text = NULL;
 
-        if (!(s->options->stages & 1u << i))
+        if (!(s->options->stages & 1u << i) || print_list_stage(s, (pw_stage)i))
             continue;
         status = pw_subject_text(s, (pw_stage)i, &text, diag);
         if (status == PW_OK)
