@@ -149,64 +149,56 @@ static pw_status make_room(pw_handle_table *table)
     return PW_OK;
 }
 
-/* ---- in front (under the lock) ---------------------------------------------------------------------------------- */
+/* ---- in front --------------------------------------------------------------------------------------------------- */
+
+static const uint64_t TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
 
 static slot *front_of(pw_handle_table *table, uint64_t key)
 {
     return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
 }
 
-/* Whoever comes first has the place. */
-static void bring_forward(pw_handle_table *table, uint64_t key, void *value)
+/* False: the slot is another key's, or the key lies in the rest. The value is there before the key. */
+static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
 {
     slot *at = front_of(table, key);
-    uint64_t there = load_key(at);
+    uint64_t empty = 0;
 
-    if (at != table->front && (!there || there == key))
-        store(at, key, value);
+    if (at == table->front || load_key(at) != 0 ||
+        (atomic_load_explicit(&table->used, memory_order_acquire) > 0 && pw_handle_table_seek(table, key)) ||
+        !atomic_compare_exchange_strong_explicit(&at->key, &empty, TAKEN, memory_order_acq_rel, memory_order_relaxed))
+        return false;
+    store(at, key, value);
+    return true;
 }
 
-static void take_back(pw_handle_table *table, uint64_t key)
+/* The value stays in the slot until another key brings its own. */
+static void *leave_front(pw_handle_table *table, uint64_t key)
 {
     slot *at = front_of(table, key);
+    void *value = load_value(at);
 
-    if (load_key(at) == key) {
-        atomic_store_explicit(&at->key, 0, memory_order_release);
-        atomic_store_explicit(&at->value, NULL, memory_order_release);
-    }
+    return load_key(at) == key && atomic_compare_exchange_strong_explicit(&at->key, &key, 0, memory_order_acq_rel,
+                                                                          memory_order_relaxed)
+               ? value
+               : NULL;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
 
-pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value)
+static pw_status enter_rest(pw_handle_table *table, uint64_t key, void *value, bool replace, bool *is_new)
 {
-    pw_status status = key && value ? PW_OK : PW_ERR_INVALID;
+    pw_status status = make_room(table);
+    slot *at;
 
     if (status != PW_OK)
         return status;
-    pthread_mutex_lock(&table->lock);
-    status = make_room(table);
-    if (status == PW_OK) {
-        slot *at = seek(atomic_load_explicit(&table->current, memory_order_relaxed), key);
-
-        table->used += load_key(at) != key;
+    at = seek(atomic_load_explicit(&table->current, memory_order_relaxed), key);
+    *is_new = load_key(at) != key;
+    table->used += *is_new;
+    if (*is_new || replace)
         store(at, key, value);
-        bring_forward(table, key, value);
-    }
-    pthread_mutex_unlock(&table->lock);
-    return status;
-}
-
-/* A key that is in front is found there only. A slot that another key has taken meanwhile, or that has been left, is
- * written only if it holds `old`. */
-void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
-{
-    slot *at = front_of(table, key);
-
-    if (load_key(at) != key)
-        at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
-    if (at && load_key(at) == key)
-        atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
+    return PW_OK;
 }
 
 /* Empties slot `hole`, moving back the entries behind it that would not be found any more. */
@@ -224,25 +216,78 @@ static void close_hole(slots *s, uint64_t hole)
     store(&s->at[hole], 0, NULL);
 }
 
+static void *leave_rest(pw_handle_table *table, uint64_t key)
+{
+    slots *s = atomic_load_explicit(&table->current, memory_order_relaxed);
+    slot *at = seek(s, key);
+    void *value = load_value(at);
+
+    if (load_key(at) != key)
+        return NULL;
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
+    close_hole(s, (uint64_t)(at - s->at));
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
+    table->used--;
+    return value;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static pw_status enter(pw_handle_table *table, uint64_t key, void *value, bool replace, bool *is_new)
+{
+    pw_status status;
+
+    *is_new = false;
+    if (!key || key == TAKEN || !value)
+        return PW_ERR_INVALID;
+    if (load_key(front_of(table, key)) == key) {
+        if (replace)
+            atomic_store_explicit(&front_of(table, key)->value, value, memory_order_release);
+        return PW_OK;
+    }
+    *is_new = enter_front(table, key, value);
+    if (*is_new)
+        return PW_OK;
+    pthread_mutex_lock(&table->lock);
+    status = enter_rest(table, key, value, replace, is_new);
+    pthread_mutex_unlock(&table->lock);
+    return status;
+}
+
+pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value)
+{
+    bool is_new;
+
+    return enter(table, key, value, true, &is_new);
+}
+
+bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+{
+    bool is_new;
+
+    return enter(table, key, value, false, &is_new) == PW_OK && is_new;
+}
+
+/* A slot that another key has taken meanwhile, or that has been left, is
+ * written only if it holds `old`. */
+void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
+{
+    slot *at = front_of(table, key);
+
+    if (load_key(at) != key)
+        at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
+    if (at && load_key(at) == key)
+        atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
+}
+
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
 {
-    void *value = NULL;
-    slots *s;
-    slot *at;
+    void *value = key ? leave_front(table, key) : NULL;
 
-    if (!key)
-        return NULL;
+    if (value || !key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
+        return value;
     pthread_mutex_lock(&table->lock);
-    s = atomic_load_explicit(&table->current, memory_order_relaxed);
-    at = seek(s, key);
-    if (load_key(at) == key) {
-        value = load_value(at);
-        take_back(table, key);
-        atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
-        close_hole(s, (uint64_t)(at - s->at));
-        atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
-        table->used--;
-    }
+    value = leave_rest(table, key);
     pthread_mutex_unlock(&table->lock);
     return value;
 }
@@ -251,13 +296,13 @@ void pw_handle_table_clear(pw_handle_table *table)
 {
     slots *s;
 
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+        leave_front(table, load_key(&table->front[i]));
     pthread_mutex_lock(&table->lock);
     s = atomic_load_explicit(&table->current, memory_order_relaxed);
     atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
-    for (uint64_t i = 0; i <= s->mask; i++) {
-        take_back(table, load_key(&s->at[i]));
+    for (uint64_t i = 0; i <= s->mask; i++)
         store(&s->at[i], 0, NULL);
-    }
     atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
     table->used = 0;
     pthread_mutex_unlock(&table->lock);
@@ -265,10 +310,9 @@ void pw_handle_table_clear(pw_handle_table *table)
 
 size_t pw_handle_table_size(pw_handle_table *table)
 {
-    size_t used;
+    size_t n = table->used;
 
-    pthread_mutex_lock(&table->lock);
-    used = table->used;
-    pthread_mutex_unlock(&table->lock);
-    return used;
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+        n += load_key(&table->front[i]) != 0;
+    return n;
 }

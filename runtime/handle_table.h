@@ -1,14 +1,15 @@
 /*
- * A map from 64-bit keys (handles, addresses; never 0) to pointers, for lookups on the hot path: no lock and no
- * store in pw_handle_table_find, which is inlined as far as keys lie where they belong. Writers are serialised by a
- * lock of the table.
+ * A map from 64-bit keys (handles, addresses; neither 0 nor UINT64_MAX) to pointers, for lookups on the hot path: no
+ * lock and no store in pw_handle_table_find, which is inlined as far as keys lie where they belong.
  *
- * Open addressing with linear probing. Removal shifts entries back, so there are no tombstones and storms of
- * insertions and removals leave no trace. A version counter, odd while entries move, lets readers notice; after a few
- * attempts they take the lock. When the table grows, the old array stays until the table is destroyed, since readers
- * may be in it; arrays double, so together the old ones are smaller than the current one.
+ * A key lies in one of two places. In front is a small array with one slot for all keys of a hash; a key that finds its
+ * slot free stays there until it is removed. Slots in front are taken and left without a lock, so keys that come and go
+ * cost little. All other keys are in the rest, whose writers are serialised by a lock.
  *
- * In front of that is a small direct-mapped array, in which a key that is there stays until it is removed.
+ * The rest is open addressing with linear probing. Removal shifts entries back, so there are no tombstones and storms
+ * of insertions and removals leave no trace. A version counter, odd while entries move, lets readers notice; after a
+ * few attempts they take the lock. When the table grows, the old array stays until the table is destroyed, since
+ * readers may be in it; arrays double, so together the old ones are smaller than the current one.
  */
 #ifndef PW_RUNTIME_HANDLE_TABLE_H
 #define PW_RUNTIME_HANDLE_TABLE_H
@@ -17,6 +18,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +27,7 @@ typedef struct pw_handle_slot {
     _Atomic(void *) value;
 } pw_handle_slot;
 
-enum { PW_HANDLE_FRONT_BITS = 8 };
+enum { PW_HANDLE_FRONT_BITS = 10 };
 
 /* May be static: of zeros until it is opened, a table in which nothing is found. */
 typedef struct pw_handle_table {
@@ -33,7 +35,7 @@ typedef struct pw_handle_table {
     _Atomic(struct pw_handle_slots *) current;
     _Atomic uint64_t version; /* odd while entries move */
     pthread_mutex_t lock;
-    size_t used; /* under lock */
+    _Atomic size_t used; /* keys in the rest; written under the lock */
 } pw_handle_table;
 
 pw_status pw_handle_table_open(pw_handle_table *table);
@@ -56,7 +58,7 @@ static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handl
     if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
         return NULL;
     value = atomic_load_explicit(&at->value, memory_order_acquire);
-    /* A key that is taken away meanwhile goes before its value. */
+    /* The slot may have gone to another key meanwhile. */
     return atomic_load_explicit(&at->key, memory_order_relaxed) == key ? value : NULL;
 }
 
@@ -70,8 +72,10 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
     return __builtin_expect(value != NULL, 1) ? value : pw_handle_table_seek(table, key);
 }
 
-/* Replaces the value of a key that is there. `value` is not NULL. */
+/* Replaces the value of a key that is there. `value` is not NULL. Two threads must not insert one key at once. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
+/* The same for a key that is not there. False: it is, and keeps its value, or there is no memory. */
+bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
 /* Puts `value` in the place of `old`, if that is the key's. Takes no lock, and may do nothing while others write: for
  * values of which a change may be lost. */
 void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value);

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    PW_NOTE_LEARN_NS = 2000,    /* what it costs to learn a type, and */
+    PW_NOTE_LEARN_NS = 2000,    /* what it costs to learn a strided type, and */
     PW_NOTE_LEARN_ENTRY_NS = 8, /* more for each number and type that its constructor was given */
     PW_NOTE_CALL_NS = 100,      /* what Packwright gains in a call, and */
     PW_NOTE_BYTES_A_NS = 4,     /* one more for so many bytes */

@@ -409,6 +409,8 @@ static void register_type(MPI_Datatype type)
 
 static void learn(MPI_Datatype type)
 {
+    if (pw_registry_learned(type))
+        return;
     pthread_mutex_lock(&registry.learning);
     if (!pw_registry_learned(type) && open_registry())
         register_type(type);
@@ -424,7 +426,7 @@ static bool is_known(MPI_Datatype type)
 
 static void take_note(MPI_Datatype type, void *note)
 {
-    if (pw_handle_table_insert(&pw_registry_types, pw_type_key(type), note) == PW_OK)
+    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
         pw_note_count(1);
 }
 
@@ -438,7 +440,10 @@ static bool is_basic(MPI_Datatype type)
 /* Now and then, bindings that have been loaded late are looked for. */
 static void look_around(void)
 {
-    if (atomic_fetch_add_explicit(&registry.commits, 1, memory_order_relaxed) % 64 != 0)
+    unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
+
+    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* one may be lost */
+    if (commits % 64 != 0)
         return;
     pw_fortran_redirect();
     pthread_mutex_lock(&registry.learning);
@@ -451,8 +456,6 @@ void pw_registry_committed(MPI_Datatype type)
     if (!is_started())
         return;
     look_around();
-    if (is_known(type))
-        return;
     if (pw_note_is_off())
         learn(type);
     else

@@ -192,8 +192,18 @@ static void print_contiguous(FILE *out, const pw_stats_choice *choices, int64_t 
     }
 }
 
+static void print_noted(FILE *out, const pw_note_totals *noted)
+{
+    if (noted->types == 0 && noted->uses == 0)
+        return;
+    fprintf(out, "packwright:   %lld type%s not worth learning; %lld short use%s of types before they were learned, ",
+            (long long)noted->types, noted->types == 1 ? "" : "s", (long long)noted->uses, noted->uses == 1 ? "" : "s");
+    print_bytes(out, noted->bytes);
+    fputs(", left to MPI\n", out);
+}
+
 char *pw_stats_text(const pw_stats_record *records, int64_t n, const pw_stats_choice *choices, int64_t nchoices,
-                    int nranks)
+                    const pw_note_totals *noted, int nranks)
 {
     char *text = NULL;
     size_t size;
@@ -216,5 +226,6 @@ char *pw_stats_text(const pw_stats_record *records, int64_t n, const pw_stats_ch
         fprintf(out, "packwright:   and %lld more, %lld of them never used\n", (long long)(n - listed),
                 (long long)unused);
     print_contiguous(out, choices, nchoices);
+    print_noted(out, noted);
     return fclose(out) == 0 ? text : (free(text), NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "jit-cache/cache.h"
+#include "runtime/noted.h"
 #include "runtime/stats/choice.h"
 
 enum { PW_STATS_TEXT = 192 };
@@ -23,8 +24,9 @@ typedef struct pw_stats_record {
 /* Merges records of equal hash, in place, and orders by bytes moved; returns how many are left. */
 int64_t pw_stats_merge(pw_stats_record *records, int64_t n);
 
-/* The report as text, malloc'ed, with what was chosen for each layout (merged). NULL: out of memory. */
+/* The report as text, malloc'ed, with what was chosen for each layout (merged), and of all ranks the types that were
+ * not worth learning. NULL: out of memory. */
 char *pw_stats_text(const pw_stats_record *records, int64_t n, const pw_stats_choice *choices, int64_t nchoices,
-                    int nranks);
+                    const pw_note_totals *noted, int nranks);
 
 #endif

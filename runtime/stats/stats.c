@@ -115,11 +115,11 @@ static void take_choice(void *arg, const pw_decision *d)
     list->n += pw_stats_choice_take(d, &list->at[list->n]);
 }
 
-static void print(record_list *list, choice_list *choices, int nranks)
+static void print(record_list *list, choice_list *choices, const pw_note_totals *noted, int nranks)
 {
     int64_t n = pw_stats_merge(list->at, list->n);
     int64_t nchoices = pw_stats_choice_merge(choices->at, choices->n);
-    char *text = pw_stats_text(list->at, n, choices->at, nchoices, nranks);
+    char *text = pw_stats_text(list->at, n, choices->at, nchoices, noted, nranks);
 
     for (size_t left = text ? strlen(text) : 0, done = 0; left > 0;) {
         ssize_t written = write(STDERR_FILENO, text + done, left);
@@ -136,10 +136,11 @@ void pw_stats_report_process(void)
 {
     record_list list = {NULL, 0, 0};
     choice_list choices = {NULL, 0, 0};
+    pw_note_totals noted = pw_note_total();
 
     pw_registry_each(take_record, &list);
     pw_decision_each(take_choice, &choices);
-    print(&list, &choices, 1);
+    print(&list, &choices, &noted, 1);
     free(list.at);
     free(choices.at);
 }
@@ -159,10 +160,32 @@ static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)
     return ok;
 }
 
+/* Collective: on rank 0 the sums of all ranks. */
+static bool gather_noted(pw_note_totals *sum, MPI_Comm comm)
+{
+    pw_note_totals *all = malloc(sizeof *all);
+    void *data = all;
+    int64_t n = all ? 1 : 0;
+    bool ok;
+
+    if (all)
+        *all = pw_note_total();
+    ok = pw_gather(&data, &n, sizeof *all, comm);
+    all = data;
+    for (int64_t i = 0; i < n; i++) {
+        sum->types += all[i].types;
+        sum->uses += all[i].uses;
+        sum->bytes += all[i].bytes;
+    }
+    free(all);
+    return ok;
+}
+
 void pw_stats_report_world(void)
 {
     record_list list = {NULL, 0, 0};
     choice_list choices = {NULL, 0, 0};
+    pw_note_totals noted = {0};
     MPI_Comm comm;
     int rank, nranks;
 
@@ -170,10 +193,10 @@ void pw_stats_report_world(void)
         return;
     pw_registry_each(take_record, &list);
     pw_decision_each(take_choice, &choices);
-    if (!gather(&list, &choices, comm))
+    if (!gather(&list, &choices, comm) || !gather_noted(&noted, comm))
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
-        print(&list, &choices, nranks);
+        print(&list, &choices, &noted, nranks);
     PMPI_Comm_free(&comm);
     free(list.at);
     free(choices.at);

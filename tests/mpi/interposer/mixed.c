@@ -1,7 +1,8 @@
 /*
  * Long messages of types whose basic elements have several sizes, which MPICH cannot receive natively from contiguous
  * memory. Run with packing forced: a sender must not pack what a rank without Packwright receives ("alone"), and with
- * PACKWRIGHT_ALL_RANKS even a rank that is told to go native must receive in the way that it is sent ("all").
+ * PACKWRIGHT_ALL_RANKS even a rank that is told to go native must receive in the way that it is sent ("all"), and one
+ * that learns types when it pays must know them before the first long receive ("learning").
  */
 #include "harness.h"
 
@@ -56,11 +57,11 @@ static void check(int rank, int which, int count, bool native_receiver)
 
 int main(int argc, char **argv)
 {
-    bool all = argc > 1 && !strcmp(argv[1], "all");
+    bool learning = argc > 1 && !strcmp(argv[1], "learning"), all = learning || (argc > 1 && !strcmp(argv[1], "all"));
     int rc, rank;
 
     if (all && test_launch_rank() == 1)
-        setenv("PACKWRIGHT_STRATEGY", "native", 1);
+        setenv("PACKWRIGHT_STRATEGY", learning ? "auto" : "native", 1);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int which = 0; which < 3; which++)
