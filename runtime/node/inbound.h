@@ -25,7 +25,8 @@ typedef struct pw_inbound pw_inbound;
 /* A message of at most `bytes` bytes into `data`, aligned to 64, for as many objects of `layout` at `buf`. NULL: there
  * are too many already, and it comes as ever. */
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf);
-/* For a collective: what MPI reads into `data` is copied there without the system, and stays there. */
+/* For a collective: what MPI reads into `data`, at most `bytes`, is copied there and stays there. Memory that is not
+ * expected must be asked first whether it can be written, which takes as long as the copy. */
 pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes);
 /*
  * As pw_inbound_expect, for memory that is not the CPU's: `take` brings the first `bytes` bytes of the message, all of
