@@ -38,10 +38,12 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* glibc from 2.35 on tells which library reads, and Linux from 5.14 on whether memory can be written. */
+/* glibc from 2.35 on tells which library reads, and Linux from 5.14 on whether memory can be written. A sanitizer's
+ * library stands between, and the reads are its own. */
 static bool can_do_without(void)
 {
-#if __GLIBC_PREREQ(2, 35) && defined MADV_POPULATE_WRITE
+#if __GLIBC_PREREQ(2, 35) && defined MADV_POPULATE_WRITE && !defined __SANITIZE_ADDRESS__ && \
+    !defined __SANITIZE_THREAD__
     _Alignas(65536) static char page[65536];
 
     return madvise(page, 1, MADV_POPULATE_WRITE) == 0;
