@@ -1,8 +1,8 @@
 /*
  * How a kernel is had: from disk; else compiled, by one of the processes that share the directory.
  *
- *     load --> take the lock --> load again --> compile --> store --> load what was stored
- *                  |                                          (no disk: load from memory)
+ *     load --> take the lock --> load again --> load the compiler --> compile --> store --> load what was stored
+ *                  |                                                               (no disk: load from memory)
  *                  +-- held: ask again later
  */
 #include "jit-cache/internal.h"
@@ -92,7 +92,10 @@ static bool load_shipped(pw_cache *cache, pw_slot *slot, int64_t started)
     return found;
 }
 
-/* NULL, said once, when there is no compiler. */
+/*
+ * NULL, said once, when there is no compiler. It is loaded only where a compile follows: it takes tens of megabytes,
+ * and of the ranks that ask for a kernel at the same time all but one find it on disk in the end.
+ */
 static const pw_backend *find_backend(pw_cache *cache)
 {
     pw_diag diag = {0};
@@ -230,10 +233,9 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
         return PW_BUILD_DONE;
     if (want == PW_WANT_LOAD)
         return settle(slot, PW_KERNEL_ABSENT);
-    if (!pw_exit_guard_enter())
+    if (atomic_load(&cache->no_backend) || !pw_exit_guard_enter())
         return settle(slot, PW_KERNEL_FAILED);
-    result =
-        find_backend(cache) ? compile_alone(cache, slot, patient, waited, started) : settle(slot, PW_KERNEL_FAILED);
+    result = compile_alone(cache, slot, patient, waited, started);
     pw_exit_guard_leave();
     return result;
 }

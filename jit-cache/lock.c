@@ -58,8 +58,8 @@ static bool owner_is_dead(int fd)
 }
 
 /*
- * Removes a lock whose owner died, or that is too old: compiling takes milliseconds. Clocks of hosts differ;
- * the worst that comes of it is a compile too many, or a wait to the caller's own limit.
+ * Removes a lock whose owner died, or that is too old: loading the compiler and compiling take a fraction of a second.
+ * Clocks of hosts differ; the worst that comes of it is a compile too many, or a wait to the caller's own limit.
  */
 static lock_fate remove_stale(int dirfd, const char *name)
 {

@@ -115,6 +115,7 @@ const pw_backend *fake_load_backend(const char *name, pw_diag *diag)
 {
     static const pw_backend backend = {"fake", "1", fake_compile};
 
+    atomic_fetch_add(&fake()->loads, 1);
     if (atomic_load(&fake()->missing)) {
         pw_diag_set(diag, PW_ERR_NOT_FOUND, "the fake backend '%s' was told to be missing", name);
         return NULL;

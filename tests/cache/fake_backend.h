@@ -8,6 +8,7 @@
 
 /* What a test sets and sees. In memory shared with forked children. */
 typedef struct fake_state {
+    _Atomic int loads;    /* of the backend, in all processes */
     _Atomic int compiles; /* successful ones */
     _Atomic int delay_us; /* a compile takes this long */
     _Atomic bool held;    /* compiles wait until this is false */

@@ -121,6 +121,7 @@ static void entry_appears(void **state)
     assert_true(scene_works(locked));
     assert_int_equal(locked->origin, PW_ORIGIN_DISK);
     assert_int_equal(fake()->compiles, 1);
+    assert_int_equal(fake()->loads, 1); /* for the other one */
     pw_cache_destroy(cache);
 }
 
