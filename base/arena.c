@@ -1,14 +1,16 @@
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CHUNK = 4096, MAX_CHUNK = 1 << 20, ALIGN = 16 };
+enum { FIRST_CHUNK = 4096, MAX_CHUNK = PW_ARENA_LARGE, ALIGN = 16 };
 
 typedef struct chunk {
     struct chunk *next;
     size_t used, cap;
+    bool kept; /* by pw_arena_keep */
 } chunk;
 
 struct pw_arena {
@@ -199,4 +201,27 @@ void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark)
     }
     empty(arena->head, mark.chunk_used);
     arena->used = mark.used;
+}
+
+void pw_arena_keep(pw_arena *arena, const void *p)
+{
+    for (chunk *c = arena->head; c; c = c->next)
+        if (c->cap > MAX_CHUNK && (uintptr_t)p - (uintptr_t)chunk_data(c) < c->cap)
+            c->kept = true;
+}
+
+void pw_arena_sweep(pw_arena *arena, pw_arena_mark mark)
+{
+    for (chunk **at = &arena->head; *at != mark.chunk;) {
+        chunk *c = *at;
+
+        if (c->cap <= MAX_CHUNK || c->kept) {
+            c->kept = false;
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        arena->used -= c->used;
+        free(c);
+    }
 }

@@ -34,4 +34,14 @@ typedef struct pw_arena_mark {
 pw_arena_mark pw_arena_here(const pw_arena *arena);
 void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark);
 
+/*
+ * Giving back single allocations, of those of more than PW_ARENA_LARGE bytes, which lie in blocks of their own.
+ * pw_arena_keep notes that one of them is still wanted: the one that `p` points into, if any. pw_arena_sweep frees all
+ * others that were handed out since the mark, and forgets what was noted. Marks made since are void then.
+ */
+enum { PW_ARENA_LARGE = 1 << 20 };
+
+void pw_arena_keep(pw_arena *arena, const void *p);
+void pw_arena_sweep(pw_arena *arena, pw_arena_mark mark);
+
 #endif

@@ -6,6 +6,7 @@
 #include "passes/nest_passes.h"
 
 #include "base/log.h"
+#include "ir/memo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,16 +47,61 @@ static pw_status after_tree_pass(const pw_pass *pass, const pw_pass_ctx *ctx, co
     return PW_OK;
 }
 
+/* Long lists of a tree, which stay when those that are not part of it go. */
+static void keep_lists(pw_memo *seen, pw_arena *arena, const pw_node *node)
+{
+    if (!(node->kinds & PW_LISTS) || pw_memo_find(seen, node))
+        return;
+    pw_memo_add(seen, (pw_memo_entry){.node = node});
+    switch (node->kind) {
+    case PW_BYTES: break;
+    case PW_STREAM: keep_lists(seen, arena, node->stream.child); break;
+    case PW_INDEX:
+        pw_arena_keep(arena, node->index.offs);
+        keep_lists(seen, arena, node->index.child);
+        break;
+    case PW_BLOCKS:
+        pw_arena_keep(arena, node->blocks_list.offs);
+        pw_arena_keep(arena, node->blocks_list.lens);
+        break;
+    case PW_SEQ:
+        pw_arena_keep(arena, node->seq.offs);
+        pw_arena_keep(arena, node->seq.children);
+        for (int64_t i = 0; i < node->seq.n; i++)
+            keep_lists(seen, arena, node->seq.children[i]);
+        break;
+    }
+}
+
+/* Gives back what a pass leaves behind: all that it took when it changed nothing, else the long lists that it
+ * replaced. */
+static void tidy(const pw_pass_ctx *ctx, pw_arena_mark before, const pw_node *old, const pw_node *now)
+{
+    pw_arena *arena = ctx->builder->arena;
+    pw_memo seen = {0};
+
+    if (now == old) {
+        pw_arena_rewind(arena, before);
+    } else if (pw_arena_used(arena) - ctx->begin.used > PW_ARENA_LARGE) {
+        keep_lists(&seen, arena, now);
+        pw_memo_free(&seen);
+        pw_arena_sweep(arena, ctx->begin);
+    }
+}
+
 static pw_status run_tree_pass(int row, pw_pass_ctx *ctx, const pw_node **root, const pw_type *in,
                                pw_pass_options *options, pw_diag *diag)
 {
     int n;
     const pw_pass *pass = &pw_pass_table(&n)[row];
+    const pw_node *old = *root;
+    pw_arena_mark before = pw_arena_here(ctx->builder->arena);
 
     ctx->fired = 0;
-    *root = pass->on_tree(ctx, *root);
+    *root = pass->on_tree(ctx, old);
     if (!*root)
         return pw_diag_set(diag, ctx->builder->status, "pass %s: %s", pass->name, pw_status_text(ctx->builder->status));
+    tidy(ctx, before, old, *root);
     if (options)
         options->fired[row] += ctx->fired;
     return after_tree_pass(pass, ctx, *root, in, options, diag);
@@ -108,7 +154,7 @@ static const pw_node *check_bounds(pw_pass_ctx *ctx, const pw_node *node)
 pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_pass_options *options, pw_diag *diag)
 {
     pw_builder builder = {.arena = arena};
-    pw_pass_ctx ctx = {.builder = &builder, .extent = in->extent};
+    pw_pass_ctx ctx = {.builder = &builder, .begin = pw_arena_here(arena), .extent = in->extent};
     const pw_node *root = in->root;
     pw_status status;
     int n;

@@ -15,8 +15,9 @@
 /* Context of one run over one type. Passes allocate from builder->arena and count what they did. */
 typedef struct pw_pass_ctx {
     pw_builder *builder;
-    int64_t extent; /* of the type, for what depends on neighbouring objects */
-    int64_t fired;  /* rewrites done by the running pass; the driver resets and sums it */
+    pw_arena_mark begin; /* of the run over the tree: what the arena had before is not given back */
+    int64_t extent;      /* of the type, for what depends on neighbouring objects */
+    int64_t fired;       /* rewrites done by the running pass; the driver resets and sums it */
 } pw_pass_ctx;
 
 typedef const pw_node *pw_tree_pass_fn(pw_pass_ctx *ctx, const pw_node *root);
@@ -45,8 +46,11 @@ typedef struct pw_pass_options {
 } pw_pass_options;
 
 /*
- * Tree passes to a fixed point. `out` lives in `arena`, into which it is rebuilt. Two types that move the
- * same bytes in the same order (and have the same extent) come out equal. `options` may be NULL.
+ * Tree passes to a fixed point. Two types that move the same bytes in the same order (and have the same extent) come
+ * out equal. `options` may be NULL.
+ *
+ * New nodes and lists are made in `arena`, and `out` shares with `in` what needs no change: both arenas must live as
+ * long as `out`. Long lists that a pass made and a later one replaced go back to the system at once.
  */
 pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_pass_options *options, pw_diag *diag);
 

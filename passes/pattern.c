@@ -48,14 +48,15 @@ static void members_add(member_list *m, int64_t off, const pw_node *node)
         members_add(m, off + node->seq.offs[i], node->seq.children[i]);
 }
 
-/* seq { @first (members, rebased) }: first member at 0, constant part lifted. */
+/* seq { @first (members, rebased) }: first member at 0, constant part lifted. There was room for many members, and
+ * there are few: what they need is copied. */
 static const pw_node *members_seq(pw_builder *b, member_list *m)
 {
     int64_t first = m->offs[0];
 
     for (int64_t i = 0; i < m->n; i++)
         m->offs[i] -= first;
-    return pw_build_shift(b, first, pw_adopt_seq(b, m->n, m->offs, m->nodes));
+    return pw_build_shift(b, first, pw_build_seq(b, m->n, m->offs, m->nodes));
 }
 
 /* A stream, folded or flattened where its child continues it. */

@@ -137,6 +137,29 @@ static void rewinding_nests(void **state)
     assert_int_equal(pw_arena_used(*state), 0);
 }
 
+/* Only large allocations that nobody kept go, and none that was there before the mark. */
+static void sweeping(void **state)
+{
+    enum { LARGE = 3 << 20 };
+    unsigned char *before = pw_arena_alloc(*state, LARGE), *small, *kept;
+    pw_arena_mark mark = pw_arena_here(*state);
+
+    small = pw_arena_alloc(*state, 100);
+    assert_non_null(pw_arena_alloc(*state, LARGE));
+    kept = pw_arena_alloc(*state, LARGE);
+    assert_non_null(pw_arena_alloc(*state, LARGE));
+    memset(before, 1, LARGE);
+    memset(small, 2, 100);
+    memset(kept, 3, LARGE);
+    pw_arena_keep(*state, kept + LARGE / 2);
+    pw_arena_sweep(*state, mark);
+    assert_int_equal(pw_arena_used(*state), 2 * LARGE + 112);
+    assert_true(is_filled(before, LARGE, 1) && is_filled(small, 100, 2) && is_filled(kept, LARGE, 3));
+    pw_arena_sweep(*state, mark);
+    assert_int_equal(pw_arena_used(*state), LARGE + 112);
+    assert_non_null(pw_arena_alloc(*state, LARGE));
+}
+
 static void destroy_takes_null(void **state)
 {
     (void)state;
@@ -153,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(impossible_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(rewinding, setup, teardown),
         cmocka_unit_test_setup_teardown(rewinding_nests, setup, teardown),
+        cmocka_unit_test_setup_teardown(sweeping, setup, teardown),
         cmocka_unit_test(destroy_takes_null),
     };
 

@@ -84,6 +84,29 @@ static void test_streams_stay_small(void **state)
     pw_arena_destroy(result);
 }
 
+/* Of the lists that one pass after another made, the last is left: displaced blocks of which two touch. */
+static void test_replaced_lists_go(void **state)
+{
+    enum { N = 1 << 20 };
+    pw_arena *arena = pw_arena_create(), *result = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    int64_t *offs = pw_arena_array(arena, N, sizeof *offs);
+    pw_type in = {.extent = 8}, out;
+    pw_diag diag;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        offs[i] = 64 + (i == N / 2 ? offs[i - 1] + 4 - 64 : 32 * i + 8 * (i * i % 3));
+    in.root = pw_adopt_index(&b, N, offs, pw_build_bytes(&b, 4, 1));
+    assert_int_equal(pw_canonicalise(&in, result, &out, NULL, &diag), PW_OK);
+    assert_int_equal(out.root->size, 4 * N);
+    assert_int_equal(pw_verify(&out, &diag), PW_OK);
+    if (pw_arena_used(result) > 2 * N * sizeof *offs + (1 << 20))
+        fail_msg("%zu bytes for a list of %d", pw_arena_used(result), N);
+    pw_arena_destroy(result);
+    pw_arena_destroy(arena);
+}
+
 /* A hidden 2-D progression of 65536 entries becomes two streams. */
 static void test_long_list_becomes_streams(void **state)
 {
@@ -210,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_random_trees),
         cmocka_unit_test(test_random_structured),
         cmocka_unit_test(test_streams_stay_small),
+        cmocka_unit_test(test_replaced_lists_go),
         cmocka_unit_test(test_long_list_becomes_streams),
         cmocka_unit_test(test_shared_nodes_stay_linear),
         cmocka_unit_test(test_absurd_offsets_are_refused),
