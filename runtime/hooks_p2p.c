@@ -32,7 +32,8 @@ static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, co
                   int peer, MPI_Comm comm)
 {
     s->strategy = NULL;
-    return entry && peer != MPI_PROC_NULL && !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
+    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
+           !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
            pw_stage_try(s, PW_CALL_BLOCKING, direction, entry, buf, count);
 }
 

@@ -84,7 +84,7 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
 {
     pw_status status;
 
-    if ((!c->entry->layout && !c->entry->dense) || !is_ordinary(c, size, *position) || !is_ours(c))
+    if (!is_ordinary(c, size, *position) || !is_ours(c))
         return PW_PASS;
     *rc = check_comm(comm);
     if (*rc != MPI_SUCCESS)
@@ -98,6 +98,12 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
     return PW_DONE;
 }
 
+/* Of a call with a type that is not known or left to MPI. */
+static pw_verdict pass(const pw_entry *entry, MPI_Count count)
+{
+    return !entry && count > 0 ? PW_LEARN : PW_PASS;
+}
+
 static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
 {
     return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .direction = PW_SEND, .times = 1});
@@ -106,26 +112,24 @@ static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count co
 pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
-    pack_call c = {
-        .entry = look_up(datatype, inbuf, incount), .user = (void *)inbuf, .packed = outbuf, .count = incount};
+    const pw_entry *entry = look_up(datatype, inbuf, incount);
 
     (void)large;
-    if (!c.entry)
-        return incount > 0 ? PW_LEARN : PW_PASS;
-    return move(&c, outsize, position, comm, rc);
+    if (!entry || pw_entry_is_left(entry))
+        return pass(entry, incount);
+    return move(&(pack_call){.entry = entry, .user = (void *)inbuf, .packed = outbuf, .count = incount}, outsize,
+                position, comm, rc);
 }
 
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
-    pack_call c = {.entry = look_up(datatype, outbuf, outcount),
-                   .user = outbuf,
-                   .packed = (void *)inbuf,
-                   .count = outcount,
-                   .unpack = true};
+    const pw_entry *entry = look_up(datatype, outbuf, outcount);
 
     (void)large;
-    if (!c.entry)
-        return outcount > 0 ? PW_LEARN : PW_PASS;
-    return move(&c, insize, position, comm, rc);
+    if (!entry || pw_entry_is_left(entry))
+        return pass(entry, outcount);
+    return move(
+        &(pack_call){.entry = entry, .user = outbuf, .packed = (void *)inbuf, .count = outcount, .unpack = true},
+        insize, position, comm, rc);
 }

@@ -484,13 +484,14 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
         learn(type);
 }
 
-pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use)
+/* `found`: the note, or NULL of a type that is not known. */
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
 {
     uint64_t key = pw_type_key(type);
-    void *found = pw_handle_table_find(&pw_registry_types, key), *note = found;
+    void *note = found;
 
-    if (!pw_note_is(found))
-        return found ? found : pw_registry_find_other(type);
+    if (!found)
+        return pw_registry_find_other(type);
     if (!pw_note_pays(&note, type, use)) {
         pw_handle_table_swap(&pw_registry_types, key, found, note);
         return &left_to_mpi;

@@ -52,6 +52,12 @@ typedef struct pw_entry {
     int64_t refs;                               /* the same */
 } pw_entry;
 
+/* Is a type with this entry left to MPI wherever its buffers are? */
+static inline bool pw_entry_is_left(const pw_entry *entry)
+{
+    return !entry->layout && !entry->dense;
+}
+
 /* Before any other call. Without it, everything is left to MPI. */
 pw_status pw_registry_start(void);
 
@@ -68,7 +74,7 @@ static inline pw_entry *pw_registry_learned(MPI_Datatype type)
 }
 
 pw_entry *pw_registry_find_other(MPI_Datatype type);
-pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use);
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found);
 
 /* NULL: not known; let MPI have the call and note the type if it succeeds. Lock-free. */
 static inline pw_entry *pw_registry_find(MPI_Datatype type)
@@ -82,9 +88,9 @@ static inline pw_entry *pw_registry_find(MPI_Datatype type)
  * first. */
 static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
 {
-    pw_entry *entry = pw_registry_learned(type);
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
 
-    return entry ? entry : pw_registry_use_other(type, &use);
+    return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
 /* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */

@@ -31,7 +31,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         last_region = pw_memory_region(at);
         if (RARELY(count < 0))
             return false;
-        if (RARELY(!entry->layout && !entry->dense))
+        if (RARELY(pw_entry_is_left(entry)))
             continue;
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
@@ -68,7 +68,7 @@ static bool whole_stays(const whole *w, pw_call_sort sort, int *left)
 
 static bool is_left_to_mpi(const pw_entry *entry)
 {
-    return !entry->layout && !entry->dense;
+    return pw_entry_is_left(entry);
 }
 
 /* What there is to know of a block at `at`. False: not known, or unusual. */

@@ -50,7 +50,7 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
 {
     int64_t bytes;
 
-    if (!entry->layout && !entry->dense)
+    if (pw_entry_is_left(entry))
         return true;
     if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
         return false;

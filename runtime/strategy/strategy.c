@@ -190,9 +190,8 @@ bool pw_message_describe(pw_message *m)
 {
     const pw_entry *entry = m->entry;
 
-    if (m->count <= 0 || (!entry->layout && !entry->dense) ||
-        __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) || m->bytes == 0 ||
-        (m->buf == MPI_BOTTOM && entry->touches_origin))
+    if (m->count <= 0 || pw_entry_is_left(entry) || __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) ||
+        m->bytes == 0 || (m->buf == MPI_BOTTOM && entry->touches_origin))
         return false;
     m->judged = m->bytes;
     /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
