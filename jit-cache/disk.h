@@ -72,7 +72,8 @@ bool pw_disk_load_shipped(const pw_disk *disk, pw_hash key, pw_image *out);
 
 /* Stores a shared object under its key, atomically; evicts others first if the cache would grow too large. */
 pw_status pw_disk_store(pw_disk *disk, pw_hash key, const pw_blob *object, pw_diag *diag);
-/* The same, with a failure reported the first time; after one nothing more is stored. True: it is there. */
+/* Stores as pw_disk_store does, and reports the first failure; after one it stores nothing more. True: the entry is
+ * there. */
 bool pw_disk_keep(pw_disk *disk, pw_hash key, const pw_blob *object);
 /* There is a directory, and writing to it has not failed yet. */
 bool pw_disk_may_store(pw_disk *disk);

@@ -22,8 +22,8 @@ enum {
     /* At the end the application waits: long enough for the few kernels of a short run to be there in the next one,
      * not for the hundreds that may be queued. A compile under way is finished in any case. */
     FINISH_MS = 300,
-    /* Of a thread that gives way: a tenth of a core that the application keeps busy. Less would do the application no
-     * good in the end, which then waits for the kernels, and for the thread when it ends. */
+    /* The priority of a thread that gives way: it gets a tenth of a core that the application keeps busy. With less the
+     * application would wait longer for its kernels, and for the thread when it ends. */
     NICE = 10
 };
 

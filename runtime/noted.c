@@ -47,7 +47,8 @@ static bool is_needed(const pw_note_use *use, int64_t bytes)
     return use->direction != PW_SEND && bytes > PW_FRAGILE_WHOLE && pw_fragile_is_staged();
 }
 
-/* Of the constructors below the outermost one, which only MPI_Type_get_contents tells, nothing is known. */
+/* What it costs to learn a type, judged by its outermost constructor: only MPI_Type_get_contents tells of those below.
+ */
 static int64_t learning_ns(MPI_Datatype type)
 {
     pw_envelope e;

@@ -289,7 +289,8 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
     return NULL;
 }
 
-/* Of what sizes basic elements are, as pw_mpi_decode_elements says. Types of different signatures share the entry. */
+/* Notes which sizes the basic elements have, as pw_mpi_decode_elements says. Types of different signatures share the
+ * entry. */
 static void note_elements(pw_entry *entry, unsigned sizes)
 {
     int grain = (int)(sizes & -sizes), before = atomic_load_explicit(&entry->grain, memory_order_relaxed);
@@ -317,7 +318,7 @@ static binding *bind(pw_layout *layout, bool predefined, unsigned sizes)
     return b;
 }
 
-/* Of an entry with a layout, or a dense one. */
+/* Binds a type to an entry that is there already, with a layout or dense. */
 static binding *bind_known(pw_entry *entry)
 {
     binding *b;
@@ -330,7 +331,7 @@ static binding *bind_known(pw_entry *entry)
     return b;
 }
 
-/* Of such an entry, too. */
+/* Keeps `entry` alive for later types that are built by the same constructor call. */
 static void remember(const pw_constructed *how, pw_entry *entry)
 {
     pw_entry *before;
@@ -360,7 +361,7 @@ static void register_predefined(MPI_Datatype type, uint64_t key)
     pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
 }
 
-/* Of a derived type. NULL: no memory. */
+/* The binding of a derived type. NULL: no memory. */
 static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
     pw_constructed how;

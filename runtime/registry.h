@@ -84,8 +84,8 @@ static inline pw_entry *pw_registry_find(MPI_Datatype type)
     return entry ? entry : pw_registry_find_other(type);
 }
 
-/* The same, for a use of the type by a call that MPI has not got yet: it counts, and if it pays a noted type is learned
- * first. */
+/* Looks a type up, as pw_registry_find does, for a use by a call that MPI has not got yet: counts the use of a noted
+ * type, and learns the type first if that pays. */
 static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
 {
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));

@@ -29,7 +29,7 @@ typedef struct tally {
     double worst;
 } tally;
 
-/* Of packing and unpacking together; negative: it was not measured. */
+/* The time of packing and unpacking together; negative: it was not measured. */
 static double measured(const pw_probe_list *list, pw_model_memory way, int64_t bytes, int64_t block, int spread)
 {
     double sum = 0;

@@ -348,6 +348,6 @@ bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b)
         after[peer] = digest(b->recv, b->recv_bytes);
         same = same && after[peer] == after[MSG_NATIVE];
     }
-    /* Who has no partner receives nothing. */
+    /* A rank without a partner receives nothing. */
     return same && (after[MSG_OURS] == untouched) == (mode <= MSG_IN_FLIGHT_8 && w->partner == MPI_PROC_NULL);
 }

@@ -31,7 +31,7 @@ void msg_add_own(bench_suite *suite);
 /* Builds the row and takes its type. False: it is spread over too much memory. */
 bool msg_parcel_make(msg_parcel *p, const bench_spec *spec);
 void msg_parcel_free(msg_parcel *p);
-/* Of what a suite has in several forms with the same blocks, one is enough. */
+/* Does another row of the suite have the same blocks? One row of them is enough. */
 bool msg_is_repetition(const bench_spec *spec);
 
 #endif

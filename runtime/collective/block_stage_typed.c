@@ -97,7 +97,7 @@ static bool is_telling(const known *k)
     return k->fate == IS_STAGED && k->m.place.kind == PW_PLACE_HOST;
 }
 
-/* Of all blocks that lie in the stage. */
+/* What all blocks that lie in the stage have together. */
 typedef struct tally {
     known few[FEW];
     int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
@@ -194,7 +194,7 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
 }
 
-/* The same, by a type of its bytes, for which there is a run that moves nothing. */
+/* Leaves a block where it is, as bytes: MPI gets a type of its bytes, and the run for it moves nothing. */
 static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
 {
     pw_run *run = &b->many[b->runs];

@@ -170,7 +170,7 @@ static bool sides_meet(const pw_collective *c)
     return r->form == PW_SIDE_TYPED ? s->types == r->types : s->type == r->type;
 }
 
-/* Of the whole side, whose blocks are of one type. 0: more than can be counted. */
+/* The objects of a side whose blocks are of one type. 0: more than can be counted. */
 static MPI_Count objects_of(const pw_side *side)
 {
     MPI_Count sum = 0;

@@ -293,7 +293,7 @@ static bool has_own(const pw_decision_cell *cell)
     return cell->own[PW_MODEL_PACK] > 0 || cell->own[PW_MODEL_UNPACK] > 0;
 }
 
-/* Of what was observed of one direction of a cell: 0 as long as that is little. */
+/* The logarithm of observed by estimated time in one direction of a cell; 0 while too little was observed. */
 static float seen_log(const pw_decision_cell *cell, int action)
 {
     const pw_correction *c = &cell->seen[action];

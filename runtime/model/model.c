@@ -206,8 +206,8 @@ static double measured_packed(const pw_model *m, pw_call_sort sort, pw_model_sha
            pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s);
 }
 
-/* Of host memory, left to MPI or packed. Where either was not measured, both are left to runtime/model/cost.h, which
- * knows all sorts: only likes are compared. */
+/* What a message in host memory costs when it is left to MPI, and packed. Where either was not measured, both come from
+ * runtime/model/cost.h: measured times are not compared with default ones. */
 typedef struct host_times {
     double native, packed; /* NaN: not measured */
 } host_times;
@@ -300,8 +300,9 @@ static double wait_of(const pw_model *m, const pw_model_query *q)
 }
 
 /*
- * Of messages one way the MPI sends pieces, and both ranks wait at the same time. Where they share no cache, the pieces
- * themselves are what is waited for, one after the other; and when each rank sends and receives, there are two walks.
+ * How many walks over a message's blocks a native message waits for, one after the other. The MPI sends a message in
+ * pieces, so that both ranks walk at the same time. Where they share no cache they wait for the pieces themselves; and
+ * when each rank sends and receives, there are two walks.
  */
 static double native_walks(const pw_model_query *q)
 {

@@ -20,7 +20,7 @@ static const double page_ns = 15, line_ns = 3;
 
 static _Atomic int64_t cache; /* 0: not asked for yet */
 
-/* Of the cache that the first core shares with its neighbours; sysconf tells of all caches of a socket together. */
+/* The size of the cache that the first core shares with its neighbours; sysconf adds up all caches of a socket. */
 static int64_t system_cache(void)
 {
     FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");

@@ -145,9 +145,8 @@ void pw_stage_expect(pw_stage *s);
 /* `received` of at most 0 does nothing; more than the stage's bytes (after an error of MPI) neither. */
 pw_status pw_stage_unpack(pw_stage *s, int64_t received);
 /*
- * For who has several stages to pack or to unpack: what these will do is begun, if it can go on by itself, and the call
- * that must follow waits for it. False: not now, and the call will do all of it. True: it is begun, or nothing ever can
- * be.
+ * Starts packing (or unpacking) without waiting, for callers with several stages. False: it cannot start now. In both
+ * cases the caller must still call pw_stage_pack (pw_stage_unpack), which waits for what was started and does the rest.
  */
 bool pw_stage_begin_pack(pw_stage *s);
 bool pw_stage_begin_unpack(pw_stage *s, int64_t received);
