@@ -150,7 +150,7 @@ static double run_long_list(const peer *p)
 static const row rows[] = {
     {"make, commit, free", run_nothing, 200},         {"make, commit, pack once, free", run_pack, 200},
     {"make, commit, send once, free", run_send, 100}, {"commit", run_commit, 200},
-    {"commit a list of 1000", run_list, 200},         {"commit a list of 10000000", run_long_list, 2}};
+    {"commit a list of 1000", run_list, 200},         {"commit a list of 10000000", run_long_list, 5}};
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
