@@ -25,8 +25,9 @@
 
 /*
  * What learning costs is measured (docs/results/2026-11-22-types.md): asking MPI how the type was made, the layout and
- * the registration, for types that are all different; of lists, what long ones take for a number. What is gained in a byte is half a nanosecond where elements of 8 and 16 bytes lie apart,
- * and nothing in blocks of some KiB; before a type is learned it is not known which of them it is.
+ * the registration, for types that are all different; of lists, what long ones take for a number. What is gained in a
+ * byte is half a nanosecond where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB; before a
+ * type is learned it is not known which of them it is.
  */
 enum {
     PW_NOTE_LEARN_NS = 3000,     /* what it costs to learn a strided type, and */
