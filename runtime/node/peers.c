@@ -26,6 +26,7 @@ typedef struct peer {
     struct stat file;
     _Atomic int nmapped; /* pieces are added under the lock and never go */
     mapped mapped[PW_SEGMENT_PIECES];
+    struct peer *next; /* of all peers with a segment, those that have ended included */
 } peer;
 
 /* The singleton. Readers need no lock: a place is filled once, and what is there only replaced. */
@@ -35,6 +36,7 @@ static struct {
         _Atomic pid_t pid; /* 0: the place is free. Set last. */
         _Atomic(peer *) peer;
     } places[PEERS];
+    peer *all; /* what is mapped of a peer that has ended may still be in use, so it is kept */
     peer none; /* of all processes without a segment */
 } peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -99,6 +101,7 @@ static void find_in(DIR *files, pid_t pid, peer *p)
     }
 }
 
+/* Under the lock. */
 static peer *look_up(pid_t pid)
 {
     peer *p = calloc(1, sizeof *p);
@@ -111,7 +114,10 @@ static peer *look_up(pid_t pid)
         find_in(files, pid, p);
         closedir(files);
     }
-    if (!p || !p->header) {
+    if (p && p->header) {
+        p->next = peers.all;
+        peers.all = p;
+    } else {
         free(p);
         p = &peers.none;
     }
