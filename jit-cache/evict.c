@@ -97,7 +97,8 @@ static int older_first(const void *a, const void *b)
 /* Code that is loaded stays mapped when its file goes. */
 static void remove_oldest(int dirfd, scan *s, int64_t goal, pw_hash keep)
 {
-    qsort(s->list, s->n, sizeof *s->list, older_first);
+    if (s->n > 0)
+        qsort(s->list, s->n, sizeof *s->list, older_first);
     for (size_t i = 0; i < s->n && s->total > goal; i++) {
         char name[PW_NAME_TEXT];
 
