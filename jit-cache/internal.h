@@ -1,8 +1,9 @@
 /*
  * The cache's own structures, shared by cache.c (table), build.c (how a kernel is had), worker.c.
  *
- * Who may touch a slot: `kernel` is atomic and read by anybody; `busy`, `queued`, `users`, `want` and the retry times
- * belong to the cache's mutex; `image` and the making of the kernel belong to the thread that set `busy`.
+ * Which thread may touch a slot: `kernel` is atomic and any thread may read it; `busy`, `queued`, `users`, `want` and
+ * the retry times belong to the cache's mutex; `image` and the making of the kernel belong to the thread that set
+ * `busy`.
  */
 #ifndef PW_JIT_CACHE_INTERNAL_H
 #define PW_JIT_CACHE_INTERNAL_H

@@ -98,7 +98,7 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
     return PW_DONE;
 }
 
-/* Of a call with a type that is not known or left to MPI. */
+/* The verdict for a call whose type is not known or is left to MPI. */
 static pw_verdict pass(const pw_entry *entry, MPI_Count count)
 {
     return !entry && count > 0 ? PW_LEARN : PW_PASS;

@@ -61,7 +61,7 @@ static void describe(pw_io_stage *s, const pw_message *m, MPI_Datatype type)
 typedef enum io_form { AS_IT_IS, AS_BYTES, MIRRORED, IMPOSSIBLE } io_form;
 
 /*
- * Of a buffer that MPI cannot touch the file gets what the typemap says: there are no older files to be like. Where
+ * A buffer that MPI cannot touch is written as the typemap says: there are no older files to be like. Where
  * elements are converted, MPI must find them in the mirror, and would look for those of other types elsewhere.
  */
 static io_form form_of(const pw_message *m, const pw_io_call *call)

@@ -64,8 +64,8 @@ static void unlink_op(op_list *list, pw_rma_op *op)
 
 /* ---- one operation ---------------------------------------------------------------------------------------------- */
 
-/* Of all stages together. A program may start any number of puts before it synchronises, and the stage of each takes as
- * much memory as its origin. */
+/* The bytes of all stages together. A program may start any number of puts before it synchronises, and the stage of
+ * each takes as much memory as its origin. */
 static _Atomic int64_t staged_bytes;
 
 static bool may_stage(int64_t bytes)

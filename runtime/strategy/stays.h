@@ -28,14 +28,16 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Of a layout, in host memory; `judged` as in pw_message. *left: for how many calls with the same arguments the answer
- * is to be good, and, if it is yes, is; their uses are counted. */
+/* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. *left: the number of
+ * calls with the same arguments for which the answer is to hold; set to the number for which a yes holds, all counted
+ * as uses.
+ */
 static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int64_t judged,
                                              int *left)
 {
     pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(judged)], memory_order_acquire);
 
-    /* Of messages that may break, the place of decisions is behind another question. */
+    /* Messages that may break are decided about elsewhere (runtime/strategy/fragile.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
     if (!d || judged < d->least || judged > d->most)
