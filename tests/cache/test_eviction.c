@@ -72,7 +72,7 @@ static void stays_within_bounds(void **state)
         assert_true(present(s, i));
         assert_true(scene_count(s, ".so") <= 10);
     }
-    /* Those whose files are gone still work. */
+    /* Kernels whose files are gone still work. */
     for (int i = 1; i < SCENE_SHAPES; i++)
         assert_true(scene_works(scene_kernel(s, cache, i)));
     pw_cache_destroy(cache);

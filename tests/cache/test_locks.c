@@ -1,4 +1,4 @@
-/* Who compiles, when another process does or died while it did. */
+/* Which process compiles a kernel, when another one compiles it or died while it did. */
 #include "jit-cache/disk.h"
 #include "tests/cache/scene.h"
 

@@ -84,7 +84,7 @@ static void test_streams_stay_small(void **state)
     pw_arena_destroy(result);
 }
 
-/* Of the lists that one pass after another made, the last is left: displaced blocks of which two touch. */
+/* Passes make one list after another, and only the last is left: here displaced blocks of which two touch. */
 static void test_replaced_lists_go(void **state)
 {
     enum { N = 1 << 20 };

@@ -108,7 +108,7 @@ static void costs_are_asked_for_once(void **state)
     assert_int_equal(m.asked, 6);
 }
 
-/* Who remembers a decision may use it until it changes, or may change; all uses count. */
+/* A caller that remembers a decision may use it until it changes, or may change; all uses count. */
 static void a_remembered_one_is_asked_again_when_due(void **state)
 {
     mock m = {.costs = {{100, {0}}, {50, {0}}}};

@@ -78,7 +78,7 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
     return PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 
-/* Of a grid, whose ranks have two neighbours in each; else 0. */
+/* The dimensions of a grid, whose ranks have two neighbours in each; 0 for other communicators. */
 static int dims_of(MPI_Comm comm)
 {
     int kind, dims = 0;

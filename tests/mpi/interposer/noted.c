@@ -255,7 +255,8 @@ static void check_pending(void)
     MPI_Type_free(&other);
 }
 
-/* Of a type that has not been committed, though its handle may be that of one that was. */
+/* Sends with a type that has not been committed, though its handle may be that of one that was. Returns the error
+ * class. */
 static int send_uncommitted(int (*how)(const void *, int, MPI_Datatype, int, int, MPI_Comm),
                             int (*free_type)(MPI_Datatype *))
 {

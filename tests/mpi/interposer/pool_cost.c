@@ -252,7 +252,7 @@ static void neighbours_are_not_all(void **state)
     assert_true(is_packed_so(PW_CALL_NEIGHBOUR, 256 << 10, 1024, PW_COST_SHARED));
 }
 
-/* Of many blocks each counts as one of two would. */
+/* Each of many blocks counts as one of two would. */
 static void blocks_are_judged_by_their_length(void **state)
 {
     (void)state;

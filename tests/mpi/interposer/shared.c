@@ -108,7 +108,7 @@ static void prepare(trial *t, int round)
     }
 }
 
-/* Of message `i`, `count` objects have arrived and nothing else was written. */
+/* Checks that `count` objects of message `i` have arrived and that nothing else was written. */
 static void judge(trial *t, int round, int i, int count, const MPI_Status *status, const char *how)
 {
     int n;
