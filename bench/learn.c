@@ -10,7 +10,7 @@
  */
 #include "bench/clock.h"
 #include "frontend/combiner.h"
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 
 #include <fcntl.h>
 #include <malloc.h>

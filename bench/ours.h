@@ -4,7 +4,7 @@
 #define PW_BENCH_OURS_H
 
 #include "bench/row.h"
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 
 typedef struct bench_ours {
     pw_layout_engine *off, *sync;

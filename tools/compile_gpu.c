@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The runtime leaves types without a plan to tier 0, or to copies of the driver (runtime/gpu/layout.c). */
+/* The runtime leaves types without a plan to tier 0, or to copies of the driver (runtime/engine/gpu/layout.c). */
 const char *pw_aot_gpu_needs_none(const pw_aot_type *t)
 {
     pw_gpu_plan *plan = NULL;

@@ -3,7 +3,7 @@
  * launcher, it becomes the program of that MPI, which measures messages as well.
  */
 #include "base/env.h"
-#include "runtime/model/file.h"
+#include "runtime/engine/model/file.h"
 #include "tools/command.h"
 #include "tools/interposer.h"
 #include "tools/measure_report.h"

@@ -6,7 +6,7 @@
 #include "tools/measure_node.h"
 #include "tools/measure_report.h"
 
-#include "runtime/gpu/transfer.h"
+#include "runtime/engine/gpu/transfer.h"
 
 #include <stdio.h>
 

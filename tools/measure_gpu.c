@@ -5,9 +5,9 @@
 #include "tools/measure_node.h"
 
 #include "base/clock.h"
-#include "runtime/gpu/device.h"
-#include "runtime/gpu/transfer.h"
-#include "runtime/model/file.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/model/file.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

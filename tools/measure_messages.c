@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/samples.h"
-#include "runtime/gpu/device.h"
-#include "runtime/gpu/transfer.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/gpu/transfer.h"
 #include "tools/measure_node.h"
 #include "tools/measure_stores.h"
 

@@ -4,9 +4,9 @@
  */
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/gpu/aware.h"
-#include "runtime/gpu/device.h"
-#include "runtime/model/file.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/model/file.h"
+#include "runtime/mpi/strategy/aware.h"
 #include "tools/measure_messages.h"
 #include "tools/measure_node.h"
 #include "tools/measure_save.h"

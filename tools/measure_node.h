@@ -7,7 +7,7 @@
 
 #include "tools/measure_probe.h"
 
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 
 struct pw_gpu;
 

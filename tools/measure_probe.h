@@ -10,7 +10,7 @@
 #ifndef PW_TOOLS_MEASURE_PROBE_H
 #define PW_TOOLS_MEASURE_PROBE_H
 
-#include "runtime/model/tables.h"
+#include "runtime/engine/model/tables.h"
 
 typedef struct pw_probe pw_probe;
 

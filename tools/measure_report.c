@@ -1,7 +1,7 @@
 #include "tools/measure_report.h"
 
-#include "runtime/model/file.h"
-#include "runtime/model/tables.h"
+#include "runtime/engine/model/file.h"
+#include "runtime/engine/model/tables.h"
 #include "tools/interposer.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef PW_TOOLS_MEASURE_REPORT_H
 #define PW_TOOLS_MEASURE_REPORT_H
 
-#include "runtime/model/tables.h"
+#include "runtime/engine/model/tables.h"
 #include "tools/measure_options.h"
 
 /* --show, --plot and --check, of the model that the options name. Returns false after reporting why not. */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "codegen/target.h"
-#include "runtime/model/file.h"
+#include "runtime/engine/model/file.h"
 #include "tools/measure_node.h"
 
 #include <errno.h>

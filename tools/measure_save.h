@@ -2,7 +2,7 @@
 #ifndef PW_TOOLS_MEASURE_SAVE_H
 #define PW_TOOLS_MEASURE_SAVE_H
 
-#include "runtime/model/tables.h"
+#include "runtime/engine/model/tables.h"
 #include "tools/measure_options.h"
 #include "tools/measure_probe.h"
 

@@ -3,7 +3,7 @@
 #include "frontend/ddt/ddt.h"
 #include "jit-cache/hash_map.h"
 #include "passes/passes.h"
-#include "runtime/stats/trace_record.h"
+#include "runtime/engine/layout/trace_record.h"
 #include "tools/command.h"
 #include "tools/source.h"
 

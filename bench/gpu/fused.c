@@ -8,8 +8,8 @@
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "passes/passes.h"
-#include "runtime/gpu/place.h"
-#include "runtime/gpu/transfer.h"
+#include "runtime/engine/gpu/place.h"
+#include "runtime/engine/gpu/transfer.h"
 #include "tests/gpu/driver.h"
 
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static void check(pw_status status)
         die(pw_status_text(status));
 }
 
-/* As the calls of MPI do it (runtime/collective/block_stage.c). */
+/* As the calls of MPI do it (runtime/mpi/collective/block_stage.c). */
 static void carry_out(const bench *b, const batch *all, way how)
 {
     pw_gpu_transfer *begun[MOST];

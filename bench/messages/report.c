@@ -1,6 +1,6 @@
 #include "bench/messages/report.h"
 
-#include "runtime/outbound.h"
+#include "runtime/engine/memory/outbound.h"
 
 #include <math.h>
 #include <stdio.h>

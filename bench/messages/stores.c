@@ -1,7 +1,7 @@
 #include "bench/messages/stores.h"
 
 #include "base/samples.h"
-#include "runtime/outbound.h"
+#include "runtime/engine/memory/outbound.h"
 #include "tools/measure_stores.h"
 
 enum { TIMES = 31 };

@@ -2,8 +2,8 @@
  * What MPI remembers of how a type was made: envelope and contents (MPI 4.0 section 5.1.13), read into one
  * form whatever the decoders (int or large count) and whoever filled which array.
  *
- * For decoders, and for others that walk types (runtime/io/io_type.c). A pw_contents belongs to one thread; it is large
- * for a struct (about 600 bytes) so that types of ordinary size are read without an allocation.
+ * For decoders, and for others that walk types (runtime/mpi/io/io_type.c). A pw_contents belongs to one thread; it is
+ * large for a struct (about 600 bytes) so that types of ordinary size are read without an allocation.
  */
 #ifndef PW_FRONTEND_MPI_CONTENTS_H
 #define PW_FRONTEND_MPI_CONTENTS_H

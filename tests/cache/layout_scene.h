@@ -2,7 +2,7 @@
 #ifndef PW_TESTS_CACHE_LAYOUT_SCENE_H
 #define PW_TESTS_CACHE_LAYOUT_SCENE_H
 
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 #include "tests/cache/scene.h"
 
 /* With the fake backend, whose kernels do not pack what the layout says; `real` takes LLVM. */

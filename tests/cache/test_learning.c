@@ -1,5 +1,5 @@
 /* What learning a type may cost: memory of what lives on, and stack. */
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* The header of another process's segment: a title, the length of the file and what is asked for, then pieces. */
-#include "runtime/node/directory.h"
+#include "runtime/engine/node/directory.h"
 #include "tests/fuzz/check.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Model files: whatever is taken for a model answers with numbers, and is the same after writing and reading it. */
-#include "runtime/model/file.h"
+#include "runtime/engine/model/file.h"
 
 #include <math.h>
 #include <stdint.h>

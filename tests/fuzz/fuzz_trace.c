@@ -1,5 +1,5 @@
 /* Traces: the records of all ranks as bytes, merged; and a line of counts as text. */
-#include "runtime/stats/trace_record.h"
+#include "runtime/engine/layout/trace_record.h"
 #include "tests/fuzz/check.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * measurements; with a second file, compares. On a change that is meant, run it with one argument and look at the
  * difference before the expectation is replaced.
  */
-#include "runtime/model/decide.h"
-#include "runtime/model/file.h"
+#include "runtime/engine/model/decide.h"
+#include "runtime/engine/model/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

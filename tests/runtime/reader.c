@@ -1,4 +1,4 @@
-/* Reads as an MPI's library does: this is linked as a library of such a name (runtime/node/single_copy.c). */
+/* Reads as an MPI's library does: this is linked as a library of such a name (runtime/mpi/entry/single_copy.c). */
 #include "tests/runtime/reader.h"
 
 #include <sys/uio.h>

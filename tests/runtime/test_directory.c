@@ -1,5 +1,5 @@
 /* What is believed of a header that another process has written. */
-#include "runtime/node/directory.h"
+#include "runtime/engine/node/directory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

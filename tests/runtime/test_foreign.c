@@ -4,9 +4,9 @@
  *
  * usage: test_runtime_foreign <driver>
  */
-#include "runtime/gpu/foreign.h"
-#include "runtime/gpu/place.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/gpu/peer/foreign.h"
+#include "runtime/engine/gpu/place.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 

@@ -4,10 +4,10 @@
  *
  * usage: test_runtime_gpu_pool <driver>
  */
-#include "runtime/gpu/place.h"
-#include "runtime/gpu/pool.h"
-#include "runtime/gpu/transfer.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/gpu/place.h"
+#include "runtime/engine/gpu/pool.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 

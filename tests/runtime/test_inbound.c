@@ -1,7 +1,7 @@
 /* Messages unpacked while they come: which bytes go where, and the function of the system that is taken the place of.
  */
-#include "runtime/node/inbound.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/runtime/reader.h"
 

@@ -1,5 +1,5 @@
 /* Decisions: classes of sizes, what is remembered, and how observations correct estimates. */
-#include "runtime/model/decide.h"
+#include "runtime/engine/model/decide.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,11 +4,11 @@
  *
  * usage: test_runtime_opened <driver>
  */
-#include "runtime/gpu/foreign.h"
-#include "runtime/gpu/opened.h"
-#include "runtime/gpu/place.h"
-#include "runtime/gpu/replica.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/gpu/peer/foreign.h"
+#include "runtime/engine/gpu/peer/opened.h"
+#include "runtime/engine/gpu/peer/replica.h"
+#include "runtime/engine/gpu/place.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 

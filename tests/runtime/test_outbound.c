@@ -1,5 +1,5 @@
 /* Writing outbound messages: every byte by every way, and the rule that chooses among them. */
-#include "runtime/outbound.h"
+#include "runtime/engine/memory/outbound.h"
 
 #include "base/env.h"
 

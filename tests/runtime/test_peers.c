@@ -1,6 +1,6 @@
 /* Other processes' segments: what is mapped of them, and what becomes of those that are killed or broken. */
-#include "runtime/node/peers.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/support/outbound_maps.h"
 
 #include <linux/sched.h>

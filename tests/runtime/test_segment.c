@@ -1,7 +1,7 @@
 /* The segment and what other processes see of it. */
-#include "runtime/node/peers.h"
-#include "runtime/node/segment.h"
-#include "runtime/node/sharing.h"
+#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/sharing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

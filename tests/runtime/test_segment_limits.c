@@ -2,8 +2,8 @@
  * What the segment takes of the process: under the limits of files, addresses and locked memory, without memory, and
  * where the program closes descriptors. Limits are for good, so each test is a child process.
  */
-#include "runtime/node/peers.h"
-#include "runtime/node/segment.h"
+#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/segment.h"
 #include "tests/support/outbound_maps.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* What a process has mapped of segments (runtime/node/segment.h), its own and those of others, as the system says. */
+/* What a process has mapped of segments (runtime/engine/node/segment.h), its own and those of others, as the system
+ * says. */
 #ifndef PW_TESTS_OUTBOUND_MAPS_H
 #define PW_TESTS_OUTBOUND_MAPS_H
 

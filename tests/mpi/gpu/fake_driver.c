@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "tests/mpi/gpu/fake.h"
 
-#include "runtime/gpu/driver.h"
+#include "runtime/engine/gpu/driver.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Graphs of one kernel node. What the driver demands is checked: parameters are read when a node is made or set, not at
  * the launch; an instance belongs to the context it was made in; nothing is used after it was destroyed.
  */
-#include "runtime/gpu/driver.h"
+#include "runtime/engine/gpu/driver.h"
 #include "tests/mpi/gpu/fake.h"
 
 #include <stdlib.h>

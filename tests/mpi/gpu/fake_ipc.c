@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "tests/mpi/gpu/fake.h"
 
-#include "runtime/gpu/driver.h"
+#include "runtime/engine/gpu/driver.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Unit test of runtime/cells: no cell is given out twice, and a steady state allocates nothing. */
-#include "runtime/cells.h"
+/* Unit test of runtime/engine/memory/cells: no cell is given out twice, and a steady state allocates nothing. */
+#include "runtime/engine/memory/cells.h"
 
 #include <pthread.h>
 #include <setjmp.h>

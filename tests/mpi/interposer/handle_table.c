@@ -1,5 +1,5 @@
-/* Unit test of runtime/handle_table: against a plain array, and readers beside writers. */
-#include "runtime/handle_table.h"
+/* Unit test of runtime/engine/memory/handle_table: against a plain array, and readers beside writers. */
+#include "runtime/engine/memory/handle_table.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -19,7 +19,7 @@ static void check_binding(void)
     CHECK(dlsym(RTLD_DEFAULT, "pw_registry_find") == NULL, "internal symbols are visible");
 }
 
-/* Staging memory in a file of its own (runtime/node/segment.h) is for those who pack. */
+/* Staging memory in a file of its own (runtime/engine/node/segment.h) is for those who pack. */
 static void check_segment(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

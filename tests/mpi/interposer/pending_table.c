@@ -1,5 +1,5 @@
 /* Unit test of runtime/pending_table: against a plain list, and claims beside claims. */
-#include "runtime/requests/pending_table.h"
+#include "runtime/engine/memory/pending_table.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Unit tests of runtime/pool and runtime/cost. */
-#include "runtime/model/cost.h"
-#include "runtime/pool.h"
+/* Unit tests of runtime/engine/memory/pool and runtime/cost. */
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/model/cost.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What the short way remembers: found again for the same arguments, and for no others; gone when anything changes. */
-#include "runtime/collective/recall.h"
+#include "runtime/mpi/collective/recall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

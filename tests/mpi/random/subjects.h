@@ -2,7 +2,7 @@
 #ifndef PW_TESTS_MPI_RANDOM_SUBJECTS_H
 #define PW_TESTS_MPI_RANDOM_SUBJECTS_H
 
-#include "runtime/layout/layout.h"
+#include "runtime/engine/layout/layout.h"
 #include "tests/support/random_mpi.h"
 
 /* One type in all its forms. */

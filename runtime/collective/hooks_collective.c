@@ -1,4 +1,0 @@
-/* Collectives that move data between all ranks, or from and to a root. */
-#include "runtime/collective/hooks_collective.h"
-
-PW_COLLECTIVES(PW_COLLECTIVE_HOOKS)

@@ -1,0 +1,345 @@
+/*
+ * Short transfers that are begun one after the other and then finished are launched together, as one kernel
+ * (codegen/nvrtc/fused.h), which writes and reads the packed copies itself, also those of staged transfers: a copy for
+ * each of them would take longer. A batch belongs to a lane, and goes back with it when its last member has been
+ * finished.
+ */
+#include "base/log.h"
+#include "codegen/nvrtc/start.h"
+#include "runtime/engine/gpu/under_way.h"
+
+#include <stdlib.h>
+
+enum {
+    /*
+     * Pieces of odd lengths are written by words of 8 bytes and less, of which the bus takes few (bench/gpu_fused):
+     * sixteen transfers of 4 KiB to pinned memory are 1.5 times as fast in one launch as by one each, of 16 KiB 0.6
+     * times; from pinned memory 2.0 times at 16 KiB, and 0.7 times at 64 KiB. Of whole words the bus takes as many
+     * either way, and the other limits are those of device memory.
+     */
+    ODD_PACKED = 8 << 10,
+    ODD_UNPACKED = 32 << 10,
+    UNKNOWN = -1
+};
+
+struct pw_gpu_batch {
+    pw_gpu_lane *lane;
+    pthread_mutex_t lock;
+    bool open;        /* members can be added, and none is on its way. Guarded by the lock */
+    bool unpack;      /* all of them */
+    _Atomic int left; /* members that are not finished, and one more while they are collected */
+    _Atomic int over; /* the pw_status of all of it; UNKNOWN before anyone has waited */
+    pw_status begun;  /* has the work got into the stream? Written before it is closed */
+    int n;
+    int64_t bytes;
+    pw_gpu_fused fused;
+    pw_gpu_transfer members[PW_GPU_FUSED_JOBS];
+};
+
+typedef struct pw_gpu_batch batch;
+
+/* The open batch of this thread, which holds it; others may close it. */
+static _Thread_local batch *collected;
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+/* Whole objects only: what is there of a last one is unpacked in steps. */
+static int64_t objects_of(const pw_gpu_order *o)
+{
+    return o->user.layout ? o->bytes / o->user.layout->size : o->bytes;
+}
+
+static int64_t most_bytes(const pw_gpu_order *o, const pw_gpu_layout *l)
+{
+    int64_t most = l ? l->fused_most : pw_gpu_fused_most(NULL), odd = o->unpack ? ODD_UNPACKED : ODD_PACKED;
+
+    return l && l->odd && o->packed.host && odd < most ? odd : most;
+}
+
+static bool can_be_fused(const pw_gpu_order *o)
+{
+    const pw_gpu_layout *l = o->user.layout ? pw_gpu_layout_of(o->user.layout) : NULL;
+
+    if (atomic_load_explicit(&o->user.gpu->fuseless, memory_order_relaxed) || (o->user.layout && !l) ||
+        !o->packed.device || o->replica)
+        return false;
+    return o->bytes > 0 && o->bytes <= most_bytes(o, l) && (!l || o->bytes % o->user.layout->size == 0);
+}
+
+/* ---- launching --------------------------------------------------------------------------------------------------- */
+
+static pw_status launch_kernel(batch *b)
+{
+    const pw_gpu_functions *f = pw_gpu_fused_functions(b->lane->gpu);
+    pw_gpu_flag flag = {.where = NULL};
+    pw_gpu_lane *lane = b->lane;
+    pw_gpu_launch l;
+    pw_status status;
+
+    if (!f)
+        return PW_ERR_NOT_FOUND;
+    if (pw_gpu_flag_pays(b->bytes, b->unpack))
+        flag = pw_gpu_lane_flag(lane);
+    pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
+    status = pw_gpu_launch_kernel(lane, f->fn[b->unpack][l.big], &l, true);
+    lane->flagged = flag.where && l.grid > 0 && status == PW_OK;
+    return status;
+}
+
+static pw_status launch_fused(batch *b)
+{
+    pw_status status = launch_kernel(b);
+
+    if (status != PW_OK && !atomic_exchange(&b->lane->gpu->fuseless, true))
+        pw_log(PW_LOG_WARN, "GPU %d refuses several transfers in one launch (%s): they are launched one by one",
+               b->lane->gpu->ordinal, pw_status_text(status));
+    return status;
+}
+
+/* One alone has a better kernel of its own. */
+static void put_on_its_way(batch *b)
+{
+    pthread_mutex_lock(&b->lock);
+    if (b->open) {
+        if (b->n > 0)
+            b->begun = b->n == 1 ? pw_gpu_enqueue(&b->members[0]) : launch_fused(b);
+        b->open = false;
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static batch *batch_of(pw_gpu_lane *lane)
+{
+    batch *b = lane->batch;
+
+    if (!b) {
+        b = lane->batch = calloc(1, sizeof *b);
+        if (b)
+            pthread_mutex_init(&b->lock, NULL);
+    }
+    return b;
+}
+
+static batch *open_batch(const pw_gpu_order *o)
+{
+    pw_gpu_lane *lane = pw_gpu_lane_take_kept(o->user.gpu);
+    batch *b = lane ? batch_of(lane) : NULL;
+
+    if (!b) {
+        if (lane)
+            pw_gpu_lane_give(lane);
+        return NULL;
+    }
+    b->lane = lane;
+    b->unpack = o->unpack;
+    b->n = 0;
+    b->bytes = 0;
+    b->members[0].scratch = b->members[0].part = NULL;
+    b->begun = PW_OK;
+    atomic_store_explicit(&b->left, 1, memory_order_relaxed);
+    atomic_store_explicit(&b->over, UNKNOWN, memory_order_relaxed);
+    pthread_mutex_lock(&b->lock);
+    b->open = true;
+    pthread_mutex_unlock(&b->lock);
+    return b;
+}
+
+/* By a member that is finished, or the thread that has collected. In the context. */
+static void let_go(batch *b)
+{
+    pw_gpu_lane *lane = b->lane;
+
+    if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) > 1)
+        return;
+    pw_gpu_block_give(lane->gpu, b->members[0].scratch);
+    pw_gpu_block_give(lane->gpu, b->members[0].part);
+    pw_gpu_lane_give(lane);
+}
+
+/* In the context. */
+static void stop_collecting(void)
+{
+    batch *b = collected;
+
+    collected = NULL;
+    put_on_its_way(b);
+    let_go(b);
+}
+
+static pw_status add_job(batch *b, const pw_gpu_order *o)
+{
+    const pw_gpu_user *u = &o->user;
+    pw_gpu_layout *l = u->layout ? pw_gpu_layout_of(u->layout) : NULL;
+    pw_gpu_bound *bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL;
+    char *here = (char *)u->buf + (l ? 0 : u->offset);
+    void *there = (void *)(uintptr_t)o->packed.device;
+    const pw_gpu_call call = {.count = objects_of(o),
+                              .dst = o->unpack ? (void *)here : there,
+                              .src = o->unpack ? there : (void *)here,
+                              .unpack = o->unpack};
+
+    if (l && (!bound || !bound->table_addresses))
+        return PW_ERR_NOMEM;
+    return pw_gpu_fused_add(&b->fused, l ? u->layout->nest : NULL, l ? bound->table_addresses : NULL, &call);
+}
+
+static pw_gpu_order order_of(const pw_gpu_transfer *t)
+{
+    return (pw_gpu_order){.user = t->user, .packed = t->packed, .bytes = t->bytes, .unpack = t->unpack, .way = t->way};
+}
+
+/* The first may stay alone, and is not written down before there is a second. */
+static pw_status add_jobs(batch *b, const pw_gpu_order *o)
+{
+    if (b->n == 0)
+        return PW_OK;
+    if (b->n == 1) {
+        const pw_gpu_order first = order_of(&b->members[0]);
+
+        b->fused.jobs = b->fused.words = 0;
+        if (add_job(b, &first) != PW_OK)
+            return PW_ERR_OVERFLOW;
+    }
+    return add_job(b, o);
+}
+
+/* PW_ERR_OVERFLOW: there is no room for it, or the batch has been closed. */
+static pw_status put(batch *b, const pw_gpu_order *o)
+{
+    pw_gpu_transfer *t = &b->members[b->n];
+    pw_status status;
+
+    if (!b->open || b->n == PW_GPU_FUSED_JOBS)
+        return PW_ERR_OVERFLOW;
+    status = add_jobs(b, o);
+    if (status != PW_OK)
+        return status;
+    *t = (pw_gpu_transfer){.user = o->user,
+                           .packed = o->packed,
+                           .bytes = o->bytes,
+                           .unpack = o->unpack,
+                           .way = o->way,
+                           .lane = b->lane,
+                           .batch = b};
+    b->bytes += o->bytes;
+    b->n++;
+    atomic_fetch_add_explicit(&b->left, 1, memory_order_relaxed);
+    return PW_OK;
+}
+
+static bool suits(const batch *b, const pw_gpu_order *o)
+{
+    return b->lane->gpu == o->user.gpu && b->unpack == o->unpack;
+}
+
+/* In the context. */
+static pw_gpu_transfer *add(const pw_gpu_order *o)
+{
+    pw_status status = PW_ERR_OVERFLOW;
+
+    for (int attempt = 0; attempt < 2 && status == PW_ERR_OVERFLOW; attempt++) {
+        batch *b = collected ? collected : open_batch(o);
+
+        collected = b;
+        if (!b)
+            return NULL;
+        pthread_mutex_lock(&b->lock);
+        status = put(b, o);
+        pthread_mutex_unlock(&b->lock);
+        if (status == PW_OK)
+            return &b->members[b->n - 1];
+        if (status == PW_ERR_OVERFLOW || b->n == 0)
+            stop_collecting();
+    }
+    return NULL;
+}
+
+void pw_gpu_batch_launch(void)
+{
+    pw_gpu_scope scope;
+
+    if (!collected || pw_gpu_enter(collected->lane->gpu, &scope) != PW_OK)
+        return;
+    stop_collecting();
+    pw_gpu_leave(&scope);
+}
+
+pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
+{
+    pw_gpu_transfer *t = NULL;
+    pw_gpu_scope scope;
+
+    if (!can_be_fused(o))
+        return NULL;
+    if (collected && !suits(collected, o))
+        pw_gpu_batch_launch();
+    if ((collected && !suits(collected, o)) || pw_gpu_enter(o->user.gpu, &scope) != PW_OK)
+        return NULL;
+    if (pw_gpu_fused_functions(o->user.gpu))
+        t = add(o);
+    pw_gpu_leave(&scope);
+    return t;
+}
+
+/* ---- finishing --------------------------------------------------------------------------------------------------- */
+
+static pw_status wait(batch *b)
+{
+    int over = atomic_load_explicit(&b->over, memory_order_acquire);
+    pw_status status = b->begun;
+
+    if (over != UNKNOWN)
+        return (pw_status)over;
+    if (status == PW_OK) {
+        status = pw_gpu_lane_wait(b->lane);
+    } else {
+        /* What was begun must be over before its memory is given back. */
+        pw_cu.stream_wait(b->lane->side);
+        pw_cu.stream_wait(b->lane->stream);
+    }
+    atomic_store_explicit(&b->over, (int)status, memory_order_release);
+    return status;
+}
+
+/* The short way, which needs no context: the batch is known to be over, and this is not its last member. */
+static bool is_soon_done(batch *b)
+{
+    int left = atomic_load_explicit(&b->left, memory_order_relaxed);
+
+    if (collected || atomic_load_explicit(&b->over, memory_order_acquire) != PW_OK)
+        return false;
+    while (left > 1)
+        if (atomic_compare_exchange_weak_explicit(&b->left, &left, left - 1, memory_order_acq_rel,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
+{
+    const pw_gpu_order again = order_of(t);
+    pw_gpu *gpu = t->user.gpu;
+    batch *b = t->batch;
+    pw_gpu_scope scope;
+    pw_status status;
+
+    if (is_soon_done(b))
+        return PW_OK;
+    if (pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    pw_gpu_batch_launch();
+    put_on_its_way(b);
+    status = wait(b);
+    let_go(b);
+    if (status != PW_OK)
+        status = pw_gpu_judge(gpu, status);
+    pw_gpu_leave(&scope);
+    if (status == PW_OK || atomic_load_explicit(&gpu->lost, memory_order_relaxed))
+        return status;
+    /* What has been moved is moved again, to the same places. */
+    pw_warn_once("several transfers in one launch failed on GPU %d (%s); they are carried out one by one", gpu->ordinal,
+                 pw_status_text(status));
+    return pw_gpu_carry_out(&again);
+}

@@ -1,0 +1,153 @@
+#include "runtime/engine/gpu/between.h"
+
+#include "runtime/engine/gpu/place.h"
+
+#include <string.h>
+
+/* Up to here a kernel that writes to pinned memory, and a copy by the CPU, beat the driver's copy to ordinary memory.
+ */
+enum { THROUGH_PINNED = 1 << 20 };
+
+typedef struct between {
+    pw_gpu_user user;
+    char *packed;
+    pw_memory_place at, packed_at;
+    bool unpack;
+} between;
+
+static pw_status move(const between *b, pw_gpu_packed packed, pw_gpu_way way)
+{
+    return b->unpack ? pw_gpu_unpack(&b->user, packed, b->user.bytes, way) : pw_gpu_pack(&b->user, packed, way);
+}
+
+/* Kernels reach both sides. */
+static pw_status in_one_gpu(const between *b)
+{
+    return move(b, (pw_gpu_packed){.device = pw_cu_address(b->packed)}, PW_GPU_DIRECT);
+}
+
+/* To host memory that kernels reach. */
+static pw_gpu_way way_to_host(const between *b)
+{
+    return b->user.layout && pw_gpu_is_odd(b->user.layout, b->user.bytes) ? PW_GPU_STAGED : PW_GPU_DIRECT;
+}
+
+static pw_status through_pinned(const between *b)
+{
+    pw_gpu_block *block = NULL;
+    pw_status status = pw_gpu_take(b->user.gpu, PW_GPU_PINNED_MEMORY, b->user.bytes, &block);
+
+    if (status != PW_OK)
+        return status;
+    if (b->unpack)
+        memcpy(block->host, b->packed, (size_t)b->user.bytes);
+    status = move(b, pw_gpu_packed_in(block), way_to_host(b));
+    if (status == PW_OK && !b->unpack)
+        memcpy(b->packed, block->host, (size_t)b->user.bytes);
+    pw_gpu_give(b->user.gpu, block);
+    return status;
+}
+
+static pw_cu_ptr mapped(const between *b)
+{
+    pw_gpu_scope scope;
+    pw_cu_ptr address = 0;
+
+    if (pw_gpu_enter(b->user.gpu, &scope) == PW_OK) {
+        address = pw_gpu_mapped_address(b->packed);
+        pw_gpu_leave(&scope);
+    }
+    return address;
+}
+
+static pw_status to_host(const between *b)
+{
+    pw_cu_ptr device = mapped(b);
+
+    if (device)
+        return move(b, (pw_gpu_packed){.host = b->packed, .device = device}, way_to_host(b));
+    if (b->user.layout && b->user.bytes <= THROUGH_PINNED && through_pinned(b) == PW_OK)
+        return PW_OK;
+    return move(b, (pw_gpu_packed){.host = b->packed}, PW_GPU_STAGED);
+}
+
+/* By way of pinned memory, which both know. */
+static pw_status between_gpus(const between *b)
+{
+    pw_gpu *there = b->packed_at.gpu;
+    pw_gpu_block *block = NULL;
+    pw_status status = pw_gpu_take(b->user.gpu, PW_GPU_PINNED_MEMORY, b->user.bytes, &block);
+
+    if (status != PW_OK)
+        return status;
+    if (b->unpack) {
+        status = pw_gpu_copy(there, pw_cu_address(block->host), pw_cu_address(b->packed), b->user.bytes);
+        if (status == PW_OK)
+            status = move(b, pw_gpu_packed_in(block), PW_GPU_DIRECT);
+    } else {
+        status = move(b, pw_gpu_packed_in(block), PW_GPU_DIRECT);
+        if (status == PW_OK)
+            status = pw_gpu_copy(there, pw_cu_address(b->packed), pw_cu_address(block->host), b->user.bytes);
+    }
+    pw_gpu_give(b->user.gpu, block);
+    return status;
+}
+
+/* ---- the buffer in host memory ----------------------------------------------------------------------------------- */
+
+static void move_on_host(const between *b, void *packed)
+{
+    const pw_gpu_user *u = &b->user;
+    char *dense = (char *)u->buf + u->offset;
+
+    if (u->layout && b->unpack)
+        pw_layout_unpack(u->layout, u->buf, u->count, packed);
+    else if (u->layout)
+        pw_layout_pack(u->layout, u->buf, u->count, packed);
+    else
+        memcpy(b->unpack ? dense : packed, b->unpack ? packed : dense, (size_t)u->bytes);
+}
+
+static pw_status from_host(const between *b)
+{
+    pw_gpu *gpu = b->packed_at.gpu;
+    pw_gpu_block *block = NULL;
+    pw_cu_ptr packed = pw_cu_address(b->packed), host;
+    pw_status status = pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, b->user.bytes, &block);
+
+    if (status != PW_OK)
+        return status;
+    host = pw_cu_address(block->host);
+    if (b->unpack) {
+        status = pw_gpu_copy(gpu, host, packed, b->user.bytes);
+        if (status == PW_OK)
+            move_on_host(b, block->host);
+    } else {
+        move_on_host(b, block->host);
+        status = pw_gpu_copy(gpu, packed, host, b->user.bytes);
+    }
+    pw_gpu_give(gpu, block);
+    return status;
+}
+
+static pw_status carry_out(between *b)
+{
+    b->user.gpu = b->at.gpu;
+    if (b->at.kind == PW_PLACE_HOST)
+        return from_host(b);
+    if (b->packed_at.kind == PW_PLACE_HOST)
+        return to_host(b);
+    return b->at.gpu == b->packed_at.gpu ? in_one_gpu(b) : between_gpus(b);
+}
+
+pw_status pw_gpu_pack_between(const pw_gpu_user *user, pw_memory_place at, void *packed, pw_memory_place packed_at)
+{
+    return carry_out(&(between){.user = *user, .packed = packed, .at = at, .packed_at = packed_at});
+}
+
+pw_status pw_gpu_unpack_between(const pw_gpu_user *user, pw_memory_place at, const void *packed,
+                                pw_memory_place packed_at)
+{
+    return carry_out(
+        &(between){.user = *user, .packed = (char *)packed, .at = at, .packed_at = packed_at, .unpack = true});
+}

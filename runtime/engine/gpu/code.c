@@ -1,0 +1,282 @@
+#include "runtime/engine/gpu/code.h"
+
+#include "base/log.h"
+#include "codegen/nvrtc/modules.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pw_gpu_module {
+    pw_hash key;
+    void *module; /* NULL: refused by the driver */
+    pw_gpu_functions *functions;
+    struct pw_gpu_module *next;
+} pw_gpu_module;
+
+/* The singleton: the architectures in use. */
+static struct {
+    pthread_mutex_t lock;
+    pw_gpu_code *first;
+} codes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- compilation ------------------------------------------------------------------------------------------------- */
+
+static const pw_backend *nvrtc; /* set before the backend below is given out */
+
+static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
+{
+    return pw_gpu_module_compile(nvrtc, job, out, diag);
+}
+
+/* Between the cache and NVRTC: what stands for a module becomes it. */
+static const pw_backend *load_backend(const char *name, pw_diag *diag)
+{
+    static pw_backend backend;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const pw_backend *real = pw_backend_load(name, diag);
+
+    if (!real)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    nvrtc = real;
+    backend = (pw_backend){.name = real->name, .version = real->version, .compile = compile};
+    pthread_mutex_unlock(&lock);
+    return &backend;
+}
+
+/* ---- the code of an architecture --------------------------------------------------------------------------------- */
+
+static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
+{
+    pw_layout_config *config = malloc(sizeof *config);
+    pw_cache *cache = NULL;
+    pw_target target = pw_target_gpu(major, minor);
+    char shipped[PATH_MAX];
+
+    if (!config)
+        return NULL;
+    pw_layout_config_from_env(config);
+    code->mode = config->mode;
+    code->hot_bytes = config->hot_bytes;
+    config->cache.backend = "nvrtc";
+    config->cache.target = &target;
+    config->cache.foreign = true;
+    config->cache.yielding = true;
+    config->cache.shipped = pw_backend_beside("nvrtc", PW_GPU_SHIPPED, shipped) ? shipped : NULL;
+    config->cache.slow_path = "other means (tier 0, or copies of the driver)";
+    config->cache.load_backend = load_backend;
+    if (pw_cache_create(&config->cache, &cache) != PW_OK)
+        cache = NULL;
+    free(config);
+    return cache;
+}
+
+static void open_tier0(pw_gpu_code *code)
+{
+    pw_shape *shape = pw_gpu_tier0_shape();
+
+    if (!shape || !code->cache || pw_gpu_tier0_create(&code->tier0, NULL) != PW_OK) {
+        pw_shape_unref(shape);
+        return;
+    }
+    code->tier0_kernel = pw_cache_kernel(code->cache, shape);
+    pw_shape_unref(shape);
+    if (!code->tier0_kernel)
+        return;
+    if (code->mode != PW_JIT_SYNC)
+        pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
+}
+
+/* Not asked for before there are several moves. */
+static void open_fused(pw_gpu_code *code)
+{
+    pw_shape *shape = pw_gpu_fused_shape();
+
+    if (shape && code->cache)
+        code->fused_kernel = pw_cache_kernel(code->cache, shape);
+    pw_shape_unref(shape);
+}
+
+pw_gpu_code *pw_gpu_code_of(int major, int minor)
+{
+    pw_gpu_code *code;
+
+    pthread_mutex_lock(&codes.lock);
+    for (code = codes.first; code; code = code->next)
+        if (code->major == major && code->minor == minor)
+            break;
+    if (!code && (code = calloc(1, sizeof *code)) != NULL) {
+        code->major = major;
+        code->minor = minor;
+        code->cache = open_cache(major, minor, code);
+        open_tier0(code);
+        open_fused(code);
+        code->next = codes.first;
+        codes.first = code;
+    }
+    pthread_mutex_unlock(&codes.lock);
+    return code;
+}
+
+void pw_gpu_code_close(void)
+{
+    pthread_mutex_lock(&codes.lock);
+    while (codes.first) {
+        pw_gpu_code *code = codes.first;
+
+        codes.first = code->next;
+        pw_cache_destroy(code->cache);
+        pw_gpu_tier0_destroy(code->tier0);
+        free(code);
+    }
+    pthread_mutex_unlock(&codes.lock);
+}
+
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+static pw_status find_functions(void *module, const char *pack, const char *unpack, const char *suffix,
+                                pw_gpu_functions *out)
+{
+    const char *names[] = {pack, unpack};
+    char big[80];
+    pw_status status = PW_OK;
+
+    for (int i = 0; i < 2 && status == PW_OK; i++) {
+        snprintf(big, sizeof big, "%.63s%.8s", names[i], suffix);
+        status = pw_cu_check(pw_cu.module_function(&out->fn[i][0], module, names[i]), "cuModuleGetFunction");
+        if (status == PW_OK)
+            status = pw_cu_check(pw_cu.module_function(&out->fn[i][1], module, big), "cuModuleGetFunction");
+    }
+    return status;
+}
+
+/* The symbols of tier 0's jobs, or the ones that the cache gives to a kernel. */
+static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m)
+{
+    char names[2][PW_SYMBOL_TEXT];
+    pw_target target = pw_target_gpu(gpu->major, gpu->minor);
+    pw_status status = PW_OK;
+    int i = 0;
+
+    if (kernel == gpu->code->fused_kernel)
+        return find_functions(m->module, PW_GPU_FUSED_PACK, PW_GPU_FUSED_UNPACK, PW_GPU_FUSED_SUFFIX, m->functions);
+    if (kernel != gpu->code->tier0_kernel) {
+        pw_kernel_symbols(kernel->code_key, names[0], names[1]);
+        return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
+    }
+    pthread_mutex_lock(&codes.lock); /* the jobs are written anew by each call */
+    for (const pw_compile_job *j = pw_gpu_tier0_jobs(gpu->code->tier0, &target, PW_EMIT_SHARED); j && status == PW_OK;
+         j = j->next)
+        status = find_functions(m->module, j->pack_name, j->unpack_name, PW_GPU_BIG_SUFFIX, &m->functions[i++]);
+    pthread_mutex_unlock(&codes.lock);
+    return status;
+}
+
+static void say_origin(const pw_gpu *gpu, const pw_kernel *kernel)
+{
+    char key[PW_HASH_TEXT];
+
+    pw_hash_text(kernel->key, key);
+    pw_log(PW_LOG_INFO, "GPU %d (sm_%d%d): kernel %s %s", gpu->ordinal, gpu->major, gpu->minor, key,
+           kernel->origin == PW_ORIGIN_COMPILED ? "compiled" : "from the disk cache");
+}
+
+static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *code, int n)
+{
+    pw_gpu_module *m = calloc(1, sizeof *m);
+    pw_gpu_functions *functions = calloc((size_t)n, sizeof *functions);
+    pw_status status = PW_ERR_NOMEM;
+
+    if (!m || !functions) {
+        free(m);
+        free(functions);
+        return NULL;
+    }
+    *m = (pw_gpu_module){.key = kernel->key, .functions = functions, .next = gpu->modules};
+    status = pw_cu_check(pw_cu.module_load(&m->module, code->data), "cuModuleLoadData");
+    if (status == PW_OK) {
+        status = find_all(gpu, kernel, m);
+        if (status != PW_OK) {
+            pw_cu.module_unload(m->module);
+            m->module = NULL;
+        }
+    } else {
+        m->module = NULL;
+    }
+    if (status == PW_OK)
+        say_origin(gpu, kernel);
+    else
+        pw_warn_once("the CUDA driver refuses a kernel for GPU %d (%s); other means are taken", gpu->ordinal,
+                     pw_status_text(status));
+    gpu->modules = m;
+    return m;
+}
+
+static const pw_gpu_functions *functions_of(pw_gpu *gpu, pw_kernel *kernel, int n)
+{
+    const pw_blob *code = kernel ? atomic_load_explicit(&kernel->code, memory_order_acquire) : NULL;
+    const pw_gpu_functions *found = NULL;
+    pw_gpu_module *m;
+
+    if (!code)
+        return NULL;
+    pthread_mutex_lock(&gpu->lock);
+    for (m = gpu->modules; m && !pw_hash_equal(m->key, kernel->key);)
+        m = m->next;
+    if (!m)
+        m = load(gpu, kernel, code, n);
+    if (m && m->module)
+        found = m->functions;
+    pthread_mutex_unlock(&gpu->lock);
+    return found;
+}
+
+const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel)
+{
+    return functions_of(gpu, kernel, 1);
+}
+
+const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu)
+{
+    return functions_of(gpu, gpu->code ? gpu->code->tier0_kernel : NULL, PW_GPU_TIER0_KERNELS);
+}
+
+const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu)
+{
+    if (gpu->code && gpu->code->tier0_kernel)
+        pw_cache_get(gpu->code->cache, gpu->code->tier0_kernel, PW_WANT_COMPILE);
+    return pw_gpu_tier0_functions(gpu);
+}
+
+const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu)
+{
+    const pw_gpu_functions *f = atomic_load_explicit(&gpu->fused, memory_order_acquire);
+    pw_kernel *kernel = gpu->code ? gpu->code->fused_kernel : NULL;
+
+    if (f || !kernel)
+        return f;
+    if (gpu->code->mode == PW_JIT_SYNC)
+        pw_cache_get(gpu->code->cache, kernel, PW_WANT_COMPILE);
+    else if (!atomic_load_explicit(&kernel->code, memory_order_acquire))
+        pw_cache_request(gpu->code->cache, kernel, PW_WANT_COMPILE);
+    f = functions_of(gpu, kernel, 1);
+    if (f)
+        atomic_store_explicit(&gpu->fused, f, memory_order_release);
+    return f;
+}
+
+void pw_gpu_modules_free(pw_gpu *gpu)
+{
+    atomic_store(&gpu->fused, NULL);
+    while (gpu->modules) {
+        pw_gpu_module *m = gpu->modules;
+
+        gpu->modules = m->next;
+        if (m->module)
+            pw_cu.module_unload(m->module);
+        free(m->functions);
+        free(m);
+    }
+}

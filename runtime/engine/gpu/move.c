@@ -1,0 +1,268 @@
+#include "runtime/engine/gpu/move.h"
+
+#include "codegen/nvrtc/start.h"
+#include "runtime/engine/gpu/graph.h"
+
+#include <string.h>
+
+enum {
+    /* Copies of 2 us each that are sooner done than a kernel is compiled. */
+    MAX_COPIES = 20000,
+    MAX_PARAMS = 128 /* of a shape whose object is taken in parts by its kernel */
+};
+
+/* A part, with the nest that says what it is. */
+typedef struct piece {
+    const pw_nest *nest;
+    pw_gpu_bound *bound;
+    char *mem;
+    int64_t count, bytes;
+    pw_gpu_packed packed;
+    bool unpack, last, one_of_many; /* of pw_gpu_move */
+    const pw_kernel_args *args;     /* for the layout's kernel; NULL: it cannot do this part */
+} piece;
+
+/* ---- by kernels -------------------------------------------------------------------------------------------------- */
+
+static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
+{
+    void *packed = (void *)(uintptr_t)p->packed.device;
+
+    return (pw_gpu_call){.args = args,
+                         .count = p->count,
+                         .unpack = p->unpack,
+                         .dst = p->unpack ? p->mem : packed,
+                         .src = p->unpack ? packed : p->mem};
+}
+
+/* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
+#define PARAM_POINTER ((void *)1)
+#define PARAM_SIZE ((void *)2)
+
+pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph)
+{
+    size_t bytes = l->param_bytes;
+    void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
+
+    lane->flagged = false;
+    if (l->grid == 0 || (by_graph && pw_gpu_graph_pays(l) && pw_gpu_graph_launch(lane, function, l)))
+        return PW_OK;
+    return pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
+                       "cuLaunchKernel");
+}
+
+static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
+                        const pw_gpu_call *call, bool alone)
+{
+    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->unpack][l->big], l, alone);
+
+    lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
+    return status;
+}
+
+pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
+{
+    if (!lane->flag)
+        return (pw_gpu_flag){.where = NULL};
+    return (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
+                         .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
+                         .value = ++lane->value};
+}
+
+/* The last launch of a transfer says that all is done. */
+static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
+{
+    if (p->last && pw_gpu_flag_pays(p->bytes, p->unpack))
+        call->flag = pw_gpu_lane_flag(lane);
+}
+
+static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw_gpu_functions *f, const piece *p)
+{
+    pw_gpu_call call = call_of(p, p->args);
+    pw_gpu_launch l;
+    pw_status status;
+
+    flag(lane, p, &call);
+    status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
+    return status == PW_OK ? launch(lane, f, p, &l, &call, !p->one_of_many) : status;
+}
+
+static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int n, const piece *p)
+{
+    const pw_gpu_code *code = lane->gpu->code;
+    pw_status status = PW_OK;
+
+    for (int i = 0; i < n && status == PW_OK; i++) {
+        pw_gpu_call call = call_of(p, NULL);
+        pw_gpu_launch l;
+        int kernel;
+
+        if (i == n - 1)
+            flag(lane, p, &call);
+        status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
+                                     lane->params, &kernel, &l);
+        if (status == PW_OK)
+            status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->one_of_many);
+    }
+    return status;
+}
+
+/* The launches of tier 0 in one, if the kernel for several moves takes all of them. False: it does not. */
+static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p, pw_status *status)
+{
+    const pw_gpu_functions *f = p->bytes <= l->fused_most ? pw_gpu_fused_functions(lane->gpu) : NULL;
+    pw_gpu_fused jobs = {.jobs = 0};
+    pw_gpu_call call = call_of(p, NULL);
+    pw_gpu_launch launched;
+
+    if (!f || pw_gpu_fused_add(&jobs, p->nest, p->bound->table_addresses, &call) != PW_OK)
+        return false;
+    flag(lane, p, &call);
+    pw_gpu_fused_launch(&jobs, &call.flag, &lane->gpu->limits, lane->params, &launched);
+    *status = launch(lane, f, p, &launched, &call, !p->one_of_many);
+    return true;
+}
+
+static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const pw_gpu_functions *f, const piece *p)
+{
+    pw_status status;
+
+    if (l->tier0_launches > 1 && launch_at_once(lane, l, p, &status))
+        return status;
+    return launch_tier0(lane, f, l->tier0_launches, p);
+}
+
+static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
+{
+    lane->flagged = false;
+    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->packed, p->unpack);
+}
+
+/* In sync mode kernels are compiled when they are needed. */
+static bool is_patient(const pw_gpu_lane *lane)
+{
+    return lane->gpu->code && lane->gpu->code->mode == PW_JIT_SYNC;
+}
+
+static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p)
+{
+    bool reachable = p->packed.device && p->bound->table_addresses;
+    const pw_gpu_functions *own = NULL, *tier0 = NULL;
+
+    if (reachable && l->plan && p->args)
+        own = pw_gpu_layout_functions(p->bound, p->bytes, false);
+    if (own)
+        return launch_own(lane, l->plan, own, p);
+    if (reachable && l->tier0_launches > 0)
+        tier0 = pw_gpu_tier0_functions(lane->gpu);
+    if (!tier0 && reachable && (is_patient(lane) || pw_gpu_copies_calls(p->nest, p->count) > MAX_COPIES)) {
+        if (l->plan && p->args)
+            own = pw_gpu_layout_functions(p->bound, p->bytes, true);
+        if (own)
+            return launch_own(lane, l->plan, own, p);
+        if (l->tier0_launches > 0)
+            tier0 = pw_gpu_tier0_wait(lane->gpu);
+    }
+    if (tier0)
+        return move_by_tier0(lane, l, tier0, p);
+    return move_by_copies(lane, p);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced)
+{
+    const pw_gpu_layout *l;
+
+    *sliced = false;
+    *part_bytes = u->bytes / (u->count > 0 ? u->count : 1);
+    if (!u->layout || u->count > 1)
+        return u->count;
+    l = pw_gpu_layout_of(u->layout);
+    if (!l || l->slice_dim < 0)
+        return 1;
+    *sliced = true;
+    *part_bytes = u->layout->nest->regions[0].dims[l->slice_dim].packed_stride;
+    return u->layout->nest->regions[0].dims[l->slice_dim].count;
+}
+
+/* The only region of a nest with fewer iterations of one loop, and the arguments that say so to the kernel. */
+typedef struct slice {
+    pw_nest nest;
+    pw_region region;
+    pw_dim dims[PW_NEST_MAX_DIMS];
+    int64_t params[MAX_PARAMS];
+    pw_kernel_args args;
+} slice;
+
+static void make_slice(slice *s, const pw_gpu_layout *l, pw_gpu_part part, piece *p)
+{
+    const pw_nest *nest = l->layout->nest;
+    const pw_region *r = &nest->regions[0];
+    const pw_shape *shape = l->layout->shape;
+    int slot = shape->regions[0].dims[l->slice_dim].count.slot;
+
+    s->nest = *nest;
+    s->region = *r;
+    memcpy(s->dims, r->dims, (size_t)r->ndims * sizeof *r->dims);
+    s->dims[l->slice_dim].count = part.n;
+    s->region.dims = s->dims;
+    s->nest.regions = &s->region;
+    p->nest = &s->nest;
+    p->mem += part.first * r->dims[l->slice_dim].mem_stride;
+    p->count = 1;
+    p->bytes = part.n * r->dims[l->slice_dim].packed_stride;
+    if (part.n == r->dims[l->slice_dim].count)
+        return;
+    if (slot < 0 || shape->nparams > MAX_PARAMS) {
+        p->args = NULL;
+        return;
+    }
+    memcpy(s->params, p->bound->args.params, (size_t)shape->nparams * sizeof *s->params);
+    s->params[slot] = part.n;
+    s->args = (pw_kernel_args){.params = s->params, .tables = p->bound->args.tables};
+    p->args = &s->args;
+}
+
+pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    lane->flagged = false;
+    return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
+}
+
+static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
+{
+    int64_t each = u->bytes / u->count;
+    pw_cu_ptr there = m->packed.host ? pw_cu_address(m->packed.host) : m->packed.device;
+    pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + m->part.first * each);
+
+    return pw_gpu_move_bytes(lane, m->unpack ? here : there, m->unpack ? there : here, m->part.n * each);
+}
+
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
+{
+    pw_gpu_layout *l;
+    piece p;
+    slice s;
+
+    if (!u->layout)
+        return move_dense(lane, u, m);
+    l = pw_gpu_layout_of(u->layout);
+    p = (piece){.nest = u->layout->nest,
+                .bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL,
+                .mem = u->buf,
+                .count = m->part.n,
+                .bytes = m->part.n * u->layout->size,
+                .packed = m->packed,
+                .unpack = m->unpack,
+                .last = m->last,
+                .one_of_many = m->one_of_many};
+    if (!p.bound)
+        return PW_ERR_NOMEM;
+    p.args = &p.bound->args;
+    if (m->part.sliced)
+        make_slice(&s, l, m->part, &p);
+    else
+        p.mem += m->part.first * u->layout->extent;
+    return m->plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
+}

@@ -1,0 +1,228 @@
+#include "runtime/engine/gpu/peer/foreign.h"
+
+#include "base/log.h"
+#include "runtime/engine/gpu/peer/opened.h"
+
+enum {
+    KEPT = 256,
+    REFUSALS = 4 /* in a row, after which the driver is not asked again */
+};
+
+static const int64_t most_bytes = (int64_t)1 << 30;
+
+typedef struct foreign {
+    pw_peer_block block; /* base NULL: the place is free */
+    pw_gpu *owner;       /* in whose context it is registered, for all */
+    pw_cu_ptr device;
+    int users;
+    int64_t used; /* when, by `clock` */
+} foreign;
+
+/* The singleton, under the lock. The driver registers under it, too, which happens once for a block. */
+static struct {
+    pthread_mutex_t lock;
+    foreign many[KEPT];
+    int high; /* bounds the places that were ever used */
+    int blocks, refusals;
+    int64_t bytes, clock, registrations;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- registering ------------------------------------------------------------------------------------------------- */
+
+static void drop(foreign *f, bool driver)
+{
+    pw_gpu_scope scope;
+
+    if (driver && pw_gpu_is_alive(f->owner) && pw_gpu_enter(f->owner, &scope) == PW_OK) {
+        pw_cu_check(pw_cu.host_unregister((void *)(uintptr_t)f->block.base), "cuMemHostUnregister");
+        pw_gpu_leave(&scope);
+    }
+    table.bytes -= (int64_t)f->block.bytes;
+    table.blocks--;
+    *f = (foreign){.users = 0};
+}
+
+/* In the context. */
+static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign *f)
+{
+    void *base = (void *)(uintptr_t)block->base;
+    pw_status status = pw_cu_check(
+        pw_cu.host_register(base, block->bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED | PW_CU_REGISTER_READ),
+        "cuMemHostRegister");
+
+    if (status != PW_OK)
+        return status;
+    *f = (foreign){.block = *block, .owner = gpu};
+    table.registrations++;
+    table.blocks++;
+    table.bytes += (int64_t)block->bytes;
+    status = pw_cu_check(pw_cu.host_device_pointer(&f->device, base, 0), "cuMemHostGetDevicePointer");
+    if (status != PW_OK)
+        drop(f, true);
+    return status;
+}
+
+static foreign *find(const char *base)
+{
+    for (int i = 0; i < table.high; i++)
+        if (table.many[i].block.base == base)
+            return &table.many[i];
+    return NULL;
+}
+
+static foreign *least_lately_used(void)
+{
+    foreign *oldest = NULL;
+
+    for (int i = 0; i < table.high; i++) {
+        foreign *f = &table.many[i];
+
+        if (f->block.base && f->users == 0 && (!oldest || f->used < oldest->used))
+            oldest = f;
+    }
+    return oldest;
+}
+
+/* A free place, with room for so many bytes. NULL: everything is in use. */
+static foreign *make_place(size_t bytes)
+{
+    foreign *f;
+
+    while (table.blocks == KEPT || table.bytes + (int64_t)bytes > most_bytes) {
+        f = least_lately_used();
+        if (!f)
+            return NULL;
+        drop(f, true);
+    }
+    f = find(NULL);
+    return f ? f : &table.many[table.high++];
+}
+
+static foreign *add(pw_gpu *gpu, const pw_peer_block *block)
+{
+    foreign *f = table.refusals < REFUSALS ? make_place(block->bytes) : NULL;
+
+    if (!f)
+        return NULL;
+    if (register_block(gpu, block, f) == PW_OK) {
+        table.refusals = 0;
+        return f;
+    }
+    if (++table.refusals == REFUSALS)
+        pw_log(PW_LOG_INFO, "the driver does not register memory of other processes: messages are copied once more");
+    return NULL;
+}
+
+/* ---- using ------------------------------------------------------------------------------------------------------- */
+
+static bool is_good(const foreign *f, const pw_peer_block *block)
+{
+    return f->block.removed == block->removed && f->block.bytes == block->bytes && pw_gpu_is_alive(f->owner);
+}
+
+/* In the context of `gpu`. */
+static foreign *take(pw_gpu *gpu, const pw_peer_block *block)
+{
+    foreign *f;
+
+    pthread_mutex_lock(&table.lock);
+    f = find(block->base);
+    if (f && !is_good(f, block)) {
+        if (f->users == 0)
+            drop(f, true);
+        f = NULL;
+    }
+    if (!f && !find(block->base))
+        f = add(gpu, block);
+    if (f) {
+        f->users++;
+        f->used = ++table.clock;
+    }
+    pthread_mutex_unlock(&table.lock);
+    return f;
+}
+
+static void give(foreign *f)
+{
+    pthread_mutex_lock(&table.lock);
+    f->users--;
+    pthread_mutex_unlock(&table.lock);
+}
+
+static foreign *enter_and_take(pw_gpu *gpu, const pw_peer_block *block)
+{
+    pw_gpu_scope scope;
+    foreign *f;
+
+    if (!pw_cu.host_register || !pw_cu.host_unregister || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return NULL;
+    f = take(gpu, block);
+    pw_gpu_leave(&scope);
+    return f;
+}
+
+static bool unpack_from(const pw_gpu_order *order, pw_gpu_packed packed)
+{
+    pw_gpu_order o = *order;
+
+    o.packed = packed;
+    o.unpack = true;
+    return pw_gpu_carry_out(&o) == PW_OK;
+}
+
+static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+{
+    foreign *f = enter_and_take(order->user.gpu, block);
+    bool done;
+
+    if (!f)
+        return false;
+    done = unpack_from(order,
+                       pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
+                                        (const char *)from - block->base));
+    give(f);
+    return done;
+}
+
+static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
+{
+    pw_gpu_opened *o = pw_gpu_opened_take(order->user.gpu, block);
+    bool done;
+
+    if (!o)
+        return false;
+    done = unpack_from(order, (pw_gpu_packed){.device = o->device});
+    pw_gpu_opened_give(o);
+    if (done && order->user.layout)
+        atomic_fetch_add_explicit(&order->user.layout->stats.from_gpu, 1, memory_order_relaxed);
+    return done;
+}
+
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+{
+    if (from == block->base && unpack_replica(order, block))
+        return true;
+    if (!unpack_registered(order, from, block))
+        return false;
+    pw_gpu_opened_want(block, order->bytes);
+    return true;
+}
+
+void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&table.lock);
+    for (int i = 0; i < table.high; i++)
+        if (table.many[i].block.base && table.many[i].owner == gpu)
+            drop(&table.many[i], driver);
+    pthread_mutex_unlock(&table.lock);
+}
+
+pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void)
+{
+    pw_gpu_foreign_usage usage;
+
+    pthread_mutex_lock(&table.lock);
+    usage = (pw_gpu_foreign_usage){.blocks = table.blocks, .bytes = table.bytes, .registrations = table.registrations};
+    pthread_mutex_unlock(&table.lock);
+    return usage;
+}

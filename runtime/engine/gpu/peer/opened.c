@@ -1,0 +1,209 @@
+#include "runtime/engine/gpu/peer/opened.h"
+
+#include "base/log.h"
+#include "runtime/engine/gpu/peer/replica.h"
+
+#include <string.h>
+
+enum {
+    KEPT = 256,
+    REFUSERS = 32 /* processes with whom it did not work, after which it is not tried with others */
+};
+
+/* The singleton, under the lock. The driver opens under it, too, which happens once for a replica. */
+static struct {
+    pthread_mutex_t lock;
+    pw_gpu_opened many[KEPT];
+    const void *refusers[REFUSERS]; /* their segments */
+    int nrefusers;
+    int64_t clock, opened, taken;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static bool can_open(void)
+{
+    return pw_cu.ipc_open && pw_cu.ipc_close && pw_cu.device_uuid && pw_cu.p2p_attribute;
+}
+
+static bool is_gpu(int device, const pw_segment_replica *replica)
+{
+    pw_cu_uuid uuid;
+
+    return pw_cu.device_uuid(&uuid, device) == PW_CU_OK && !memcmp(&uuid, replica->gpu, sizeof uuid);
+}
+
+/* Is the replica's GPU this one, or linked to it by more than the bus? (Such links carry atomic operations, the bus
+ * does not.) One that the process does not see cannot be asked about, and is believed to be. */
+static bool is_near(const pw_gpu *gpu, const pw_segment_replica *replica)
+{
+    int own, other, atomics;
+
+    if (pw_cu.device_get(&own, gpu->ordinal) != PW_CU_OK)
+        return false;
+    for (int i = 0; pw_cu.device_get(&other, i) == PW_CU_OK; i++)
+        if (is_gpu(other, replica))
+            return other == own ||
+                   (pw_cu.p2p_attribute(&atomics, PW_CU_P2P_ATOMICS, own, other) == PW_CU_OK && atomics);
+    return true;
+}
+
+/* In the context. 0: refused. */
+static pw_cu_ptr open_replica(const pw_gpu *gpu, const pw_segment_replica *replica)
+{
+    pw_cu_ptr device = 0;
+    pw_cu_ipc handle;
+
+    memcpy(&handle, replica->handle, sizeof handle);
+    if (!is_near(gpu, replica) ||
+        pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
+        return 0;
+    table.opened++;
+    return device;
+}
+
+static void drop(pw_gpu_opened *o, bool driver)
+{
+    pw_gpu_scope scope;
+
+    if (driver && o->device && pw_gpu_is_alive(o->owner) && pw_gpu_enter(o->owner, &scope) == PW_OK) {
+        pw_cu_check(pw_cu.ipc_close(o->device), "cuIpcCloseMemHandle");
+        pw_gpu_leave(&scope);
+    }
+    *o = (pw_gpu_opened){.users = 0};
+}
+
+static bool is_refuser(const void *segment)
+{
+    for (int i = 0; i < table.nrefusers; i++)
+        if (table.refusers[i] == segment)
+            return true;
+    return table.nrefusers == REFUSERS;
+}
+
+static void add_refuser(const pw_peer_block *block)
+{
+    if (is_refuser(block->segment))
+        return;
+    if (table.nrefusers == 0)
+        pw_log(PW_LOG_INFO, "device memory of another process cannot be opened, or is far: its messages are read in "
+                            "pinned memory");
+    table.refusers[table.nrefusers++] = block->segment;
+    atomic_store_explicit(block->wanted, 0, memory_order_relaxed);
+}
+
+/* ---- using ------------------------------------------------------------------------------------------------------- */
+
+static pw_gpu_opened *find(const pw_gpu *gpu, const pw_peer_block *block)
+{
+    for (int i = 0; i < KEPT; i++) {
+        pw_gpu_opened *o = &table.many[i];
+
+        if (o->segment == block->segment && o->number == block->replica.number && o->owner == gpu)
+            return o;
+    }
+    return NULL;
+}
+
+/* A free place, or the one that was used least lately. NULL: everything is in use. */
+static pw_gpu_opened *make_place(void)
+{
+    pw_gpu_opened *oldest = NULL;
+
+    for (int i = 0; i < KEPT; i++) {
+        pw_gpu_opened *o = &table.many[i];
+
+        if (!o->segment)
+            return o;
+        if (o->users == 0 && (!oldest || o->used < oldest->used))
+            oldest = o;
+    }
+    if (oldest)
+        drop(oldest, true);
+    return oldest;
+}
+
+/* In the context. */
+static pw_gpu_opened *add(pw_gpu *gpu, const pw_peer_block *block)
+{
+    pw_gpu_opened *o = is_refuser(block->segment) ? NULL : make_place();
+
+    if (!o)
+        return NULL;
+    *o = (pw_gpu_opened){.segment = block->segment, .number = block->replica.number, .owner = gpu};
+    o->device = open_replica(gpu, &block->replica);
+    if (!o->device)
+        add_refuser(block);
+    return o;
+}
+
+static pw_gpu_opened *take(pw_gpu *gpu, const pw_peer_block *block)
+{
+    pw_gpu_opened *o;
+
+    pthread_mutex_lock(&table.lock);
+    o = find(gpu, block);
+    if (!o)
+        o = add(gpu, block);
+    if (o && o->device) {
+        o->users++;
+        o->used = ++table.clock;
+        table.taken++;
+    } else {
+        o = NULL;
+    }
+    pthread_mutex_unlock(&table.lock);
+    return o;
+}
+
+pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_block *block)
+{
+    pw_gpu_scope scope;
+    pw_gpu_opened *o;
+
+    if (!block->replicated || !block->replica.number || !can_open() || !pw_gpu_is_alive(gpu) ||
+        pw_gpu_enter(gpu, &scope) != PW_OK)
+        return NULL;
+    o = take(gpu, block);
+    pw_gpu_leave(&scope);
+    return o;
+}
+
+void pw_gpu_opened_give(pw_gpu_opened *o)
+{
+    pthread_mutex_lock(&table.lock);
+    o->users--;
+    pthread_mutex_unlock(&table.lock);
+}
+
+void pw_gpu_opened_want(const pw_peer_block *block, int64_t bytes)
+{
+    bool refuser;
+
+    if (bytes < PW_GPU_REPLICA_LEAST || !can_open() || atomic_load_explicit(block->wanted, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&table.lock);
+    refuser = is_refuser(block->segment);
+    pthread_mutex_unlock(&table.lock);
+    if (!refuser)
+        atomic_store_explicit(block->wanted, 1, memory_order_relaxed);
+}
+
+void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&table.lock);
+    for (int i = 0; i < KEPT; i++)
+        if (table.many[i].segment && table.many[i].owner == gpu)
+            drop(&table.many[i], driver);
+    pthread_mutex_unlock(&table.lock);
+}
+
+pw_gpu_opened_usage pw_gpu_opened_usage_now(void)
+{
+    pw_gpu_opened_usage usage;
+
+    pthread_mutex_lock(&table.lock);
+    usage = (pw_gpu_opened_usage){.opened = table.opened, .taken = table.taken};
+    pthread_mutex_unlock(&table.lock);
+    return usage;
+}

@@ -1,0 +1,191 @@
+#include "runtime/engine/gpu/peer/replica.h"
+
+#include "base/log.h"
+#include "runtime/engine/node/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MISSES = 8 /* without memory, after which no more is asked for */ };
+
+static const int64_t most_bytes = (int64_t)512 << 20;
+
+typedef struct pw_gpu_replica {
+    struct pw_gpu_replica *next; /* of those that wait for a block */
+    const pw_gpu *owner;
+    int64_t bytes;
+    pw_cu_ptr device;
+    pw_segment_replica name;
+} replica;
+
+/* The singleton. */
+static struct {
+    pthread_mutex_t lock;
+    replica *waiting;
+    uint64_t numbers;
+    int64_t bytes;
+    int misses;
+    _Atomic bool refused;
+} replicas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+_Static_assert(sizeof(pw_cu_ipc) == sizeof((pw_segment_replica *)NULL)->handle, "the directory has room for a handle");
+_Static_assert(sizeof(pw_cu_uuid) == sizeof((pw_segment_replica *)NULL)->gpu,
+               "the directory has room for a GPU's name");
+
+static void refuse(const char *why)
+{
+    if (!atomic_exchange(&replicas.refused, true))
+        pw_log(PW_LOG_INFO, "%s: messages of GPU memory are read in pinned memory", why);
+}
+
+/* What it is called by who opens it. */
+static pw_status name(replica *t)
+{
+    pw_cu_uuid gpu;
+    pw_cu_ipc handle;
+    int device;
+    pw_status status = pw_cu_check(pw_cu.ipc_get(&handle, t->device), "cuIpcGetMemHandle");
+
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.device_get(&device, t->owner->ordinal), "cuDeviceGet");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.device_uuid(&gpu, device), "cuDeviceGetUuid");
+    if (status != PW_OK)
+        return status;
+    memcpy(t->name.handle, &handle, sizeof handle);
+    memcpy(t->name.gpu, &gpu, sizeof gpu);
+    t->name.number = ++replicas.numbers;
+    return PW_OK;
+}
+
+/* In the context, under the lock. */
+static replica *make(const pw_gpu *gpu, int64_t bytes)
+{
+    replica *t = replicas.bytes + bytes <= most_bytes ? calloc(1, sizeof *t) : NULL;
+
+    if (!t)
+        return NULL;
+    t->owner = gpu;
+    t->bytes = bytes;
+    if (pw_cu_check(pw_cu.alloc(&t->device, (size_t)bytes), "cuMemAlloc") != PW_OK) {
+        if (++replicas.misses == MISSES)
+            refuse("there is no device memory for other processes to open");
+        free(t);
+        return NULL;
+    }
+    if (name(t) != PW_OK) {
+        refuse("the driver does not open device memory to other processes");
+        pw_cu.free(t->device);
+        free(t);
+        return NULL;
+    }
+    replicas.bytes += bytes;
+    return t;
+}
+
+/* One of so many bytes that waits for a block. */
+static replica *take_waiting(const pw_gpu *gpu, int64_t bytes)
+{
+    for (replica **at = &replicas.waiting; *at; at = &(*at)->next) {
+        replica *t = *at;
+
+        if (t->owner == gpu && t->bytes == bytes) {
+            *at = t->next;
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void put_waiting(replica *t)
+{
+    t->next = replicas.waiting;
+    replicas.waiting = t;
+}
+
+static replica *take(const pw_gpu *gpu, int64_t bytes)
+{
+    pw_gpu_scope scope;
+    replica *t;
+
+    pthread_mutex_lock(&replicas.lock);
+    t = take_waiting(gpu, bytes);
+    if (!t && pw_gpu_enter(gpu, &scope) == PW_OK) {
+        t = make(gpu, bytes);
+        pw_gpu_leave(&scope);
+    }
+    pthread_mutex_unlock(&replicas.lock);
+    return t;
+}
+
+static void give(replica *t)
+{
+    pthread_mutex_lock(&replicas.lock);
+    put_waiting(t);
+    pthread_mutex_unlock(&replicas.lock);
+}
+
+/* ---- using ------------------------------------------------------------------------------------------------------- */
+
+static bool can_be(void)
+{
+    return pw_cu.ipc_get && pw_cu.device_uuid && !atomic_load_explicit(&replicas.refused, memory_order_relaxed);
+}
+
+static void add(pw_gpu *gpu, pw_gpu_block *block)
+{
+    replica *t = take(gpu, pw_gpu_block_bytes(block));
+
+    if (t && !pw_segment_add_replica(block->host, &t->name)) {
+        give(t);
+        t = NULL;
+    }
+    block->replica = t;
+}
+
+pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes)
+{
+    if (!block->shared || bytes < PW_GPU_REPLICA_LEAST || !pw_segment_wants_replicas())
+        return 0;
+    if (!block->replica && can_be())
+        add(gpu, block);
+    return block->replica ? block->replica->device : 0;
+}
+
+void pw_gpu_replica_leave(pw_gpu_block *block)
+{
+    if (block->replica)
+        give(block->replica);
+    block->replica = NULL;
+}
+
+void pw_gpu_replicas_close(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&replicas.lock);
+    for (replica **at = &replicas.waiting; *at;) {
+        replica *t = *at;
+
+        if (t->owner != gpu) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        if (driver)
+            pw_cu_check(pw_cu.free(t->device), "cuMemFree");
+        replicas.bytes -= t->bytes;
+        free(t);
+    }
+    pthread_mutex_unlock(&replicas.lock);
+}
+
+int64_t pw_gpu_replicas_bytes(void)
+{
+    int64_t bytes;
+
+    pthread_mutex_lock(&replicas.lock);
+    bytes = replicas.bytes;
+    pthread_mutex_unlock(&replicas.lock);
+    return bytes;
+}

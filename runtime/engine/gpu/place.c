@@ -1,0 +1,66 @@
+#include "runtime/engine/gpu/place.h"
+
+#include "runtime/engine/gpu/device.h"
+
+typedef struct answer {
+    void *context;
+    unsigned type;
+    bool managed;
+    int device;
+} answer;
+
+/* Addresses that the driver has never heard of have the type 0. */
+static bool ask(const void *address, answer *out)
+{
+    /* The driver writes an int or a whole word for the flag, as it likes. */
+    unsigned long long managed = 0;
+    const int attributes[] = {PW_CU_POINTER_CONTEXT, PW_CU_POINTER_MEMORY_TYPE, PW_CU_POINTER_IS_MANAGED,
+                              PW_CU_POINTER_DEVICE};
+    void *values[] = {&out->context, &out->type, &managed, &out->device};
+
+    *out = (answer){.device = -1};
+    if (pw_cu.pointer_attributes(4, attributes, values, pw_cu_address(address)) != PW_CU_OK)
+        return false;
+    out->managed = managed & 0xff;
+    return true;
+}
+
+static bool is_prefetched_to_cpu(const void *address)
+{
+    int where = 0;
+
+    return pw_cu.range_attribute &&
+           pw_cu.range_attribute(&where, sizeof where, PW_CU_RANGE_LAST_PREFETCH, pw_cu_address(address), 1) ==
+               PW_CU_OK &&
+           where == PW_CU_DEVICE_CPU;
+}
+
+pw_memory_place pw_gpu_place_of(const void *address)
+{
+    pw_memory_place place = {.kind = PW_PLACE_HOST};
+    answer a;
+
+    if (!pw_cu_find())
+        return (pw_memory_place){.kind = PW_PLACE_UNKNOWN};
+    if (!ask(address, &a) || (a.type != PW_CU_MEMORY_DEVICE && a.type != PW_CU_MEMORY_UNIFIED))
+        return place;
+    if (a.managed && is_prefetched_to_cpu(address))
+        return place;
+    place.device = a.device;
+    place.gpu = a.context ? pw_gpu_get(a.context, a.device) : pw_gpu_get_primary(a.device);
+    place.kind = place.gpu ? PW_PLACE_DEVICE : PW_PLACE_UNKNOWN;
+    return place;
+}
+
+uint64_t pw_gpu_mapped_address(const void *address)
+{
+    unsigned type = 0;
+    pw_cu_ptr device = 0;
+    const int attributes[] = {PW_CU_POINTER_MEMORY_TYPE, PW_CU_POINTER_ON_DEVICE};
+    void *values[] = {&type, &device};
+
+    if (!pw_cu_find() || pw_cu.pointer_attributes(2, attributes, values, pw_cu_address(address)) != PW_CU_OK ||
+        type != PW_CU_MEMORY_HOST)
+        return 0;
+    return device;
+}

@@ -1,0 +1,385 @@
+#include "runtime/engine/gpu/pool.h"
+
+#include "runtime/engine/gpu/graph.h"
+#include "runtime/engine/gpu/peer/replica.h"
+#include "runtime/engine/memory/idle.h"
+#include "runtime/engine/node/segment.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+enum {
+    KEPT_LANES = 32, /* transfers at the same time without making lanes anew */
+    AT_ONCE = 4,     /* blocks freed by a call that gives one back, since the driver waits for the GPU in each */
+    PERIOD = 1024,   /* blocks taken, after which less demand is believed */
+    FLAG_BYTES = 64,
+    SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, before others may have the core */
+    SPINS_PER_QUERY = 1 << 14 /* and between two looks at the stream */
+};
+
+/* What may lie idle of each sort of memory: at least `least`, so that few messages find what they need, and more, up to
+ * `most`, if more has been in use at once lately. Making it anew would take as long as the message, or longer. */
+static const struct {
+    int64_t least, most;
+} idle_limits[PW_GPU_MEMORIES] = {
+    [PW_GPU_DEVICE_MEMORY] = {(int64_t)1 << 30, (int64_t)1 << 30},
+    [PW_GPU_PINNED_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
+    [PW_GPU_OUTBOUND_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
+};
+
+/* The blocks of one sort of memory. */
+typedef struct stock {
+    pw_idle_slot slots[PW_SIZE_CLASSES][PW_IDLE_KEPT];
+    pw_idle idle;
+    _Atomic int64_t out, taken;        /* bytes in use; blocks, ever */
+    _Atomic int64_t peak, peak_before; /* of `out`, in this period and in the one before */
+} stock;
+
+struct pw_gpu_pool {
+    pw_gpu *gpu;
+    stock stocks[PW_GPU_MEMORIES];
+    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES]; /* taken and filled as pw_idle_slot is */
+    _Atomic int lanes_made;                   /* idle or out */
+};
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
+{
+    return pw_size_class_bytes(block->class);
+}
+
+static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
+{
+    pw_status status =
+        pw_cu_check(pw_cu.host_alloc(&block->host, bytes, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+
+    if (status != PW_OK)
+        return status;
+    status = pw_cu_check(pw_cu.host_device_pointer(&block->device, block->host, 0), "cuMemHostGetDevicePointer");
+    if (status != PW_OK)
+        pw_cu.host_free(block->host);
+    return status;
+}
+
+/* Memory of the segment. Others may have its pages pinned for their GPU, so it is registered as long as it is used, and
+ * its pages go back to the system after that. */
+static pw_status register_shared(pw_gpu_block *block, size_t bytes)
+{
+    void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_segment_take(bytes) : NULL;
+    pw_status status;
+
+    if (!memory)
+        return PW_ERR_NOT_FOUND;
+    status = pw_cu_check(pw_cu.host_register(memory, bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
+                         "cuMemHostRegister");
+    if (status == PW_OK) {
+        status = pw_cu_check(pw_cu.host_device_pointer(&block->device, memory, 0), "cuMemHostGetDevicePointer");
+        if (status == PW_OK) {
+            block->host = memory;
+            block->shared = true;
+            return PW_OK;
+        }
+        pw_cu.host_unregister(memory);
+    }
+    pw_segment_give(memory);
+    return status;
+}
+
+static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
+{
+    if (block->memory == PW_GPU_DEVICE_MEMORY)
+        return pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
+    if (block->memory == PW_GPU_OUTBOUND_MEMORY && register_shared(block, bytes) == PW_OK)
+        return PW_OK;
+    return allocate_pinned(block, bytes);
+}
+
+static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
+{
+    pw_gpu_block *block = calloc(1, sizeof *block);
+    size_t bytes = (size_t)pw_size_class_bytes(class);
+    pw_status status;
+
+    if (!block)
+        return PW_ERR_NOMEM;
+    block->memory = memory;
+    block->class = class;
+    status = allocate_of(block, bytes);
+    if (status != PW_OK) {
+        free(block);
+        return status;
+    }
+    *out = block;
+    return PW_OK;
+}
+
+static void release(pw_gpu_block *block, bool driver)
+{
+    if (block->shared) {
+        pw_gpu_replica_leave(block);
+        if (driver)
+            pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
+        pw_segment_give(block->host);
+    } else if (driver && block->host)
+        pw_cu.host_free(block->host);
+    else if (driver)
+        pw_cu.free(block->device);
+    free(block);
+}
+
+static void release_all(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
+{
+    pw_gpu_block *block;
+    int class;
+
+    while ((block = pw_idle_excess(&pool->stocks[memory].idle, 0, &class)) != NULL)
+        release(block, driver);
+}
+
+/* Threads may lose each other's peaks, which come again. */
+static void count_taken(stock *s, int64_t bytes)
+{
+    int64_t out = atomic_fetch_add_explicit(&s->out, bytes, memory_order_relaxed) + bytes;
+
+    if (atomic_fetch_add_explicit(&s->taken, 1, memory_order_relaxed) % PERIOD == 0) {
+        atomic_store_explicit(&s->peak_before, atomic_load_explicit(&s->peak, memory_order_relaxed),
+                              memory_order_relaxed);
+        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
+    } else if (out > atomic_load_explicit(&s->peak, memory_order_relaxed))
+        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
+}
+
+/* What may lie idle now: with what is in use, as much as has been in use at once. */
+static int64_t most_idle(const stock *s, pw_gpu_memory memory)
+{
+    int64_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&s->peak_before, memory_order_relaxed);
+    int64_t wanted = (peak > before ? peak : before) - atomic_load_explicit(&s->out, memory_order_relaxed);
+
+    if (wanted > idle_limits[memory].most)
+        return idle_limits[memory].most;
+    return wanted > idle_limits[memory].least ? wanted : idle_limits[memory].least;
+}
+
+pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
+{
+    stock *s = &gpu->pool->stocks[memory];
+    int class = pw_size_class(bytes);
+    pw_status status = PW_OK;
+
+    if (class >= PW_SIZE_CLASSES)
+        return PW_ERR_NOMEM;
+    *out = pw_idle_take(&s->idle, class);
+    if (!*out)
+        status = allocate(memory, class, out);
+    if (status == PW_ERR_NOMEM) {
+        release_all(gpu->pool, memory, true);
+        status = allocate(memory, class, out);
+    }
+    if (status == PW_OK)
+        count_taken(s, pw_size_class_bytes(class));
+    return status;
+}
+
+/* Blocks of other sizes that are used no longer go a few at a time: what comes back is larger than all that is freed
+ * only as long as there are many small ones, of which no more than PW_IDLE_KEPT are kept. */
+void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
+{
+    bool driver = !atomic_load(&gpu->lost);
+    stock *s = block ? &gpu->pool->stocks[block->memory] : NULL;
+    int class;
+    int64_t most;
+
+    if (!block)
+        return;
+    atomic_fetch_sub_explicit(&s->out, pw_size_class_bytes(block->class), memory_order_relaxed);
+    most = most_idle(s, block->memory);
+    if (!pw_idle_put(&s->idle, block, block->class, most))
+        release(block, driver);
+    for (int i = 0; i < AT_ONCE && (block = pw_idle_excess(&s->idle, most, &class)) != NULL; i++)
+        release(block, driver);
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+
+static void lane_destroy(pw_gpu_lane *lane, bool driver)
+{
+    if (driver)
+        pw_gpu_graphs_free(lane);
+    for (int i = 0; driver && i < PW_GPU_EVENTS; i++)
+        if (lane->events[i])
+            pw_cu.event_destroy(lane->events[i]);
+    if (driver && lane->side)
+        pw_cu.stream_destroy(lane->side);
+    if (driver && lane->stream)
+        pw_cu.stream_destroy(lane->stream);
+    if (driver && lane->flag)
+        pw_cu.host_free((void *)lane->flag);
+    if (driver && lane->arrivals)
+        pw_cu.free(lane->arrivals);
+    atomic_fetch_sub_explicit(&lane->gpu->pool->lanes_made, 1, memory_order_relaxed);
+    free(lane->batch);
+    free(lane);
+}
+
+static pw_status make_flag(pw_gpu_lane *lane)
+{
+    void *flag = NULL;
+    pw_status status =
+        pw_cu_check(pw_cu.host_alloc(&flag, FLAG_BYTES, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+
+    if (status != PW_OK)
+        return status;
+    lane->flag = flag;
+    atomic_init(lane->flag, 0);
+    status = pw_cu_check(pw_cu.host_device_pointer(&lane->flag_device, flag, 0), "cuMemHostGetDevicePointer");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.alloc(&lane->arrivals, FLAG_BYTES), "cuMemAlloc");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.fill(lane->arrivals, 0, FLAG_BYTES, lane->stream), "cuMemsetD8Async");
+    return status;
+}
+
+/* A lane without a flag waits for its stream. */
+static void add_flag(pw_gpu_lane *lane)
+{
+    if (make_flag(lane) == PW_OK)
+        return;
+    if (lane->flag)
+        pw_cu.host_free((void *)lane->flag);
+    if (lane->arrivals)
+        pw_cu.free(lane->arrivals);
+    lane->flag = NULL;
+    lane->flag_device = lane->arrivals = 0;
+}
+
+static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
+{
+    pw_gpu_lane *lane = calloc(1, sizeof *lane);
+    pw_status status;
+
+    if (!lane)
+        return PW_ERR_NOMEM;
+    lane->gpu = gpu;
+    atomic_fetch_add_explicit(&gpu->pool->lanes_made, 1, memory_order_relaxed);
+    status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.stream_create(&lane->side, PW_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    for (int i = 0; i < PW_GPU_EVENTS && status == PW_OK; i++)
+        status = pw_cu_check(pw_cu.event_create(&lane->events[i], PW_CU_EVENT_NO_TIMING), "cuEventCreate");
+    if (status != PW_OK) {
+        lane_destroy(lane, true);
+        return status;
+    }
+    add_flag(lane);
+    *out = lane;
+    return PW_OK;
+}
+
+static pw_gpu_lane *take_idle_lane(pw_gpu_pool *pool)
+{
+    for (int i = 0; i < KEPT_LANES; i++) {
+        _Atomic(pw_gpu_lane *) *slot = &pool->lanes[i];
+        pw_gpu_lane *lane = NULL;
+
+        if (atomic_load_explicit(slot, memory_order_relaxed))
+            lane = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
+        if (lane)
+            return lane;
+    }
+    return NULL;
+}
+
+pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out)
+{
+    *out = take_idle_lane(gpu->pool);
+    return *out ? PW_OK : lane_create(gpu, out);
+}
+
+pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu)
+{
+    pw_gpu_lane *lane = take_idle_lane(gpu->pool);
+
+    if (!lane && (atomic_load_explicit(&gpu->pool->lanes_made, memory_order_relaxed) >= KEPT_LANES ||
+                  lane_create(gpu, &lane) != PW_OK))
+        return NULL;
+    return lane;
+}
+
+void pw_gpu_lane_give(pw_gpu_lane *lane)
+{
+    for (int i = 0; i < KEPT_LANES; i++) {
+        pw_gpu_lane *empty = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&lane->gpu->pool->lanes[i], &empty, lane, memory_order_release,
+                                                    memory_order_relaxed))
+            return;
+    }
+    lane_destroy(lane, !atomic_load(&lane->gpu->lost));
+}
+
+static inline void pause_cpu(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+/* The flag comes microseconds before the driver would know. It never comes when a kernel fails, so the stream is asked
+ * now and then. With more ranks or threads than cores, who waits must not keep the core from who works. */
+static pw_status wait_for_flag(pw_gpu_lane *lane)
+{
+    for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {
+        int result;
+
+        pause_cpu();
+        if (spins % SPINS_PER_YIELD == 0)
+            sched_yield();
+        if (spins % SPINS_PER_QUERY)
+            continue;
+        result = pw_cu.stream_query(lane->stream);
+        if (result != PW_CU_NOT_READY)
+            return pw_cu_check(result, "cuStreamQuery");
+    }
+    return PW_OK;
+}
+
+pw_status pw_gpu_lane_wait(pw_gpu_lane *lane)
+{
+    if (lane->flagged)
+        return wait_for_flag(lane);
+    return pw_cu_check(pw_cu.stream_wait(lane->stream), "cuStreamSynchronize");
+}
+
+/* ---- the pool --------------------------------------------------------------------------------------------------- */
+
+pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)
+{
+    pw_gpu_pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return PW_ERR_NOMEM;
+    pool->gpu = gpu;
+    for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
+        pool->stocks[memory].idle = (pw_idle){.slots = pool->stocks[memory].slots, .shelves = PW_SIZE_CLASSES};
+    *out = pool;
+    return PW_OK;
+}
+
+void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver)
+{
+    if (!pool)
+        return;
+    for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
+        release_all(pool, (pw_gpu_memory)memory, driver);
+    for (int i = 0; i < KEPT_LANES; i++) {
+        pw_gpu_lane *lane = atomic_exchange(&pool->lanes[i], NULL);
+
+        if (lane)
+            lane_destroy(lane, driver);
+    }
+    free(pool);
+}

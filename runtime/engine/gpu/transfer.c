@@ -1,0 +1,357 @@
+#include "runtime/engine/gpu/transfer.h"
+
+#include "base/log.h"
+#include "runtime/engine/gpu/under_way.h"
+
+enum {
+    CHUNK_BYTES = 4 << 20,
+    LEAST_CHUNK = 256 << 10,
+    ODD_BYTES = 128 << 10, /* up to here a copy takes longer than single bytes across the bus */
+    AHEAD_BYTES = 4 << 20  /* of a transfer that is begun before another is finished: beyond, waiting is little of it */
+};
+
+typedef struct pw_gpu_transfer transfer;
+
+_Static_assert(sizeof(transfer) <= PW_GPU_WORK_BYTES, "a lane has room for a transfer");
+
+static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
+{
+    return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
+}
+
+/* Device memory for the packed copy. False: there is none. */
+static bool has_scratch(transfer *t)
+{
+    return t->replica || need(t->user.gpu, t->bytes, &t->scratch) == PW_OK;
+}
+
+static pw_gpu_packed scratch_of(const transfer *t)
+{
+    return t->replica ? (pw_gpu_packed){.device = t->replica} : pw_gpu_packed_in(t->scratch);
+}
+
+static int64_t object_bytes(const pw_gpu_user *u)
+{
+    return u->layout ? u->layout->size : u->bytes / u->count;
+}
+
+/* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
+
+/* `last`: the stream has nothing else to do. */
+static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack, bool last)
+{
+    const pw_gpu_move m = {.part = part,
+                           .packed = packed,
+                           .unpack = unpack,
+                           .plainly = t->plainly,
+                           .last = last,
+                           .one_of_many = t->way == PW_GPU_PIPELINED};
+
+    return pw_gpu_move_part(t->lane, &t->user, &m);
+}
+
+/*
+ * The first `bytes` bytes of an object, of a message that was shorter than what was posted: the object's packed form as
+ * it is, what has come laid over its beginning, and all of it unpacked. The rest gets the bytes that it has.
+ */
+static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
+{
+    pw_gpu *gpu = t->user.gpu;
+    pw_gpu_part part = {.first = object, .n = 1};
+    pw_gpu_packed whole;
+    pw_status status = need(gpu, object_bytes(&t->user), &t->part);
+
+    if (status != PW_OK)
+        return status;
+    whole = pw_gpu_packed_in(t->part);
+    status = move(t, part, whole, false, false);
+    if (status == PW_OK)
+        status =
+            pw_gpu_move_bytes(t->lane, whole.device, packed.host ? pw_cu_address(packed.host) : packed.device, bytes);
+    return status == PW_OK ? move(t, part, whole, true, true) : status;
+}
+
+/* Kernels between the user's buffer and `packed`, which holds the first t->bytes. */
+static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
+{
+    const pw_gpu_user *u = &t->user;
+    int64_t each = object_bytes(u), whole = t->bytes / each, rest = t->bytes % each;
+    pw_status status = PW_OK;
+
+    if (!u->layout) {
+        pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
+        pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)u->offset;
+
+        return pw_gpu_move_bytes(t->lane, t->unpack ? here : there, t->unpack ? there : here, t->bytes);
+    }
+    if (whole > 0)
+        status = move(t, (pw_gpu_part){.n = whole}, packed, t->unpack, last && rest == 0);
+    if (status == PW_OK && rest > 0)
+        status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
+    return status;
+}
+
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
+
+static pw_cu_ptr host_end(const transfer *t, int64_t offset)
+{
+    return pw_cu_address((char *)t->packed.host + offset);
+}
+
+/* Without device memory for the copy, kernels use the packed copy itself if they can reach it. */
+static pw_status move_staged(transfer *t)
+{
+    pw_status status;
+
+    if ((!t->user.layout && !t->replica) || !t->packed.host || !has_scratch(t))
+        return move_all(t, t->packed, true);
+    if (t->unpack) {
+        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->bytes);
+        return status == PW_OK ? move_all(t, scratch_of(t), true) : status;
+    }
+    status = move_all(t, scratch_of(t), false);
+    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->bytes) : status;
+}
+
+/* The side stream goes on when the stream is as far as it is now; or the other way round. */
+static pw_status follow(pw_gpu_lane *lane, void *from, void *to, int event)
+{
+    pw_status status = pw_cu_check(pw_cu.event_record(lane->events[event], from), "cuEventRecord");
+
+    return status == PW_OK ? pw_cu_check(pw_cu.stream_wait_event(to, lane->events[event], 0), "cuStreamWaitEvent")
+                           : status;
+}
+
+static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
+{
+    pw_cu_ptr device = scratch_of(t).device + (pw_cu_ptr)at, host = host_end(t, at);
+
+    return pw_cu_check(pw_cu.copy(t->unpack ? device : host, t->unpack ? host : device, (size_t)bytes, t->lane->side),
+                       "cuMemcpyAsync");
+}
+
+/* One chunk: packed and then copied, or copied and then unpacked; kernels in the stream, copies beside it. */
+static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes, bool last)
+{
+    pw_gpu_lane *lane = t->lane;
+    pw_gpu_packed chunk = pw_gpu_packed_at(scratch_of(t), at);
+    pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false, false);
+
+    if (status == PW_OK)
+        status = t->unpack ? follow(lane, lane->side, lane->stream, 0) : follow(lane, lane->stream, lane->side, 0);
+    if (status == PW_OK)
+        status = t->unpack ? move(t, part, chunk, true, last) : copy_beside(t, at, bytes);
+    return status;
+}
+
+static pw_status move_pipelined(transfer *t)
+{
+    int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->bytes);
+    bool sliced;
+    int64_t parts = pw_gpu_user_parts(&t->user, &each, &sliced);
+    pw_status status;
+
+    if (t->bytes != t->user.bytes || parts < 2 || each <= 0 || !t->packed.host || !has_scratch(t))
+        return move_staged(t);
+    step = chunk / each > 0 ? chunk / each : 1;
+    /* The side stream begins after what the stream did with the scratch memory before. */
+    status = follow(t->lane, t->lane->stream, t->lane->side, 1);
+    for (int64_t first = 0; first < parts && status == PW_OK; first += step) {
+        int64_t n = parts - first < step ? parts - first : step;
+
+        status =
+            move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each, first + n == parts);
+        at += n * each;
+    }
+    if (status == PW_OK && !t->unpack)
+        status = follow(t->lane, t->lane->side, t->lane->stream, 1);
+    return status;
+}
+
+pw_status pw_gpu_enqueue(transfer *t)
+{
+    switch (t->way) {
+    case PW_GPU_DIRECT: return t->replica ? move_staged(t) : move_all(t, t->packed, true);
+    case PW_GPU_STAGED: return move_staged(t);
+    case PW_GPU_PIPELINED: return move_pipelined(t);
+    }
+    return PW_ERR_INVALID;
+}
+
+/* Also after a failure: what was begun must be over before its memory is given back. */
+static pw_status wait(transfer *t, pw_status begun)
+{
+    if (begun == PW_OK)
+        return pw_gpu_lane_wait(t->lane);
+    pw_cu.stream_wait(t->lane->side);
+    pw_cu.stream_wait(t->lane->stream);
+    return begun;
+}
+
+/* ---- the two stages ---------------------------------------------------------------------------------------------- */
+
+static bool is_lost(const pw_gpu *gpu)
+{
+    return atomic_load_explicit(&gpu->lost, memory_order_relaxed);
+}
+
+/* In the GPU's context. */
+static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
+{
+    transfer *t = (transfer *)(void *)lane->work;
+
+    *t = (transfer){.user = o->user,
+                    .packed = o->packed,
+                    .bytes = o->bytes,
+                    .unpack = o->unpack,
+                    .way = o->way,
+                    .lane = lane,
+                    .replica = o->replica};
+    t->begun = pw_gpu_enqueue(t);
+    return t;
+}
+
+/* In the GPU's context. A transfer whose kernel failed is made again, by copies. */
+static pw_status finish(transfer *t)
+{
+    pw_gpu *gpu = t->user.gpu;
+    pw_status status = wait(t, t->begun);
+
+    if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !is_lost(gpu)) {
+        pw_warn_once("a kernel failed on GPU %d (%s); buffers are copied block by block", gpu->ordinal,
+                     pw_status_text(status));
+        t->plainly = true;
+        t->way = PW_GPU_DIRECT;
+        status = wait(t, pw_gpu_enqueue(t));
+    }
+    pw_gpu_block_give(gpu, t->scratch);
+    pw_gpu_block_give(gpu, t->part);
+    pw_gpu_lane_give(t->lane);
+    return status;
+}
+
+pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
+{
+    pw_gpu *gpu = order->user.gpu;
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    transfer *t;
+
+    if (order->bytes > AHEAD_BYTES || is_lost(gpu))
+        return NULL;
+    t = pw_gpu_batch_add(order);
+    if (t || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return t;
+    lane = pw_gpu_lane_take_kept(gpu);
+    t = lane ? begin_in(lane, order) : NULL;
+    pw_gpu_leave(&scope);
+    return t;
+}
+
+pw_status pw_gpu_finish(pw_gpu_transfer *t)
+{
+    pw_gpu_scope scope;
+    pw_status status;
+
+    if (t->batch)
+        return pw_gpu_batch_finish(t);
+    pw_gpu_batch_launch();
+    /* Without the context there is nobody to be waited for, and its lanes are no good to anybody. */
+    if (pw_gpu_enter(t->user.gpu, &scope) != PW_OK)
+        return pw_gpu_judge(t->user.gpu, PW_ERR_IO);
+    status = finish(t);
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+pw_status pw_gpu_carry_out(const pw_gpu_order *order)
+{
+    pw_gpu *gpu = order->user.gpu;
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    pw_gpu_batch_launch();
+    if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    status = pw_gpu_lane_take(gpu, &lane);
+    if (status == PW_OK)
+        status = finish(begin_in(lane, order));
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way)
+{
+    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = u->bytes, .way = way});
+}
+
+pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way)
+{
+    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+int64_t pw_gpu_chunk(int64_t bytes)
+{
+    int64_t chunk = bytes / 8;
+
+    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > CHUNK_BYTES ? CHUNK_BYTES : chunk;
+}
+
+bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
+{
+    const pw_gpu_layout *l = bytes > ODD_BYTES ? pw_gpu_layout_of(layout) : NULL;
+
+    return l && l->odd;
+}
+
+bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk)
+{
+    int64_t each;
+    bool sliced;
+
+    return u->bytes > chunk && pw_gpu_user_parts(u, &each, &sliced) > 1 && each <= chunk;
+}
+
+pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    status = pw_gpu_lane_take(gpu, &lane);
+    if (status == PW_OK) {
+        status = pw_gpu_move_bytes(lane, to, from, bytes);
+        if (status == PW_OK)
+            status = pw_gpu_lane_wait(lane);
+        pw_gpu_lane_give(lane);
+    }
+    pw_gpu_leave(&scope);
+    return pw_gpu_judge(gpu, status);
+}
+
+pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
+{
+    pw_gpu_scope scope;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return PW_ERR_IO;
+    status = pw_gpu_block_take(gpu, memory, bytes, out);
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block)
+{
+    pw_gpu_scope scope;
+
+    if (!block || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return;
+    pw_gpu_block_give(gpu, block);
+    pw_gpu_leave(&scope);
+}

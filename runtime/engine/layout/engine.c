@@ -1,0 +1,92 @@
+#include "runtime/engine/layout/internal.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/engine/layout/dump.h"
+
+#include <stdlib.h>
+
+static const char *cache_dir(pw_layout_config *config)
+{
+    if (!pw_env_bool(PW_ENV_CACHE))
+        return NULL;
+    if (pw_cache_default_dir(config->dir, sizeof config->dir))
+        return config->dir;
+    pw_warn_once("no disk cache: neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where");
+    return NULL;
+}
+
+bool pw_layout_use_is_told(void)
+{
+    return pw_env_bool(PW_ENV_STATS) || *pw_env_string(PW_ENV_TRACE) != '\0';
+}
+
+void pw_layout_config_from_env(pw_layout_config *config)
+{
+    pw_diag diag;
+
+    *config = (pw_layout_config){.mode = (pw_jit_mode)pw_env_choice(PW_ENV_JIT),
+                                 .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
+                                 .counted = pw_layout_use_is_told(),
+                                 .timed = pw_env_bool(PW_ENV_STATS)};
+    config->cache.dir = cache_dir(config);
+    config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);
+    config->cache.backend = "llvm";
+    config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;
+    if (pw_target_parse(NULL, pw_env_string(PW_ENV_TARGET_CPU), &config->target, &diag)) {
+        pw_log_for_node("PACKWRIGHT_TARGET_CPU: %s; taking this machine's", diag.text);
+        config->target = *pw_target_host();
+    }
+    config->cache.target = &config->target;
+}
+
+pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out)
+{
+    pw_layout_engine *engine = calloc(1, sizeof *engine);
+    pw_status status;
+
+    if (!engine)
+        return PW_ERR_NOMEM;
+    status = pw_cache_create(&config->cache, &engine->cache);
+    if (status) {
+        free(engine);
+        return status;
+    }
+    engine->mode = config->mode;
+    engine->hot_bytes = config->hot_bytes;
+    engine->counted = config->counted;
+    engine->timed = config->timed;
+    pthread_mutex_init(&engine->lock, NULL);
+    *out = engine;
+    return PW_OK;
+}
+
+void pw_layout_engine_destroy(pw_layout_engine *engine)
+{
+    if (!engine)
+        return;
+    while (engine->first) {
+        pw_layout_entry *entry = engine->first;
+
+        engine->first = entry->next;
+        pw_layout_entry_free(entry);
+    }
+    pw_cache_destroy(engine->cache);
+    pw_hash_map_clear(&engine->known);
+    pw_hash_map_clear(&engine->refused);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+}
+
+pw_cache *pw_layout_engine_cache(pw_layout_engine *engine)
+{
+    return engine->cache;
+}
+
+void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg)
+{
+    pthread_mutex_lock(&engine->lock);
+    for (pw_layout_entry *e = engine->first; e; e = e->next)
+        fn(arg, &e->layout);
+    pthread_mutex_unlock(&engine->lock);
+}

@@ -1,0 +1,145 @@
+/* The choice of tier at every call. */
+#include "base/clock.h"
+#include "runtime/engine/layout/internal.h"
+
+#include <string.h>
+
+typedef struct move {
+    pw_layout *layout;
+    bool unpack;
+    char *mem; /* const when packing */
+    char *packed;
+} move;
+
+static void interpret(const move *m, int64_t count)
+{
+    if (m->unpack)
+        pw_interp_unpack(m->layout->nest, m->mem, count, m->packed);
+    else
+        pw_interp_pack(m->layout->nest, m->mem, count, m->packed);
+}
+
+/* Tier 0, while counting towards a kernel; the call that reaches the mark is timed. */
+static void interpret_warming(const move *m, int64_t count, int64_t bytes)
+{
+    pw_layout *l = m->layout;
+    int64_t started;
+
+    if (!pw_layout_heat_add(l->kernel, bytes)) {
+        interpret(m, count);
+        return;
+    }
+    started = pw_clock_ns();
+    interpret(m, count);
+    pw_layout_heat(l, bytes, pw_clock_ns() - started);
+}
+
+static void copy_contiguous(const move *m, int64_t bytes)
+{
+    char *mem = m->mem + m->layout->nest->lo;
+
+    if (m->unpack)
+        memcpy(mem, m->packed, (size_t)bytes);
+    else
+        memcpy(m->packed, mem, (size_t)bytes);
+}
+
+/* Whole objects, count > 0 and size > 0. True: by a kernel. */
+static inline bool move_objects(const move *m, int64_t count)
+{
+    pw_layout *l = m->layout;
+    pw_kernel *k = l->kernel;
+    pw_kernel_fn *fn;
+
+    if (l->contiguous) {
+        copy_contiguous(m, count * l->size);
+        return false;
+    }
+    if (!k) {
+        interpret(m, count);
+        return false;
+    }
+    fn = atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire);
+    if (fn) {
+        fn(m->unpack ? m->mem : m->packed, m->unpack ? m->packed : m->mem, count, &l->args);
+        return true;
+    }
+    if (l->engine->mode == PW_JIT_ASYNC)
+        interpret_warming(m, count, count * l->size);
+    else
+        interpret(m, count);
+    return false;
+}
+
+static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, int64_t started)
+{
+    pw_layout_stats *s = &l->stats;
+
+    if (!l->engine->counted)
+        return;
+    atomic_fetch_add_explicit(unpack ? &s->unpacks : &s->packs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
+    if (tier1)
+        atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
+    if (l->engine->timed)
+        atomic_fetch_add_explicit(&s->nanoseconds, pw_clock_ns() - started, memory_order_relaxed);
+}
+
+static void move_and_note(const move *m, int64_t count)
+{
+    int64_t started;
+    bool tier1;
+
+    if (count <= 0 || m->layout->size == 0)
+        return;
+    started = m->layout->engine->timed ? pw_clock_ns() : 0;
+    tier1 = move_objects(m, count);
+    note(m->layout, m->unpack, count * m->layout->size, tier1, started);
+}
+
+void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed)
+{
+    move_and_note(&(move){layout, false, (char *)mem, packed}, count);
+}
+
+void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed)
+{
+    move_and_note(&(move){layout, true, mem, (char *)packed}, count);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes [first, last) of one object or of none. */
+static void unpack_fragment(const move *m, int64_t first, int64_t last)
+{
+    if (first < last)
+        pw_interp_unpack_range(m->layout->nest, m->mem, last / m->layout->size + 1, first, last, m->packed);
+}
+
+void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed)
+{
+    move m = {layout, true, mem, (char *)packed};
+    int64_t started, begin, end;
+    bool tier1 = false;
+
+    if (first >= last || layout->size == 0)
+        return;
+    started = layout->engine->timed ? pw_clock_ns() : 0;
+    begin = least((first + layout->size - 1) / layout->size * layout->size, last);
+    unpack_fragment(&m, first, begin);
+    m.packed += begin - first;
+    end = last / layout->size * layout->size;
+    if (begin < end) {
+        /* Not by pointer arithmetic: objects at absolute addresses are counted from NULL. */
+        m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / layout->size * layout->extent));
+        tier1 = move_objects(&m, (end - begin) / layout->size);
+        m.mem = mem;
+        m.packed += end - begin;
+        begin = end;
+    }
+    unpack_fragment(&m, begin, last);
+    note(layout, true, last - first, tier1, started);
+}

@@ -1,0 +1,318 @@
+#include "runtime/engine/memory/handle_table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256, READER_ATTEMPTS = 16 };
+
+typedef pw_handle_slot slot;
+
+typedef struct pw_handle_slots {
+    struct pw_handle_slots *older; /* retired arrays, for pw_handle_table_destroy */
+    uint64_t mask;
+    slot at[];
+} slots;
+
+/*
+ * Loads are acquire and stores release throughout: a reader that has seen any store of a writer also sees the version
+ * that the writer set before it, and so the reader's second look at the version tells.
+ */
+static uint64_t load_key(slot *s)
+{
+    return atomic_load_explicit(&s->key, memory_order_acquire);
+}
+
+static void *load_value(slot *s)
+{
+    return atomic_load_explicit(&s->value, memory_order_acquire);
+}
+
+static void store(slot *s, uint64_t key, void *value)
+{
+    atomic_store_explicit(&s->value, value, memory_order_release);
+    atomic_store_explicit(&s->key, key, memory_order_release);
+}
+
+static uint64_t home_of(const slots *s, uint64_t key)
+{
+    return (pw_handle_hash(key) >> 32) & s->mask;
+}
+
+static slots *slots_create(uint64_t n)
+{
+    slots *s = calloc(1, sizeof *s + n * sizeof(slot));
+
+    if (s)
+        s->mask = n - 1;
+    return s;
+}
+
+/* The slot of `key`, or the empty slot where it would go. Terminates because the table is never full. */
+static slot *seek(slots *s, uint64_t key)
+{
+    for (uint64_t i = home_of(s, key), steps = 0; steps <= s->mask; i = (i + 1) & s->mask, steps++) {
+        uint64_t found = load_key(&s->at[i]);
+
+        if (found == key || !found)
+            return &s->at[i];
+    }
+    return NULL; /* only for a reader whom a writer overtakes; the version tells */
+}
+
+static void *probe(slots *s, uint64_t key)
+{
+    slot *at = seek(s, key);
+    void *value = at ? load_value(at) : NULL;
+
+    return at && load_key(at) == key ? value : NULL;
+}
+
+pw_status pw_handle_table_open(pw_handle_table *table)
+{
+    slots *first = slots_create(FIRST_SLOTS);
+
+    if (!first)
+        return PW_ERR_NOMEM;
+    pthread_mutex_init(&table->lock, NULL);
+    atomic_store_explicit(&table->current, first, memory_order_release);
+    return PW_OK;
+}
+
+pw_status pw_handle_table_create(pw_handle_table **out)
+{
+    pw_handle_table *table = aligned_alloc(_Alignof(pw_handle_table), sizeof *table);
+    pw_status status = PW_ERR_NOMEM;
+
+    if (table) {
+        memset(table, 0, sizeof *table);
+        status = pw_handle_table_open(table);
+    }
+    if (status == PW_OK)
+        *out = table;
+    else
+        free(table);
+    return status;
+}
+
+void pw_handle_table_destroy(pw_handle_table *table)
+{
+    if (!table)
+        return;
+    for (slots *s = atomic_load(&table->current), *older; s; s = older) {
+        older = s->older;
+        free(s);
+    }
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+void *pw_handle_table_seek(pw_handle_table *table, uint64_t key)
+{
+    void *value;
+
+    if (!key || !atomic_load_explicit(&table->current, memory_order_acquire))
+        return NULL;
+    for (int i = 0; i < READER_ATTEMPTS; i++) {
+        uint64_t before = atomic_load_explicit(&table->version, memory_order_acquire);
+
+        if (before & 1)
+            continue;
+        value = probe(atomic_load_explicit(&table->current, memory_order_acquire), key);
+        if (atomic_load_explicit(&table->version, memory_order_relaxed) == before)
+            return value;
+    }
+    pthread_mutex_lock(&table->lock);
+    value = probe(atomic_load_explicit(&table->current, memory_order_relaxed), key);
+    pthread_mutex_unlock(&table->lock);
+    return value;
+}
+
+/* At most half full afterwards. */
+static pw_status make_room(pw_handle_table *table)
+{
+    slots *old = atomic_load_explicit(&table->current, memory_order_relaxed);
+    slots *grown;
+
+    if ((table->used + 1) * 2 <= old->mask + 1)
+        return PW_OK;
+    grown = slots_create((old->mask + 1) * 2);
+    if (!grown)
+        return PW_ERR_NOMEM;
+    for (uint64_t i = 0; i <= old->mask; i++)
+        if (load_key(&old->at[i]))
+            store(seek(grown, load_key(&old->at[i])), load_key(&old->at[i]), load_value(&old->at[i]));
+    grown->older = old;
+    atomic_store_explicit(&table->current, grown, memory_order_release);
+    return PW_OK;
+}
+
+/* ---- in front --------------------------------------------------------------------------------------------------- */
+
+static const uint64_t TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
+
+static slot *front_of(pw_handle_table *table, uint64_t key)
+{
+    return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
+}
+
+/* False: the slot is another key's, or the key lies in the rest. The value is there before the key. */
+static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
+{
+    slot *at = front_of(table, key);
+    uint64_t empty = 0;
+
+    if (at == table->front || load_key(at) != 0 ||
+        (atomic_load_explicit(&table->used, memory_order_acquire) > 0 && pw_handle_table_seek(table, key)) ||
+        !atomic_compare_exchange_strong_explicit(&at->key, &empty, TAKEN, memory_order_acq_rel, memory_order_relaxed))
+        return false;
+    store(at, key, value);
+    return true;
+}
+
+/* The value stays in the slot until another key brings its own. */
+static void *leave_front(pw_handle_table *table, uint64_t key)
+{
+    slot *at = front_of(table, key);
+    void *value = load_value(at);
+
+    return load_key(at) == key && atomic_compare_exchange_strong_explicit(&at->key, &key, 0, memory_order_acq_rel,
+                                                                          memory_order_relaxed)
+               ? value
+               : NULL;
+}
+
+/* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
+
+static pw_status enter_rest(pw_handle_table *table, uint64_t key, void *value, bool replace, bool *is_new)
+{
+    pw_status status = make_room(table);
+    slot *at;
+
+    if (status != PW_OK)
+        return status;
+    at = seek(atomic_load_explicit(&table->current, memory_order_relaxed), key);
+    *is_new = load_key(at) != key;
+    table->used += *is_new;
+    if (*is_new || replace)
+        store(at, key, value);
+    return PW_OK;
+}
+
+/* Empties slot `hole`, moving back the entries behind it that would not be found any more. */
+static void close_hole(slots *s, uint64_t hole)
+{
+    for (uint64_t i = (hole + 1) & s->mask; load_key(&s->at[i]); i = (i + 1) & s->mask) {
+        uint64_t home = home_of(s, load_key(&s->at[i]));
+
+        /* May the entry at i move to the hole? Only if its home is not between the two, cyclically. */
+        if (((i - home) & s->mask) >= ((i - hole) & s->mask)) {
+            store(&s->at[hole], load_key(&s->at[i]), load_value(&s->at[i]));
+            hole = i;
+        }
+    }
+    store(&s->at[hole], 0, NULL);
+}
+
+static void *leave_rest(pw_handle_table *table, uint64_t key)
+{
+    slots *s = atomic_load_explicit(&table->current, memory_order_relaxed);
+    slot *at = seek(s, key);
+    void *value = load_value(at);
+
+    if (load_key(at) != key)
+        return NULL;
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
+    close_hole(s, (uint64_t)(at - s->at));
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
+    table->used--;
+    return value;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static pw_status enter(pw_handle_table *table, uint64_t key, void *value, bool replace, bool *is_new)
+{
+    pw_status status;
+
+    *is_new = false;
+    if (!key || key == TAKEN || !value)
+        return PW_ERR_INVALID;
+    if (load_key(front_of(table, key)) == key) {
+        if (replace)
+            atomic_store_explicit(&front_of(table, key)->value, value, memory_order_release);
+        return PW_OK;
+    }
+    *is_new = enter_front(table, key, value);
+    if (*is_new)
+        return PW_OK;
+    pthread_mutex_lock(&table->lock);
+    status = enter_rest(table, key, value, replace, is_new);
+    pthread_mutex_unlock(&table->lock);
+    return status;
+}
+
+pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value)
+{
+    bool is_new;
+
+    return enter(table, key, value, true, &is_new);
+}
+
+bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+{
+    bool is_new;
+
+    return enter(table, key, value, false, &is_new) == PW_OK && is_new;
+}
+
+/* A slot that another key has taken meanwhile, or that has been left, is
+ * written only if it holds `old`. */
+void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
+{
+    slot *at = front_of(table, key);
+
+    if (load_key(at) != key)
+        at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
+    if (at && load_key(at) == key)
+        atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
+}
+
+void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
+{
+    void *value = key ? leave_front(table, key) : NULL;
+
+    if (value || !key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
+        return value;
+    pthread_mutex_lock(&table->lock);
+    value = leave_rest(table, key);
+    pthread_mutex_unlock(&table->lock);
+    return value;
+}
+
+void pw_handle_table_clear(pw_handle_table *table)
+{
+    slots *s;
+
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+        leave_front(table, load_key(&table->front[i]));
+    pthread_mutex_lock(&table->lock);
+    s = atomic_load_explicit(&table->current, memory_order_relaxed);
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
+    for (uint64_t i = 0; i <= s->mask; i++)
+        store(&s->at[i], 0, NULL);
+    atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
+    table->used = 0;
+    pthread_mutex_unlock(&table->lock);
+}
+
+size_t pw_handle_table_size(pw_handle_table *table)
+{
+    size_t n = table->used;
+
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+        n += load_key(&table->front[i]) != 0;
+    return n;
+}

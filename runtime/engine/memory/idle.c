@@ -1,0 +1,88 @@
+#include "runtime/engine/memory/idle.h"
+
+#include <stddef.h>
+
+static void *take_from(pw_idle *idle, pw_idle_slot *slot, int shelf)
+{
+    void *block = NULL;
+
+    if (atomic_load_explicit(&slot->block, memory_order_relaxed))
+        block = atomic_exchange_explicit(&slot->block, NULL, memory_order_acquire);
+    if (block)
+        atomic_fetch_sub_explicit(&idle->bytes, pw_idle_shelf_bytes(shelf), memory_order_relaxed);
+    return block;
+}
+
+void *pw_idle_take(pw_idle *idle, int shelf)
+{
+    void *block = NULL;
+
+    for (int i = 0; i < PW_IDLE_KEPT && !block; i++)
+        block = take_from(idle, &idle->slots[shelf][i], shelf);
+    return block;
+}
+
+static uint64_t tick(pw_idle *idle)
+{
+    uint64_t now = atomic_load_explicit(&idle->clock, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&idle->clock, now, memory_order_relaxed);
+    return now;
+}
+
+bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
+{
+    int64_t bytes = pw_idle_shelf_bytes(shelf);
+
+    if (bytes > most)
+        return false;
+    /* Counted first, so that a taker finds it counted. */
+    atomic_fetch_add_explicit(&idle->bytes, bytes, memory_order_relaxed);
+    for (int i = 0; i < PW_IDLE_KEPT; i++) {
+        pw_idle_slot *slot = &idle->slots[shelf][i];
+        void *empty = NULL;
+
+        if (atomic_load_explicit(&slot->block, memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&slot->since, tick(idle), memory_order_relaxed);
+        if (atomic_compare_exchange_strong_explicit(&slot->block, &empty, block, memory_order_release,
+                                                    memory_order_relaxed))
+            return true;
+    }
+    atomic_fetch_sub_explicit(&idle->bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
+/* NULL: nothing is idle. */
+static pw_idle_slot *find_oldest(pw_idle *idle, int *shelf)
+{
+    pw_idle_slot *oldest = NULL;
+    uint64_t least = UINT64_MAX;
+
+    for (int at = 0; at < idle->shelves; at++)
+        for (int i = 0; i < PW_IDLE_KEPT; i++) {
+            pw_idle_slot *slot = &idle->slots[at][i];
+            uint64_t since = atomic_load_explicit(&slot->since, memory_order_relaxed);
+
+            if (!atomic_load_explicit(&slot->block, memory_order_relaxed) || since >= least)
+                continue;
+            oldest = slot;
+            least = since;
+            *shelf = at;
+        }
+    return oldest;
+}
+
+void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf)
+{
+    void *block = NULL;
+
+    while (!block && pw_idle_bytes(idle) > most) {
+        pw_idle_slot *slot = find_oldest(idle, shelf);
+
+        if (!slot)
+            break;
+        block = take_from(idle, slot, *shelf);
+    }
+    return block;
+}

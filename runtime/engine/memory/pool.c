@@ -1,0 +1,130 @@
+#include "runtime/engine/memory/pool.h"
+
+#include "runtime/engine/memory/idle.h"
+#include "runtime/engine/memory/thread_end.h"
+#include "runtime/engine/node/segment.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    SIDES = PW_POOL_OUTBOUND + 1,
+    OWN = 16, /* of the smallest class, by each thread for itself */
+    LINE = 64,
+    PAGE = 4096,
+    TOUCHED = 2 << 20, /* as much as is ever timed */
+    HUGE_SHIFT = 21    /* from here on buffers are aligned to, and ask for, huge pages */
+};
+
+/* What may lie idle on both sides together. */
+static const int64_t idle_limit = (int64_t)256 << 20;
+
+static pw_idle_slot slots[SIDES * PW_SIZE_CLASSES][PW_IDLE_KEPT];
+
+/* The singleton. */
+static struct {
+    pw_idle idle;
+    _Atomic int64_t allocations;
+} pool = {.idle = {.slots = slots, .shelves = SIDES * PW_SIZE_CLASSES}};
+
+/* What atomic operations cost is felt by short messages: each thread keeps some of their buffers for itself, the last
+ * ones it has used. */
+static _Thread_local struct {
+    void *idle[SIDES][OWN];
+    int n[SIDES];
+} own;
+
+/* Page faults would pass for dear stores when writing is timed (runtime/engine/memory/outbound.h). */
+static void touch(char *buffer, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes && at < TOUCHED; at += PAGE)
+        *(volatile char *)(buffer + at) = 0;
+}
+
+static void *allocate(pw_pool_side side, int class)
+{
+    int64_t bytes = pw_size_class_bytes(class);
+    size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
+    void *buffer = side == PW_POOL_OUTBOUND ? pw_segment_take((size_t)bytes) : NULL;
+
+    if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
+        return NULL;
+    if (align > LINE)
+        madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* a hint; refusal costs nothing */
+    if (side == PW_POOL_OUTBOUND)
+        touch(buffer, bytes);
+    atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
+    return buffer;
+}
+
+static void release(void *buffer)
+{
+    if (!pw_segment_give(buffer))
+        free(buffer);
+}
+
+void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
+{
+    int class = pw_size_class(bytes);
+    void *buffer;
+
+    if (class >= PW_SIZE_CLASSES)
+        return NULL;
+    if (class == 0 && own.n[side] > 0)
+        return own.idle[side][--own.n[side]];
+    buffer = pw_idle_take(&pool.idle, pw_idle_shelf(side, class));
+    return buffer ? buffer : allocate(side, class);
+}
+
+static void release_beyond(int64_t most)
+{
+    void *buffer;
+    int shelf;
+
+    while ((buffer = pw_idle_excess(&pool.idle, most, &shelf)) != NULL)
+        release(buffer);
+}
+
+static void give_to_all(pw_pool_side side, void *buffer, int class)
+{
+    if (!pw_idle_put(&pool.idle, buffer, pw_idle_shelf(side, class), idle_limit))
+        release(buffer);
+    release_beyond(idle_limit);
+}
+
+static void give_own(void)
+{
+    for (int side = 0; side < SIDES; side++)
+        while (own.n[side] > 0)
+            give_to_all((pw_pool_side)side, own.idle[side][--own.n[side]], 0);
+}
+
+static bool keep_own(pw_pool_side side, void *buffer)
+{
+    if (own.n[side] == OWN || !pw_thread_end_call(give_own))
+        return false;
+    own.idle[side][own.n[side]++] = buffer;
+    return true;
+}
+
+void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
+{
+    int class = pw_size_class(bytes);
+
+    if (buffer && (class != 0 || !keep_own(side, buffer)))
+        give_to_all(side, buffer, class);
+}
+
+void pw_pool_trim(void)
+{
+    give_own();
+    release_beyond(0);
+}
+
+pw_pool_usage pw_pool_usage_now(void)
+{
+    return (pw_pool_usage){.allocations = atomic_load(&pool.allocations), .idle_bytes = pw_idle_bytes(&pool.idle)};
+}

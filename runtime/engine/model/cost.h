@@ -1,0 +1,52 @@
+/*
+ * The cost model: what moving a non-contiguous message costs one rank, in nanoseconds. Linear in bytes and in
+ * contiguous blocks, in ranges of sizes, for each sort of call, MPI and sort of machine; the constants are defaults
+ * measured as docs/mpi.md tells. Only the difference of the two costs is to be relied on.
+ */
+#ifndef PW_RUNTIME_COST_H
+#define PW_RUNTIME_COST_H
+
+#include "runtime/engine/model/call_sort.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The machines of which there are constants. MESH stands for all that are not known. */
+typedef enum pw_cost_cores {
+    PW_COST_MESH, /* all cores share a cache, behind a mesh: Intel's Xeons */
+    PW_COST_ZEN   /* few share one, and that is fast: AMD's */
+} pw_cost_cores;
+
+/* `cpu` as in pw_target. */
+pw_cost_cores pw_cost_cores_of(const char *cpu);
+
+/* Which constants count: Open MPI's or MPICH's, on which machine. Without this call, MPICH's and MESH. At start, before
+ * threads ask. */
+void pw_cost_start(bool open_mpi, pw_cost_cores cores);
+
+/* `bytes` in `blocks` contiguous blocks, both of the whole message and positive. Of a collective, all blocks that a
+ * buffer has for its peers; of MPI_Neighbor_alltoallw, those for one of them. */
+double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
+
+/*
+ * The bytes by which `blocks` > 0 blocks are to be judged that have `bytes` > 0 together. What MPIs do depends on how
+ * long each block is, and constants and models of collectives know two of them, or one for a neighbour.
+ */
+static inline int64_t pw_cost_judged(pw_call_sort sort, int64_t bytes, int64_t blocks)
+{
+    int64_t known = sort == PW_CALL_NEIGHBOUR ? 1 : 2, judged;
+
+    if (blocks <= known)
+        return bytes;
+    judged = bytes / blocks * known;
+    return judged > 0 ? judged : 1;
+}
+
+/* What becomes of a packed message: MPI copies it, or receivers unpack it from the sender's memory
+ * (runtime/engine/node/sharing.h), and share no cache with him as far as is known (runtime/engine/memory/outbound.h).
+ */
+typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;
+
+double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way);
+
+#endif

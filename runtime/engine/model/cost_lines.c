@@ -1,0 +1,119 @@
+#include "runtime/engine/model/cost_lines.h"
+
+#define KB(n) ((int64_t)(n) << 10)
+#define REST INT64_MAX
+#define RANGES static const pw_cost_range
+#define TO(bytes, cross) {bytes, cross, 0}
+#define TO_FROM(bytes, cross, least) {bytes, cross, least}
+
+/* What Open MPI copies through shared memory is less than 4 KiB, its header included. */
+enum { EAGER = 4000, TINY = PW_COST_TINY, SORTS = PW_CALL_NEIGHBOUR + 1 };
+
+/*
+ * A short message is copied through shared memory whatever its layout: packed saves the set-up of the MPI's walk over
+ * the blocks, and has a second copy and its own walk to pay. A longer one is fetched by the receiver in one go when it
+ * is contiguous, but travels in pieces, each packed and unpacked on the way, when it is not: a pipeline in which both
+ * ranks work at the same time, and in their caches. It wins as soon as the MPI's walk over the blocks does not take
+ * much more than their copy: from short blocks on for Open MPI, which walks well; from longer ones for MPICH.
+ *
+ * The lengths at which native and packed cross are those at which bench/messages on two cores, with nothing else to do,
+ * found packing slower by more than the noise. `packwright measure` finds those of a machine.
+ */
+
+/* ---- where MPI copies packed messages ---------------------------------------------------------------------------- */
+
+/* On neither of the two machines slower; where they differ, the one on which packing wins less counts. */
+RANGES mpich_blocking_copied[] = {TO(KB(400), 95), TO(REST, 80)};
+RANGES mpich_nonblocking_copied[] = {TO(KB(96), 90), TO(KB(400), 209), TO(KB(1536), 376), TO(REST, 6000)};
+RANGES mpich_collective_copied[] = {TO(KB(96), 90), TO(KB(400), 209), TO(KB(1536), 250), TO(REST, 400)};
+RANGES openmpi_blocking_copied[] = {TO(KB(6), 12), TO(KB(12), 40), TO(KB(96), 90), TO(REST, TINY)};
+RANGES openmpi_nonblocking_copied[] = {TO(KB(6), 10), TO(KB(12), 40), TO(KB(24), 24), TO(KB(192), 20), TO(REST, TINY)};
+RANGES openmpi_collective_copied[] = {TO(KB(12), 12), TO(KB(24), 40), TO(KB(48), 60), TO(KB(400), 80), TO(REST, TINY)};
+
+/* ---- where receivers unpack from the sender's memory ------------------------------------------------------------- */
+
+/*
+ * Packing spares the copy as well, and wins up to longer blocks, most so where what MPIs copy through goes from cache
+ * to cache; not over Open MPI's pipeline of long messages between cores that share one, where both ranks wait for
+ * memory at the same time, and packing and unpacking one after the other.
+ */
+
+/* A Zen 4, whose cores wait for a small cache that few share, and less than Xeons do. */
+RANGES zen_mpich_blocking[] = {TO(KB(15), 95), TO(KB(384), 300), TO(KB(768), 200), TO(REST, 100)};
+RANGES zen_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(48), 350), TO(KB(768), 2000), TO(REST, 200)};
+RANGES zen_mpich_collective[] = {TO(KB(7), 90), TO(KB(96), 400), TO(KB(768), 450), TO(REST, 400)};
+RANGES zen_openmpi_blocking[] = {TO(EAGER, 12), TO(KB(12), 300), TO(KB(192), 450), TO(KB(768), 4096),
+                                 TO_FROM(REST, 4096, 12)};
+RANGES zen_openmpi_nonblocking[] = {TO(EAGER, 10), TO(KB(12), 100), TO(KB(96), 200), TO(KB(384), 4096), TO(REST, TINY)};
+RANGES zen_openmpi_collective[] = {
+    TO(KB(6), 12), TO(KB(384), 100), TO(KB(768), 1500), TO_FROM(KB(1536), 1500, 12), TO_FROM(KB(3072), 100, 24),
+    TO(REST, TINY)};
+
+/* ... and between its cores that share none. */
+RANGES apart_mpich_blocking[] = {TO(KB(15), 95), TO(KB(24), 1500), TO(REST, 6000)};
+RANGES apart_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(24), 1500), TO(REST, 6000)};
+RANGES apart_mpich_collective[] = {TO(KB(7), 90), TO(KB(12), 400), TO(KB(24), 1500), TO(REST, 6000)};
+RANGES apart_openmpi_blocking[] = {TO(EAGER, 12), TO(KB(12), 300), TO(KB(24), 1500), TO(REST, 6000)};
+RANGES apart_openmpi_nonblocking[] = {TO(EAGER, 10), TO(KB(12), 100), TO(KB(24), 1500), TO(REST, 6000)};
+RANGES apart_openmpi_collective[] = {TO(KB(6), 12), TO(KB(24), 300), TO(KB(48), 1500), TO(REST, 6000)};
+
+/* An Emerald Rapids, whose cores share one large cache behind a mesh: beyond the second level both ways wait for it.
+ * It has no cores that share none, so for these it has what is packed on either machine. */
+RANGES mesh_mpich_blocking[] = {TO(KB(15), 95),   TO(KB(96), 200),   TO(KB(384), 4096),
+                                TO(KB(768), 220), TO(KB(3072), 140), TO(REST, 110)};
+RANGES mesh_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(6144), 6000), TO(REST, 110)};
+RANGES mesh_mpich_collective[] = {TO_FROM(KB(15), 95, 40), TO(KB(96), 512),   TO(KB(192), 900), TO(KB(384), 4096),
+                                  TO(KB(768), 600),        TO(KB(6144), 250), TO(REST, 180)};
+RANGES mesh_mpich_neighbour[] = {TO(KB(15), 90),     TO(KB(24), 300),   TO(KB(48), 400),
+                                 TO(KB(3072), 6000), TO(KB(6144), 128), TO(REST, 180)};
+RANGES mesh_openmpi_blocking[] = {
+    TO(EAGER, 12), TO(KB(24), 1500), TO(KB(96), 1200), TO_FROM(KB(192), 1000, 12), TO_FROM(KB(384), 100, 24),
+    TO(REST, TINY)};
+RANGES mesh_openmpi_nonblocking[] = {TO(EAGER, 10),     TO(KB(12), 700),  TO(KB(48), 300), TO(KB(96), 2000),
+                                     TO(KB(768), 6000), TO(KB(6144), 24), TO(REST, TINY)};
+RANGES mesh_openmpi_collective[] = {TO(KB(6), 12),    TO(KB(48), 700),  TO(KB(96), 500),
+                                    TO(KB(192), 300), TO(KB(400), 100), TO(REST, TINY)};
+RANGES mesh_openmpi_neighbour[] = {TO(EAGER, 12),    TO(KB(24), 1000), TO(KB(96), 700),
+                                   TO(KB(192), 150), TO(KB(384), 90),  TO(REST, 12)};
+RANGES mesh_apart_mpich[] = {TO(KB(15), 95), TO(REST, 6000)};
+RANGES mesh_apart_openmpi[] = {TO(EAGER, 12), TO(REST, 6000)};
+
+/* ---- all together ------------------------------------------------------------------------------------------------ */
+
+static const pw_cost_walk mpich[SORTS] = {{{420, 0.9, 0.1}, {300, 12.5, 0.085}, 11, mpich_blocking_copied},
+                                          {{400, 0.9, 0.115}, {300, 22, 0.15}, 19, mpich_nonblocking_copied},
+                                          {{900, 0.9, 0.1}, {300, 22, 0.15}, 19, mpich_collective_copied},
+                                          {{900, 0.9, 0.1}, {300, 22, 0.15}, 19, mpich_collective_copied}};
+static const pw_cost_walk openmpi[SORTS] = {{{270, 4.5, 0.1}, {1000, 3, 0.12}, 1.5, openmpi_blocking_copied},
+                                            {{300, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_nonblocking_copied},
+                                            {{400, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_collective_copied},
+                                            {{400, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_collective_copied}};
+
+static const pw_cost_lines zen_mpich[SORTS] = {
+    {&mpich[0], KB(8), {230, 1.5, 0.09}, zen_mpich_blocking, apart_mpich_blocking},
+    {&mpich[1], KB(8), {385, 1.5, 0.1}, zen_mpich_nonblocking, apart_mpich_nonblocking},
+    {&mpich[2], KB(8), {860, 1.6, 0.1}, zen_mpich_collective, apart_mpich_collective},
+    {&mpich[3], KB(8), {800, 1.9, 0.8}, zen_mpich_collective, apart_mpich_collective}};
+static const pw_cost_lines zen_openmpi[SORTS] = {
+    {&openmpi[0], KB(2), {350, 1, 0.2}, zen_openmpi_blocking, apart_openmpi_blocking},
+    {&openmpi[1], KB(2), {500, 0.5, 0.25}, zen_openmpi_nonblocking, apart_openmpi_nonblocking},
+    {&openmpi[2], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective},
+    {&openmpi[3], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective}};
+
+static const pw_cost_lines mesh_mpich[SORTS] = {
+    {&mpich[0], KB(8), {305, 1.6, 0.13}, mesh_mpich_blocking, mesh_apart_mpich},
+    {&mpich[1], KB(8), {350, 1.4, 0.315}, mesh_mpich_nonblocking, mesh_apart_mpich},
+    {&mpich[2], KB(8), {450, 2.6, 0.1}, mesh_mpich_collective, mesh_apart_mpich},
+    {&mpich[3], KB(8), {800, 1.9, 0.8}, mesh_mpich_neighbour, mesh_apart_mpich}};
+static const pw_cost_lines mesh_openmpi[SORTS] = {
+    {&openmpi[0], KB(2), {460, 1, 0.1}, mesh_openmpi_blocking, mesh_apart_openmpi},
+    {&openmpi[1], KB(2), {720, 1.2, 0.1}, mesh_openmpi_nonblocking, mesh_apart_openmpi},
+    {&openmpi[2], KB(4), {1000, 1.5, 0.1}, mesh_openmpi_collective, mesh_apart_openmpi},
+    {&openmpi[3], KB(2), {780, 1.5, 0.1}, mesh_openmpi_neighbour, mesh_apart_openmpi}};
+
+const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_sort sort)
+{
+    if (cores == PW_COST_ZEN)
+        return open_mpi ? &zen_openmpi[sort] : &zen_mpich[sort];
+    return open_mpi ? &mesh_openmpi[sort] : &mesh_mpich[sort];
+}

@@ -1,0 +1,384 @@
+#include "runtime/engine/model/model.h"
+
+#include "runtime/engine/memory/outbound.h"
+#include "runtime/engine/model/cost.h"
+#include "runtime/engine/model/default.h"
+#include "runtime/engine/model/tables.h"
+#include "runtime/engine/model/touch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    DEFAULT_CHUNK = 4 << 20,
+    SHARED_LEAST = 16 << 10, /* of messages of GPU memory that are unpacked from the sender's (strategy/gpu.c) */
+    SPARSE_BLOCK = 32,
+    SPARSE_LEAST = 16 << 10,
+    SPARSE_MOST = 256 << 10,
+    BY_ENGINE = 64 << 10 /* longer copies to and from the host are not the work of the GPU's front end */
+};
+
+static int64_t at_least_one(int64_t v)
+{
+    return v > 0 ? v : 1;
+}
+
+pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent)
+{
+    int64_t block = at_least_one(bytes / at_least_one(blocks));
+    double spread = fabs((double)extent) / (double)at_least_one(bytes);
+
+    return (pw_model_shape){bytes, block, fmax(spread, PW_MODEL_NEAR)};
+}
+
+static int64_t blocks_of(pw_model_shape s)
+{
+    return (s.bytes + s.block - 1) / at_least_one(s.block);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------- */
+
+/* NaN: the table does not tell of such a message, and a default is to be taken. */
+static double ask(const pw_model *m, pw_model_table_id id, int64_t bytes, int64_t block)
+{
+    if (id == PW_TABLE_COUNT || !pw_model_has(m, id))
+        return NAN;
+    return pw_model_table_at(&m->tables[id], (double)at_least_one(bytes), (double)at_least_one(block));
+}
+
+static double first_known(double measured, double otherwise)
+{
+    return isnan(measured) ? otherwise : measured;
+}
+
+/* The near table of a move; the far one is the next. */
+static pw_model_table_id table_of_move(pw_model_memory packed, pw_model_action action)
+{
+    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_MODEL_ACTIONS] = {
+        [PW_MODEL_HOST] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR},
+        [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
+        [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
+        [PW_MODEL_STAGED] = {PW_TABLE_PACK_STAGED_NEAR, PW_TABLE_UNPACK_STAGED_NEAR},
+        [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
+    };
+
+    return near[packed][action];
+}
+
+/* Between two tables, for near and for far blocks; farther ones count as far. */
+static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
+{
+    static const double range = (double)PW_MODEL_FAR / PW_MODEL_NEAR;
+    double t = ask(m, near, s.bytes, s.block), ratio;
+
+    if (s.spread <= PW_MODEL_NEAR)
+        return t;
+    ratio = ask(m, far, s.bytes, s.block) / t;
+    return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
+}
+
+/* What was measured holds the waits of blocks that are as far apart as measured ones; those of farther ones come on
+ * top. */
+static double wait_beyond(pw_model_shape s)
+{
+    pw_model_shape measured = s;
+
+    measured.spread = fmin(s.spread, PW_MODEL_FAR);
+    return pw_touch_wait(s) - pw_touch_wait(measured);
+}
+
+static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+{
+    pw_model_table_id near = table_of_move(packed, action), far = near + 1;
+
+    if (!pw_model_has(m, near) || !pw_model_has(m, far))
+        return ask(m, pw_model_has(m, near) ? near : far, s.bytes, s.block);
+    return by_spread(m, near, far, s);
+}
+
+static pw_model_copy_way way_of(pw_model_action action)
+{
+    return action == PW_MODEL_PACK ? PW_MODEL_D2H : PW_MODEL_H2D;
+}
+
+/*
+ * What a copy adds to a kernel in the same stream: its bytes, and some of a launch (seen on an H100): nearly half after
+ * the kernel, whose end it has to see; a third before it; and more than half of one more when it is given to a copy
+ * engine.
+ */
+static double copy_beside(const pw_model *m, pw_model_action action, int64_t bytes)
+{
+    pw_model_copy_way way = way_of(action);
+    double more = pw_model_copy(m, way, bytes) - pw_model_copy(m, way, 1);
+    double launches = (action == PW_MODEL_PACK ? 0.4 : 0.3) + (bytes > BY_ENGINE ? 0.6 : 0);
+
+    return (more > 0 ? more : 0) + launches * pw_model_launch(m);
+}
+
+static double staged(const pw_model *m, pw_model_action action, pw_model_shape s)
+{
+    return pw_model_move(m, PW_MODEL_DEVICE, action, s) + copy_beside(m, action, s.bytes);
+}
+
+/* Kernel and copy engine work at the same time, each on its own chunk: the first chunk as if it were alone, and for
+ * every other one the slower of the two, with a quarter of a launch, since launches overlap with work, too. */
+static double pipelined(const pw_model *m, pw_model_action action, pw_model_shape s, int64_t chunk)
+{
+    pw_model_shape part = s;
+    double chunks, kernel, copy, launch = pw_model_launch(m), first;
+
+    if (s.bytes <= chunk)
+        return staged(m, action, s);
+    part.bytes = chunk;
+    chunks = (double)((s.bytes + chunk - 1) / chunk);
+    first = staged(m, action, part);
+    kernel = pw_model_move(m, PW_MODEL_DEVICE, action, part) - launch * 3 / 4;
+    copy = pw_model_copy(m, way_of(action), chunk) - pw_model_copy(m, way_of(action), 1) + launch / 4;
+    return first + (chunks - 1) * (kernel > copy ? kernel : copy);
+}
+
+double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+{
+    double measured = measured_move(m, packed, action, s);
+
+    if (!isnan(measured))
+        return measured + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
+    switch (packed) {
+    case PW_MODEL_HOST: return pw_model_default_move(packed, action, s) + pw_touch_wait(s);
+    case PW_MODEL_STAGED: return staged(m, action, s);
+    case PW_MODEL_PIPELINED: return pipelined(m, action, s, DEFAULT_CHUNK);
+    default: return pw_model_default_move(packed, action, s);
+    }
+}
+
+/* The table of a sort in a group that begins at `first`; the blocking one for sorts without. PW_TABLE_COUNT: neither.
+ */
+static pw_model_table_id of_sort(const pw_model *m, pw_model_table_id first, pw_call_sort sort)
+{
+    pw_model_table_id id = first + (unsigned)sort;
+
+    if ((int)sort < PW_MODEL_SORTS && pw_model_has(m, id))
+        return id;
+    return pw_model_has(m, first) ? first : PW_TABLE_COUNT;
+}
+
+double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_sort sort, int64_t bytes)
+{
+    bool device = from == PW_MODEL_DEVICE;
+    pw_model_table_id id = of_sort(m, device ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST, sort);
+
+    return first_known(ask(m, id, bytes, 1), pw_model_default_send(device, bytes));
+}
+
+/* What far blocks add to times that were measured for near ones only. That is about the same whoever walks over them,
+ * so it is what they add to packing and unpacking. */
+static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shape s)
+{
+    pw_model_shape near = s;
+    double more = 0;
+
+    near.spread = PW_MODEL_NEAR;
+    s.spread = fmin(s.spread, PW_MODEL_FAR);
+    for (int action = 0; s.spread > PW_MODEL_NEAR && action < PW_MODEL_ACTIONS; action++) {
+        double extra = pw_model_move(m, memory, (pw_model_action)action, s) -
+                       pw_model_move(m, memory, (pw_model_action)action, near);
+
+        more += extra > 0 ? extra : 0;
+    }
+    return more;
+}
+
+/* Whole messages in host memory, of one sort; the tables of far blocks may be missing. */
+static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
+{
+    if (pw_model_has(m, far))
+        return by_spread(m, near, far, s);
+    return ask(m, near, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s);
+}
+
+static double measured_packed(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+{
+    pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)sort;
+
+    if (pw_model_has(m, near))
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)sort, s) + 2 * wait_beyond(s);
+    return pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s) + pw_model_send(m, PW_MODEL_HOST, sort, s.bytes) +
+           pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s);
+}
+
+/* What a message in host memory costs when it is left to MPI, and packed. Where either was not measured, both come from
+ * runtime/engine/model/cost.h: measured times are not compared with default ones. */
+typedef struct host_times {
+    double native, packed; /* NaN: not measured */
+} host_times;
+
+static host_times measured_host(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+{
+    static const host_times none = {NAN, NAN};
+    host_times t = none;
+
+    if ((int)sort >= PW_MODEL_SORTS || !pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort))
+        return none;
+    t.native = whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)sort, PW_TABLE_NATIVE_HOST_FAR + (unsigned)sort, s);
+    t.packed = measured_packed(m, sort, s);
+    return isnan(t.native) || isnan(t.packed) ? none : t;
+}
+
+double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape s)
+{
+    double measured;
+
+    if (memory != PW_MODEL_DEVICE)
+        return first_known(measured_host(m, sort, s).native, pw_cost_native(sort, s.bytes, blocks_of(s)));
+    measured = ask(m, of_sort(m, PW_TABLE_NATIVE_DEVICE, sort), s.bytes, s.block);
+    if (isnan(measured))
+        return pw_model_default_native_device(s.bytes, blocks_of(s));
+    return measured + of_spread(m, PW_MODEL_DEVICE, s);
+}
+
+double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes)
+{
+    pw_model_table_id id = PW_TABLE_COPY_D2H + (unsigned)way;
+
+    return first_known(ask(m, id, bytes, 1), pw_model_default_copy(way, bytes));
+}
+
+double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape s)
+{
+    pw_model_table_id id = PW_TABLE_ROWS_D2H + (unsigned)way;
+
+    return first_known(ask(m, id, s.bytes, s.block), pw_model_default_rows(way, s));
+}
+
+double pw_model_launch(const pw_model *m)
+{
+    return pw_model_has(m, PW_TABLE_LAUNCH) ? m->tables[PW_TABLE_LAUNCH].t[0] : pw_model_default_launch();
+}
+
+/* ---- what a rank does itself ------------------------------------------------------------------------------------- */
+
+double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return pw_model_move(m, PW_MODEL_HOST, action, q->shape);
+}
+
+double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? 0 : pw_model_move(m, PW_MODEL_DEVICE, action, q->shape);
+}
+
+double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_MAPPED, action, q->shape);
+}
+
+double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_model_action action)
+{
+    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_STAGED, action, q->shape);
+}
+
+double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_model_action action, int64_t chunk)
+{
+    double measured;
+
+    if (q->contiguous)
+        return pw_model_own_staged(m, q, action);
+    measured = measured_move(m, PW_MODEL_PIPELINED, action, q->shape);
+    return isnan(measured) ? pipelined(m, action, q->shape, chunk) : measured;
+}
+
+/* ---- whole strategies ----------------------------------------------------------------------------------------- */
+
+/* One walk's wait for what is out of reach, as far as the other numbers for a message do not hold it. */
+static double wait_of(const pw_model *m, const pw_model_query *q)
+{
+    if (q->memory == PW_MODEL_DEVICE)
+        return 0;
+    return isnan(measured_host(m, q->sort, q->shape).native) ? pw_touch_wait(q->shape) : wait_beyond(q->shape);
+}
+
+/*
+ * How many walks over a message's blocks a native message waits for, one after the other. The MPI sends a message in
+ * pieces, so that both ranks walk at the same time. Where they share no cache they wait for the pieces themselves; and
+ * when each rank sends and receives, there are two walks.
+ */
+static double native_walks(const pw_model_query *q)
+{
+    return q->sort == PW_CALL_BLOCKING && !q->apart ? 1 : 2;
+}
+
+double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
+{
+    if (q->contiguous)
+        return pw_model_send(m, q->memory, q->sort, q->shape.bytes);
+    return pw_model_native(m, q->memory, q->sort, q->shape) + native_walks(q) * wait_of(m, q);
+}
+
+/* Walking over so short blocks costs any MPI more than packing them, unless there are few, or so many that both wait
+ * for memory. */
+static bool is_sparse(pw_model_shape s)
+{
+    return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_LEAST && s.bytes <= SPARSE_MOST;
+}
+
+static pw_cost_way way_of_sharing(const pw_model_query *q)
+{
+    return !q->shared ? PW_COST_COPIED : q->apart ? PW_COST_SHARED_APART : PW_COST_SHARED;
+}
+
+/*
+ * Between cores that share a cache the MPI's own way is up to four times faster than between others, packing is not. So
+ * what was measured between others promises too much of it, unless the defaults, which hold for both, say the same.
+ */
+static bool promises_too_much(const pw_model *m, const pw_model_query *q)
+{
+    int64_t blocks = blocks_of(q->shape);
+
+    return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
+           m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
+           pw_cost_native(q->sort, q->shape.bytes, blocks) <=
+               pw_cost_packed(q->sort, q->shape.bytes, blocks, way_of_sharing(q));
+}
+
+double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
+{
+    host_times t = measured_host(m, q->sort, q->shape);
+
+    if (isnan(t.packed))
+        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
+    return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
+}
+
+double pw_model_cost_device(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_device(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) +
+           pw_model_own_device(m, q, PW_MODEL_UNPACK);
+}
+
+/* A packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's, MPI copies nothing,
+ * and takes no longer than for the shortest of such messages. */
+static double pinned_send(const pw_model *m, const pw_model_query *q)
+{
+    int64_t copied = q->shared && q->shape.bytes > SHARED_LEAST ? SHARED_LEAST : q->shape.bytes;
+
+    return pw_model_send(m, PW_MODEL_HOST, q->sort, copied);
+}
+
+double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_one_shot(m, q, PW_MODEL_PACK) + pinned_send(m, q) +
+           pw_model_own_one_shot(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_staged(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_own_staged(m, q, PW_MODEL_PACK) + pinned_send(m, q) + pw_model_own_staged(m, q, PW_MODEL_UNPACK);
+}
+
+double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk)
+{
+    return pw_model_own_pipelined(m, q, PW_MODEL_PACK, chunk) + pinned_send(m, q) +
+           pw_model_own_pipelined(m, q, PW_MODEL_UNPACK, chunk);
+}

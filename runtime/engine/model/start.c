@@ -1,0 +1,139 @@
+/* Which model this process has: the one of its machine and its MPI. */
+#include "base/env.h"
+#include "base/log.h"
+#include "codegen/target.h"
+#include "jit-cache/cache.h"
+#include "runtime/engine/model/file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
+
+/* "Model: \t NVIDIA H100 80GB HBM3" of a card's information. */
+static bool read_card(const char *path, char *out, size_t size)
+{
+    FILE *f = fopen(path, "re");
+    char line[256];
+    bool found = false;
+
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const char *name = line + strlen("Model:");
+
+        if (strncmp(line, "Model:", strlen("Model:")))
+            continue;
+        name += strspn(name, " \t");
+        snprintf(out, size, "%.*s", (int)strcspn(name, "\n"), name);
+        found = true;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+void pw_model_gpu_name(char *out, size_t size)
+{
+    static const char cards[] = "/proc/driver/nvidia/gpus";
+    DIR *dir = opendir(cards);
+    char path[sizeof cards + 256 + 16], first[256] = "";
+
+    *out = '\0';
+    if (!dir)
+        return;
+    /* By name, since the order of a directory is anything. */
+    for (struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.' && (!*first || strcmp(e->d_name, first) < 0))
+            snprintf(first, sizeof first, "%s", e->d_name);
+    closedir(dir);
+    snprintf(path, sizeof path, "%s/%s/information", cards, first);
+    if (!read_card(path, out, size))
+        *out = '\0';
+}
+
+/* As a part of a file name: "nvidia-h100-80gb-hbm3". */
+static void make_slug(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; *name && n + 2 < size; name++) {
+        unsigned char c = (unsigned char)*name;
+
+        if (isascii(c) && isalnum(c))
+            out[n++] = (char)tolower(c);
+        else if (n > 0 && out[n - 1] != '-')
+            out[n++] = '-';
+    }
+    n -= n > 0 && out[n - 1] == '-';
+    out[n] = '\0';
+}
+
+bool pw_model_path(const char *mpi, char *out, size_t size)
+{
+    char dir[PW_MODEL_PATH], gpu[96], slug[96], cpu[64];
+    int n;
+
+    if (!pw_cache_default_dir(dir, sizeof dir))
+        return false;
+    pw_model_gpu_name(gpu, sizeof gpu);
+    make_slug(gpu, slug, sizeof slug);
+    make_slug(pw_target_host()->cpu, cpu, sizeof cpu);
+    n = snprintf(out, size, "%s/model-%s-%s%s%s.json", dir, mpi, cpu, *slug ? "-" : "", slug);
+    return n > 0 && (size_t)n < size;
+}
+
+bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag)
+{
+    if (*m->origin.mpi && strcmp(m->origin.mpi, mpi))
+        pw_diag_set(diag, PW_ERR_UNSUPPORTED, "it was measured with %s, and this is %s", m->origin.mpi, mpi);
+    else if (*m->origin.cpu && strcmp(m->origin.cpu, cpu))
+        pw_diag_set(diag, PW_ERR_UNSUPPORTED, "it was measured on %s, and this is %s", m->origin.cpu, cpu);
+    else
+        return true;
+    return false;
+}
+
+/* ---- the process's model --------------------------------------------------------------------------------------- */
+
+static const pw_model defaults;
+
+/* The singleton. Never freed: other threads may be asking when the process ends. */
+static _Atomic(const pw_model *) now = &defaults;
+
+const pw_model *pw_model_now(void)
+{
+    return atomic_load_explicit(&now, memory_order_acquire);
+}
+
+static void load(const char *path, const char *mpi, bool named)
+{
+    pw_diag diag = {0};
+    pw_model *m = NULL;
+    pw_status status = pw_model_read(path, &m, &diag);
+
+    if (!status && !pw_model_fits(m, mpi, pw_target_host()->cpu, &diag)) {
+        pw_model_destroy(m);
+        status = diag.status;
+    }
+    if (!status) {
+        atomic_store_explicit(&now, m, memory_order_release);
+        pw_log(PW_LOG_INFO, "the model of %s", path);
+    } else if (status != PW_ERR_NOT_FOUND || named) {
+        pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
+    }
+}
+
+void pw_model_start(const char *mpi)
+{
+    const char *named = pw_env_string(PW_ENV_MODEL);
+    char path[PW_MODEL_PATH];
+
+    if (!strcmp(named, "off"))
+        return;
+    if (*named)
+        load(named, mpi, true);
+    else if (pw_model_path(mpi, path, sizeof path))
+        load(path, mpi, false);
+}

@@ -1,0 +1,52 @@
+#include "runtime/engine/node/directory.h"
+
+#include <string.h>
+
+enum { LEAST_PAGE = 4096 };
+
+bool pw_segment_is_titled(const pw_segment_title *title, pid_t pid)
+{
+    return strncmp(title->name, PW_SEGMENT_NAME, sizeof title->name) == 0 && title->version == PW_SEGMENT_VERSION &&
+           title->pid == pid;
+}
+
+bool pw_segment_piece_is_sound(const pw_segment_piece *p, uint64_t file_bytes)
+{
+    if (p->shift < PW_SEGMENT_FIRST_SHIFT || p->shift > PW_SEGMENT_LAST_SHIFT || p->count == 0 ||
+        p->count > PW_SEGMENT_PIECE_BLOCKS || p->address == 0 || p->address % LEAST_PAGE != 0 || p->at == 0 ||
+        p->at % PW_SEGMENT_GRAIN != 0)
+        return false;
+    return p->at <= file_bytes && pw_segment_mapped_bytes(p) <= file_bytes - p->at &&
+           p->address <= UINT64_MAX - pw_segment_mapped_bytes(p);
+}
+
+bool pw_segment_piece_holds(const pw_segment_piece *p, uint64_t address, uint64_t bytes)
+{
+    uint64_t block = (uint64_t)1 << p->shift, at = address - p->address;
+
+    return at < pw_segment_piece_bytes(p) && bytes <= block - at % block;
+}
+
+static pw_segment_piece copy_of(const pw_segment_entry *e)
+{
+    return (pw_segment_piece){.address = atomic_load_explicit(&e->address, memory_order_relaxed),
+                              .at = atomic_load_explicit(&e->at, memory_order_relaxed),
+                              .shift = atomic_load_explicit(&e->shift, memory_order_relaxed),
+                              .count = atomic_load_explicit(&e->count, memory_order_relaxed)};
+}
+
+bool pw_segment_find(const pw_segment_header *h, uint64_t file_bytes, uint64_t address, uint64_t bytes,
+                     pw_segment_piece *out)
+{
+    uint32_t n = atomic_load_explicit(&h->npieces, memory_order_acquire);
+
+    for (uint32_t i = 0; i < n && i < PW_SEGMENT_PIECES; i++) {
+        pw_segment_piece p = copy_of(&h->pieces[i]);
+
+        if (pw_segment_piece_is_sound(&p, file_bytes) && pw_segment_piece_holds(&p, address, bytes)) {
+            *out = p;
+            return true;
+        }
+    }
+    return false;
+}

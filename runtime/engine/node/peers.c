@@ -1,0 +1,276 @@
+#include "runtime/engine/node/peers.h"
+
+#include "base/log.h"
+#include "runtime/engine/node/sharing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PEERS = 1024, PATH_BYTES = 64, LINK_BYTES = 64 };
+
+typedef struct mapped {
+    pw_segment_piece piece;
+    const char *base; /* NULL: it cannot be mapped */
+} mapped;
+
+/* Stays as long as this process, since a GPU may have registered what is mapped. */
+typedef struct peer {
+    pw_segment_header *header; /* NULL: it has no segment that this process can map */
+    char path[PATH_BYTES];     /* of the file, as long as the process has it open */
+    struct stat file;
+    _Atomic int nmapped; /* pieces are added under the lock and never go */
+    mapped mapped[PW_SEGMENT_PIECES];
+    struct peer *next; /* of all peers with a segment, those that have ended included */
+} peer;
+
+/* The singleton. Readers need no lock: a place is filled once, and what is there only replaced. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        _Atomic pid_t pid; /* 0: the place is free. Set last. */
+        _Atomic(peer *) peer;
+    } places[PEERS];
+    peer *all; /* what is mapped of a peer that has ended may still be in use, so it is kept */
+    peer none; /* of all processes without a segment */
+} peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding a segment ------------------------------------------------------------------------------------------- */
+
+static bool is_segment(int directory, const char *name)
+{
+    char link[LINK_BYTES];
+    ssize_t n = readlinkat(directory, name, link, sizeof link - 1);
+
+    if (n <= 0)
+        return false;
+    link[n] = '\0';
+    return strstr(link, "memfd:" PW_SEGMENT_NAME) != NULL;
+}
+
+/* Only `bytes` that cannot be cut off are mapped: reading behind the end of a file ends the process. Others' memory is
+ * nothing for core dumps of this process. */
+static void *map(int fd, uint64_t at, uint64_t bytes, int access)
+{
+    void *memory = mmap(NULL, bytes, access, MAP_SHARED | MAP_NORESERVE, fd, (off_t)at);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_DONTDUMP);
+    return memory;
+}
+
+/* The title is read before anything is mapped: it may be of another version, or of the process's parent. */
+static pw_segment_header *map_header(int fd, pid_t pid, struct stat *file)
+{
+    pw_segment_title title;
+    pw_segment_header *h;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (pread(fd, &title, sizeof title, 0) != (ssize_t)sizeof title || !pw_segment_is_titled(&title, pid) ||
+        fstat(fd, file) != 0 || file->st_size < (off_t)sizeof *h || seals < 0 || !(seals & F_SEAL_SHRINK))
+        return NULL;
+    h = map(fd, 0, sizeof *h, PROT_READ | PROT_WRITE);
+    if (h && !pw_segment_owner_lives(h)) {
+        munmap(h, sizeof *h);
+        return NULL;
+    }
+    return h;
+}
+
+static void find_in(DIR *files, pid_t pid, peer *p)
+{
+    struct dirent *file;
+
+    while (!p->header && (file = readdir(files))) {
+        int fd;
+
+        if (!is_segment(dirfd(files), file->d_name))
+            continue;
+        fd = openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        snprintf(p->path, sizeof p->path, "/proc/%d/fd/%.16s", (int)pid, file->d_name);
+        p->header = map_header(fd, pid, &p->file);
+        close(fd);
+    }
+}
+
+/* Under the lock. */
+static peer *look_up(pid_t pid)
+{
+    peer *p = calloc(1, sizeof *p);
+    char path[PATH_BYTES];
+    DIR *files;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    files = p ? opendir(path) : NULL;
+    if (files) {
+        find_in(files, pid, p);
+        closedir(files);
+    }
+    if (p && p->header) {
+        p->next = peers.all;
+        peers.all = p;
+    } else {
+        free(p);
+        p = &peers.none;
+    }
+    pw_log(PW_LOG_DEBUG, "process %d %s", (int)pid,
+           p->header ? "shares its outbound messages" : "has no outbound memory that this one can map");
+    return p;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+/* The place of a process, or the free one where it would be. -1: it is not there, and the table is full. */
+static int place_of(pid_t pid)
+{
+    for (int i = 0; i < PEERS; i++) {
+        int place = (int)(((unsigned)pid + (unsigned)i) % PEERS);
+        pid_t there = atomic_load_explicit(&peers.places[place].pid, memory_order_acquire);
+
+        if (there == pid || there == 0)
+            return place;
+    }
+    return -1;
+}
+
+/* NULL: not known yet. */
+static peer *known(int place, pid_t pid)
+{
+    return atomic_load_explicit(&peers.places[place].pid, memory_order_acquire) == pid
+               ? atomic_load_explicit(&peers.places[place].peer, memory_order_acquire)
+               : NULL;
+}
+
+static bool is_current(const peer *p)
+{
+    return p && (!p->header || pw_segment_owner_lives(p->header));
+}
+
+static peer *learn(pid_t pid)
+{
+    int place;
+    peer *p;
+
+    pthread_mutex_lock(&peers.lock);
+    place = place_of(pid);
+    p = place >= 0 ? known(place, pid) : &peers.none;
+    if (!is_current(p)) {
+        p = look_up(pid);
+        atomic_store_explicit(&peers.places[place].peer, p, memory_order_release);
+        atomic_store_explicit(&peers.places[place].pid, pid, memory_order_release);
+    }
+    pthread_mutex_unlock(&peers.lock);
+    return p;
+}
+
+static peer *peer_of(pid_t pid)
+{
+    int place = place_of(pid);
+    peer *p = place >= 0 ? known(place, pid) : NULL;
+
+    return is_current(p) ? p : learn(pid);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
+{
+    for (int i = atomic_load_explicit(&p->nmapped, memory_order_acquire); i-- > 0;)
+        if (pw_segment_piece_holds(&p->mapped[i].piece, address, bytes))
+            return &p->mapped[i];
+    return NULL;
+}
+
+static const char *map_piece(const peer *p, const pw_segment_piece *piece)
+{
+    int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+    const char *base = NULL;
+    struct stat now;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
+        base = map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
+    close(fd);
+    return base;
+}
+
+/* Under the lock. */
+static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
+{
+    int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed);
+    mapped *m = &p->mapped[n];
+
+    if (n == PW_SEGMENT_PIECES || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &m->piece))
+        return NULL;
+    m->base = map_piece(p, &m->piece);
+    atomic_store_explicit(&p->nmapped, n + 1, memory_order_release);
+    return m;
+}
+
+static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
+{
+    mapped *m = find_mapped(p, address, bytes);
+
+    if (m)
+        return m;
+    pthread_mutex_lock(&peers.lock);
+    m = find_mapped(p, address, bytes);
+    if (!m)
+        m = add_mapped(p, address, bytes);
+    pthread_mutex_unlock(&peers.lock);
+    return m;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Written once: the owner of the header looks at it for every message. */
+static void note_sharing(const peer *p)
+{
+    if (!atomic_load_explicit(&p->header->read, memory_order_relaxed))
+        atomic_store_explicit(&p->header->read, 1, memory_order_relaxed);
+    pw_sharing_note_read();
+}
+
+static pw_peer_block block_at(peer *p, const mapped *m, uint64_t at)
+{
+    uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
+    const pw_segment_block *b = (const pw_segment_block *)(m->base + pw_segment_piece_bytes(&m->piece)) + number;
+    pw_peer_block block = {.base = m->base + number * bytes,
+                           .bytes = bytes,
+                           .message = atomic_load_explicit(&b->message, memory_order_acquire),
+                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
+                           .segment = p,
+                           .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
+                           .wanted = &p->header->wanted};
+
+    if (block.message > bytes)
+        block.message = 0;
+    if (block.replicated)
+        block.replica = b->replica;
+    return block;
+}
+
+const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block)
+{
+    uint64_t address = (uintptr_t)remote;
+    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    mapped *m;
+
+    if (!p->header || !atomic_load_explicit(&p->header->open, memory_order_acquire))
+        return NULL;
+    m = mapped_with(p, address, bytes);
+    if (!m || !m->base)
+        return NULL;
+    note_sharing(p);
+    *block = block_at(p, m, address - m->piece.address);
+    return m->base + (address - m->piece.address);
+}

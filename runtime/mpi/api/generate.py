@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""Generates the interposer's mechanical parts from the descriptions *.api (mpi.api has the format).
+
+usage: generate.py OUTDIR FILE.api…
+
+writes into OUTDIR:
+  next.h       the table of next functions, with one typedef a call, and pw_call_X() for calls with two forms
+  next.c       the table, and the names that its loader resolves
+  hooks.h      prototypes of the hand-written pw_hook_X()
+  wrappers.c   the exported MPI_X
+  exports.map  linker version script: those symbols and no others
+"""
+import re
+import sys
+from pathlib import Path
+
+# role -> (C type, C type in the _c form). Directions and arrays add pointers and const.
+ROLES = {
+    "count": ("int", "MPI_Count"),
+    "bytes": ("int", "MPI_Count"),
+    "external": ("MPI_Aint", "MPI_Count"),
+    "displacement": ("int", "MPI_Aint"),
+    "datatype": ("MPI_Datatype",) * 2,
+    "comm": ("MPI_Comm",) * 2,
+    "request": ("MPI_Request",) * 2,
+    "message": ("MPI_Message",) * 2,
+    "op": ("MPI_Op",) * 2,
+    "group": ("MPI_Group",) * 2,
+    "win": ("MPI_Win",) * 2,
+    "file": ("MPI_File",) * 2,
+    "info": ("MPI_Info",) * 2,
+    "session": ("MPI_Session",) * 2,
+    "errhandler": ("MPI_Errhandler",) * 2,
+    "aint": ("MPI_Aint",) * 2,
+    "offset": ("MPI_Offset",) * 2,
+    "string": ("const char *",) * 2,
+    "rank": ("int",) * 2,
+    "tag": ("int",) * 2,
+    "int": ("int",) * 2,
+    "argc": ("int",) * 2,
+    "argv": ("char **",) * 2,
+}
+DIRECTIONS = ("in", "out", "inout")
+ACTIONS = ("hook", "next", "pass")
+# Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
+VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
+# When a hook is asked at all: a cheap test, true until the next functions are known.
+CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
+# Sorts of calls whose buffers are asked about before anything else (runtime/mpi/strategy/stays.h, runtime/mpi/collective/stays.h,
+# runtime/mpi/strategy/operand.h).
+SORTS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING", "collective": None, "operand": None}
+BANNER = "/* Generated from runtime/mpi/api. */\n"
+
+
+class ApiError(Exception):
+    pass
+
+
+class Param:
+    def __init__(self, direction, role, name):
+        self.array = role.endswith("[]")
+        self.role = role[:-2] if self.array else role
+        self.direction, self.name = direction, name
+        if direction not in DIRECTIONS:
+            raise ApiError(f"unknown direction '{direction}'")
+        if self.role not in ROLES and self.role not in ("buffer", "status"):
+            raise ApiError(f"unknown role '{self.role}'")
+
+    def ctype(self, large):
+        const = "const " if self.direction == "in" else ""
+        if self.role == "buffer":
+            return f"{const}void *"
+        if self.role == "status":
+            return f"{const}MPI_Status *"
+        base = ROLES[self.role][large]
+        if self.array:
+            return f"{const}{base} *"
+        return base if self.direction == "in" else f"{base} *".replace("* *", "**")
+
+    def declare(self, large):
+        t = self.ctype(large)
+        return f"{t}{self.name}" if t.endswith("*") else f"{t} {self.name}"
+
+    @property
+    def hook_type(self):
+        return VIEWS[self.role] if self.is_view else self.ctype(1)
+
+    def declare_for_hook(self, large):
+        return f"{self.hook_type} {self.name}" if self.is_view else self.declare(large)
+
+    @property
+    def widens(self):
+        """Differs between the forms, so that a hook sees the wide type."""
+        return self.role not in ("buffer", "status") and ROLES[self.role][0] != ROLES[self.role][1]
+
+    @property
+    def is_view(self):
+        """An array that differs between the forms."""
+        return self.array and self.widens
+
+    def for_hook(self, large):
+        """As an argument of a hook, in the wrapper of either form."""
+        return f"({self.hook_type}){{{self.name}, {str(bool(large)).lower()}}}" if self.is_view else self.name
+
+    def from_wide(self, large):
+        """As an argument of either form, from what a hook has."""
+        if self.is_view:
+            return f"({self.ctype(large)}){self.name}.at"
+        return f"({self.ctype(large)}){self.name}" if self.widens and not large else self.name
+
+
+class Form:
+    """One exported symbol: NAME or NAME_c."""
+
+    def __init__(self, call, large):
+        self.call, self.large = call, large
+        self.symbol = call.name + ("_c" if large else "")
+        self.since = call.large if large else call.since
+
+    def params(self):
+        return ", ".join(p.declare(self.large) for p in self.call.params) or "void"
+
+    def types(self):
+        return ", ".join(p.ctype(self.large).strip() for p in self.call.params) or "void"
+
+
+class Call:
+    def __init__(self, words, known):
+        if len(words) < 3:
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [sort=SORT] ACTION")
+        self.name, self.since, self.action = words[0], version(words[1]), words[-1]
+        self.large, self.returns, self.params, self.condition, self.sort = None, "int", [], None, None
+        for word in words[2:-1]:
+            key, _, value = word.partition("=")
+            if key == "large":
+                self.large = version(value)
+            elif key == "returns":
+                self.returns = value
+            elif key == "like":
+                if value not in known:
+                    raise ApiError(f"like={value}: no such call before this one")
+                self.params = list(known[value].params)
+            elif key == "when":
+                if value not in CONDITIONS:
+                    raise ApiError(f"unknown condition '{value}'")
+                self.condition = CONDITIONS[value]
+            elif key == "sort":
+                if value not in SORTS:
+                    raise ApiError(f"unknown sort '{value}'")
+                self.sort = value
+            else:
+                raise ApiError(f"unknown option '{word}'")
+        if self.action not in ACTIONS:
+            raise ApiError(f"unknown action '{self.action}'")
+        if self.action == "hook" and self.returns != "int":
+            raise ApiError("only calls that return an error code can be hooked")
+
+    @property
+    def short(self):
+        return self.name.removeprefix("MPI_")
+
+    def forms(self):
+        return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
+
+    def stays(self, large, ask="pw_stays"):
+        """The question whether all buffers stay where they are; with ask="pw_recalls" of what is remembered."""
+        if self.sort == "collective":
+            until = [p.role for p in self.params].index("comm") + 1
+            return f"{ask}_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+        if self.sort == "operand":
+            return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}stays({p.name})"
+                               for p in self.params if p.role == "buffer")
+        triples = zip(self.params, self.params[1:], self.params[2:])
+        buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
+        return " && ".join(f"{ask}({SORTS[self.sort]}, {type.name}, {buf.name}, {count.name})"
+                           for buf, count, type in buffers)
+
+    def check(self):
+        if self.sort and (self.action != "hook" or not self.stays(False)):
+            raise ApiError(f"{self.name}: a sort is for hooked calls with buffers")
+        if self.action != "hook" or not self.large:
+            return
+        for p in self.params:
+            if p.is_view and p.direction != "in":
+                raise ApiError(f"{self.name}: arrays of counts that a call writes are not described")
+
+
+def version(text):
+    m = re.fullmatch(r"(\d+)\.(\d+)", text)
+    if not m:
+        raise ApiError(f"'{text}' is not a version")
+    return int(m[1]), int(m[2])
+
+
+def parse(path, known):
+    """The calls of a file; `known`, by name, gets them, too."""
+    calls = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        try:
+            if not line[0].isspace():
+                calls.append(Call(words, known))
+                if calls[-1].name in known:
+                    raise ApiError(f"{calls[-1].name} is described twice")
+                known[calls[-1].name] = calls[-1]
+            elif not calls or len(words) != 3:
+                raise ApiError("expected DIRECTION ROLE NAME below a call")
+            else:
+                calls[-1].params.append(Param(*words))
+        except ApiError as e:
+            sys.exit(f"{path}:{number}: {e}")
+    try:
+        for call in calls:
+            call.check()
+    except ApiError as e:
+        sys.exit(f"{path}: {e}")
+    return calls
+
+
+def guarded(since, text, large=0):
+    """Text for builds whose mpi.h has the call, in its _c form or not; everything since 2.x is taken for granted."""
+    macro = "PW_MPI_SINCE" if large else "PW_MPI_HAS"
+    return text if since < (3, 0) else f"#if {macro}({since[0]}, {since[1]})\n{text}#endif\n"
+
+
+def next_header(calls):
+    out = [BANNER, "#ifndef PW_RUNTIME_API_NEXT_H\n#define PW_RUNTIME_API_NEXT_H\n\n",
+           '#include "runtime/mpi/counts.h"\n#include "runtime/mpi/mpi_compat.h"\n\n#include <stdbool.h>\n\n']
+    forms = [f for c in calls if c.action != "pass" for f in c.forms()]
+    for f in forms:
+        out.append(guarded(f.since, f"typedef {f.call.returns} pw_fn_{f.symbol}({f.types()});\n", f.large))
+    out.append("\ntypedef struct pw_next_table {\n")
+    for f in forms:
+        out.append(guarded(f.since, f"    pw_fn_{f.symbol} *{f.symbol};\n", f.large))
+    out.append("} pw_next_table;\n\n/* Written once, before any wrapper reads it (runtime/mpi/entry/gate.c). */\n"
+               "extern __attribute__((visibility(\"hidden\"))) pw_next_table pw_next;\n\n"
+               "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
+               "void pw_next_load(void *(*resolve)(const char *symbol));\n"
+               "/* Calls `fn` with each name in the table. */\n"
+               "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n\n"
+               "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
+    out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
+    out.append("\n#endif\n")
+    return "".join(out)
+
+
+def dispatcher(call):
+    wide = ", ".join(p.declare_for_hook(1) for p in call.params)
+    if any(p.widens and p.direction != "in" for p in call.params):
+        return ""  # the wrapper, which has the caller's own variables, is the only one to call these
+    small, large = (", ".join(p.from_wide(form) for p in call.params) for form in (0, 1))
+    text = f"static inline int pw_call_{call.short}({wide}, bool large)\n{{\n"
+    text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n", 1)
+    text += f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
+    return guarded(call.since, text)
+
+
+def next_source(calls):
+    forms = [f for c in calls if c.action != "pass" for f in c.forms()]
+    out = [BANNER, '#include "next.h"\n\n#include "runtime/mpi/entry/gate.h"\n\n#include <stddef.h>\n#include <string.h>\n\n'
+           "pw_next_table pw_next;\n\n/* What stands in for calls that the MPI below lacks. */\n"]
+    for f in forms:
+        unused = "".join(f"    (void){p.name};\n" for p in f.call.params)
+        out.append(guarded(f.since, f"static {f.call.returns} missing_{f.symbol}({f.params()})\n{{\n{unused}"
+                                    f'    return pw_gate_missing("{f.symbol}");\n}}\n\n', f.large))
+    out.append("typedef void any_function(void);\n\nstatic const struct {\n    const char *symbol;\n    size_t offset;\n"
+               "    any_function *missing;\n} entries[] = {\n")
+    for f in forms:
+        out.append(guarded(f.since, f'    {{"{f.symbol}", offsetof(pw_next_table, {f.symbol}), '
+                                    f"(any_function *)missing_{f.symbol}}},\n", f.large))
+    out.append("""};
+
+void pw_next_load(void *(*resolve)(const char *symbol))
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        void *found = resolve(entries[i].symbol);
+        const void *function = found ? (const void *)&found : (const void *)&entries[i].missing;
+
+        memcpy((char *)&pw_next + entries[i].offset, function, sizeof(void *));
+    }
+}
+
+void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        fn(arg, entries[i].symbol);
+}
+""")
+    return "".join(out)
+
+
+def hooks_header(calls):
+    out = [BANNER, "#ifndef PW_RUNTIME_API_HOOKS_H\n#define PW_RUNTIME_API_HOOKS_H\n\n"
+           '#include "runtime/mpi/counts.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/mpi_compat.h"\n\n']
+    for c in (c for c in calls if c.action == "hook"):
+        params = [p.declare_for_hook(1 if c.large else 0) for p in c.params]
+        params += ["bool large"] if c.large else []
+        out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
+    out.append("\n#endif\n")
+    return "".join(out)
+
+
+def wrapper(f):
+    """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
+    call, arguments, asked = f.call, ", ".join(p.name for p in f.call.params), None
+    if call.sort == "operand":
+        straight = call.stays(f.large)
+    elif call.sort:
+        straight, asked = call.stays(f.large, "pw_recalls"), call.stays(f.large)
+    else:
+        straight = f"!{call.condition}" if call.condition else None
+    if not straight:
+        return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n", f.large)
+    return guarded(f.since, f"""\
+static PW_APART int gated_{f.symbol}({f.params()})
+{gated_body(f, asked)}
+PW_EXPORT int {f.symbol}({f.params()})
+{{
+    if ({straight})
+        return pw_next.{f.symbol}({arguments});
+    return gated_{f.symbol}({arguments});
+}}
+
+""", f.large)
+
+
+def gated_body(f, asked=None):
+    """A last question, gate, hook, else the next function with the caller's own arguments."""
+    call, args, widen, narrow = f.call, [], "", ""
+    for p in call.params:
+        args.append(p.for_hook(f.large))
+        if p.widens and not p.array and not f.large and p.direction != "in":
+            wide, small = ROLES[p.role][1], ROLES[p.role][0]
+            widen += f"    {wide} wide_{p.name} = {p.name} ? *{p.name} : -1;\n"
+            narrow += f"    if (verdict == PW_DONE)\n        *{p.name} = ({small})wide_{p.name};\n"
+            args[-1] = f"&wide_{p.name}"
+    args += [str(bool(f.large)).lower()] if call.large else []
+    straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
+    learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
+    again = call.condition is not None  # it may complete operations of ours
+    enter, leave = ("enter_again(&mark, &within)", "leave_again(within)") if again else ("enter(&mark)", "leave()")
+    text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
+    text += f"    if ({asked})\n        return {straight};\n" if asked else ""
+    text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
+    if widen:
+        text += f"{widen}\n"
+    text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
+    text += f"    if (verdict != PW_DONE)\n        rc = {straight};\n"
+    if learned:
+        text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
+        text += "".join(f"        pw_registry_accepted({name});\n" for name in learned) + "    }\n"
+    text += "    if (!within)\n        pw_pending_pass();\n" if again else "    pw_pending_pass();\n"
+    return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
+
+
+def wrappers_source(calls):
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/collective/stays.h"\n'
+           '#include "runtime/mpi/strategy/operand.h"\n\n'
+           '#define PW_EXPORT __attribute__((visibility("default")))\n'
+           "/* So that the way of calls that stay native needs no frame. */\n"
+           "#define PW_APART __attribute__((noinline))\n\n"]
+    out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
+    return "".join(out)
+
+
+def exports_map(calls):
+    """What is exported: the MPI entry points, and the one function of the system that is interposed (node/single_copy.c)."""
+    symbols = "        process_vm_readv;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
+    return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    known = {}
+    calls = [call for file in sys.argv[2:] for call in parse(Path(file), known)]
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name, make in (("next.h", next_header), ("next.c", next_source), ("hooks.h", hooks_header),
+                       ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
+        (out / name).write_text(make(calls))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+#include "runtime/mpi/collective/block_stage.h"
+
+#include "runtime/engine/memory/pool.h"
+
+pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side)
+{
+    pw_status status;
+
+    b->runs = 0;
+    b->is_whole = b->needed = false;
+    b->whole.strategy = NULL;
+    b->many = NULL;
+    b->arrays = NULL;
+    b->array_bytes = 0;
+    if (!side->use || side->blocks == 0)
+        return PW_OK;
+    status = side->form == PW_SIDE_TYPED ? pw_block_stage_open_typed(b, side) : pw_block_stage_open_uniform(b, side);
+    if (status == PW_OK)
+        return PW_OK;
+    pw_block_stage_close(b);
+    return b->needed ? status : PW_OK;
+}
+
+static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
+{
+    pw_stage s = b->whole;
+
+    s.layout = run->layout;
+    s.offset = run->offset;
+    s.buf = run->buf;
+    s.count = run->count;
+    s.place = run->place;
+    s.data = (char *)b->whole.data + run->at;
+    s.bytes = run->bytes;
+    s.under_way = run->under_way;
+    return s;
+}
+
+static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
+{
+    pw_stage part;
+    bool begun;
+
+    if (run->by_cpu || !(run->use & use))
+        return true;
+    part = narrow(b, run);
+    begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->bytes);
+    run->under_way = part.under_way;
+    return begun;
+}
+
+static void move_by_cpu(const pw_stage *part, unsigned use)
+{
+    char *user = (char *)part->buf + part->offset;
+
+    if (part->layout && use == PW_USE_READ)
+        pw_layout_pack(part->layout, part->buf, part->count, part->data);
+    else if (part->layout)
+        pw_layout_unpack(part->layout, part->buf, part->count, part->data);
+    else if (use == PW_USE_READ)
+        memcpy(part->data, user, (size_t)part->bytes);
+    else
+        memcpy(user, part->data, (size_t)part->bytes);
+}
+
+static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
+{
+    pw_stage part = narrow(b, run);
+
+    run->under_way = NULL;
+    if (!run->by_cpu)
+        return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->bytes);
+    move_by_cpu(&part, use);
+    return PW_OK;
+}
+
+static pw_status move_whole(pw_block_stage *b, unsigned use)
+{
+    if (!(b->one.use & use))
+        return PW_OK;
+    return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.bytes);
+}
+
+/* Runs that can are begun before those in front of them are finished. After a failure the others are moved all the
+ * same, since they may have begun. */
+static pw_status move_runs(pw_block_stage *b, unsigned use)
+{
+    pw_run *runs = pw_block_stage_runs(b);
+    pw_status status = PW_OK;
+    int64_t next = 0;
+
+    for (int64_t i = 0; i < b->runs; i++) {
+        pw_status one;
+
+        if (!(runs[i].use & use))
+            continue;
+        for (next = next < i ? i : next; next < b->runs && begin(b, &runs[next], use);)
+            next++;
+        one = move(b, &runs[i], use);
+        status = status == PW_OK ? one : status;
+    }
+    return status;
+}
+
+pw_status pw_block_stage_pack(pw_block_stage *b)
+{
+    return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
+}
+
+pw_status pw_block_stage_unpack(pw_block_stage *b)
+{
+    return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
+}
+
+void pw_block_stage_called(pw_block_stage *b, bool again)
+{
+    pw_run *runs = pw_block_stage_runs(b);
+
+    for (int64_t i = 0; i < b->runs; i++) {
+        if (PW_MPI_IS_OPEN_MPI && again)
+            runs[i].twin.made = false;
+        pw_twin_give(&runs[i].twin);
+    }
+}
+
+void pw_block_stage_close(pw_block_stage *b)
+{
+    const pw_run *runs = pw_block_stage_runs(b);
+
+    pw_block_stage_called(b, false);
+    for (int64_t i = 0; i < b->runs; i++)
+        if (runs[i].owner)
+            pw_layout_unref(runs[i].layout);
+    b->runs = 0;
+    pw_stage_close(&b->whole);
+    pw_pool_give(b->arrays, b->array_bytes);
+    b->arrays = NULL;
+    b->many = NULL;
+}

@@ -1,0 +1,299 @@
+/*
+ * Sides with a type for each block, the w-forms.
+ *
+ * Where displacements are addresses (neighbourhoods, and the _c forms) any block may stay where it is, so each is
+ * staged if that is cheaper for it; beside staged ones, MPICH gets those that are contiguous but for their type's
+ * extent (strategy/contiguous.c) as what they are. Where displacements are ints, bytes from one buffer, all blocks must
+ * lie in the stage, and contiguous ones ride along.
+ */
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/model/cost.h"
+#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/operand.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <limits.h>
+
+enum { FEW = 16 };
+
+/* What becomes of a block. */
+typedef enum fate {
+    STAYS,     /* MPI gets it where it is */
+    IS_STAGED, /* it is worth a stage, or needs one */
+    LIES_WELL, /* MPI gets it where it is, by a type of its bytes */
+    RIDES,     /* contiguous, and staged only because all blocks must lie in one buffer */
+    IS_TROUBLE /* it would have to be staged, and cannot be */
+} fate;
+
+static pw_message message_of(const pw_side *side, int i)
+{
+    return (pw_message){.sort = side->sort,
+                        .direction = pw_use_direction(side->use),
+                        .entry = pw_registry_find(side->types[i]),
+                        .buf = (char *)side->buf + pw_displ_at(side->displs, i),
+                        .count = pw_count_at(side->counts, i)};
+}
+
+static bool is_plain(const pw_message *m)
+{
+    return m->entry->dense && m->bytes > 0 && m->buf != MPI_BOTTOM && m->place.kind == PW_PLACE_HOST;
+}
+
+/* Open MPI sees it by itself. What must not be staged must not be sent as bytes either. */
+static bool lies_well(const pw_message *m)
+{
+    return !PW_MPI_IS_OPEN_MPI && m->place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
+           !pw_fragile_needs_native(m);
+}
+
+/* Fills *m, but for blocks without objects and those that are not used, which stay. */
+static fate fate_of(const pw_side *side, int i, pw_message *m)
+{
+    if (pw_count_at(side->counts, i) == 0 || !pw_side_use(side, i))
+        return STAYS;
+    *m = message_of(side, i);
+    if (!m->entry)
+        return IS_TROUBLE;
+    if (pw_message_describe(m)) {
+        if (!side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE)
+            return IS_STAGED;
+        return lies_well(m) ? LIES_WELL : STAYS;
+    }
+    if (side->displs.wide)
+        return STAYS;
+    return is_plain(m) ? RIDES : IS_TROUBLE;
+}
+
+/* What was found out of one of the first blocks, so that it need not be found out again. */
+typedef struct known {
+    fate fate;
+    pw_message m;
+} known;
+
+/* Is block i like the one before it, whose message is `m`? Neighbours mostly get as much of the same type out of the
+ * same memory. */
+static bool is_as_before(const pw_side *side, int i, const pw_message *m)
+{
+    return side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->count && pw_side_use(side, i) &&
+           pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest);
+}
+
+/* Finds out about block i; `before` is what is known of the one before it, NULL where that cannot be used for another.
+ */
+static void find_out(const pw_side *side, int i, const known *before, known *k)
+{
+    if (!before || !is_as_before(side, i, &before->m)) {
+        k->fate = fate_of(side, i, &k->m);
+        return;
+    }
+    *k = *before;
+    k->m.buf = (char *)side->buf + pw_displ_at(side->displs, i);
+}
+
+/* May what is known of this block be used for the next one, if that is like it? */
+static bool is_telling(const known *k)
+{
+    return k->fate == IS_STAGED && k->m.place.kind == PW_PLACE_HOST;
+}
+
+/* What all blocks that lie in the stage have together. */
+typedef struct tally {
+    known few[FEW];
+    int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
+    pw_message leading; /* the largest of those that are staged, first of all those that must; bytes 0: there is none */
+} tally;
+
+static bool leads(const pw_message *m, const pw_message *other)
+{
+    bool must = pw_mirror_is_needed(m), other_must = pw_mirror_is_needed(other);
+
+    return must != other_must ? must : m->bytes > other->bytes;
+}
+
+/* Looks at all blocks, also if some cannot be staged. */
+static pw_status add_up(const pw_side *side, tally *t, bool *needed)
+{
+    const known *before = NULL;
+    pw_status status = PW_OK;
+    known own;
+
+    t->runs = t->staged = t->bytes = t->pieces = 0;
+    t->leading = (pw_message){.bytes = 0};
+    for (int i = 0; i < side->blocks; i++) {
+        known *k = i < FEW ? &t->few[i] : &own;
+        fate f;
+
+        find_out(side, i, before, k);
+        before = is_telling(k) ? k : NULL;
+        f = k->fate;
+        if (f == IS_TROUBLE)
+            status = PW_ERR_UNSUPPORTED;
+        if (f == STAYS || f == IS_TROUBLE)
+            continue;
+        t->runs++;
+        if (f == LIES_WELL)
+            continue;
+        t->staged++;
+        if (__builtin_add_overflow(t->bytes, k->m.bytes, &t->bytes))
+            return PW_ERR_OVERFLOW;
+        t->pieces += f == IS_STAGED ? k->m.count * k->m.entry->blocks : 1;
+        if (f == IS_STAGED && leads(&k->m, &t->leading))
+            t->leading = k->m;
+    }
+    *needed = pw_mirror_is_needed(&t->leading);
+    if (!side->displs.wide && t->bytes > INT_MAX)
+        status = PW_ERR_OVERFLOW;
+    return t->leading.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
+}
+
+/* One stage for all, by the strategy for a message with their bytes in their pieces. */
+static pw_status take_whole(pw_block_stage *b, const tally *t)
+{
+    pw_message m = t->leading;
+
+    m.bytes = t->bytes;
+    m.judged = m.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->staged) : t->bytes;
+    m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
+    return pw_operand_stage(&b->whole, &m);
+}
+
+typedef struct stand_in {
+    MPI_Datatype *types;
+    void *displs;
+} stand_in;
+
+static bool take_arrays(pw_block_stage *b, const pw_side *side, const tally *t, stand_in *s)
+{
+    int64_t n = side->blocks, runs = t->runs * (int64_t)sizeof(pw_run), types = n * (int64_t)sizeof(MPI_Datatype);
+
+    b->array_bytes = runs + n * (int64_t)sizeof(MPI_Aint) + types;
+    b->arrays = pw_pool_take(b->array_bytes);
+    if (!b->arrays)
+        return false;
+    b->many = b->arrays;
+    s->displs = (char *)b->arrays + runs;
+    s->types = (MPI_Datatype *)((char *)s->displs + n * (int64_t)sizeof(MPI_Aint));
+    return true;
+}
+
+static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t bytes)
+{
+    if (side->displs.wide)
+        ((MPI_Aint *)s->displs)[i] = (MPI_Aint)bytes;
+    else
+        ((int *)s->displs)[i] = (int)bytes;
+}
+
+/* The block stays in the program's buffer: its displacement is that from the stage. */
+static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
+{
+    int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
+
+    s->types[i] = side->types[i];
+    set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
+}
+
+/* Leaves a block where it is, as bytes: MPI gets a type of its bytes, and the run for it moves nothing. */
+static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
+{
+    pw_run *run = &b->many[b->runs];
+    int64_t away = (intptr_t)m->buf - (intptr_t)b->whole.data;
+
+    *run = (pw_run){.use = 0};
+    if (!pw_twin_take(m->bytes, &run->twin))
+        return false;
+    b->runs++;
+    s->types[i] = run->twin.type;
+    set_displ(side, s, i, away + m->entry->layout->nest->lo);
+    return true;
+}
+
+/* Can the strategy of the whole, or the CPU, move this block? In GPU memory every part can go the way of the whole,
+ * also one that is dense or too short to go that way alone. What is staged since MPI must not have it is in host
+ * memory, which the CPU and every GPU can use. */
+static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
+{
+    bool device = m->place.kind == PW_PLACE_DEVICE, among_devices = b->whole.place.kind == PW_PLACE_DEVICE;
+
+    *by_cpu = !device && (among_devices || !m->entry->layout);
+    if (device != among_devices || (device && m->place.gpu != b->whole.place.gpu))
+        return b->needed;
+    return device || *by_cpu || b->whole.strategy->can(m);
+}
+
+/* Block i, to `at` in the stage. */
+static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
+                        int64_t at)
+{
+    pw_run *run = &b->many[b->runs];
+
+    *run = (pw_run){.layout = m->entry->layout,
+                    .offset = m->entry->offset,
+                    .buf = m->buf,
+                    .count = m->count,
+                    .bytes = m->bytes,
+                    .at = at,
+                    .use = pw_side_use(side, i),
+                    .place = m->place};
+    if (!can_be_part(b, m, &run->by_cpu) || !pw_twin_take(m->entry->size, &run->twin))
+        return false;
+    if (run->layout && run->layout != b->whole.layout) {
+        pw_layout_ref(run->layout);
+        run->owner = true;
+    }
+    b->runs++;
+    s->types[i] = run->twin.type;
+    set_displ(side, s, i, at);
+    return true;
+}
+
+/* Blocks beyond the first FEW are looked at twice. The second look may choose otherwise, and there is room only for
+ * what the first one has added up. */
+static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, int64_t bytes)
+{
+    return b->runs < t->runs && bytes <= t->bytes - at;
+}
+
+static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t, const stand_in *s)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < side->blocks; i++) {
+        pw_message own;
+        const pw_message *m = i < FEW ? &t->few[i].m : &own;
+        fate f = i < FEW ? t->few[i].fate : fate_of(side, i, &own);
+
+        if (f == STAYS || (f == LIES_WELL && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
+            keep_block(b, side, s, i);
+        } else if (f == LIES_WELL) {
+            continue;
+        } else if (has_room(b, t, at, m->bytes) && stage_block(b, side, s, i, m, at)) {
+            at += m->bytes;
+        } else if (side->displs.wide && !pw_mirror_is_needed(m)) {
+            keep_block(b, side, s, i);
+        } else {
+            return false;
+        }
+    }
+    return b->runs > 0;
+}
+
+pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side)
+{
+    pw_status status;
+    stand_in s;
+    tally t;
+
+    status = add_up(side, &t, &b->needed);
+    if (status == PW_OK)
+        status = take_whole(b, &t);
+    if (status != PW_OK)
+        return status;
+    if (!take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))
+        return PW_ERR_NOMEM;
+    side->buf = b->whole.data;
+    side->types = s.types;
+    side->displs.at = s.displs;
+    return PW_OK;
+}

@@ -1,0 +1,182 @@
+/* Sides with one type: a single block, equal blocks, and the v-forms. */
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/model/cost.h"
+#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/strategy/operand.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <limits.h>
+
+/* What a side amounts to: its runs, their objects, and the displacement of the first of these, in objects. */
+typedef struct survey {
+    int64_t runs, total, first;
+} survey;
+
+/* Where the runs go, while a survey is repeated to list them. */
+typedef struct listing {
+    pw_run *run;
+    char *buf;
+    int64_t size, extent;
+    void *displs; /* of the stand-in; NULL when blocks are equal */
+    bool wide;
+} listing;
+
+static int64_t displacement(const pw_side *side, int i)
+{
+    return side->form == PW_SIDE_VARYING ? pw_displ_at(side->displs, i) : i * side->count;
+}
+
+static void list_displ(const listing *l, int i, int64_t at)
+{
+    if (l->displs && l->wide)
+        ((MPI_Aint *)l->displs)[i] = (MPI_Aint)at;
+    else if (l->displs)
+        ((int *)l->displs)[i] = (int)at;
+}
+
+static void list_run(const listing *l, int64_t k, int64_t displ, int64_t at, unsigned use)
+{
+    l->run[k] = (pw_run){.buf = l->buf + displ * l->extent, .at = at * l->size, .use = use};
+}
+
+static bool walk_one(const pw_side *side, survey *s, const listing *l)
+{
+    unsigned use = pw_side_use(side, 0);
+
+    *s = (survey){.runs = use && side->count > 0, .total = side->count};
+    if (l && s->runs) {
+        list_run(l, 0, 0, 0, use);
+        l->run->count = s->total;
+        l->run->bytes = s->total * l->size;
+    }
+    return true;
+}
+
+/*
+ * Blocks that continue the one before, in memory, stage and use, join its run. `l` NULL: they are only counted. False:
+ * the objects are too many.
+ */
+static bool walk(const pw_side *side, survey *s, const listing *l)
+{
+    int64_t end = 0, end_at = -1;
+    unsigned last = 0;
+
+    if (side->form == PW_SIDE_ONE && side->blocks == 1)
+        return walk_one(side, s, l);
+    *s = (survey){.runs = 0};
+    for (int i = 0; i < side->blocks; i++) {
+        int64_t count = pw_side_count(side, i), displ = displacement(side, i), at = s->total;
+        unsigned use = pw_side_use(side, i);
+
+        if (l)
+            list_displ(l, i, at);
+        if (__builtin_add_overflow(at, count, &s->total))
+            return false;
+        if (count == 0 || !use)
+            continue;
+        if (end_at != at || end != displ || last != use) {
+            if (s->runs == 0)
+                s->first = displ;
+            if (l)
+                list_run(l, s->runs, displ, at, use);
+            s->runs++;
+        }
+        if (l) {
+            l->run[s->runs - 1].count += count;
+            l->run[s->runs - 1].bytes += count * l->size;
+        }
+        end = displ + count;
+        end_at = s->total;
+        last = use;
+    }
+    return true;
+}
+
+/* Equal blocks that are all used alike are one. */
+static bool join_blocks(const pw_side *side, pw_side *joined)
+{
+    *joined = *side;
+    if (side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
+        return true;
+    joined->form = PW_SIDE_ONE;
+    joined->blocks = 1;
+    return !__builtin_mul_overflow(side->count, (MPI_Count)side->blocks, &joined->count);
+}
+
+/* Runs, and the displacements after them. */
+static bool take_arrays(pw_block_stage *b, const pw_side *side, const survey *s)
+{
+    int64_t runs = s->runs > 1 ? s->runs * (int64_t)sizeof(pw_run) : 0, displs = 0;
+
+    if (side->form == PW_SIDE_VARYING)
+        displs = side->blocks * (int64_t)(side->displs.wide ? sizeof(MPI_Aint) : sizeof(int));
+    if (runs + displs == 0)
+        return true;
+    b->array_bytes = runs + displs;
+    b->arrays = pw_pool_take(b->array_bytes);
+    b->many = runs ? b->arrays : NULL;
+    return b->arrays;
+}
+
+/* Lists the runs, and turns the side into its stand-in. */
+static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listing *l, pw_twin twin)
+{
+    pw_run *runs = pw_block_stage_runs(b);
+    survey s;
+
+    l->run = runs;
+    walk(joined, &s, l);
+    b->runs = s.runs;
+    for (int64_t i = 0; i < s.runs; i++) {
+        runs[i].layout = b->whole.layout;
+        runs[i].offset = b->whole.offset;
+        runs[i].place = b->whole.place;
+    }
+    runs[0].twin = twin;
+    b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].bytes == b->whole.bytes;
+    side->buf = b->whole.data;
+    side->type = twin.type;
+    if (l->displs)
+        side->displs.at = l->displs;
+}
+
+/* A type and blocks of which a stage could be made, leaving aside where they are. */
+static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joined, survey *s)
+{
+    return entry && (entry->layout || entry->dense) && !(side->buf == MPI_BOTTOM && entry->touches_origin) &&
+           join_blocks(side, joined) && walk(joined, s, NULL) && s->runs > 0;
+}
+
+pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
+{
+    const pw_entry *entry = pw_registry_find(side->type);
+    pw_message m = {.sort = side->sort, .direction = pw_use_direction(side->use), .entry = entry};
+    listing l = {.buf = side->buf, .wide = side->displs.wide};
+    pw_side joined;
+    pw_status status;
+    pw_twin twin;
+    survey s;
+
+    if (!is_possible(entry, side, &joined, &s))
+        return PW_ERR_UNSUPPORTED;
+    l.size = entry->size;
+    l.extent = entry->layout ? entry->layout->extent : entry->size;
+    m.buf = l.buf + s.first * l.extent;
+    m.count = s.total;
+    if (!pw_message_describe(&m))
+        return PW_ERR_UNSUPPORTED;
+    if (m.place.kind == PW_PLACE_HOST)
+        m.judged = pw_cost_judged(m.sort, m.bytes, side->blocks);
+    b->needed = pw_mirror_is_needed(&m);
+    if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
+        return PW_ERR_OVERFLOW;
+    status = pw_operand_stage(&b->whole, &m);
+    if (status != PW_OK)
+        return status;
+    if (!take_arrays(b, side, &s) || !pw_twin_take(l.size, &twin))
+        return PW_ERR_NOMEM;
+    if (side->form == PW_SIDE_VARYING)
+        l.displs = b->many ? (void *)(b->many + s.runs) : b->arrays;
+    fill(b, side, &joined, &l, twin);
+    return PW_OK;
+}

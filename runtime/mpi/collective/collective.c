@@ -1,0 +1,145 @@
+#include "runtime/mpi/collective/collective.h"
+
+#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/types/registry.h"
+
+/* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
+
+typedef struct operation {
+    pw_operation head;
+    pw_block_stage send, recv;
+} operation;
+
+static pw_status pack(pw_operation *head)
+{
+    operation *o = (operation *)head;
+    pw_status status = pw_block_stage_pack(&o->send);
+
+    return status == PW_OK ? pw_block_stage_pack(&o->recv) : status;
+}
+
+/* The send side of a broadcast is written, where the root is elsewhere. */
+static pw_status unpack(pw_operation *head)
+{
+    operation *o = (operation *)head;
+    pw_status status = pw_block_stage_unpack(&o->send);
+
+    return status == PW_OK ? pw_block_stage_unpack(&o->recv) : status;
+}
+
+static void close(pw_operation *head)
+{
+    operation *o = (operation *)head;
+
+    pw_block_stage_close(&o->send);
+    pw_block_stage_close(&o->recv);
+}
+
+static int call(pw_operation *head, const void *stand_in)
+{
+    operation *o = (operation *)head;
+    const pw_collective *c = stand_in;
+    bool again = c->way.mode == PW_PERSISTENT;
+    int rc = c->next(c);
+
+    pw_block_stage_called(&o->send, again);
+    pw_block_stage_called(&o->recv, again);
+    return rc;
+}
+
+static const pw_operation_sort sort = {
+    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
+
+/* ---- any call ---------------------------------------------------------------------------------------------------- */
+
+/* The address of blocks with displacements need not be one of theirs; but without a GPU there is nothing else. */
+static bool is_in_host_memory(const pw_side *side)
+{
+    return pw_memory_is_host(side->buf) &&
+           (side->form != PW_SIDE_VARYING ||
+            atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY);
+}
+
+/* A type that is known to leave its buffer where it is, whatever its place among the arguments. */
+static bool stays(const pw_side *side)
+{
+    const pw_entry *entry;
+
+    if (side->form == PW_SIDE_NONE)
+        return true;
+    if (side->form == PW_SIDE_TYPED)
+        return false;
+    entry = pw_registry_learned(side->type);
+    return entry && !entry->layout && (!entry->dense || is_in_host_memory(side));
+}
+
+static void note(const pw_side *side)
+{
+    for (int i = 0; side->use && i < side->blocks; i++)
+        if (pw_side_count(side, i) > 0 && pw_side_use(side, i)) {
+            pw_registry_accepted(pw_side_type(side, i));
+            if (side->form != PW_SIDE_TYPED)
+                break;
+        }
+}
+
+static pw_verdict call_and_note(const pw_collective *c, int *rc)
+{
+    *rc = c->next(c);
+    if (*rc == MPI_SUCCESS) {
+        note(&c->send);
+        note(&c->recv);
+    }
+    return PW_DONE;
+}
+
+/* Turns the call into its stand-in. */
+static pw_status open_sides(operation *o, pw_collective *c)
+{
+    pw_status sent = pw_block_stage_open(&o->send, &c->send), received = pw_block_stage_open(&o->recv, &c->recv);
+    pw_status status = sent == PW_OK ? received : sent;
+
+    o->head.sort = &sort;
+    if (status != PW_OK)
+        close(&o->head);
+    return status;
+}
+
+/* A failure of ours before MPI is called leaves the call to MPI, with the caller's own arguments: the other ranks are
+ * waiting for it. Unless it could not touch the buffers. */
+static pw_verdict stage_and_call(pw_collective *c, int *rc)
+{
+    operation o;
+    pw_status status = open_sides(&o, c);
+    bool needed = o.send.needed || o.recv.needed;
+
+    if (status == PW_OK && !pw_block_stage_is_open(&o.send) && !pw_block_stage_is_open(&o.recv))
+        return PW_PASS;
+    if (status == PW_OK)
+        status = pw_operation_carry_out(&o.head, &c->way, c, rc);
+    if (status != PW_OK && !needed)
+        return PW_PASS;
+    if (status != PW_OK)
+        *rc = pw_mpi_fail(c->way.comm, status);
+    return PW_DONE;
+}
+
+/* Something may be left to do when the call has returned. */
+static bool may_wait(const pw_collective *c)
+{
+    return c->way.mode == PW_BLOCKING ||
+           (pw_pending_is_seen() && (c->way.mode == PW_NONBLOCKING || pw_collective_restarts()));
+}
+
+pw_verdict pw_collective_call(pw_collective *c, int *rc)
+{
+    if ((stays(&c->send) && stays(&c->recv)) || !may_wait(c))
+        return PW_PASS;
+    switch (pw_collective_judge(c, rc)) {
+    case PW_IS_SOUND: return stage_and_call(c, rc);
+    case PW_IS_UNKNOWN: return call_and_note(c, rc);
+    case PW_IS_ERROR: return PW_DONE;
+    default: return PW_PASS;
+    }
+}

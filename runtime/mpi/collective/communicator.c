@@ -1,0 +1,125 @@
+#include "runtime/mpi/collective/communicator.h"
+
+#include "runtime/mpi/strategy/recall.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+pw_handle_table pw_communicators;
+
+/* The singleton. `learning` is held through calls of MPI, and only if it is free: who finds it taken does without
+ * remembering. */
+static struct {
+    pthread_mutex_t learning;
+    bool is_open; /* the table */
+    int keyval;
+} communicators = {.learning = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
+
+/* The communicator is dying. The attribute owns its value; of those that are never freed MPI may keep it. */
+static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)keyval, (void)extra;
+    pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
+    pw_recall_forget();
+    free(value);
+    return MPI_SUCCESS;
+}
+
+/* Under the lock. */
+static bool is_ready(void)
+{
+    communicators.is_open = communicators.is_open || pw_handle_table_open(&pw_communicators) == PW_OK;
+    if (!communicators.is_open)
+        return false;
+    if (communicators.keyval == MPI_KEYVAL_INVALID &&
+        PMPI_Comm_create_keyval(pw_mpi_copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
+        communicators.keyval = MPI_KEYVAL_INVALID;
+    return communicators.keyval != MPI_KEYVAL_INVALID;
+}
+
+/* Under the lock. NULL: it is not remembered. */
+static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
+{
+    uint64_t key = pw_communicator_key(comm);
+    pw_communicator *kept = pw_handle_table_find(&pw_communicators, key);
+
+    if (kept)
+        return kept; /* another thread was faster */
+    kept = aligned_alloc(_Alignof(pw_communicator), sizeof *kept);
+    if (!kept)
+        return NULL;
+    *kept = *known;
+    if (PMPI_Comm_set_attr(comm, communicators.keyval, kept) != MPI_SUCCESS) {
+        free(kept);
+        return NULL;
+    }
+    /* What cannot be inserted goes with its attribute. */
+    return pw_handle_table_insert(&pw_communicators, key, kept) == PW_OK ? kept : NULL;
+}
+
+static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *known)
+{
+    const pw_communicator *kept = NULL;
+
+    if (pthread_mutex_trylock(&communicators.learning) != 0)
+        return known;
+    if (is_ready())
+        kept = keep(comm, known);
+    pthread_mutex_unlock(&communicators.learning);
+    return kept ? kept : known;
+}
+
+/* An error code of MPI, which has called the error handler. */
+static int look(MPI_Comm comm, pw_communicator *out)
+{
+    int between_groups, rc = PMPI_Comm_test_inter(comm, &between_groups);
+
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_rank(comm, &out->rank);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_size(comm, &out->size);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    out->between_groups = between_groups;
+    out->peers = out->size;
+    out->as_root = out->rank;
+    if (!between_groups) {
+        out->has_neighbours = pw_neighbours_of(comm, &out->neighbours);
+        return rc;
+    }
+    out->as_root = MPI_ROOT;
+    return PMPI_Comm_remote_size(comm, &out->peers);
+}
+
+const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc)
+{
+    const pw_communicator *known = pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
+
+    if (known)
+        return known;
+    *own = (pw_communicator){.between_groups = false};
+    *rc = look(comm, own);
+    return *rc == MPI_SUCCESS ? remember(comm, own) : NULL;
+}
+
+void pw_communicator_let_go(MPI_Comm comm)
+{
+    if (!pw_handle_table_find(&pw_communicators, pw_communicator_key(comm)))
+        return;
+    pthread_mutex_lock(&communicators.learning);
+    if (communicators.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_delete_attr(comm, communicators.keyval);
+    pthread_mutex_unlock(&communicators.learning);
+}
+
+void pw_communicator_leave(void)
+{
+    pthread_mutex_lock(&communicators.learning);
+    if (communicators.is_open)
+        pw_handle_table_clear(&pw_communicators);
+    pw_recall_forget();
+    if (communicators.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_free_keyval(&communicators.keyval);
+    communicators.keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&communicators.learning);
+}

@@ -1,0 +1,251 @@
+/* What the arguments of a collective mean on this rank, and whether they are all in order. */
+#include "runtime/mpi/collective/collective.h"
+#include "runtime/mpi/types/registry.h"
+
+/* ---- which sides matter ------------------------------------------------------------------------------------------ */
+
+static void use(pw_side *side, int blocks, unsigned how)
+{
+    side->blocks = blocks;
+    side->use = how;
+}
+
+/* The root is named by a rank: this process is the root, or exchanges data with it. Otherwise the call is between
+ * groups, the root is in this process's own group (MPI_ROOT on the root, MPI_PROC_NULL elsewhere), and of this group
+ * the root alone takes part, without a block of its own. */
+static bool faces_root(const pw_collective *c)
+{
+    return c->root >= 0;
+}
+
+static bool is_root(const pw_collective *c)
+{
+    return c->root == c->group->as_root;
+}
+
+static bool is_valid_root(const pw_collective *c)
+{
+    if (faces_root(c))
+        return c->root < c->group->peers;
+    return c->group->between_groups && (is_root(c) || c->root == MPI_PROC_NULL);
+}
+
+static void judge_bcast(pw_collective *c)
+{
+    if (is_root(c) || faces_root(c))
+        use(&c->send, 1, is_root(c) ? PW_USE_READ : PW_USE_WRITE);
+}
+
+static bool judge_gather(pw_collective *c)
+{
+    bool in_place = c->send.buf == MPI_IN_PLACE;
+
+    if (is_root(c))
+        use(&c->recv, c->group->peers, PW_USE_WRITE);
+    if (!faces_root(c))
+        return true;
+    if (!in_place)
+        use(&c->send, 1, PW_USE_READ);
+    else
+        c->recv.own = c->group->rank;
+    return !in_place || is_root(c);
+}
+
+static bool judge_scatter(pw_collective *c)
+{
+    bool in_place = c->recv.buf == MPI_IN_PLACE;
+
+    if (is_root(c))
+        use(&c->send, c->group->peers, PW_USE_READ);
+    if (!faces_root(c))
+        return true;
+    if (!in_place)
+        use(&c->recv, 1, PW_USE_WRITE);
+    return !in_place || is_root(c);
+}
+
+static bool judge_allgather(pw_collective *c)
+{
+    bool in_place = c->send.buf == MPI_IN_PLACE;
+
+    use(&c->recv, c->group->peers, PW_USE_WRITE);
+    if (in_place)
+        c->recv.own = c->group->rank;
+    else
+        use(&c->send, 1, PW_USE_READ);
+    return !in_place || !c->group->between_groups;
+}
+
+static bool judge_alltoall(pw_collective *c)
+{
+    bool in_place = c->send.buf == MPI_IN_PLACE;
+
+    use(&c->recv, c->group->peers, in_place ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE);
+    if (!in_place)
+        use(&c->send, c->group->peers, PW_USE_READ);
+    return !in_place || !c->group->between_groups;
+}
+
+static bool judge_neighbours(pw_collective *c)
+{
+    bool to_all = c->family == PW_NEIGHBOUR_ALLGATHER;
+    const pw_neighbours *n = &c->group->neighbours;
+
+    use(&c->send, to_all ? 1 : n->out, PW_USE_READ);
+    use(&c->recv, n->in, PW_USE_WRITE);
+    if (n->some_absent) {
+        c->recv.absent = n->absent;
+        c->send.absent = to_all ? NULL : n->absent;
+    }
+    return c->group->has_neighbours;
+}
+
+/* False: that is for MPI. */
+static bool judge_family(pw_collective *c)
+{
+    if (c->family >= PW_NEIGHBOUR_ALLGATHER)
+        return judge_neighbours(c);
+    if (c->family <= PW_SCATTER && !is_valid_root(c))
+        return false;
+    switch (c->family) {
+    case PW_BCAST: judge_bcast(c); return true;
+    case PW_GATHER: return judge_gather(c);
+    case PW_SCATTER: return judge_scatter(c);
+    case PW_ALLGATHER: return judge_allgather(c);
+    default: return judge_alltoall(c);
+    }
+}
+
+/* ---- are they in order ------------------------------------------------------------------------------------------- */
+
+static bool is_sound(const pw_side *side)
+{
+    if (!side->use || side->blocks == 0)
+        return true;
+    if (side->buf == MPI_IN_PLACE)
+        return false;
+    if (side->form <= PW_SIDE_EQUAL)
+        return side->count >= 0;
+    if (!side->counts.at || !side->displs.at || (side->form == PW_SIDE_TYPED && !side->types))
+        return false;
+    for (int i = 0; i < side->blocks; i++)
+        if (pw_count_at(side->counts, i) < 0)
+            return false;
+    return true;
+}
+
+/* The blocks of this rank itself, where MPIs look for the commonest overlap of buffers; as they do, with the size of
+ * the type for its extent. */
+static bool own_blocks_meet(const pw_collective *c)
+{
+    const pw_side *many = c->send.form == PW_SIDE_ONE ? &c->recv : &c->send;
+    const pw_side *one = many == &c->send ? &c->recv : &c->send;
+    const pw_entry *entry;
+    int rank = c->group->rank;
+    int64_t before;
+
+    if (c->group->between_groups || one->form != PW_SIDE_ONE || many->form < PW_SIDE_EQUAL ||
+        many->form > PW_SIDE_VARYING)
+        return false;
+    entry = pw_registry_find(many->type);
+    before = many->form == PW_SIDE_EQUAL ? rank * many->count : pw_displ_at(many->displs, rank);
+    return entry && (char *)one->buf == (char *)many->buf + before * entry->size;
+}
+
+/* Do both sides name the same memory? That is an error, and MPIs find some of its forms. One array from which halos are
+ * sent and into which they are received, at other displacements, is none. */
+static bool sides_meet(const pw_collective *c)
+{
+    bool neighbours = c->family >= PW_NEIGHBOUR_ALLGATHER;
+    const pw_side *s = &c->send, *r = &c->recv;
+
+    if (!s->use || !r->use || s->buf == MPI_BOTTOM)
+        return false;
+    if (s->buf != r->buf)
+        return !neighbours && own_blocks_meet(c);
+    if (r->form < PW_SIDE_VARYING || s->form != r->form)
+        return true;
+    if (s->counts.at != r->counts.at || (neighbours && s->displs.at != r->displs.at))
+        return false;
+    return r->form == PW_SIDE_TYPED ? s->types == r->types : s->type == r->type;
+}
+
+/* The objects of a side whose blocks are of one type. 0: more than can be counted. */
+static MPI_Count objects_of(const pw_side *side)
+{
+    MPI_Count sum = 0;
+
+    for (int i = 0; i < side->blocks; i++)
+        if (pw_side_use(side, i) && __builtin_add_overflow(sum, pw_side_count(side, i), &sum))
+            return 0;
+    return sum;
+}
+
+/* MPI may pass on to others what it receives, and the other way round: both directions are as a receive. */
+static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MPI_Count objects)
+{
+    pw_note_use use = {.buf = side->buf,
+                       .count = objects,
+                       .direction = PW_BOTH,
+                       .times = c->way.mode == PW_PERSISTENT ? PW_NOTE_REPEATED : 1};
+
+    if (side->form == PW_SIDE_TYPED)
+        use.buf = (char *)side->buf + pw_displ_at(side->displs, i);
+    return pw_registry_use(pw_side_type(side, i), use) != NULL;
+}
+
+/* Blocks without objects and those of neighbours that do not exist may have any type. */
+static bool is_known(const pw_collective *c, const pw_side *side)
+{
+    if (!side->use)
+        return true;
+    for (int i = 0; i < side->blocks; i++) {
+        if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
+            continue;
+        if (side->form != PW_SIDE_TYPED)
+            return is_type_known(c, side, i, objects_of(side));
+        if (!is_type_known(c, side, i, pw_side_count(side, i)))
+            return false;
+    }
+    return true;
+}
+
+/* The address of the first byte of block i, whose type is known, when the buffer is MPI_BOTTOM. */
+static int64_t address_of(const pw_side *side, int i)
+{
+    const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
+
+    return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->nest->lo : entry->offset);
+}
+
+/* MPI_BOTTOM is NULL in both MPIs. Is it meant, or has the program forgotten the buffer? If it is meant, displacements
+ * are addresses, and addresses are not small. */
+static bool is_missing(const pw_side *side)
+{
+    enum { NO_ADDRESS = 4096 };
+
+    if (!side->use || side->buf != MPI_BOTTOM || side->form != PW_SIDE_TYPED)
+        return false;
+    for (int i = 0; i < side->blocks; i++)
+        if (pw_side_count(side, i) > 0 && pw_side_use(side, i) && address_of(side, i) < NO_ADDRESS &&
+            address_of(side, i) > -NO_ADDRESS)
+            return true;
+    return false;
+}
+
+pw_judgement pw_collective_judge(pw_collective *c, int *rc)
+{
+    c->send.own = c->recv.own = -1;
+    c->send.sort = c->recv.sort = pw_family_sort(c->family);
+    if (c->way.mode != PW_BLOCKING && !c->way.request)
+        return PW_FOR_MPI;
+    /* The first to look at the communicator is the one to complain of it. */
+    c->group = pw_communicator_look(c->way.comm, &c->unknown, rc);
+    if (!c->group)
+        return PW_IS_ERROR;
+    if (!judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
+        return PW_FOR_MPI;
+    if (!is_known(c, &c->send) || !is_known(c, &c->recv))
+        return PW_IS_UNKNOWN;
+    return is_missing(&c->send) || is_missing(&c->recv) ? PW_FOR_MPI : PW_IS_SOUND;
+}

@@ -1,0 +1,89 @@
+#include "runtime/mpi/collective/operation.h"
+
+#include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/errors.h"
+
+/* ---- with a request ---------------------------------------------------------------------------------------------- */
+
+static int start(pw_pending *p)
+{
+    pw_operation *o = (pw_operation *)p;
+
+    return pw_mpi_error(o->sort->pack(o));
+}
+
+static int complete(pw_pending *p, const MPI_Status *status)
+{
+    pw_operation *o = (pw_operation *)p;
+
+    (void)status; /* collectives transfer what was asked for */
+    return pw_mpi_error(o->sort->unpack(o));
+}
+
+static void destroy(pw_pending *p)
+{
+    pw_operation *o = (pw_operation *)p;
+
+    o->sort->close(o);
+    pw_pool_give(o, o->sort->bytes);
+}
+
+/* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
+static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
+
+/* Moves the operation to where it stays until the request is complete, and packs it; persistent ones are packed at each
+ * start instead. On failure it is closed. */
+static pw_status keep(pw_operation *o, const pw_collective_way *way, pw_operation **out)
+{
+    bool persistent = way->mode == PW_PERSISTENT;
+    pw_operation *kept = pw_pool_take(o->sort->bytes);
+    pw_status status = !kept ? PW_ERR_NOMEM : persistent ? PW_OK : o->sort->pack(o);
+
+    if (status != PW_OK) {
+        o->sort->close(o);
+        pw_pool_give(kept, o->sort->bytes);
+        return status;
+    }
+    memcpy(kept, o, (size_t)o->sort->bytes);
+    kept->pending = (pw_pending){.ops = &ops, .comm = way->comm, .persistent = persistent};
+    *out = kept;
+    return PW_OK;
+}
+
+static pw_status launch(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+{
+    pw_operation *kept;
+    pw_status status = keep(o, way, &kept);
+
+    if (status != PW_OK)
+        return status;
+    *rc = kept->sort->call(kept, stand_in);
+    if (*rc == MPI_SUCCESS && *way->request != MPI_REQUEST_NULL) {
+        pw_pending_track(*way->request, &kept->pending);
+        return PW_OK;
+    }
+    if (*rc == MPI_SUCCESS) /* done, and there will be no completing call */
+        *rc = pw_mpi_fail(way->comm, kept->sort->unpack(kept));
+    destroy(&kept->pending);
+    return PW_OK;
+}
+
+/* ---- without ----------------------------------------------------------------------------------------------------- */
+
+static pw_status run(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+{
+    pw_status status = o->sort->pack(o);
+
+    if (status == PW_OK) {
+        *rc = o->sort->call(o, stand_in);
+        if (*rc == MPI_SUCCESS)
+            *rc = pw_mpi_fail(way->comm, o->sort->unpack(o));
+    }
+    o->sort->close(o);
+    return status;
+}
+
+pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+{
+    return way->mode == PW_BLOCKING ? run(o, way, stand_in, rc) : launch(o, way, stand_in, rc);
+}

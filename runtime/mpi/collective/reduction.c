@@ -1,0 +1,132 @@
+#include "runtime/mpi/collective/reduction.h"
+
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/requests/pending.h"
+
+/* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
+
+typedef struct operation {
+    pw_operation head;
+    pw_operand send, recv;
+} operation;
+
+static pw_status pack(pw_operation *head)
+{
+    operation *o = (operation *)head;
+    pw_status status = pw_operand_pack(&o->send);
+
+    return status == PW_OK ? pw_operand_pack(&o->recv) : status;
+}
+
+static pw_status unpack(pw_operation *head)
+{
+    return pw_operand_unpack(&((operation *)head)->recv);
+}
+
+static void close(pw_operation *head)
+{
+    operation *o = (operation *)head;
+
+    pw_operand_close(&o->send);
+    pw_operand_close(&o->recv);
+}
+
+static int call(pw_operation *head, const void *stand_in)
+{
+    const pw_reduction *r = stand_in;
+
+    (void)head;
+    return r->next(r);
+}
+
+static const pw_operation_sort sort = {
+    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
+
+static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const pw_entry *entry, const void *buf)
+{
+    *o = (pw_operand){.direction = PW_SEND};
+    return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_direction(side->use), entry, buf, side->count)
+                     : PW_OK;
+}
+
+/* Opens what is needed and turns the call into its stand-in. */
+static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *send, pw_reduction_side *recv)
+{
+    const pw_entry *entry = pw_registry_find(r->type);
+    bool same = send->use && recv->use && r->send == r->recv; /* an error, and MPI is to see it */
+    pw_status status;
+
+    o->head.sort = &sort;
+    if (same) {
+        recv->use = PW_USE_READ | PW_USE_WRITE;
+        recv->count = recv->count > send->count ? recv->count : send->count;
+        send->use = 0;
+    }
+    status = open_side(&o->send, send, entry, r->send);
+    if (status == PW_OK)
+        status = open_side(&o->recv, recv, entry, r->recv);
+    else
+        o->recv = (pw_operand){.direction = PW_RECV};
+    if (status != PW_OK) {
+        close(&o->head);
+        return status;
+    }
+    r->send = pw_operand_buffer(same ? &o->recv : &o->send, r->send);
+    r->recv = pw_operand_buffer(&o->recv, r->recv);
+    return PW_OK;
+}
+
+/* ---- any call ---------------------------------------------------------------------------------------------------- */
+
+/* Is there a buffer that MPI must not have? Nothing else of the call has been looked at. */
+static bool is_needed(const pw_reduction *r, const pw_entry *entry)
+{
+    return pw_operand_is_needed(entry, r->send, 1) || pw_operand_is_needed(entry, r->recv, 1);
+}
+
+/* A failure of ours is the call's: MPI could not do it either. Persistent ones need no asking whether MPI can start
+ * them again: MPICH 4.0.2 reads the buffers of reductions only then. */
+static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
+{
+    pw_reduction stand_in = *r;
+    pw_reduction_side send, recv;
+    pw_communicator unknown;
+    const pw_communicator *group = pw_communicator_look(r->way.comm, &unknown, rc);
+    pw_status status;
+    operation o;
+
+    if (!group)
+        return PW_DONE; /* the first to look at the communicator is the one to complain of it */
+    if (!pw_reduction_judge(r, group, &send, &recv))
+        return PW_PASS;
+    status = open_sides(&o, &stand_in, &send, &recv);
+    if (status == PW_OK && !pw_operand_is_open(&o.send) && !pw_operand_is_open(&o.recv))
+        return PW_PASS;
+    if (status == PW_OK)
+        status = pw_operation_carry_out(&o.head, &r->way, &stand_in, rc);
+    if (status != PW_OK)
+        *rc = pw_mpi_fail(r->way.comm, status);
+    return PW_DONE;
+}
+
+/* MPI looks at the type of a call that combines something. */
+static bool combines(const pw_reduction *r)
+{
+    return r->family == PW_REDUCE_SCATTER ? r->counts.at && pw_count_at(r->counts, 0) > 0 : r->count > 0;
+}
+
+pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
+{
+    const pw_entry *entry;
+
+    if (pw_operands_are_native(r->send, r->recv, r->type)) /* of null buffers the type is asked next time */
+        return (!r->send || !r->recv) && combines(r) ? PW_LEARN : PW_PASS;
+    entry = pw_operand_entry(r->type, r->send);
+    if (!entry)
+        return combines(r) ? PW_LEARN : PW_PASS;
+    if (!is_needed(r, entry))
+        return PW_PASS;
+    if (r->way.mode != PW_BLOCKING && (!r->way.request || !pw_pending_is_seen()))
+        return PW_PASS;
+    return stage_and_call(r, rc);
+}

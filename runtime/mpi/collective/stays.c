@@ -1,0 +1,131 @@
+#include "runtime/mpi/collective/stays.h"
+
+#define RARELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Mostly a block is like the one before, and known. */
+bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                   const bool *absent, pw_call_sort sort, int *left)
+{
+    const pw_entry *entry = NULL;
+    MPI_Datatype last_type = MPI_DATATYPE_NULL;
+    int64_t last_count = 0, bytes;
+    uintptr_t last_region = 0;
+
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_count_at(counts, i);
+        const char *at = (const char *)buf + displs[i];
+
+        if (RARELY(absent && absent[i]) || RARELY(count == 0))
+            continue;
+        if (types[i] != last_type) {
+            last_type = types[i];
+            last_count = 0;
+            entry = pw_registry_learned(last_type);
+        }
+        if (RARELY(!entry))
+            return false;
+        at += entry->lowest;
+        if (count == last_count && pw_memory_region(at) == last_region)
+            continue;
+        last_count = count;
+        last_region = pw_memory_region(at);
+        if (RARELY(count < 0))
+            return false;
+        if (RARELY(pw_entry_is_left(entry)))
+            continue;
+        if (RARELY(!pw_memory_is_known_host(at)))
+            return false;
+        if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
+                              RARELY(!pw_message_stays(entry, sort, bytes, bytes, left))))
+            return false;
+    }
+    return true;
+}
+
+/* ---- blocks together --------------------------------------------------------------------------------------------- */
+
+/* The bytes of blocks that are staged or not as one, and the type of the largest that has a layout. */
+typedef struct whole {
+    int64_t total, most;
+    int blocks;
+    const pw_entry *largest; /* NULL: none has */
+} whole;
+
+static bool add(whole *w, const pw_entry *entry, int64_t bytes)
+{
+    if (entry->layout && bytes > w->most) {
+        w->most = bytes;
+        w->largest = entry;
+    }
+    w->blocks++;
+    return !__builtin_add_overflow(w->total, bytes, &w->total);
+}
+
+static bool whole_stays(const whole *w, pw_call_sort sort, int *left)
+{
+    return !w->largest || pw_message_stays(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks), left);
+}
+
+static bool is_left_to_mpi(const pw_entry *entry)
+{
+    return pw_entry_is_left(entry);
+}
+
+/* What there is to know of a block at `at`. False: not known, or unusual. */
+static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_entry **entry, int64_t *bytes)
+{
+    const pw_entry *e = *entry = pw_registry_learned(type);
+
+    return e && count >= 0 && !__builtin_mul_overflow(count, e->size, bytes) &&
+           (is_left_to_mpi(e) || pw_memory_is_known_host(at + e->lowest));
+}
+
+bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
+                 const bool *absent, pw_call_sort sort, int *left)
+{
+    whole w = {.largest = NULL};
+    const pw_entry *entry;
+    int64_t bytes;
+
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_count_at(counts, i);
+
+        if (count == 0 || (absent && absent[i]))
+            continue;
+        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes) || is_left_to_mpi(entry) ||
+            !add(&w, entry, bytes))
+            return false;
+    }
+    return whole_stays(&w, sort, left);
+}
+
+/* Was a message of this size native when last decided about? */
+static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
+{
+    const pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
+
+    return d && bytes >= d->least && bytes <= d->most &&
+           atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
+}
+
+bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                      const bool *absent, pw_call_sort sort, int *left)
+{
+    whole w = {.largest = NULL};
+    const pw_entry *entry;
+    int64_t bytes;
+
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_count_at(counts, i);
+
+        if (count == 0 || (absent && absent[i]))
+            continue;
+        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes))
+            return false;
+        if (!entry->layout)
+            continue;
+        if (is_native(entry, sort, bytes) ? !pw_message_stays(entry, sort, bytes, bytes, left) : !add(&w, entry, bytes))
+            return false;
+    }
+    return whole_stays(&w, sort, left);
+}

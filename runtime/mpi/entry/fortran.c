@@ -1,0 +1,91 @@
+#include "runtime/mpi/entry/fortran.h"
+
+#include "base/log.h"
+#include "runtime/mpi/entry/linkage.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+/* How their files' names begin: MPICH, its ABI's common name (Intel MPI, MVAPICH), Open MPI. The latter's module
+ * libraries call the C code in libmpi_mpifh. */
+static const char *const bindings[] = {"libmpichfort", "libmpifort", "libmpi_mpifh", "libmpi_usempi"};
+
+/* What this library exports in the place of an undefined symbol of the bindings; NULL: nothing. */
+static void *stand_in(void *self, const char *name)
+{
+    return strncmp(name, "PMPI_", 5) ? NULL : dlsym(self, name + 1);
+}
+
+/* ---- all that are mapped ---------------------------------------------------------------------------------------- */
+
+enum { MOST_LIBRARIES = 16 };
+
+/* The singleton; under its lock. */
+static struct {
+    pthread_mutex_t lock;
+    void *self;              /* handle of this library */
+    unsigned long long seen; /* objects that the loader had ever mapped when last looked at */
+    bool incomplete;         /* a library could not be taken in */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What one iteration finds. The loader must not be asked anything before it ends: locks. */
+typedef struct found {
+    pw_linkage libraries[MOST_LIBRARIES];
+    int n;
+    unsigned long long added;
+} found;
+
+static bool is_binding(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
+        if (!strncmp(name, bindings[i], strlen(bindings[i])))
+            return true;
+    return false;
+}
+
+/* Ends at the first object when nothing was mapped since the last time. */
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    found *f = arg;
+
+    (void)size;
+    f->added = info->dlpi_adds;
+    if (f->added == state.seen)
+        return 1;
+    if (f->n < MOST_LIBRARIES && is_binding(info->dlpi_name))
+        pw_linkage_read(&f->libraries[f->n++], info);
+    return 0;
+}
+
+/* Also one that was taken in before: the result is the same. */
+static void take_in(const pw_linkage *l)
+{
+    int n = state.self ? pw_linkage_redirect(l, stand_in, state.self) : -1;
+
+    state.incomplete |= n < 0;
+    if (n < 0)
+        pw_log(PW_LOG_INFO, "the calls of %s cannot be redirected", l->path);
+    else
+        pw_log(PW_LOG_DEBUG, "%d calls of %s lead here", n, l->path);
+}
+
+bool pw_fortran_redirect(void)
+{
+    found f = {.n = 0};
+    bool complete;
+
+    pthread_mutex_lock(&state.lock);
+    dl_iterate_phdr(look_at_object, &f);
+    state.seen = f.added;
+    if (f.n > 0 && !state.self)
+        state.self = pw_linkage_own_handle();
+    for (int i = 0; i < f.n; i++)
+        take_in(&f.libraries[i]);
+    complete = !state.incomplete;
+    pthread_mutex_unlock(&state.lock);
+    return complete;
+}

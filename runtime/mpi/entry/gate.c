@@ -1,0 +1,124 @@
+#include "runtime/mpi/entry/gate.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/node/segment.h"
+#include "runtime/mpi/entry/locate.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/one_sided/rma.h"
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/noted.h"
+#include "runtime/mpi/types/registry.h"
+
+#include "next.h"
+
+#include <pthread.h>
+
+_Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
+_Thread_local uintptr_t pw_gate_inside;
+_Thread_local int pw_gate_holds;
+
+/*
+ * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens over a registry that stays closed:
+ * nothing is accelerated, but the collective that merges what the ranks tell at MPI_Finalize finds this one present.
+ */
+static pw_gate_state decide_state(void)
+{
+    bool disabled = pw_env_bool(PW_ENV_DISABLE);
+
+    if (disabled && !pw_layout_use_is_told())
+        return PW_GATE_INERT;
+    if (!pw_locate_check())
+        return PW_GATE_INERT;
+    if (!disabled && pw_registry_start() != PW_OK) {
+        pw_log(PW_LOG_WARN, "out of memory at start: datatypes are left to MPI");
+        return PW_GATE_INERT;
+    }
+    return PW_GATE_OPEN;
+}
+
+static void start(void)
+{
+    pw_gate_state state;
+
+    pw_locate_mpi();
+    pw_next_load(pw_locate_next);
+    state = decide_state();
+    if (state == PW_GATE_OPEN) {
+        pw_strategy_start();
+        pw_note_start();
+        pw_segment_open();
+    }
+    pw_pending_start();
+    pw_rma_start();
+    atomic_store_explicit(&pw_gate_now, state, memory_order_release);
+}
+
+bool pw_gate_enter_slow(uintptr_t mark)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if ((pw_gate_inside && pw_gate_is_inside(mark)) ||
+        atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT)
+        return false;
+    pw_gate_inside = mark;
+    pthread_once(&once, start);
+    if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+        pw_gate_leave();
+    return pw_gate_inside;
+}
+
+/* ---- calls that were left ---------------------------------------------------------------------------------------- */
+
+typedef struct stack {
+    uintptr_t low, high; /* from low to below high; the same if the system does not tell */
+} stack;
+
+/* The one that this thread was made with. */
+static const stack *own_stack(void)
+{
+    static _Thread_local stack own;
+    pthread_attr_t attributes;
+    size_t bytes;
+    void *low;
+
+    if (own.low || pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return &own;
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0)
+        own = (stack){(uintptr_t)low, (uintptr_t)low + bytes};
+    pthread_attr_destroy(&attributes);
+    return &own;
+}
+
+static bool is_on(const stack *s, uintptr_t address)
+{
+    return s->low <= address && address < s->high;
+}
+
+/* `mark` may be what a function that has begun since has made of it. */
+__attribute__((noinline, no_sanitize("address"))) static bool is_whole(uintptr_t mark)
+{
+    return ((const pw_gate_mark *)mark)->itself == mark;
+}
+
+/* A call within another has its mark below the other's, and that as it was. */
+bool pw_gate_is_inside(uintptr_t mark)
+{
+    uintptr_t outer = pw_gate_inside;
+    const stack *own = own_stack();
+
+    if (!is_on(own, outer) || !is_on(own, mark) || (mark < outer && is_whole(outer)))
+        return true;
+    pw_stages_left();
+    pw_gate_leave();
+    pw_pending_left();
+    return false;
+}
+
+int pw_gate_missing(const char *symbol)
+{
+    pw_log(PW_LOG_ERROR, "%s was called, but the MPI of this process does not have it", symbol);
+    return pw_mpi_error(PW_ERR_NOT_FOUND);
+}

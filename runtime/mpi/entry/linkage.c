@@ -1,0 +1,142 @@
+#include "runtime/mpi/entry/linkage.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- a mapped object -------------------------------------------------------------------------------------------- */
+
+/* The loader relocates the pointers of a dynamic section on most machines, but not on all. */
+static const void *pointer(const pw_linkage *l, ElfW(Addr) address)
+{
+    return (const void *)(address < l->base ? l->base + address : address);
+}
+
+static void read_dynamic(pw_linkage *l, const ElfW(Dyn) * entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++)
+        switch (entry->d_tag) {
+        case DT_SYMTAB: l->symbols = pointer(l, entry->d_un.d_ptr); break;
+        case DT_STRTAB: l->strings = pointer(l, entry->d_un.d_ptr); break;
+        case DT_JMPREL: l->table[0] = pointer(l, entry->d_un.d_ptr); break;
+        case DT_PLTRELSZ: l->bytes[0] = entry->d_un.d_val; break;
+        case DT_RELA: l->table[1] = pointer(l, entry->d_un.d_ptr); break;
+        case DT_RELASZ: l->bytes[1] = entry->d_un.d_val; break;
+        case DT_PLTREL: l->other_format |= entry->d_un.d_val != DT_RELA; break;
+        case DT_REL: l->other_format = true; break;
+        default: break;
+        }
+}
+
+void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info)
+{
+    *l = (pw_linkage){.path = info->dlpi_name, .base = info->dlpi_addr};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type == PT_DYNAMIC)
+            read_dynamic(l, (const void *)(l->base + p->p_vaddr));
+        if (p->p_type == PT_GNU_RELRO) {
+            l->relro_begin = l->base + p->p_vaddr;
+            /* A page that is only begun stays writable. */
+            l->relro_end = (l->relro_begin + p->p_memsz) & -(uintptr_t)sysconf(_SC_PAGESIZE);
+        }
+    }
+}
+
+/* One without any relocations is, too. */
+static bool is_readable(const pw_linkage *l)
+{
+    return !l->other_format && ((l->symbols && l->strings) || !(l->table[0] || l->table[1]));
+}
+
+/* ---- its linkage table ------------------------------------------------------------------------------------------ */
+
+char pw_linkage_nowhere[1];
+
+static bool write_slot(const pw_linkage *l, void **slot, void *function)
+{
+    uintptr_t page = (uintptr_t)slot & -(uintptr_t)sysconf(_SC_PAGESIZE);
+    bool sealed = (uintptr_t)slot >= l->relro_begin && (uintptr_t)slot < l->relro_end;
+    size_t bytes = (uintptr_t)(slot + 1) - page;
+
+    if (sealed && mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    __atomic_store_n(slot, function, __ATOMIC_RELEASE);
+    return !sealed || mprotect((void *)page, bytes, PROT_READ) == 0;
+}
+
+static size_t symbol_index(const ElfW(Rela) * r)
+{
+#if __SIZEOF_POINTER__ == 8
+    return ELF64_R_SYM(r->r_info);
+#else
+    return ELF32_R_SYM(r->r_info);
+#endif
+}
+
+static bool is_weak(const pw_linkage *l, const ElfW(Rela) * r)
+{
+    return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the same in 32 bits */
+}
+
+/* What an entry is to lead to; NULL: where it leads now. */
+static void *chosen(const pw_linkage *l, const ElfW(Rela) * r, void *(*choose)(void *, const char *), void *arg)
+{
+    const ElfW(Sym) *symbol = &l->symbols[symbol_index(r)];
+
+    if (symbol_index(r) == 0 || symbol->st_shndx != SHN_UNDEF)
+        return NULL;
+    return choose(arg, l->strings + symbol->st_name);
+}
+
+int pw_linkage_redirect(const pw_linkage *l, void *(*choose)(void *arg, const char *name), void *arg)
+{
+    int n = 0;
+
+    if (!is_readable(l))
+        return -1;
+    for (int t = 0; t < 2; t++)
+        for (size_t i = 0; l->table[t] && i < l->bytes[t] / sizeof *l->table[t]; i++) {
+            const ElfW(Rela) *r = &l->table[t][i];
+            void *function = chosen(l, r, choose, arg);
+
+            if (!function || (function == pw_linkage_nowhere && !is_weak(l, r)))
+                continue;
+            if (function == pw_linkage_nowhere)
+                function = NULL;
+            if (!write_slot(l, (void **)(l->base + r->r_offset), function))
+                return -1;
+            n++;
+        }
+    return n;
+}
+
+/* ---- what this library exports ----------------------------------------------------------------------------------- */
+
+/* The loader passes over symbols without a value. */
+bool pw_linkage_hide(const void *function)
+{
+    Dl_info info, own;
+    ElfW(Sym) *symbol = NULL;
+    uintptr_t page;
+    size_t bytes;
+
+    if (!dladdr(pw_linkage_nowhere, &own) || !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+        info.dli_saddr != function || info.dli_fbase != own.dli_fbase)
+        return false;
+    page = (uintptr_t)symbol & -(uintptr_t)sysconf(_SC_PAGESIZE);
+    bytes = (uintptr_t)(symbol + 1) - page;
+    if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    __atomic_store_n(&symbol->st_value, 0, __ATOMIC_RELEASE);
+    return mprotect((void *)page, bytes, PROT_READ) == 0;
+}
+
+void *pw_linkage_own_handle(void)
+{
+    static const char inside = 0;
+    Dl_info info;
+
+    return dladdr(&inside, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}

@@ -1,0 +1,229 @@
+#include "runtime/mpi/entry/locate.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/entry/withdraw.h"
+#include "runtime/mpi/mpi_compat.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The call by which hooks are judged: an application that never commits a type has no use for us. */
+static const char probe[] = "MPI_Type_commit";
+
+/* ---- an MPI outside the global scope --------------------------------------------------------------------- */
+
+typedef struct name_list {
+    char **names;
+    size_t n;
+} name_list;
+
+static int collect_name(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    name_list *list = arg;
+    char **grown;
+
+    (void)size;
+    if (!info->dlpi_name || !info->dlpi_name[0])
+        return 0;
+    grown = realloc(list->names, (list->n + 1) * sizeof *grown);
+    if (!grown)
+        return 1;
+    list->names = grown;
+    list->names[list->n] = strdup(info->dlpi_name);
+    if (list->names[list->n])
+        list->n++;
+    return 0;
+}
+
+/* Brings the library that defines PMPI symbols into the global scope when `name` or what it depends on does. */
+static bool promote_from(const char *name)
+{
+    void *handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+    void *symbol = handle ? dlsym(handle, "PMPI_Type_commit") : NULL;
+    Dl_info info;
+    bool found = symbol && dladdr(symbol, &info) && info.dli_fname;
+
+    if (found) {
+        void *global = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
+
+        found = global != NULL;
+        if (global)
+            dlclose(global);
+    }
+    if (handle)
+        dlclose(handle);
+    return found;
+}
+
+static void promote_mpi(void)
+{
+    name_list list = {NULL, 0};
+    bool found = false;
+
+    /* dlopen inside the iteration would take the loader's lock twice, so names first. */
+    dl_iterate_phdr(collect_name, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        found = found || promote_from(list.names[i]);
+        free(list.names[i]);
+    }
+    free(list.names);
+}
+
+void pw_locate_mpi(void)
+{
+    if (!pw_locate_next(probe))
+        promote_mpi();
+    pw_mpi_handles_find();
+}
+
+void *pw_locate_next(const char *symbol)
+{
+    char profiling[64];
+    void *next = dlsym(RTLD_NEXT, symbol);
+
+    if (next)
+        return next;
+    snprintf(profiling, sizeof profiling, "P%s", symbol);
+    next = dlsym(RTLD_NEXT, profiling);
+    return next ? next : dlsym(RTLD_DEFAULT, profiling);
+}
+
+/* ---- the self-test ----------------------------------------------------------------------------------------- */
+
+/* The file an address belongs to, and where it is mapped. */
+static const char *object_of(const void *address, void **base)
+{
+    Dl_info info;
+
+    if (!address || !dladdr(address, &info)) {
+        *base = NULL;
+        return NULL;
+    }
+    *base = info.dli_fbase;
+    return info.dli_fname;
+}
+
+static void *own_base(void)
+{
+    void *base;
+
+    object_of(probe, &base);
+    return base;
+}
+
+/*
+ * Which library shadows ours for the probe, or NULL when none does. An address inside the main program does not
+ * count: it is the program's own linkage table, through which non-PIC programs name every function.
+ */
+static const char *shadowing_object(void)
+{
+    void *base, *program;
+    const char *name = object_of(dlsym(RTLD_DEFAULT, probe), &base);
+    const struct link_map *map = NULL;
+    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+
+    if (self && dlinfo(self, RTLD_DI_LINKMAP, (void *)&map) != 0)
+        map = NULL;
+    object_of(map ? (const void *)map->l_ld : NULL, &program);
+    if (self)
+        dlclose(self);
+    return name && base != own_base() && base != program ? name : NULL;
+}
+
+/* One line a process, though the shadowing may be met twice: at load and at start. */
+static bool complain(const char *why, const char *what)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&said))
+        pw_log(PW_LOG_WARN, "%s%s; Packwright is off in this process", why, what);
+    return false;
+}
+
+#if PW_MPI_IS_OPEN_MPI
+static const char of_another_mpi[] = "libpackwright-openmpi.so is for Open MPI, which this process does not have; "
+                                     "libpackwright-mpich.so may be meant";
+#else
+static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and this process has Open MPI; "
+                                     "libpackwright-openmpi.so is meant";
+#endif
+
+/* Even passing calls on needs the right MPI. */
+static bool leave(const char *why, const char *what)
+{
+    complain(why, what);
+    pw_withdraw();
+    return false;
+}
+
+/* Called only with an MPI present: version queries are legal before MPI_Init. */
+static bool check_version(void)
+{
+    char text[96];
+    int major = 0, minor = 0;
+
+    /* Its name is not asked of it: each MPI writes as much of it as its own mpi.h allows. */
+    if (pw_withdraw_is_due())
+        return leave(of_another_mpi, "");
+    if (PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
+        return complain("the MPI of this process does not tell its version", "");
+    if (major < MPI_VERSION) {
+        snprintf(text, sizeof text, "MPI %d, but this process has MPI %d.%d", MPI_VERSION, major, minor);
+        return leave("this interposer was built for ", text);
+    }
+    return true;
+}
+
+/* With LD_BIND_NOW the calls of frontend/mpi/weak.h were bound when this library was loaded, to nothing if there was no
+ * MPI yet. (Otherwise the address says nothing: calls are bound when first made.) Asked of one that is never called:
+ * taking its address binds it at load for all callers. */
+static bool bound_too_early(void)
+{
+    const char *now = pw_env_foreign("LD_BIND_NOW");
+
+    return now && *now && !PMPI_Pcontrol;
+}
+
+bool pw_locate_check(void)
+{
+    const char *shadow = shadowing_object();
+    void *base;
+
+    if (shadow)
+        return complain("MPI_Type_commit resolves to another library before this one: ", shadow);
+    object_of(pw_locate_next(probe), &base);
+    if (!base)
+        return complain("MPI calls arrive, but there is no MPI library in this process", "");
+    if (bound_too_early())
+        return complain("LD_BIND_NOW is set, and the MPI was loaded later and apart", "");
+    if (base == own_base())
+        return complain("MPI_Type_commit leads back to this library", "");
+    if (!check_version())
+        return false;
+    /* Some calls of a Fortran program here and others past this library: a receive might never be unpacked. */
+    if (!pw_fortran_redirect())
+        return complain("the Fortran bindings of this MPI cannot be made to call it", "");
+    return true;
+}
+
+/*
+ * What cannot wait for the first call. With another MPI even that would be spoilt, and with an older one the program
+ * may look before for calls that only later ones have. When another library comes first, no wrapped call would ever
+ * arrive to start the check above; nor would any call of a Fortran program, whose bindings call PMPI_Init. Silent in
+ * every process that is in order, MPI program or not.
+ */
+__attribute__((constructor)) static void check_at_load(void)
+{
+    const char *shadow = shadowing_object();
+
+    if (dlsym(RTLD_DEFAULT, "PMPI_Get_version") && !check_version())
+        return;
+    pw_fortran_redirect();
+    if (shadow && !pw_env_bool(PW_ENV_DISABLE))
+        complain("MPI_Type_commit resolves to another library before this one: ", shadow);
+}

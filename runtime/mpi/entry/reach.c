@@ -1,0 +1,40 @@
+#include "runtime/mpi/entry/reach.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+
+static const void *base_of(const void *address)
+{
+    Dl_info info;
+
+    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+static const void *own_base(void)
+{
+    static const char inside = 0;
+
+    return base_of(&inside);
+}
+
+static const void *program_base(void)
+{
+    const struct link_map *map = NULL;
+    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    const void *base = NULL;
+
+    if (self && dlinfo(self, RTLD_DI_LINKMAP, (void *)&map) == 0)
+        base = base_of(map->l_ld);
+    if (self)
+        dlclose(self);
+    return base;
+}
+
+/* An address inside the main program is its own linkage table, through which non-PIC programs name every function. */
+bool pw_reach_is_ours(const char *symbol)
+{
+    const void *base = base_of(dlsym(RTLD_DEFAULT, symbol));
+
+    return base && (base == own_base() || base == program_base());
+}

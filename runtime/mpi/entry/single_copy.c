@@ -1,0 +1,134 @@
+/*
+ * Within a node MPIs copy long messages once, from the sender's memory to the receiver's, by process_vm_readv (Linux;
+ * "CMA"). For a packed message that is a copy too many: the kernel of the receiver might read the packed bytes where
+ * they are. Taking the place of that function is how MPI's matching, order, progress and errors all remain, and only
+ * the copying is ours.
+ *
+ * A read is the MPI's own when one of the MPI's libraries makes it while this process has a segment, or when its
+ * destination is memory in which a message is expected (inbound.h), whatever the library's name is. All others go to
+ * the system at once, before any lock, allocation or look-up of a process. They may therefore come from signal
+ * handlers, as those of unwinders do, and their errors are the system's.
+ *
+ * When an own read asks for what is in the segment of a process that has Packwright (peers.h), no system call copies
+ * it: an expected message is unpacked from there into the user's buffer, and anything else, such as a message into a
+ * contiguous buffer, is copied to where the MPI wants it. The system copies what is elsewhere.
+ *
+ * FALCON-X (Hashmi et al., "FALCON-X: Zero-copy MPI Derived Datatype Processing on Modern CPU and GPU Architectures",
+ * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
+ */
+#include "base/env.h"
+#include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/sharing.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* The C library's function is no more than this, and the next definition of it cannot be looked up in a signal handler.
+ */
+static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned long nlocal, const struct iovec *remote,
+                              unsigned long nremote, unsigned long flags)
+{
+    return syscall(SYS_process_vm_readv, pid, local, nlocal, remote, nremote, flags);
+}
+
+/* ---- whose read it is -------------------------------------------------------------------------------------------- */
+
+/* How the names of the libraries begin that read for MPIs: MPICH's family, UCX, libfabric, ParaStation, Open MPI. */
+static const char *const readers[] = {"libmpi",    "libmpich",      "libuct_cma", "libfabric",    "libshm-fi",
+                                      "libpscom4", "mca_btl_vader", "mca_btl_sm", "mca_smsc_cma", "libopen-pal"};
+
+static bool is_reader(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        size_t n = strlen(readers[i]);
+
+        if (!strncmp(name, readers[i], n) && strchr("._-", name[n]))
+            return true;
+    }
+    return false;
+}
+
+/* Does one of these libraries hold this code? glibc finds the library without a lock, in signal handlers, too. */
+static bool is_of_mpi(void *code)
+{
+#ifdef DLFO_EH_SEGMENT_TYPE
+    struct dl_find_object found;
+
+    return _dl_find_object(code, &found) == 0 && is_reader(found.dlfo_link_map->l_name);
+#else /* before glibc 2.35 */
+    (void)code;
+    return false;
+#endif
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The system answers a read into memory that cannot be written with an error, and a copy here would end the process.
+ * Linux before 5.14 cannot tell: then the system reads. */
+static bool is_writable(const struct iovec *to)
+{
+    uintptr_t begin = (uintptr_t)to->iov_base & -(uintptr_t)sysconf(_SC_PAGESIZE);
+
+    return madvise((void *)begin, (uintptr_t)to->iov_base + to->iov_len - begin, MADV_POPULATE_WRITE) == 0;
+}
+
+/* False: the bytes are not in a segment, or cannot be copied here. */
+static bool read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
+{
+    pw_peer_block block;
+    const void *from = pw_env_bool(PW_ENV_SHARED) ? pw_peer_memory(pid, of->iov_base, of->iov_len, &block) : NULL;
+
+    if (!from || (!in && !is_writable(to)))
+        return false;
+    if (in)
+        pw_inbound_arrive(in, to->iov_base, from, (int64_t)to->iov_len, &block);
+    else
+        memcpy(to->iov_base, from, to->iov_len);
+    return true;
+}
+
+/* `in`: expects the message; NULL: nothing does. Open MPI 4.1 and 5.0 have more copied than was posted, and say so
+ * afterwards: what is beyond a receive's staging memory is not written. */
+static ssize_t read_for_mpi(pw_inbound *in, pid_t pid, const struct iovec *local, const struct iovec *remote)
+{
+    struct iovec to = *local, of = *remote;
+    int64_t room = in ? pw_inbound_room(in, to.iov_base) : INT64_MAX;
+    ssize_t n;
+
+    if (to.iov_len > (uint64_t)room)
+        to.iov_len = of.iov_len = (size_t)room;
+    if (read_in_segment(in, pid, &to, &of))
+        return (ssize_t)local->iov_len;
+    n = to.iov_len > 0 ? read_by_system(pid, &to, 1, &of, 1, 0) : 0;
+    if (n < 0 && errno == EPERM)
+        pw_sharing_note_refusal();
+    return n == (ssize_t)to.iov_len ? (ssize_t)local->iov_len : n;
+}
+
+__attribute__((visibility("default"))) ssize_t process_vm_readv(pid_t pid, const struct iovec *local,
+                                                                unsigned long nlocal, const struct iovec *remote,
+                                                                unsigned long nremote, unsigned long flags)
+{
+    bool may_be = nlocal == 1 && nremote == 1 && flags == 0;
+    bool is_own = may_be && pw_segment_is_open() && is_of_mpi(__builtin_return_address(0));
+    pw_inbound *in = may_be && pw_inbound_is_expected() ? pw_inbound_at(local->iov_base) : NULL;
+
+    return (is_own || in) && local->iov_len == remote->iov_len
+               ? read_for_mpi(in, pid, local, remote)
+               : read_by_system(pid, local, nlocal, remote, nremote, flags);
+}

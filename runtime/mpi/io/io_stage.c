@@ -1,0 +1,140 @@
+#include "runtime/mpi/io/io_stage.h"
+
+#include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/io/io_type.h"
+#include "runtime/mpi/io/io_view.h"
+#include "runtime/mpi/requests/received.h"
+#include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/types/registry.h"
+
+int pw_io_fail(MPI_File fh, pw_status status)
+{
+    int error = pw_mpi_error(status);
+
+    if (error != MPI_SUCCESS)
+        PMPI_File_call_errhandler(fh, error);
+    return error;
+}
+
+void pw_io_stage_close(pw_io_stage *s)
+{
+    pw_mirror_close(&s->mirror);
+    pw_stage_close(&s->stage);
+}
+
+/* Whether a stage for memory that MPI can touch pays, unless the user has named a strategy. (For GPU memory the
+ * strategies have judged.) */
+static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
+{
+    pw_io_transfer transfer = {.write = call->use == PW_IO_WRITE,
+                               .time = call->time,
+                               .plain = view.plain,
+                               .bytes = m->bytes,
+                               .blocks = m->count * m->entry->blocks};
+
+    return (m->place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
+           pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE;
+}
+
+/* A mirror that is read into begins as what the buffer is: MPI may fill it in part only, and say otherwise. */
+static pw_status fill(pw_io_stage *s, pw_io_use use, bool mirrored)
+{
+    pw_status status;
+
+    if (!mirrored)
+        return use == PW_IO_WRITE ? pw_stage_pack(&s->stage) : PW_OK;
+    status = pw_mirror_open(&s->mirror, &s->stage);
+    return status == PW_OK ? pw_mirror_pack(&s->mirror, &s->stage) : status;
+}
+
+static void describe(pw_io_stage *s, const pw_message *m, MPI_Datatype type)
+{
+    bool mirrored = s->mirror.buf;
+
+    s->data = mirrored ? s->mirror.buf : s->stage.data;
+    s->count = mirrored ? m->count : s->stage.bytes;
+    s->type = mirrored ? type : MPI_BYTE;
+}
+
+/* How MPI gets the buffer. */
+typedef enum io_form { AS_IT_IS, AS_BYTES, MIRRORED, IMPOSSIBLE } io_form;
+
+/*
+ * A buffer that MPI cannot touch is written as the typemap says: there are no older files to be like. Where
+ * elements are converted, MPI must find them in the mirror, and would look for those of other types elsewhere.
+ */
+static io_form form_of(const pw_message *m, const pw_io_call *call)
+{
+    pw_io_view view = pw_io_view_of(call->fh);
+
+    if (!pw_mirror_is_needed(m))
+        return view.native && pays(m, call, view) && pw_io_type_is_plain(call->type) ? AS_BYTES : AS_IT_IS;
+    if (view.native)
+        return AS_BYTES;
+    return pw_io_type_is_plain(call->type) ? MIRRORED : IMPOSSIBLE;
+}
+
+/* For a described message. */
+static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    io_form form = form_of(m, call);
+    pw_status status = form == IMPOSSIBLE ? PW_ERR_UNSUPPORTED : PW_OK;
+
+    if (form == AS_IT_IS)
+        return false;
+    *s = (pw_io_stage){.count = 0};
+    if (status == PW_OK && pw_stage_open(&s->stage, m))
+        status = fill(s, call->use, form == MIRRORED);
+    else if (status == PW_OK && pw_mirror_is_needed(m))
+        status = PW_ERR_NOMEM;
+    if (status == PW_OK && pw_stage_is_open(&s->stage)) {
+        describe(s, m, call->type);
+        return true;
+    }
+    pw_io_stage_close(s);
+    *verdict = status == PW_OK ? PW_PASS : PW_DONE;
+    *rc = pw_io_fail(call->fh, status);
+    return false;
+}
+
+bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    pw_note_use use = {.buf = call->buf, .count = call->count, .direction = PW_SEND, .times = 1};
+    pw_message m = {.sort = PW_CALL_IO,
+                    .direction = call->use == PW_IO_WRITE ? PW_SEND : PW_RECV,
+                    .entry = pw_registry_use(call->type, use),
+                    .buf = (void *)call->buf,
+                    .count = call->count};
+
+    *verdict = !m.entry && call->count > 0 ? PW_LEARN : PW_PASS;
+    return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
+}
+
+void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    *verdict = PW_PASS;
+    if (s->stage.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
+        *rc = pw_io_fail(call->fh, PW_ERR_NOMEM);
+        *verdict = PW_DONE;
+    }
+    pw_io_stage_close(s);
+}
+
+void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    void *kept;
+
+    if (!pw_io_stage_open(s, call, verdict, rc))
+        return NULL;
+    kept = pw_pool_take(bytes);
+    if (!kept)
+        pw_io_stage_give_up(s, call, verdict, rc);
+    return kept;
+}
+
+pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status)
+{
+    return s->mirror.buf ? pw_mirror_unpack(&s->mirror, &s->stage)
+                         : pw_stage_unpack(&s->stage, pw_received_bytes(status));
+}

@@ -1,0 +1,61 @@
+#include "runtime/mpi/io/io_view.h"
+
+#include "frontend/mpi/contents.h"
+#include "runtime/engine/memory/handle_table.h"
+#include "runtime/mpi/entry/reach.h"
+
+#include <pthread.h>
+
+/* A view as a value of the table; a file that is not there has the view it was opened with, native and plain. */
+enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
+
+/* The singleton. */
+static struct {
+    pthread_once_t once;
+    pw_handle_table *table;
+    _Atomic bool lost; /* what is noted is not all there is: nothing is native from then on */
+} views = {.once = PTHREAD_ONCE_INIT};
+
+static void start(void)
+{
+    views.lost = pw_handle_table_create(&views.table) != PW_OK || !pw_reach_is_ours("MPI_File_set_view") ||
+                 !pw_reach_is_ours("MPI_File_close");
+}
+
+static bool is_predefined(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && envelope.combiner == MPI_COMBINER_NAMED;
+}
+
+pw_io_view pw_io_view_of(MPI_File fh)
+{
+    uintptr_t noted;
+
+    pthread_once(&views.once, start);
+    if (views.lost)
+        return (pw_io_view){.native = false};
+    noted = (uintptr_t)pw_handle_table_find(views.table, pw_file_key(fh));
+    return (pw_io_view){.native = !noted || noted & NATIVE, .plain = !noted || noted & PLAIN};
+}
+
+void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representation)
+{
+    uintptr_t view = NOTED;
+
+    pthread_once(&views.once, start);
+    if (!strcmp(representation, "native"))
+        view |= NATIVE;
+    if (is_predefined(filetype))
+        view |= PLAIN;
+    if (views.table && pw_handle_table_insert(views.table, pw_file_key(fh), (void *)view) != PW_OK)
+        views.lost = true;
+}
+
+void pw_io_view_forget(MPI_File fh)
+{
+    pthread_once(&views.once, start);
+    if (views.table)
+        pw_handle_table_remove(views.table, pw_file_key(fh));
+}

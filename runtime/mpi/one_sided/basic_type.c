@@ -1,0 +1,45 @@
+#include "runtime/mpi/one_sided/basic_type.h"
+
+#include "frontend/mpi/contents.h"
+
+enum { MAX_DEPTH = 32 };
+
+bool pw_type_is_contiguous(MPI_Datatype type)
+{
+    MPI_Count size, lb, extent, true_lb, true_extent;
+
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS && PMPI_Type_get_extent_x(type, &lb, &extent) == MPI_SUCCESS &&
+           PMPI_Type_get_true_extent_x(type, &true_lb, &true_extent) == MPI_SUCCESS && size == extent &&
+           size == true_extent && lb == true_lb;
+}
+
+/* Down the constructors with one old type, which are all but structs. */
+static bool find(MPI_Datatype type, int depth, MPI_Datatype *out)
+{
+    pw_envelope e;
+    pw_contents c;
+    bool found;
+
+    if (pw_envelope_read(type, &e, NULL) != PW_OK)
+        return false;
+    if (pw_envelope_is_basic(&e)) {
+        *out = type;
+        return true;
+    }
+    if (e.ntypes != 1 || depth == MAX_DEPTH || pw_contents_read(type, &e, &c, NULL) != PW_OK)
+        return false;
+    found = find(c.types[0], depth + 1, out);
+    pw_contents_release(&c); /* predefined types outlive it */
+    return found;
+}
+
+bool pw_basic_type_of(MPI_Datatype type, pw_basic_type *out)
+{
+    MPI_Count size = 0;
+
+    if (!find(type, 0, &out->type) || !pw_type_is_contiguous(out->type) ||
+        PMPI_Type_size_x(out->type, &size) != MPI_SUCCESS)
+        return false;
+    out->size = size;
+    return size > 0;
+}

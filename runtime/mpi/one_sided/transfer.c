@@ -1,0 +1,295 @@
+#include "runtime/mpi/one_sided/transfer.h"
+
+#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/one_sided/basic_type.h"
+#include "runtime/mpi/one_sided/rma_cost.h"
+#include "runtime/mpi/one_sided/rma_ops.h"
+#include "runtime/mpi/types/registry.h"
+
+#include "next.h"
+
+#include <limits.h>
+
+/* ---- what is known of the process ------------------------------------------------------------------------------- */
+
+/* Decided when first asked, in this order of bits; threads that decide at once find the same. */
+enum { KNOWN = 1, WHOLE = 2, FORCED = 4 };
+
+/*
+ * WHOLE: the calls that complete operations come to this library, too. FORCED: the user has named a strategy, and costs
+ * are not asked.
+ */
+static int decide(void)
+{
+    static const char *const symbols[] = {"MPI_Win_fence",       "MPI_Win_complete",        "MPI_Win_unlock",
+                                          "MPI_Win_unlock_all",  "MPI_Win_flush",           "MPI_Win_flush_all",
+                                          "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free"};
+    int answer = KNOWN | WHOLE;
+
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!pw_reach_is_ours(symbols[i]))
+            answer &= ~WHOLE;
+    if (!pw_pending_is_seen())
+        answer &= ~WHOLE;
+    return pw_strategy_is_forced() ? answer | FORCED : answer;
+}
+
+static int decided(void)
+{
+    static _Atomic int known;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (!answer) {
+        answer = decide();
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer;
+}
+
+/* Whether the target of this window may be written and read by this process's own CPU, as far as that can be told. */
+static bool is_direct(MPI_Win win)
+{
+    int found = 0, *flavor = NULL;
+
+    return PMPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &found) == MPI_SUCCESS && found &&
+           (*flavor == MPI_WIN_FLAVOR_ALLOCATE || *flavor == MPI_WIN_FLAVOR_SHARED);
+}
+
+/* ---- what is staged --------------------------------------------------------------------------------------------- */
+
+static bool accumulates(const pw_transfer *t)
+{
+    return t->family >= PW_ACCUMULATE;
+}
+
+/* What is sent with MPI_NO_OP is not looked at, neither by MPI nor here. */
+static bool is_sent(const pw_transfer *t)
+{
+    return t->family != PW_GET && !(accumulates(t) && t->op == MPI_NO_OP);
+}
+
+static bool is_got(const pw_transfer *t)
+{
+    return t->family == PW_GET || t->family >= PW_GET_ACCUMULATE;
+}
+
+/* What a first look at the types says. */
+typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
+
+static look look_at(const pw_origin *origin)
+{
+    pw_note_use use = {.buf = origin->buf, .count = origin->count, .direction = PW_SEND, .times = 1};
+    const pw_entry *entry = pw_registry_use(origin->type, use);
+
+    return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_MOVE : STAYS;
+}
+
+static look look_at_all(const pw_transfer *t)
+{
+    look sent = is_sent(t) ? look_at(&t->sent) : STAYS, got = is_got(t) ? look_at(&t->got) : STAYS;
+    /* Memory of the target is not this process's to look at. */
+    pw_note_use target = {.buf = t, .count = t->count, .direction = PW_SEND, .times = 1};
+
+    if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_use(t->type, target))
+        return IS_UNKNOWN;
+    return sent == MAY_MOVE ? sent : got;
+}
+
+/* Types are noted by calls that have something to transfer. */
+static pw_verdict call_and_note(const pw_transfer *t, int *rc)
+{
+    *rc = t->next(t);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    if (is_sent(t) && t->sent.count > 0)
+        pw_registry_accepted(t->sent.type);
+    if (is_got(t) && t->got.count > 0)
+        pw_registry_accepted(t->got.type);
+    if (t->count > 0)
+        pw_registry_accepted(t->type);
+    return PW_DONE;
+}
+
+/* False: this buffer stays. */
+static bool describe(const pw_origin *origin, pw_direction direction, pw_message *m)
+{
+    *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
+                      .direction = direction,
+                      .entry = pw_registry_find(origin->type),
+                      .buf = origin->buf,
+                      .count = origin->count};
+    return pw_message_describe(m);
+}
+
+static pw_rma_part part_of(const pw_transfer *t, pw_direction direction)
+{
+    if (!accumulates(t))
+        return direction == PW_RECV ? PW_RMA_GOT : PW_RMA_PUT;
+    if (direction == PW_RECV)
+        return PW_RMA_RESULT;
+    return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
+}
+
+/* For host memory; GPU memory is for the strategies to judge. */
+static bool pays(const pw_transfer *t, const pw_message *m)
+{
+    pw_rma_transfer transfer = {
+        .part = part_of(t, m->direction), .bytes = m->bytes, .blocks = m->count * m->entry->blocks};
+
+    if (m->place.kind != PW_PLACE_HOST || decided() & FORCED)
+        return true;
+    if (pw_registry_find(t->type)->layout)
+        return false;
+    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* MPICH is judged without */
+    return pw_rma_pays(&transfer);
+}
+
+/*
+ * MPICH's requests of transfers between a contiguous origin and a non-contiguous target complete when the transfer has
+ * begun (4.0.2: a get's data comes later, a put's origin is still read).
+ */
+static bool is_request_honest(const pw_transfer *t)
+{
+    return PW_MPI_IS_OPEN_MPI || (!pw_registry_find(t->type)->layout && pw_type_is_contiguous(t->type));
+}
+
+/*
+ * Open MPI (4.1.4, op/avx) adds arrays of 8- and 16-bit integers so that they saturate, and single elements so that
+ * they wrap around: in such an array sums come out as for contiguous origins, and not as for those with gaps.
+ */
+static bool is_done_alike(const pw_transfer *t, const pw_basic_type *elements)
+{
+    return !PW_MPI_IS_OPEN_MPI || elements->size >= 4 || t->op == MPI_REPLACE || t->op == MPI_NO_OP;
+}
+
+/* What the elements of a stage are. The type that is quicker to take apart is asked first. */
+static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype type, pw_basic_type *out)
+{
+    if (!accumulates(t)) {
+        *out = (pw_basic_type){.type = MPI_BYTE, .size = 1};
+        return true;
+    }
+    return (pw_basic_type_of(t->type, out) || pw_basic_type_of(type, out)) &&
+           !atomic_load_explicit(&m->entry->mixed, memory_order_relaxed) && m->entry->size % out->size == 0 &&
+           is_done_alike(t, out);
+}
+
+/* Bytes of the target. */
+static int64_t target_bytes(const pw_transfer *t)
+{
+    MPI_Count size = pw_registry_find(t->type)->size;
+    int64_t bytes;
+
+    if (size == 0 && PMPI_Type_size_x(t->type, &size) != MPI_SUCCESS)
+        return INT64_MAX;
+    return __builtin_mul_overflow((int64_t)t->count, (int64_t)size, &bytes) ? INT64_MAX : bytes;
+}
+
+/* ---- one call on its way ---------------------------------------------------------------------------------------- */
+
+/* What has no elements to be an array of is mirrored, if MPI cannot touch it. */
+static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction direction, pw_rma_wish *wish,
+                 pw_basic_type *elements)
+{
+    pw_message *m = &wish->message;
+    pw_basic_type found;
+
+    if (!describe(origin, direction, m) || (t->family >= PW_FETCH_AND_OP ? !pw_mirror_is_needed(m) : !pays(t, m)))
+        return false;
+    wish->mirrored = !elements_of(t, m, origin->type, &found);
+    if (wish->mirrored)
+        return pw_mirror_is_needed(m);
+    *elements = found;
+    return true;
+}
+
+static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_type *elements, bool *large)
+{
+    const pw_stage *stage = &side->stage;
+
+    if (!pw_stage_is_open(stage))
+        return;
+    if (side->mirror.buf) {
+        origin->buf = side->mirror.buf;
+        return;
+    }
+    *origin = (pw_origin){.buf = stage->data, .count = stage->bytes / elements->size, .type = elements->type};
+    *large |= origin->count > INT_MAX;
+}
+
+/* Turns the call into its stand-in. *op NULL: it stays native. */
+static pw_status stage(pw_transfer *t, pw_rma_op **op)
+{
+    pw_rma_wish sent, compared, got;
+    pw_basic_type elements = {.size = 1};
+    pw_rma_wishes w = {.sent = NULL};
+    bool honest = !t->with_request || is_request_honest(t);
+    pw_status status;
+
+    *op = NULL;
+    if (is_sent(t) && want(t, &t->sent, PW_SEND, &sent, &elements))
+        w.sent = &sent;
+    if (t->family == PW_COMPARE_AND_SWAP && want(t, &t->compared, PW_SEND, &compared, &elements))
+        w.compared = &compared;
+    if (is_got(t) && want(t, &t->got, PW_RECV, &got, &elements)) {
+        w.got = &got;
+        w.brought = target_bytes(t);
+    }
+    if ((!w.sent && !w.compared && !w.got) || !(decided() & WHOLE) || (!honest && !pw_rma_wishes_are_needed(&w)))
+        return PW_OK;
+    status = pw_rma_open(&w, op);
+    if (!*op)
+        return status;
+    (*op)->at_once =
+        t->with_request && !PW_MPI_IS_OPEN_MPI && (!honest || (*op)->sent.mirror.memory || (*op)->got.mirror.memory);
+    exchange(&t->sent, &(*op)->sent, &elements, &t->large);
+    exchange(&t->compared, &(*op)->compared, &elements, &t->large);
+    exchange(&t->got, &(*op)->got, &elements, &t->large);
+    return PW_OK;
+}
+
+/* Requests are for passive targets (MPI 4.0 section 12.3.5), where a flush is allowed at any time. */
+static void complete_at_once(const pw_transfer *t, pw_rma_op *op, int *rc)
+{
+    *rc = pw_next.MPI_Win_flush(t->rank, t->win); /* MPICH, of which hooks_win.c says why not locally */
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_win_fail(t->win, pw_rma_end(op));
+    else
+        pw_rma_track(op, t->win, t->rank); /* it may still be under way */
+}
+
+/* The stand-in goes to MPI. */
+static pw_verdict carry_out(const pw_transfer *t, pw_rma_op *op, int *rc)
+{
+    *rc = t->next(t);
+    if (*rc != MPI_SUCCESS)
+        pw_rma_drop(op);
+    else if (op->at_once)
+        complete_at_once(t, op, rc);
+    else if (t->with_request)
+        pw_rma_track_request(op, t->win, t->rank, *t->request);
+    else
+        pw_rma_track(op, t->win, t->rank);
+    return PW_DONE;
+}
+
+static pw_verdict stage_and_call(pw_transfer *t, int *rc)
+{
+    pw_rma_op *op;
+
+    *rc = pw_win_fail(t->win, stage(t, &op));
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    return op ? carry_out(t, op, rc) : PW_PASS;
+}
+
+pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
+{
+    if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
+        return PW_PASS;
+    switch (look_at_all(t)) {
+    case IS_UNKNOWN: return call_and_note(t, rc);
+    case MAY_MOVE: return stage_and_call(t, rc);
+    default: return PW_PASS;
+    }
+}

@@ -1,0 +1,326 @@
+/*
+ * Point to point with requests. A stage is taken as in hooks_p2p.c; it lives in the transfer, which waits among the
+ * pending operations (runtime/mpi/requests/pending.h) until the request has completed.
+ */
+#include "runtime/engine/memory/cells.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/requests/received.h"
+#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/registry.h"
+
+#include "hooks.h"
+#include "next.h"
+
+#include <limits.h>
+
+typedef struct transfer {
+    pw_pending pending;
+    pw_stage out, in; /* either may be empty */
+    int grain;        /* of what is received (pw_received_grain) */
+} transfer;
+
+_Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
+
+/* ---- what happens to a transfer --------------------------------------------------------------------------------- */
+
+static int pack(pw_pending *p)
+{
+    return pw_mpi_error(pw_stage_pack(&((transfer *)p)->out));
+}
+
+static int unpack_arrived(pw_pending *p, const MPI_Status *status)
+{
+    transfer *t = (transfer *)p;
+
+    return pw_received_unpack(&t->in, t->grain, status);
+}
+
+static int expect(pw_pending *p)
+{
+    pw_stage_expect(&((transfer *)p)->in);
+    return MPI_SUCCESS;
+}
+
+static bool begin_packing(pw_pending *p)
+{
+    return pw_stage_begin_pack(&((transfer *)p)->out);
+}
+
+static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
+{
+    return pw_stage_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
+}
+
+static void destroy(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+
+    pw_stage_close(&t->out);
+    pw_stage_close(&t->in);
+    pw_cell_give(t);
+}
+
+static const pw_pending_ops send_ops = {.destroy = destroy};
+static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
+static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
+/* Into the memory of a GPU. */
+static const pw_pending_ops gpu_recv_ops = {
+    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
+
+static const pw_pending_ops *recv_ops_of(const pw_stage *s)
+{
+    return s->place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
+}
+
+/* What is known of the type of a buffer that goes to or comes from `peer`. */
+static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *buf, MPI_Count count, int peer,
+                         bool persistent)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = buf,
+                                               .count = peer == MPI_PROC_NULL ? 0 : count,
+                                               .direction = direction,
+                                               .times = persistent ? PW_NOTE_REPEATED : 1});
+}
+
+/* Opens a stage for one side of a call. False: this side is native. */
+static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
+                  int peer, MPI_Comm comm)
+{
+    s->strategy = NULL;
+    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL && pw_pending_is_seen() &&
+           !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
+           pw_stage_try(s, PW_CALL_NONBLOCKING, direction, entry, buf, count);
+}
+
+/* Between create and launched; left there when an error handler leaves the call by longjmp. Its stages are closed then
+ * (runtime/mpi/entry/gate.h). */
+static _Thread_local transfer *starting;
+
+/* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
+static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
+{
+    transfer *t = starting ? starting : pw_cell_take();
+
+    if (t) {
+        starting = t;
+        t->pending = (pw_pending){.ops = ops, .comm = comm};
+        t->out.strategy = t->in.strategy = NULL;
+        t->grain = 0;
+        if (out)
+            t->out = *out;
+        if (in)
+            t->in = *in;
+        return t;
+    }
+    if (out)
+        pw_stage_close(out);
+    if (in)
+        pw_stage_close(in);
+    return NULL;
+}
+
+/* After MPI: the request is tracked, or there is none. */
+static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
+{
+    starting = NULL;
+    if (rc == MPI_SUCCESS)
+        pw_pending_track(*request, &t->pending);
+    else
+        destroy(&t->pending);
+    return PW_DONE;
+}
+
+/* The arguments of a call that stays native, one whose types are not all known. */
+static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
+{
+    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
+}
+
+/* ---- send ------------------------------------------------------------------------------------------------------- */
+
+typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+
+/* A persistent one is packed whenever it is started. */
+static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+{
+    pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest, persistent);
+    pw_stage s;
+    transfer *t;
+
+    if (!stage(&s, PW_SEND, entry, buf, count, dest, comm))
+        return pass(entry, count, dest);
+    t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
+    if (!t)
+        return PW_PASS;
+    t->pending.persistent = persistent;
+    *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    if (*rc == MPI_SUCCESS)
+        *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+#define SEND(persistent, mode)                                                                            \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                   \
+    {                                                                                                     \
+        (void)large;                                                                                      \
+        return send(pw_call_##mode, persistent, buf, count, datatype, dest, tag, comm, request, rc);      \
+    }
+
+SEND(false, Isend)
+SEND(false, Issend)
+SEND(false, Ibsend)
+SEND(false, Irsend)
+SEND(true, Send_init)
+SEND(true, Ssend_init)
+SEND(true, Bsend_init)
+SEND(true, Rsend_init)
+
+/* ---- receive ---------------------------------------------------------------------------------------------------- */
+
+typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+
+static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+{
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, persistent);
+    pw_stage s;
+    transfer *t;
+
+    if (!stage(&s, PW_RECV, entry, buf, count, source, comm))
+        return pass(entry, count, source);
+    t = create(recv_ops_of(&s), comm, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    t->pending.persistent = persistent;
+    t->grain = pw_received_grain(entry);
+    pw_stage_expect(&t->in);
+    *rc = next(t->in.data, t->in.bytes, MPI_BYTE, source, tag, comm, request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+pw_verdict pw_hook_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                         MPI_Request *request, bool large, int *rc)
+{
+    (void)large;
+    return recv(pw_call_Irecv, false, buf, count, datatype, source, tag, comm, request, rc);
+}
+
+pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                             MPI_Request *request, bool large, int *rc)
+{
+    (void)large;
+    return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, request, rc);
+}
+
+/* The communicator of a matched message is not known; its handler would be the right one for failures of ours. */
+pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request,
+                          bool large, int *rc)
+{
+    int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, false);
+    pw_stage s;
+    transfer *t;
+
+    (void)large;
+    if (!message || !stage(&s, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
+        return pass(entry, count, source);
+    t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    t->grain = pw_received_grain(entry);
+    pw_stage_expect(&t->in);
+    *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------- */
+
+#if PW_MPI_HAS(4, 0)
+
+/* The same for a type of a call that was carried out with a stage for its other buffer. */
+static void accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
+{
+    if (pass(entry, count, peer) == PW_LEARN)
+        pw_registry_accepted(type);
+}
+
+/* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
+ * came. */
+static int unpack_whole(pw_pending *p, const MPI_Status *status)
+{
+    transfer *t = (transfer *)p;
+
+    (void)status;
+    return pw_mpi_error(pw_stage_unpack(&t->in, t->in.bytes));
+}
+
+static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
+
+/*
+ * MPICH 4.0 leaves in the status of these what an earlier operation had in it, so the length of the message is not
+ * known. The stage that is received into gets the user's data first; what was not received is then put back.
+ */
+pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                             void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                             MPI_Comm comm, MPI_Request *request, bool large, int *rc)
+{
+    pw_entry *out = look_up(sendtype, PW_SEND, sendbuf, sendcount, dest, false);
+    pw_entry *in = look_up(recvtype, PW_RECV, recvbuf, recvcount, source, false);
+    pw_stage s, r;
+    transfer *t;
+
+    stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    stage(&r, PW_BOTH, in, recvbuf, recvcount, source, comm);
+    if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
+        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
+    t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
+    if (!t)
+        return PW_PASS;
+    *rc = MPI_SUCCESS;
+    if (pw_stage_is_open(&s)) {
+        sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
+        *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    }
+    if (pw_stage_is_open(&r)) {
+        recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
+        *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_stage_pack(&t->in)) : *rc;
+    }
+    large = large || sendcount > INT_MAX || recvcount > INT_MAX;
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                                recvtag, comm, request, large);
+    if (*rc == MPI_SUCCESS) {
+        accepted(out, sendcount, sendtype, dest);
+        accepted(in, recvcount, recvtype, source);
+    }
+    return launched(t, request, *rc);
+}
+
+/* One stage is sent and received into. */
+pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                                     int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
+{
+    pw_entry *entry = look_up(datatype, PW_BOTH, buf, count, source, false);
+    pw_stage s;
+    transfer *t;
+
+    (void)large;
+    if (dest == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, source, comm))
+        return pass(entry, count, dest);
+    t = create(&both_ops, comm, NULL, &s);
+    if (!t)
+        return PW_PASS;
+    *rc = pw_mpi_fail(comm, pw_stage_pack(&t->in));
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_call_Isendrecv_replace(t->in.data, t->in.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
+                                        request, t->in.bytes > INT_MAX);
+    return launched(t, request, *rc);
+}
+
+#endif

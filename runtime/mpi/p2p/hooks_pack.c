@@ -1,0 +1,135 @@
+/*
+ * MPI_Pack and MPI_Unpack. Whatever is unusual about the arguments goes to the MPI below, which then finds the error;
+ * what remains cannot fail. The packed form is the MPI below's own: typemap order without a header, in MPICH and in
+ * Open MPI (homogeneous), so packed data passes freely between the two implementations.
+ */
+#include "runtime/engine/gpu/between.h"
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/types/registry.h"
+
+#include "hooks.h"
+
+/*
+ * Communicators are only checked for validity. The last good one of this thread is remembered; another is shown to the
+ * MPI below in a call that packs nothing. Returns an MPI error code, the error handler having been called.
+ */
+static int check_comm(MPI_Comm comm)
+{
+    static _Thread_local MPI_Comm good;
+    static _Thread_local bool any_good;
+    int position = 0, rc = MPI_SUCCESS;
+    char nothing = 0;
+
+    if (any_good && comm == good)
+        return MPI_SUCCESS;
+    rc = PMPI_Pack(&nothing, 0, MPI_BYTE, &nothing, 1, &position, comm);
+    if (rc == MPI_SUCCESS) {
+        good = comm;
+        any_good = true;
+    }
+    return rc;
+}
+
+/* A call, whichever way it goes. */
+typedef struct pack_call {
+    const pw_entry *entry;
+    void *user, *packed; /* packed: at the position */
+    MPI_Count count;
+    int64_t bytes;
+    bool unpack;
+    pw_memory_place at, packed_at;
+} pack_call;
+
+/* Is this a call that MPI would accept (its communicator aside) and that moves something? */
+static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
+{
+    if (c->count <= 0 || position < 0 || !c->packed || (c->user == MPI_BOTTOM && c->entry->touches_origin))
+        return false;
+    c->packed = (char *)c->packed + position;
+    return !__builtin_mul_overflow((int64_t)c->count, c->entry->size, &c->bytes) && c->bytes <= size - position &&
+           c->bytes > 0;
+}
+
+/* Ours are layouts in host memory, and everything that a GPU's memory takes part in. */
+static bool is_ours(pack_call *c)
+{
+    const pw_entry *e = c->entry;
+
+    c->at = pw_memory_place_of((char *)c->user + (e->layout ? e->layout->nest->lo : e->offset));
+    c->packed_at = pw_memory_place_of(c->packed);
+    if (c->at.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
+        return false;
+    return (e->layout && !e->gpu_only) || c->at.kind == PW_PLACE_DEVICE || c->packed_at.kind == PW_PLACE_DEVICE;
+}
+
+static pw_status carry_out(const pack_call *c)
+{
+    const pw_gpu_user user = {
+        .layout = c->entry->layout, .offset = c->entry->offset, .buf = c->user, .count = c->count, .bytes = c->bytes};
+
+    if (c->at.kind != PW_PLACE_HOST || c->packed_at.kind != PW_PLACE_HOST)
+        return c->unpack ? pw_gpu_unpack_between(&user, c->at, c->packed, c->packed_at)
+                         : pw_gpu_pack_between(&user, c->at, c->packed, c->packed_at);
+    if (c->unpack)
+        pw_layout_unpack(c->entry->layout, c->user, c->count, c->packed);
+    else
+        pw_layout_pack(c->entry->layout, c->user, c->count, c->packed);
+    return PW_OK;
+}
+
+/* What is unusual goes to MPI. A failure of a GPU is the call's, unless MPI can still do it. */
+static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
+{
+    pw_status status;
+
+    if (!is_ordinary(c, size, *position) || !is_ours(c))
+        return PW_PASS;
+    *rc = check_comm(comm);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    status = carry_out(c);
+    if (status != PW_OK && pw_gpu_mpi_is_aware())
+        return PW_PASS;
+    *rc = pw_mpi_fail(comm, status);
+    if (*rc == MPI_SUCCESS)
+        *position += c->bytes;
+    return PW_DONE;
+}
+
+/* The verdict for a call whose type is not known or is left to MPI. */
+static pw_verdict pass(const pw_entry *entry, MPI_Count count)
+{
+    return !entry && count > 0 ? PW_LEARN : PW_PASS;
+}
+
+static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .direction = PW_SEND, .times = 1});
+}
+
+pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
+                        MPI_Count *position, MPI_Comm comm, bool large, int *rc)
+{
+    const pw_entry *entry = look_up(datatype, inbuf, incount);
+
+    (void)large;
+    if (!entry || pw_entry_is_left(entry))
+        return pass(entry, incount);
+    return move(&(pack_call){.entry = entry, .user = (void *)inbuf, .packed = outbuf, .count = incount}, outsize,
+                position, comm, rc);
+}
+
+pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
+                          MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
+{
+    const pw_entry *entry = look_up(datatype, outbuf, outcount);
+
+    (void)large;
+    if (!entry || pw_entry_is_left(entry))
+        return pass(entry, outcount);
+    return move(
+        &(pack_call){.entry = entry, .user = outbuf, .packed = (void *)inbuf, .count = outcount, .unpack = true},
+        insize, position, comm, rc);
+}

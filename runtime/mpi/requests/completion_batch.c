@@ -1,0 +1,91 @@
+#include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/requests/hooks_complete.h"
+
+#include <stddef.h>
+
+bool pw_is_refusal(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    PMPI_Error_class(rc, &class);
+    return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
+}
+
+bool pw_is_over(pw_pending *p, MPI_Request left, bool named)
+{
+    if (left != MPI_REQUEST_NULL)
+        return p->persistent && named;
+    p->persistent = false;
+    return true;
+}
+
+static bool find_room(pw_batch *b, int n)
+{
+    b->n = n;
+    b->memory = NULL;
+    b->ops = b->few_ops;
+    b->statuses = b->few_statuses;
+    if (n <= PW_BATCH_FEW)
+        return true;
+    b->bytes = (int64_t)n * (int64_t)(sizeof *b->ops + sizeof *b->statuses);
+    b->memory = pw_pool_take(b->bytes);
+    b->ops = b->memory;
+    b->statuses = (MPI_Status *)(void *)(b->ops + n);
+    return b->memory;
+}
+
+bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
+{
+    pw_pending *first = NULL;
+    int place = 0;
+
+    *verdict = PW_PASS;
+    b->elsewhere = false;
+    if (!requests)
+        return false;
+    while (place < n && !(first = pw_pending_claim_to_look(requests[place], &b->elsewhere)))
+        place++;
+    if (!first)
+        return false;
+    if (!find_room(b, n)) {
+        pw_pending_unclaim(first);
+        *rc = pw_mpi_fail(MPI_COMM_SELF, PW_ERR_NOMEM);
+        *verdict = PW_DONE;
+        return false;
+    }
+    for (int i = 0; i < place; i++)
+        b->ops[i] = NULL;
+    b->ops[place] = first;
+    for (int i = place + 1; i < n; i++)
+        b->ops[i] = pw_pending_claim_to_look(requests[i], &b->elsewhere);
+    return true;
+}
+
+void pw_batch_close(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i])
+            pw_pending_unclaim(b->ops[i]);
+    if (b->memory)
+        pw_pool_give(b->memory, b->bytes);
+}
+
+void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Status *statuses, int *next)
+{
+    for (*next = *next < k ? k : *next; *next < n; ++*next) {
+        int place = places ? places[*next] : *next;
+        pw_pending *p = place >= 0 && place < b->n ? b->ops[place] : NULL;
+
+        if (p && !(statuses ? pw_pending_begin_settle(p, &statuses[*next]) : pw_pending_begin_prepare(p)))
+            return;
+    }
+}
+
+int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm)
+{
+    pw_pending *p = b->ops[place];
+
+    b->ops[place] = NULL;
+    return p ? pw_pending_settle(p, status, comm) : MPI_SUCCESS;
+}

@@ -1,0 +1,207 @@
+/*
+ * Completion of single requests, and what else is done to a request. Requests that are not ours go to MPI with the
+ * caller's own arguments.
+ */
+#include "runtime/mpi/requests/hooks_complete.h"
+
+#include "runtime/mpi/collective/communicator.h"
+
+#include "hooks.h"
+#include "next.h"
+
+/* ---- wait and test ---------------------------------------------------------------------------------------------- */
+
+/* After MPI has completed a claimed operation, or has failed: the result of the call. `left` is what MPI has made of
+ * the request. */
+static int completed(pw_pending *p, MPI_Request left, const MPI_Status *status, int rc)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    if (rc == MPI_SUCCESS) {
+        rc = pw_pending_settle(p, status, &comm);
+        return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
+    }
+    if (pw_is_over(p, left, !pw_is_refusal(rc)))
+        pw_pending_settle(p, NULL, &comm);
+    else
+        pw_pending_unclaim(p);
+    return rc;
+}
+
+pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
+{
+    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+    MPI_Status own;
+
+    if (!p)
+        return PW_PASS;
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    *rc = pw_next.MPI_Wait(request, status);
+    *rc = completed(p, *request, status, *rc);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int *rc)
+{
+    pw_pending *p = request && flag ? pw_pending_claim(*request) : NULL;
+    MPI_Status own;
+
+    if (!p)
+        return PW_PASS;
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    *rc = pw_next.MPI_Test(request, flag, status);
+    if (*rc == MPI_SUCCESS && !*flag)
+        pw_pending_unclaim(p);
+    else
+        *rc = completed(p, *request, status, *rc);
+    return PW_DONE;
+}
+
+/* Who is told that an operation is complete may use its buffer, and several threads may ask at once. */
+pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status *status, int *rc)
+{
+    bool elsewhere = false;
+    pw_pending *p = flag ? pw_pending_claim_to_look(request, &elsewhere) : NULL;
+    MPI_Status own;
+
+    if (elsewhere) {
+        *flag = 0;
+        *rc = MPI_SUCCESS;
+        return PW_DONE;
+    }
+    if (!p)
+        return PW_PASS;
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    *rc = pw_next.MPI_Request_get_status(request, flag, status);
+    if (*rc == MPI_SUCCESS && *flag)
+        *rc = pw_pending_settle_early(p, status);
+    pw_pending_unclaim(p);
+    return PW_DONE;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------ */
+
+pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
+{
+    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+
+    if (!p)
+        return PW_PASS;
+    *rc = pw_pending_prepare(p);
+    if (*rc == MPI_SUCCESS) {
+        *rc = pw_next.MPI_Start(request);
+        if (*rc == MPI_SUCCESS)
+            pw_pending_started(p, *request);
+    }
+    pw_pending_unclaim(p);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
+{
+    int next = 0;
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    *rc = MPI_SUCCESS;
+    /* After a failure, too: what has begun is to be waited for. */
+    for (int i = 0; i < count; i++)
+        if (b.ops[i]) {
+            int error;
+
+            pw_batch_begin(&b, i, count, NULL, NULL, &next);
+            error = pw_pending_prepare(b.ops[i]);
+            *rc = *rc == MPI_SUCCESS ? error : *rc;
+        }
+    if (*rc == MPI_SUCCESS) {
+        *rc = pw_next.MPI_Startall(count, requests);
+        for (int i = 0; i < count && *rc == MPI_SUCCESS; i++)
+            if (b.ops[i])
+                pw_pending_started(b.ops[i], requests[i]);
+    }
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+/* ---- free ------------------------------------------------------------------------------------------------------- */
+
+/* MPI gets its request back when the operation is over. */
+pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
+{
+    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+
+    if (!p)
+        return PW_PASS;
+    *rc = MPI_SUCCESS;
+    if (p->active && !p->settled) {
+        *request = MPI_REQUEST_NULL;
+        pw_pending_orphan(p);
+        return PW_DONE;
+    }
+    *rc = pw_next.MPI_Request_free(request);
+    if (*rc == MPI_SUCCESS)
+        pw_pending_drop(p);
+    else
+        pw_pending_unclaim(p);
+    return PW_DONE;
+}
+
+/* ---- communicators, and calls by which a program learns what has been -------------------------------------------- */
+
+static void forget(MPI_Comm comm)
+{
+    pw_pending_forget_comm(comm);
+    pw_communicator_let_go(comm);
+}
+
+pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
+{
+    (void)rc;
+    if (comm && *comm != MPI_COMM_NULL)
+        forget(*comm);
+    return PW_PASS;
+}
+
+/* Returns when all operations on the communicator are over, those with freed requests among them. */
+pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
+{
+    (void)rc;
+    if (comm && *comm != MPI_COMM_NULL) {
+        pw_pending_sweep_comm(*comm);
+        forget(*comm);
+    }
+    return PW_PASS;
+}
+
+pw_verdict pw_hook_Barrier(MPI_Comm comm, int *rc)
+{
+    (void)comm, (void)rc;
+    return PW_PASS;
+}
+
+pw_verdict pw_hook_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status, int *rc)
+{
+    (void)source, (void)tag, (void)comm, (void)status, (void)rc;
+    return PW_PASS;
+}
+
+pw_verdict pw_hook_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status, int *rc)
+{
+    (void)source, (void)tag, (void)comm, (void)flag, (void)status, (void)rc;
+    return PW_PASS;
+}
+
+pw_verdict pw_hook_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status, int *rc)
+{
+    (void)source, (void)tag, (void)comm, (void)message, (void)status, (void)rc;
+    return PW_PASS;
+}
+
+pw_verdict pw_hook_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status,
+                           int *rc)
+{
+    (void)source, (void)tag, (void)comm, (void)flag, (void)message, (void)status, (void)rc;
+    return PW_PASS;
+}

@@ -1,0 +1,406 @@
+/*
+ * Completion of arrays of requests. The operations of all are claimed, MPI is called, and those that it has completed
+ * are settled by its statuses; where the caller ignores these, they are taken into memory of ours. In the all- and
+ * some-forms an error of an operation is MPI_ERR_IN_STATUS, with the class in its status (MPI 4.0 section 3.7.5).
+ */
+#include "runtime/mpi/requests/hooks_complete.h"
+
+#include "hooks.h"
+#include "next.h"
+
+/* Whether MPI has said that one of several operations is over without error, after a call that returned `rc`. */
+static bool went_well(const MPI_Status *status, int rc)
+{
+    return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
+}
+
+/* Whether the status that MPI_ERR_IN_STATUS has made valid is of an operation that is over. */
+static bool is_told(const MPI_Status *status)
+{
+    int class = MPI_SUCCESS;
+
+    PMPI_Error_class(status->MPI_ERROR, &class);
+    return class != MPI_ERR_PENDING;
+}
+
+/* After an error: settles, as failed, the operations that are over and were not named. */
+static void settle_unnamed(pw_batch *b, const MPI_Request *requests)
+{
+    MPI_Comm comm;
+
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && pw_is_over(b->ops[i], requests[i], false))
+            pw_batch_settle(b, i, NULL, &comm);
+}
+
+/* A failure of ours in a call that MPI has done well, for the k-th of n statuses: the first makes the others valid. */
+static int fail_in_status(MPI_Status *statuses, int n, int k, int error, int rc)
+{
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
+    statuses[k].MPI_ERROR = error;
+    return MPI_ERR_IN_STATUS;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+/* MPI has completed all of them, or some and failed. */
+static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int mpi_rc)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
+    int rc = mpi_rc, next = 0;
+
+    for (int i = 0; i < b->n && !refused; i++) {
+        pw_pending *p = b->ops[i];
+        int error;
+
+        if (mpi_rc == MPI_SUCCESS)
+            pw_batch_begin(b, i, b->n, NULL, statuses, &next);
+        if (!p || (mpi_rc != MPI_SUCCESS && !pw_is_over(p, requests[i], is_told(&statuses[i]))))
+            continue;
+        error = pw_batch_settle(b, i, went_well(&statuses[i], mpi_rc) ? &statuses[i] : NULL, &comm);
+        if (error != MPI_SUCCESS)
+            rc = fail_in_status(statuses, b->n, i, error, rc);
+    }
+    return rc != MPI_SUCCESS && mpi_rc == MPI_SUCCESS ? pw_pending_report(comm, rc) : rc;
+}
+
+/*
+ * Open MPI 4.1's MPI_Waitall forgets the errors of persistent requests if it is to write statuses. A caller who ignores
+ * these hears of the errors natively, and finds the requests freed.
+ */
+static void expect_errors(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        b->statuses[i].MPI_ERROR = MPI_SUCCESS;
+}
+
+static int recover_errors(pw_batch *b, MPI_Request *requests)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && b->ops[i]->persistent && b->statuses[i].MPI_ERROR != MPI_SUCCESS) {
+            PMPI_Request_free(&requests[i]);
+            comm = b->ops[i]->comm;
+            rc = MPI_ERR_IN_STATUS;
+        }
+    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
+}
+
+/*
+ * MPICH looks at an array of more than 64 requests in parts. After an error it leaves the parts behind alone, or with
+ * MPI_Testall all of them, and what it says of them in statuses is by chance (4.0.2). Whom it has completed a receive
+ * for is a source.
+ */
+enum { NO_SOURCE = -0x5a5a5a };
+
+static bool is_in_doubt(const pw_batch *b)
+{
+    bool any = false;
+
+    for (int i = 0; i < b->n && !PW_MPI_IS_OPEN_MPI; i++)
+        any = any || (b->ops[i] && b->ops[i]->persistent);
+    return any;
+}
+
+static void mark_sources(pw_batch *b, MPI_Status *statuses)
+{
+    for (int i = 0; i < b->n; i++) {
+        b->statuses[i].MPI_SOURCE = statuses[i].MPI_SOURCE;
+        statuses[i].MPI_SOURCE = NO_SOURCE;
+    }
+}
+
+/* A send that is over, but not for MPI, may be taken for inactive: it has nothing to do when it is waited for. */
+static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Status *status)
+{
+    MPI_Status own;
+    int done = 0;
+
+    if (p->ops->complete)
+        return status->MPI_SOURCE != NO_SOURCE;
+    return PMPI_Request_get_status(request, &done, &own) == MPI_SUCCESS && done;
+}
+
+/* Statuses get back what MPI has not written. After an error, persistent operations that go on are none of the call's.
+ */
+static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int rc)
+{
+    for (int i = 0; i < b->n; i++) {
+        pw_pending *p = b->ops[i];
+
+        if (rc != MPI_SUCCESS && p && p->persistent && !is_completed(p, requests[i], &statuses[i])) {
+            pw_pending_unclaim(p);
+            b->ops[i] = NULL;
+        }
+        if (statuses[i].MPI_SOURCE == NO_SOURCE && statuses != b->statuses)
+            statuses[i].MPI_SOURCE = b->statuses[i].MPI_SOURCE;
+    }
+}
+
+pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
+{
+    bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE, doubt;
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    doubt = is_in_doubt(&b);
+    if (forgets)
+        expect_errors(&b);
+    if (doubt)
+        mark_sources(&b, statuses);
+    *rc = pw_next.MPI_Waitall(count, requests, statuses);
+    if (doubt)
+        unmark_sources(&b, requests, statuses, *rc);
+    if (forgets && *rc == MPI_SUCCESS)
+        *rc = recover_errors(&b, requests);
+    *rc = all_done(&b, requests, statuses, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+    bool doubt;
+
+    if (!flag)
+        return PW_PASS;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    doubt = is_in_doubt(&b);
+    if (doubt)
+        mark_sources(&b, statuses);
+    *rc = pw_next.MPI_Testall(count, requests, flag, statuses);
+    if (doubt)
+        unmark_sources(&b, requests, statuses, *rc);
+    if (*rc != MPI_SUCCESS || *flag)
+        *rc = all_done(&b, requests, statuses, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+/* ---- any -------------------------------------------------------------------------------------------------------- */
+
+/* `place` is what MPI has named; MPI_UNDEFINED: nothing. */
+static int any_done(pw_batch *b, const MPI_Request *requests, int place, const MPI_Status *status, int rc)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool named = place >= 0 && place < b->n && b->ops[place];
+    int error;
+
+    if (rc == MPI_SUCCESS) {
+        error = named ? pw_batch_settle(b, place, status, &comm) : MPI_SUCCESS;
+        return error == MPI_SUCCESS ? error : pw_pending_report(comm, error);
+    }
+    if (named && pw_is_over(b->ops[place], requests[place], !pw_is_refusal(rc)))
+        pw_batch_settle(b, place, NULL, &comm);
+    settle_unnamed(b, requests);
+    return rc;
+}
+
+pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status, int *rc)
+{
+    int place = MPI_UNDEFINED;
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!index)
+        return PW_PASS;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    *rc = pw_next.MPI_Waitany(count, requests, &place, status);
+    if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
+        *index = place;
+    *rc = any_done(&b, requests, place, status, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
+{
+    int place = MPI_UNDEFINED;
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!index || !flag)
+        return PW_PASS;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    *rc = pw_next.MPI_Testany(count, requests, &place, flag, status);
+    if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
+        *index = place;
+    if (*rc != MPI_SUCCESS || *flag)
+        *rc = any_done(&b, requests, place, status, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+/* ---- some ------------------------------------------------------------------------------------------------------- */
+
+/* The k-th status is of the request at indices[k]. */
+static int some_done(pw_batch *b, const MPI_Request *requests, int n, const int *indices, MPI_Status *statuses,
+                     int mpi_rc)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
+    int rc = mpi_rc, next = 0;
+
+    for (int k = 0; k < n && !refused; k++) {
+        int i = indices[k], error;
+
+        if (mpi_rc == MPI_SUCCESS)
+            pw_batch_begin(b, k, n, indices, statuses, &next);
+        if (i < 0 || i >= b->n || !b->ops[i])
+            continue;
+        if (mpi_rc != MPI_SUCCESS)
+            pw_is_over(b->ops[i], requests[i], true);
+        error = pw_batch_settle(b, i, went_well(&statuses[k], mpi_rc) ? &statuses[k] : NULL, &comm);
+        if (error != MPI_SUCCESS)
+            rc = fail_in_status(statuses, n, k, error, rc);
+    }
+    if (mpi_rc != MPI_SUCCESS)
+        settle_unnamed(b, requests);
+    return rc != MPI_SUCCESS && mpi_rc == MPI_SUCCESS ? pw_pending_report(comm, rc) : rc;
+}
+
+typedef int some_fn(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
+
+static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *outcount, int *indices,
+                       MPI_Status *statuses, int *rc)
+{
+    int n = MPI_UNDEFINED;
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!outcount || !indices)
+        return PW_PASS;
+    if (!pw_batch_open(&b, incount, requests, rc, &verdict))
+        return verdict;
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    *rc = next(incount, requests, &n, indices, statuses);
+    if (*rc == MPI_SUCCESS || n != MPI_UNDEFINED)
+        *outcount = n;
+    *rc = some_done(&b, requests, n == MPI_UNDEFINED ? 0 : n, indices, statuses, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Waitsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
+                            int *rc)
+{
+    return some(pw_next.MPI_Waitsome, incount, requests, outcount, indices, statuses, rc);
+}
+
+pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
+                            int *rc)
+{
+    return some(pw_next.MPI_Testsome, incount, requests, outcount, indices, statuses, rc);
+}
+
+/* ---- looking at some --------------------------------------------------------------------------------------------- */
+
+#if PW_MPI_HAS(4, 1)
+
+/* MPI has told of n of them, the k-th at indices[k], or at k: their data may be used. The first error. */
+static int told(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int k = 0; k < n; k++) {
+        int i = indices ? indices[k] : k;
+        int error = i >= 0 && i < b->n && b->ops[i] ? pw_pending_settle_early(b->ops[i], &statuses[k]) : MPI_SUCCESS;
+
+        rc = rc == MPI_SUCCESS ? error : rc;
+    }
+    return rc;
+}
+
+/* As pw_batch_open; false with PW_DONE and success, too: other threads have claimed some, so none is complete yet. */
+static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
+{
+    bool open = pw_batch_open(b, n, requests, rc, verdict);
+
+    if (!b->elsewhere || *verdict == PW_DONE)
+        return open;
+    if (open)
+        pw_batch_close(b);
+    *rc = MPI_SUCCESS;
+    *verdict = PW_DONE;
+    return false;
+}
+
+pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests, int *flag, MPI_Status *statuses,
+                                          int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!flag)
+        return PW_PASS;
+    if (!open_to_look(&b, count, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *flag = 0;
+        return verdict;
+    }
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    *rc = pw_next.MPI_Request_get_status_all(count, requests, flag, statuses);
+    if (*rc == MPI_SUCCESS && *flag)
+        *rc = told(&b, count, NULL, statuses);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Request_get_status_any(int count, const MPI_Request *requests, int *index, int *flag,
+                                          MPI_Status *status, int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!index || !flag)
+        return PW_PASS;
+    if (!open_to_look(&b, count, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *flag = 0;
+        return verdict;
+    }
+    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    *rc = pw_next.MPI_Request_get_status_any(count, requests, index, flag, status);
+    if (*rc == MPI_SUCCESS && *flag)
+        *rc = told(&b, 1, index, status);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Request_get_status_some(int incount, const MPI_Request *requests, int *outcount, int *indices,
+                                           MPI_Status *statuses, int *rc)
+{
+    pw_verdict verdict;
+    pw_batch b;
+
+    if (!outcount || !indices)
+        return PW_PASS;
+    if (!open_to_look(&b, incount, requests, rc, &verdict)) {
+        if (verdict == PW_DONE)
+            *outcount = 0;
+        return verdict;
+    }
+    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    *rc = pw_next.MPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
+    if (*rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
+        *rc = told(&b, *outcount, indices, statuses);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+#endif

@@ -1,0 +1,236 @@
+#include "runtime/mpi/requests/pending.h"
+
+#include "runtime/engine/memory/cells.h"
+#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/requests/shared_request.h"
+#include "runtime/mpi/strategy/strategy.h"
+
+#include <stddef.h>
+
+_Atomic int64_t pw_pending_live = 1;
+
+static uint64_t key_of(MPI_Request request)
+{
+    uint64_t key = 0;
+
+    memcpy(&key, &request, sizeof request);
+    return key;
+}
+
+static pw_pending *of_node(pw_pending_node *node)
+{
+    return node ? (pw_pending *)((char *)node - offsetof(pw_pending, node)) : NULL;
+}
+
+void pw_pending_start(void)
+{
+    pw_shared_request_find();
+    atomic_fetch_sub_explicit(&pw_pending_live, 1, memory_order_release);
+}
+
+/* ---- are completing calls ours? --------------------------------------------------------------------------------- */
+
+static bool decide_seen(void)
+{
+    static const char *const symbols[] = {"MPI_Wait",
+                                          "MPI_Waitall",
+                                          "MPI_Waitany",
+                                          "MPI_Waitsome",
+                                          "MPI_Test",
+                                          "MPI_Testall",
+                                          "MPI_Testany",
+                                          "MPI_Testsome",
+                                          "MPI_Start",
+                                          "MPI_Startall",
+                                          "MPI_Request_free",
+                                          "MPI_Request_get_status",
+                                          "MPI_Finalize",
+                                          "MPI_Comm_free",
+#if PW_MPI_HAS(4, 1)
+                                          "MPI_Request_get_status_all",
+                                          "MPI_Request_get_status_any",
+                                          "MPI_Request_get_status_some"
+#endif
+    };
+
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!pw_reach_is_ours(symbols[i]))
+            return false;
+    return true;
+}
+
+bool pw_pending_is_seen(void)
+{
+    static _Atomic int known; /* 0, or 1 + the answer; threads that decide at once find the same */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (!answer) {
+        answer = 1 + decide_seen();
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer - 1;
+}
+
+/* ---- tracking and settling -------------------------------------------------------------------------------------- */
+
+int pw_pending_report(MPI_Comm comm, int error)
+{
+    PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, error);
+    return error;
+}
+
+static MPI_Comm comm_of(const pw_pending *p)
+{
+    return __atomic_load_n(&p->comm, __ATOMIC_RELAXED);
+}
+
+static bool is_cancelled(const pw_pending *p, const MPI_Status *status)
+{
+    int cancelled = 0;
+
+    if (!p->ops->uncancellable)
+        PMPI_Test_cancelled(status, &cancelled);
+    return cancelled;
+}
+
+/* MPI has done the operation: whatever of it is left to us is done, but once. */
+static int complete(pw_pending *p, const MPI_Status *status)
+{
+    if (!p->ops->complete || p->settled)
+        return MPI_SUCCESS;
+    p->settled = true;
+    return is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
+}
+
+/* The request is one that MPI shares among all operations that were done at once. */
+static void finish_at_once(MPI_Request request, pw_pending *p)
+{
+    MPI_Status status;
+    int done = 0, rc = MPI_SUCCESS;
+
+    if (p->ops->complete && PMPI_Request_get_status(request, &done, &status) == MPI_SUCCESS)
+        rc = complete(p, &status);
+    if (rc != MPI_SUCCESS)
+        pw_pending_report(comm_of(p), rc);
+    p->ops->destroy(p);
+}
+
+void pw_pending_track(MPI_Request request, pw_pending *p)
+{
+    pw_stages_handed_over();
+    p->active = !p->persistent;
+    p->settled = false;
+    p->request = request;
+    if (!p->persistent && pw_request_is_shared(request)) {
+        finish_at_once(request, p);
+        return;
+    }
+    atomic_fetch_add_explicit(&pw_pending_live, 1, memory_order_relaxed);
+    pw_pending_node_insert(&p->node, key_of(request));
+}
+
+pw_pending *pw_pending_claim_to_look(MPI_Request request, bool *elsewhere)
+{
+    return of_node(pw_pending_node_claim(key_of(request), elsewhere));
+}
+
+pw_pending *pw_pending_claim(MPI_Request request)
+{
+    bool elsewhere = false;
+
+    return pw_pending_claim_to_look(request, &elsewhere);
+}
+
+void pw_pending_unclaim(pw_pending *p)
+{
+    pw_pending_node_release(&p->node);
+}
+
+/* No longer in the table. */
+static void destroy(pw_pending *p)
+{
+    p->ops->destroy(p);
+    atomic_fetch_sub_explicit(&pw_pending_live, 1, memory_order_relaxed);
+}
+
+void pw_pending_drop(pw_pending *p)
+{
+    pw_pending_node_remove(&p->node);
+    destroy(p);
+}
+
+int pw_pending_settle_early(pw_pending *p, const MPI_Status *status)
+{
+    int rc = p->active ? complete(p, status) : MPI_SUCCESS;
+
+    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
+}
+
+int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
+{
+    int rc = p->active && status ? complete(p, status) : MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        *comm = comm_of(p);
+    if (p->persistent) {
+        p->active = false;
+        pw_pending_unclaim(p);
+    } else {
+        pw_pending_drop(p);
+    }
+    return rc;
+}
+
+bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)
+{
+    return !p->ops->begin_complete || !p->active || p->settled || is_cancelled(p, status) ||
+           p->ops->begin_complete(p, status);
+}
+
+bool pw_pending_begin_prepare(pw_pending *p)
+{
+    return !p->ops->begin_start || !p->persistent || p->active || p->ops->begin_start(p);
+}
+
+int pw_pending_prepare(pw_pending *p)
+{
+    int rc;
+
+    if (!p->persistent || p->active)
+        return MPI_SUCCESS; /* wrong, and MPI will say so */
+    rc = p->ops->start ? p->ops->start(p) : MPI_SUCCESS;
+    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
+}
+
+void pw_pending_started(pw_pending *p, MPI_Request request)
+{
+    p->active = true;
+    p->settled = false;
+    if (request == p->request)
+        return;
+    pw_pending_node_remove(&p->node);
+    p->request = request;
+    pw_pending_node_insert(&p->node, key_of(request)); /* which nobody knows yet */
+}
+
+static void forget_comm(void *comm, pw_pending_node *node)
+{
+    pw_pending *p = of_node(node);
+
+    if (comm_of(p) == *(MPI_Comm *)comm)
+        __atomic_store_n(&p->comm, MPI_COMM_NULL, __ATOMIC_RELAXED);
+}
+
+void pw_pending_forget_comm(MPI_Comm comm)
+{
+    pw_pending_node_each(forget_comm, &comm);
+}
+
+void pw_pending_close(void)
+{
+    pw_pending_node *node;
+
+    while ((node = pw_pending_node_take_any()) != NULL)
+        destroy(of_node(node));
+    pw_cell_trim();
+}

@@ -1,0 +1,171 @@
+/*
+ * Operations whose request the program has freed while they were under way. MPI's request is kept, so that we hear of
+ * the end: then data is unpacked and staging memory goes. What MPI has to say of errors in them goes to its error
+ * handler, and nowhere else.
+ *
+ * Receives are all looked at in each sweep, since the program may be about to learn that their message has come; of
+ * operations that hold nothing but memory, a few in turn.
+ */
+#include "runtime/mpi/requests/pending.h"
+
+#include "runtime/mpi/strategy/recall.h"
+
+#include <pthread.h>
+
+enum { FEW = 8 };
+
+_Atomic int64_t pw_pending_orphans;
+
+typedef struct queue {
+    pw_pending *first, *last;
+    int n;
+} queue;
+
+/* The singleton. `sweeping` is held through calls of MPI; who finds it taken leaves the work to the other. */
+static struct {
+    pthread_mutex_t sweeping;
+    pthread_mutex_t lock; /* guards the queues */
+    queue owing;          /* data is to be unpacked */
+    queue holding;        /* just memory */
+} orphans = {.sweeping = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* This thread holds `sweeping`, and MPI has called an error handler, which may come back. */
+static _Thread_local bool is_sweeping;
+
+static queue *queue_of(const pw_pending *p)
+{
+    return p->ops->complete && !p->settled ? &orphans.owing : &orphans.holding;
+}
+
+static void push(queue *q, pw_pending *p)
+{
+    pthread_mutex_lock(&orphans.lock);
+    p->next_orphan = NULL;
+    if (q->first)
+        q->last->next_orphan = p;
+    else
+        q->first = p;
+    q->last = p;
+    q->n++;
+    pthread_mutex_unlock(&orphans.lock);
+}
+
+static pw_pending *pop(queue *q)
+{
+    pw_pending *p;
+
+    pthread_mutex_lock(&orphans.lock);
+    p = q->first;
+    if (p) {
+        q->first = p->next_orphan;
+        q->n--;
+    }
+    pthread_mutex_unlock(&orphans.lock);
+    return p;
+}
+
+static int length(queue *q)
+{
+    int n;
+
+    pthread_mutex_lock(&orphans.lock);
+    n = q->n;
+    pthread_mutex_unlock(&orphans.lock);
+    return n;
+}
+
+void pw_pending_orphan(pw_pending *p)
+{
+    queue *q = queue_of(p);
+
+    /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
+    if (atomic_fetch_add_explicit(&pw_pending_orphans, 1, memory_order_relaxed) == 0)
+        pw_recall_forget();
+    push(q, p);
+}
+
+/* Returns whether it is over, and gone. */
+static bool finish(pw_pending *p, bool wait)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request request = p->request;
+    MPI_Status status;
+    int done = 1, rc;
+
+    rc = wait ? PMPI_Wait(&request, &status) : PMPI_Test(&request, &done, &status);
+    if (rc == MPI_SUCCESS && !done)
+        return false;
+    if (p->persistent) {
+        if (request != MPI_REQUEST_NULL) /* Open MPI frees those that fail */
+            PMPI_Request_free(&request);
+        p->persistent = false;
+    }
+    atomic_fetch_sub_explicit(&pw_pending_orphans, 1, memory_order_relaxed);
+    rc = pw_pending_settle(p, rc == MPI_SUCCESS ? &status : NULL, &comm);
+    if (rc != MPI_SUCCESS)
+        pw_pending_report(comm, rc);
+    return true;
+}
+
+/* Takes `n` of them, or as many as there are, and puts back those that go on. */
+static void sweep(queue *q, int n, bool wait)
+{
+    pw_pending *p;
+
+    while (n-- > 0 && (p = pop(q)) != NULL)
+        if (!finish(p, wait))
+            push(q, p);
+}
+
+static bool begin_sweep(bool wait)
+{
+    if (is_sweeping)
+        return false;
+    if (wait)
+        pthread_mutex_lock(&orphans.sweeping);
+    else if (pthread_mutex_trylock(&orphans.sweeping) != 0)
+        return false;
+    is_sweeping = true;
+    return true;
+}
+
+static void end_sweep(void)
+{
+    is_sweeping = false;
+    pthread_mutex_unlock(&orphans.sweeping);
+}
+
+void pw_pending_left(void)
+{
+    if (is_sweeping)
+        end_sweep();
+}
+
+void pw_pending_sweep(bool wait)
+{
+    if (!begin_sweep(wait))
+        return;
+    sweep(&orphans.owing, length(&orphans.owing), wait);
+    sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait);
+    end_sweep();
+}
+
+static void sweep_queue_of_comm(queue *q, MPI_Comm comm)
+{
+    for (int n = length(q); n > 0; n--) {
+        pw_pending *p = pop(q);
+
+        if (!p || !finish(p, __atomic_load_n(&p->comm, __ATOMIC_RELAXED) == comm))
+            if (p)
+                push(q, p);
+    }
+}
+
+void pw_pending_sweep_comm(MPI_Comm comm)
+{
+    if (!begin_sweep(true))
+        return;
+    sweep_queue_of_comm(&orphans.owing, comm);
+    sweep_queue_of_comm(&orphans.holding, comm);
+    end_sweep();
+}

@@ -1,0 +1,39 @@
+#include "runtime/mpi/requests/received.h"
+
+#include "runtime/mpi/errors.h"
+#include "runtime/mpi/types/registry.h"
+
+int64_t pw_received_bytes(const MPI_Status *status)
+{
+#if PW_MPI_LARGE
+    MPI_Count n = 0;
+
+    if (PMPI_Get_count_c(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
+        return -1;
+#else
+    int n = 0;
+
+    if (PMPI_Get_count(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
+        return -1;
+#endif
+    return n;
+}
+
+/* Messages that are longer are not all looked at by MPICH: from 4.3 on it depends on how they come. */
+enum { MOST_JUDGED = 8192 };
+
+int pw_received_grain(const pw_entry *entry)
+{
+    return PW_MPI_IS_OPEN_MPI || !entry->layout ? 0 : atomic_load_explicit(&entry->grain, memory_order_relaxed);
+}
+
+int pw_received_unpack(pw_stage *s, int grain, const MPI_Status *status)
+{
+    int64_t bytes = pw_received_bytes(status), rest = 0;
+    int rc;
+
+    if (grain > 1 && bytes > 0 && bytes <= MOST_JUDGED)
+        rest = bytes % grain;
+    rc = pw_mpi_error(pw_stage_unpack(s, bytes - rest));
+    return rc == MPI_SUCCESS && rest ? MPI_ERR_TRUNCATE : rc;
+}

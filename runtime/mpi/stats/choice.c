@@ -1,0 +1,228 @@
+#include "runtime/mpi/stats/choice.h"
+
+#include <stdlib.h>
+
+enum { WIDEST = 4 }; /* high over low of a range that is printed as one */
+
+static const char *const names[] = {
+#define X(symbol, name) #name,
+    PW_STRATEGIES(X)
+#undef X
+};
+static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
+static const char *const memories[] = {"", ", GPU memory", ""};
+
+_Static_assert(sizeof sorts / sizeof *sorts == PW_CALL_SORTS, "every sort has a name");
+
+bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
+{
+    int64_t uses = 0;
+
+    *out = (pw_stats_choice){.hash = d->key.layout,
+                             .low = d->key.size > 0 ? pw_decision_most((uint16_t)(d->key.size - 1)) : 0,
+                             .high = pw_decision_most(d->key.size),
+                             .sort = d->key.sort,
+                             .memory = d->key.memory};
+    for (int id = 0; id < d->strategies && id < PW_STRATEGY_COUNT; id++) {
+        const pw_decision_cell *from = &d->cells[id];
+        pw_stats_cell *to = &out->cells[id];
+        float total = from->total, tried = from->tried;
+
+        *to = (pw_stats_cell){.uses = from->uses,
+                              .total = total < 0 ? 0 : (double)total,
+                              .ranks = total >= 0,
+                              .tries = tried > 0,
+                              .tried = (double)tried};
+        for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
+            to->timed += from->timed[action];
+            to->observed += from->observed[action];
+            to->estimated += from->estimated[action];
+        }
+        uses += to->uses;
+    }
+    return uses > 0;
+}
+
+/* ---- merging -------------------------------------------------------------------------------------------------- */
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_class(const void *a, const void *b)
+{
+    const pw_stats_choice *x = a, *y = b;
+    int order = pw_hash_compare(x->hash, y->hash);
+
+    if (!order)
+        order = by_number(x->memory, y->memory);
+    if (!order)
+        order = by_number(x->sort, y->sort);
+    return order ? order : by_number(x->low, y->low);
+}
+
+static double mean(double a, int64_t n, double b, int64_t k)
+{
+    return n + k > 0 ? (a * (double)n + b * (double)k) / (double)(n + k) : 0;
+}
+
+static void add(pw_stats_choice *to, const pw_stats_choice *from)
+{
+    if (from->high > to->high)
+        to->high = from->high;
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        pw_stats_cell *t = &to->cells[id];
+        const pw_stats_cell *f = &from->cells[id];
+
+        t->total = mean(t->total, t->ranks, f->total, f->ranks);
+        t->ranks += f->ranks;
+        t->tried = mean(t->tried, t->tries, f->tried, f->tries);
+        t->tries += f->tries;
+        t->uses += f->uses;
+        t->timed += f->timed;
+        t->observed += f->observed;
+        t->estimated += f->estimated;
+    }
+}
+
+static int most_used(const pw_stats_choice *c)
+{
+    int most = 0;
+
+    for (int id = 1; id < PW_STRATEGY_COUNT; id++)
+        if (c->cells[id].uses > c->cells[most].uses)
+            most = id;
+    return most;
+}
+
+static bool is_same_class(const pw_stats_choice *a, const pw_stats_choice *b)
+{
+    return by_class(a, b) == 0;
+}
+
+static bool is_same_choice(const pw_stats_choice *a, const pw_stats_choice *b)
+{
+    return pw_hash_equal(a->hash, b->hash) && a->memory == b->memory && a->sort == b->sort &&
+           b->high / WIDEST <= a->low && most_used(a) == most_used(b);
+}
+
+static int64_t merge_if(pw_stats_choice *choices, int64_t n,
+                        bool (*same)(const pw_stats_choice *, const pw_stats_choice *))
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        if (same(&choices[kept], &choices[i]))
+            add(&choices[kept], &choices[i]);
+        else
+            choices[++kept] = choices[i];
+    }
+    return n > 0 ? kept + 1 : 0;
+}
+
+int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n)
+{
+    if (n > 0)
+        qsort(choices, (size_t)n, sizeof *choices, by_class);
+    n = merge_if(choices, n, is_same_class);
+    return merge_if(choices, n, is_same_choice);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------- */
+
+static void print_bytes(FILE *out, int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    int unit = 0;
+
+    for (; v >= 1024 && unit < 4; unit++)
+        v /= 1024;
+    fprintf(out, "%.4g %s", v, units[unit]);
+}
+
+static void print_time(FILE *out, double ns)
+{
+    if (ns < 999.5)
+        fprintf(out, "%.0f ns", ns);
+    else
+        fprintf(out, "%.3g %s", ns < 999.5e3 ? ns * 1e-3 : ns * 1e-6, ns < 999.5e3 ? "us" : "ms");
+}
+
+/* Why: " at an estimated 12 us (native 31 us)". */
+static void print_reason(FILE *out, const pw_stats_choice *c, int most)
+{
+    const char *separator = " (";
+
+    fputs(" at an estimated ", out);
+    print_time(out, c->cells[most].total);
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        if (id == most || !c->cells[id].ranks)
+            continue;
+        fprintf(out, "%s%s ", separator, names[id]);
+        print_time(out, c->cells[id].total);
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? ")" : "", out);
+}
+
+static void print_observed(FILE *out, const pw_stats_cell *cell)
+{
+    if (!cell->timed)
+        return;
+    fputs("; packing or unpacking took ", out);
+    print_time(out, (double)cell->observed / (double)cell->timed);
+    fputs(", estimated ", out);
+    print_time(out, (double)cell->estimated / (double)cell->timed);
+}
+
+/* "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
+static void print_trial(FILE *out, const pw_stats_choice *c)
+{
+    const char *separator = "; tried both ways: ";
+
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        if (!c->cells[id].tries)
+            continue;
+        fprintf(out, "%s%s ", separator, names[id]);
+        print_time(out, c->cells[id].tried);
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? " a use" : "", out);
+}
+
+static void print_choice(FILE *out, const pw_stats_choice *c)
+{
+    int most = most_used(c);
+
+    fputs("packwright:     ", out);
+    print_bytes(out, c->low);
+    fputs(" to ", out);
+    print_bytes(out, c->high);
+    fprintf(out, ", %s%s: %s", sorts[c->sort], memories[c->memory], names[most]);
+    print_reason(out, c, most);
+    fprintf(out, ", %lld times", (long long)c->cells[most].uses);
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+        if (id != most && c->cells[id].uses)
+            fprintf(out, ", %s %lld", names[id], (long long)c->cells[id].uses);
+    print_observed(out, &c->cells[most]);
+    print_trial(out, c);
+    fputc('\n', out);
+}
+
+void pw_stats_choice_print(FILE *out, const pw_stats_choice *choices, int64_t n, pw_hash hash, int lines)
+{
+    int64_t more = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!pw_hash_equal(choices[i].hash, hash))
+            continue;
+        if (lines-- > 0)
+            print_choice(out, &choices[i]);
+        else
+            more++;
+    }
+    if (more > 0)
+        fprintf(out, "packwright:     and %lld more ranges of sizes\n", (long long)more);
+}

@@ -1,0 +1,320 @@
+#include "runtime/mpi/stats/trace.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/replace.h"
+#include "frontend/ddt/ddt.h"
+#include "jit-cache/hash_map.h"
+#include "runtime/engine/layout/trace_record.h"
+#include "runtime/mpi/stats/gather.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Types of one process; a program that makes new ones for ever must not take all memory. */
+enum { MOST_TYPES = 1 << 16 };
+
+typedef struct item {
+    pw_layout *layout; /* a reference, so that its counts live on */
+    int64_t commits, sends, receives;
+    int64_t place; /* in trace.items */
+} item;
+
+/* The singleton. Its lock is taken after the registry's, and before that of the layout engine. */
+static struct {
+    pthread_mutex_t lock;
+    pw_hash_map by_hash; /* canonical hash -> item */
+    item **items;
+    int64_t n, room;
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool pw_trace_is_on(void)
+{
+    return *pw_env_string(PW_ENV_TRACE) != '\0';
+}
+
+/* ---- this process ------------------------------------------------------------------------------------- */
+
+/* With the lock held. */
+static bool make_room(void)
+{
+    int64_t room = trace.room ? 2 * trace.room : 64;
+    item **grown;
+
+    if (trace.n < trace.room)
+        return true;
+    if (trace.n == MOST_TYPES) {
+        pw_warn_once("the trace has %d types; further ones are left out", MOST_TYPES);
+        return false;
+    }
+    grown = realloc(trace.items, (size_t)room * sizeof(item *));
+    if (grown) {
+        trace.items = grown;
+        trace.room = room;
+    }
+    return grown != NULL;
+}
+
+/* With the lock held. NULL: no memory, or too many types. */
+static item *add_item(pw_layout *layout)
+{
+    item *it = make_room() ? calloc(1, sizeof *it) : NULL;
+
+    if (!it || pw_hash_map_put(&trace.by_hash, layout->hash, it) != PW_OK) {
+        free(it);
+        return NULL;
+    }
+    it->layout = pw_layout_ref(layout);
+    it->place = trace.n;
+    trace.items[trace.n++] = it;
+    return it;
+}
+
+void pw_trace_committed(pw_layout *layout)
+{
+    item *it;
+
+    if (!pw_trace_is_on())
+        return;
+    pthread_mutex_lock(&trace.lock);
+    it = pw_hash_map_get(&trace.by_hash, layout->hash);
+    if (!it)
+        it = add_item(layout);
+    if (it)
+        it->commits++;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* Sends and receives of an entry, added to those of its item. */
+static void add_transfers(const pw_entry *entry, int64_t *sends, int64_t *receives)
+{
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        *sends += entry->used[id][PW_SEND];
+        *receives += entry->used[id][PW_RECV];
+    }
+}
+
+void pw_trace_entry_gone(const pw_entry *entry)
+{
+    item *it;
+
+    if (!pw_trace_is_on())
+        return;
+    pthread_mutex_lock(&trace.lock);
+    it = pw_hash_map_get(&trace.by_hash, entry->layout->hash);
+    if (it)
+        add_transfers(entry, &it->sends, &it->receives);
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* The records of this process, in the order of trace.items; NULL and 0 when there are none, or no memory. */
+typedef struct record_list {
+    pw_trace_record *at;
+    int64_t n;
+} record_list;
+
+static void take_live_entry(void *arg, const pw_entry *entry)
+{
+    record_list *list = arg;
+    const item *it;
+
+    pthread_mutex_lock(&trace.lock);
+    it = pw_hash_map_get(&trace.by_hash, entry->layout->hash);
+    if (it && it->place < list->n)
+        add_transfers(entry, &list->at[it->place].sends, &list->at[it->place].receives);
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static record_list take_records(int rank)
+{
+    record_list list = {0};
+
+    pthread_mutex_lock(&trace.lock);
+    list.at = trace.n ? calloc((size_t)trace.n, sizeof *list.at) : NULL;
+    for (; list.at && list.n < trace.n; list.n++) {
+        const item *it = trace.items[list.n];
+
+        list.at[list.n] = (pw_trace_record){.hash = it->layout->hash,
+                                            .commits = it->commits,
+                                            .packs = it->layout->stats.packs,
+                                            .unpacks = it->layout->stats.unpacks,
+                                            .bytes = it->layout->stats.bytes,
+                                            .sends = it->sends,
+                                            .receives = it->receives,
+                                            .ranks = 1,
+                                            .owner = rank};
+    }
+    pthread_mutex_unlock(&trace.lock);
+    pw_registry_each(take_live_entry, &list);
+    return list;
+}
+
+/* The types that this rank is to tell, each as "<place in the list> <type>\0". NULL: out of memory. */
+static char *own_texts(const pw_trace_record *records, int64_t n, int rank, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    bool ok = out != NULL;
+
+    pthread_mutex_lock(&trace.lock);
+    for (int64_t i = 0; i < n && ok; i++) {
+        const item *it = records[i].owner == rank ? pw_hash_map_get(&trace.by_hash, records[i].hash) : NULL;
+        char *type = it ? pw_ddt_print(it->layout->type) : NULL;
+
+        if (type)
+            fprintf(out, "%" PRId64 " %s%c", i, type, '\0');
+        ok = !it || type;
+        free(type);
+    }
+    pthread_mutex_unlock(&trace.lock);
+    if (out && (fclose(out) != 0 || !ok)) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* ---- the file ----------------------------------------------------------------------------------------- */
+
+/* types[i] belongs to records[i]; NULL where it was not told. */
+static char *file_text(const pw_trace_record *records, int64_t n, const char *const *types, int nranks, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "# Types that a run of %d rank%s committed. See packwright-trace(1).\n", nranks,
+            nranks == 1 ? "" : "s");
+    for (int64_t i = 0; i < n; i++) {
+        char name[PW_TRACE_NAME];
+
+        pw_trace_name(records[i].hash, name);
+        if (types[i])
+            pw_trace_print(out, &records[i], name, types[i]);
+    }
+    return fclose(out) == 0 ? text : (free(text), NULL);
+}
+
+/* Finds the types in what the ranks told, and writes the file. */
+static void write_file(const char *path, const pw_trace_record *records, int64_t n, const char *told, int64_t told_size,
+                       int nranks)
+{
+    const char **types = calloc((size_t)n + 1, sizeof *types);
+    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
+    size_t size = 0;
+    char *text = NULL;
+
+    for (const char *at = told; types && at < told + told_size; at += strlen(at) + 1) {
+        char *type;
+        long long i = strtoll(at, &type, 10);
+
+        if (i >= 0 && i < n && *type == ' ')
+            types[i] = type + 1;
+    }
+    if (types)
+        text = file_text(records, n, types, nranks, &size);
+    if (!text || pw_replace_file(path, text, size, &diag) != PW_OK)
+        pw_log(PW_LOG_WARN, "no trace: %s", diag.text);
+    free(text);
+    free(types);
+}
+
+/* ---- all ranks ---------------------------------------------------------------------------------------- */
+
+/* The merged list, from rank 0 to all. */
+static bool share(record_list *list, MPI_Comm comm, int rank)
+{
+    int n = rank == 0 ? (int)pw_trace_merge(list->at, list->n) : 0, ok;
+    pw_trace_record *at = list->at;
+
+    PMPI_Bcast(&n, 1, MPI_INT, 0, comm);
+    if (rank != 0)
+        at = realloc(list->at, ((size_t)n + 1) * sizeof *at);
+    ok = rank == 0 || at != NULL;
+    PMPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, comm);
+    if (at)
+        list->at = at;
+    list->n = n;
+    if (ok && n > 0) {
+        MPI_Datatype record;
+
+        PMPI_Type_contiguous((int)sizeof *at, MPI_BYTE, &record);
+        PMPI_Type_commit(&record);
+        ok = PMPI_Bcast(at, n, record, 0, comm) == MPI_SUCCESS;
+        PMPI_Type_free(&record);
+    }
+    return ok;
+}
+
+/* Two rounds, so that a type which a thousand ranks have travels once: counts, then the texts of who is asked. */
+static bool gather_and_write(record_list *list, MPI_Comm comm, int rank, int nranks)
+{
+    void *data = list->at;
+    size_t size = 0;
+    int64_t told_size = -1; /* what cannot be gathered makes all ranks fail */
+    char *told;
+    bool ok = pw_gather(&data, &list->n, sizeof *list->at, comm);
+
+    list->at = data;
+    if (!ok || !share(list, comm, rank))
+        return false;
+    told = own_texts(list->at, list->n, rank, &size);
+    if (told)
+        told_size = (int64_t)size;
+    data = told;
+    ok = pw_gather(&data, &told_size, 1, comm);
+    if (ok && rank == 0)
+        write_file(pw_env_path(PW_ENV_TRACE), list->at, list->n, data, told_size, nranks);
+    free(data);
+    return ok;
+}
+
+void pw_trace_write_world(void)
+{
+    record_list list;
+    MPI_Comm comm;
+    int rank, nranks;
+
+    if (!pw_gather_open(&comm, &rank, &nranks))
+        return;
+    list = take_records(rank);
+    if (!gather_and_write(&list, comm, rank, nranks) && rank == 0)
+        pw_log(PW_LOG_WARN, "no trace: the types of the ranks could not be gathered");
+    PMPI_Comm_free(&comm);
+    free(list.at);
+}
+
+void pw_trace_write_process(void)
+{
+    static int number;
+    record_list list = take_records(0);
+    int64_t n = pw_trace_merge(list.at, list.n);
+    size_t size = 0;
+    char *told = own_texts(list.at, n, 0, &size), path[4096], host[64] = "host";
+
+    gethostname(host, sizeof host - 1);
+    snprintf(path, sizeof path, "%s.%s-%ld-%d", pw_env_path(PW_ENV_TRACE), host, (long)getpid(), number++);
+    if (told)
+        write_file(path, list.at, n, told, (int64_t)size, 1);
+    free(told);
+    free(list.at);
+}
+
+void pw_trace_close(void)
+{
+    pthread_mutex_lock(&trace.lock);
+    for (int64_t i = 0; i < trace.n; i++) {
+        pw_layout_unref(trace.items[i]->layout);
+        free(trace.items[i]);
+    }
+    free(trace.items);
+    trace.items = NULL;
+    trace.n = trace.room = 0;
+    pw_hash_map_clear(&trace.by_hash);
+    pthread_mutex_unlock(&trace.lock);
+}

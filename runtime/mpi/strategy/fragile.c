@@ -1,0 +1,89 @@
+#include "runtime/mpi/strategy/fragile.h"
+
+#include "base/env.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Open MPI hands longer messages to itself over in another way (btl_self_eager_limit, header included). */
+enum { SELF_EAGER = 1024 };
+
+/* Set once at start. */
+static bool all_ranks, cuts_elements;
+
+/* 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 have been seen to, 5.0.0 and 5.0.2 not to. */
+static bool mpi_cuts_elements(void)
+{
+    static const char name[] = "MPICH Version:";
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    const char *at = NULL;
+    int length, major;
+
+    if (PW_MPI_IS_OPEN_MPI)
+        return false;
+    if (PMPI_Get_library_version(text, &length) == MPI_SUCCESS)
+        at = strstr(text, name);
+    return !at || sscanf(at + sizeof name - 1, "%d", &major) != 1 || major < 5;
+}
+
+void pw_fragile_start(void)
+{
+    all_ranks = pw_env_bool(PW_ENV_ALL_RANKS);
+    cuts_elements = mpi_cuts_elements();
+}
+
+bool pw_fragile_is_staged(void)
+{
+    return cuts_elements && all_ranks;
+}
+
+static bool is_fragile(const pw_message *m)
+{
+    return cuts_elements && m->bytes > PW_FRAGILE_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
+}
+
+static bool is_collective(const pw_message *m)
+{
+    return m->sort == PW_CALL_COLLECTIVE || m->sort == PW_CALL_NEIGHBOUR;
+}
+
+/* In a collective, a rank passes on to others what it has received. */
+static bool sends(const pw_message *m)
+{
+    return m->direction != PW_RECV || is_collective(m);
+}
+
+static bool receives(const pw_message *m)
+{
+    return m->direction != PW_SEND || is_collective(m);
+}
+
+/* The target of a one-sided operation is never staged. */
+bool pw_fragile_needs_native(const pw_message *m)
+{
+    return is_fragile(m) && sends(m) && (!all_ranks || m->sort == PW_CALL_ONE_SIDED);
+}
+
+bool pw_fragile_needs_stage(const pw_message *m)
+{
+    return is_fragile(m) && receives(m) && all_ranks && m->sort != PW_CALL_ONE_SIDED;
+}
+
+static bool is_self(int peer, MPI_Comm comm)
+{
+    int rank;
+
+    return comm != MPI_COMM_NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == peer;
+}
+
+/* GPU memory that Open MPI cannot touch has no native way. */
+bool pw_fragile_is_own(pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                       MPI_Comm comm)
+{
+    int64_t bytes;
+
+    return PW_MPI_IS_OPEN_MPI && peer >= 0 && !__builtin_mul_overflow((int64_t)count, entry->size, &bytes) &&
+           (direction != PW_SEND || bytes <= SELF_EAGER) && is_self(peer, comm) &&
+           pw_memory_place_of((const char *)buf + entry->lowest).kind == PW_PLACE_HOST;
+}

@@ -1,0 +1,36 @@
+/*
+ * Messages that the MPI below delivers only to a receiver of the right kind.
+ *
+ * MPICH delivers a long message from contiguous memory in pieces that may end inside a basic element; a native receive
+ * into a derived type then fails with MPI_ERR_TRUNCATE, unless all elements have one size, to whose multiples pieces
+ * are cut (4.0.2 to 4.3.2, between ranks of one node). A stage is contiguous memory. So such a message is staged by its
+ * sender only if the receiver is known to stage it, too, and that it does on jobs where PACKWRIGHT_ALL_RANKS says so.
+ *
+ * Open MPI (4.1, 5.0) mistreats a message to oneself that is longer than the receive posted for it, where it takes a
+ * side for contiguous: a short contiguous message is cut off without an error, and a longer one is written behind a
+ * contiguous receive buffer. With derived types it reports MPI_ERR_TRUNCATE. So those sides stay native.
+ */
+#ifndef PW_RUNTIME_FRAGILE_H
+#define PW_RUNTIME_FRAGILE_H
+
+#include "runtime/mpi/strategy/strategy.h"
+
+/* Messages of at most so many bytes are never cut; half of the shortest piece seen. */
+enum { PW_FRAGILE_WHOLE = 2048 };
+
+/* Reads PACKWRIGHT_ALL_RANKS, and which MPI this is. */
+void pw_fragile_start(void);
+
+/* May messages that are received have to be staged? */
+bool pw_fragile_is_staged(void);
+
+/* May not be staged: its receiver may be native. */
+bool pw_fragile_needs_native(const pw_message *m);
+/* May not be native: its sender may have staged it. */
+bool pw_fragile_needs_stage(const pw_message *m);
+/* May not be staged: Open MPI might not find out that a message from this rank to itself is too long. `peer` is the
+ * source, unless direction is PW_SEND. Of a receive from MPI_ANY_SOURCE it cannot be known. */
+bool pw_fragile_is_own(pw_direction direction, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                       MPI_Comm comm);
+
+#endif

@@ -1,0 +1,91 @@
+#include "runtime/mpi/strategy/operand.h"
+
+#include "runtime/mpi/strategy/aware.h"
+
+/* A null buffer is none, or MPI_BOTTOM with a type that begins elsewhere. To use a noted type looks for GPUs, too. */
+static void look_at(const void *buf, MPI_Datatype type)
+{
+    const pw_entry *entry = buf ? NULL : pw_operand_entry(type, buf);
+
+    if (!buf && (!entry || entry->lowest != 0))
+        pw_memory_has_cuda();
+    if (buf && buf != MPI_IN_PLACE)
+        pw_memory_place_of(buf);
+}
+
+const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf)
+{
+    return pw_registry_use(type, (pw_note_use){.buf = buf, .count = 1, .direction = PW_SEND, .times = 1});
+}
+
+static pw_memory_world world(void)
+{
+    return atomic_load_explicit(&pw_memory_now, memory_order_relaxed);
+}
+
+bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
+{
+    if (world() == PW_MEMORY_HOST_ONLY) {
+        look_at(a, type);
+        look_at(b, type);
+    }
+    return world() != PW_MEMORY_ASK_CUDA || pw_gpu_mpi_is_aware();
+}
+
+/* False: it is for MPI. */
+static bool describe(pw_message *m)
+{
+    return m->buf != MPI_IN_PLACE && pw_message_describe(m) && pw_mirror_is_needed(m);
+}
+
+bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count)
+{
+    pw_message m = {.sort = PW_CALL_COLLECTIVE, .entry = entry, .buf = (void *)buf, .count = count};
+
+    return describe(&m);
+}
+
+pw_status pw_operand_stage(pw_stage *s, const pw_message *m)
+{
+    if (pw_stage_open(s, m))
+        return PW_OK;
+    return pw_mirror_is_needed(m) ? pw_stage_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
+}
+
+pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction direction, const pw_entry *entry,
+                          const void *buf, MPI_Count count)
+{
+    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_status status;
+
+    *o = (pw_operand){.direction = direction};
+    if (!describe(&m))
+        return PW_OK;
+    status = pw_operand_stage(&o->stage, &m);
+    if (status == PW_OK)
+        status = pw_mirror_open(&o->mirror, &o->stage);
+    if (status != PW_OK)
+        pw_operand_close(o);
+    return status;
+}
+
+pw_status pw_operand_pack(pw_operand *o)
+{
+    return pw_operand_is_open(o) && o->direction != PW_RECV ? pw_mirror_pack(&o->mirror, &o->stage) : PW_OK;
+}
+
+pw_status pw_operand_unpack(pw_operand *o)
+{
+    return pw_operand_is_open(o) && o->direction != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->stage) : PW_OK;
+}
+
+pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
+{
+    return pw_operand_is_open(o) && o->direction != PW_SEND ? pw_stage_unpack(&o->stage, bytes) : PW_OK;
+}
+
+void pw_operand_close(pw_operand *o)
+{
+    pw_mirror_close(&o->mirror);
+    pw_stage_close(&o->stage);
+}

@@ -1,0 +1,43 @@
+/*
+ * pipelined: as staged, in chunks - whole objects, or parts of the outermost loop of one - each of which crosses to the
+ * host while the next is packed. On the wire it is one ordinary message.
+ */
+#include "runtime/mpi/strategy/gpu.h"
+
+#include "runtime/mpi/types/registry.h"
+
+static bool is_divisible(const pw_message *m)
+{
+    const pw_gpu_user user = {
+        .gpu = m->place.gpu, .layout = m->entry->layout, .buf = m->buf, .count = m->count, .bytes = m->bytes};
+
+    return pw_gpu_is_divisible(&user, pw_gpu_chunk(m->bytes));
+}
+
+static bool can(const pw_message *m)
+{
+    return pw_strategy_gpu_can(m) && m->entry->layout && is_divisible(m);
+}
+
+static double cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->bytes));
+}
+
+static double own_cost(const pw_message *m, pw_model_action action)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_own_pipelined(pw_model_now(), &q, action, pw_gpu_chunk(m->bytes));
+}
+
+const pw_strategy pw_strategy_pipelined = {.name = "pipelined",
+                                           .can = can,
+                                           .cost = cost,
+                                           .own_cost = own_cost,
+                                           .take = pw_strategy_gpu_take,
+                                           PW_STRATEGY_GPU,
+                                           .memory = PW_GPU_PINNED_MEMORY,
+                                           .way = PW_GPU_PIPELINED};

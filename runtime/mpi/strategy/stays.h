@@ -1,0 +1,69 @@
+/*
+ * The short way to a native call: does a buffer certainly stay where it is?
+ *
+ * For types that are left to MPI, for contiguous ones in host memory, and for those of which a message of this size
+ * class and sort of call was native when last decided about. "Yes" means what pw_stage_try would say, and a use of the
+ * decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision may
+ * be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a layout
+ * is remembered here, so all are counted where they belong.
+ *
+ * What was found out is remembered (runtime/mpi/strategy/recall.h), and that is all that wrappers ask first, since a
+ * call that stays native is to cost next to nothing. The whole question is pw_stays.
+ */
+#ifndef PW_RUNTIME_STAYS_H
+#define PW_RUNTIME_STAYS_H
+
+#include "runtime/engine/model/cost.h"
+#include "runtime/engine/model/decide.h"
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/recall.h"
+#include "runtime/mpi/types/registry.h"
+
+#define PW_STAYS_INLINE inline __attribute__((always_inline))
+
+/* Where a message's decision is remembered: messages of one size class may use several of the few slots. */
+static inline unsigned pw_native_slot(int64_t bytes)
+{
+    return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
+}
+
+/* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. *left: the number of
+ * calls with the same arguments for which the answer is to hold; set to the number for which a yes holds, all counted
+ * as uses.
+ */
+static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int64_t judged,
+                                             int *left)
+{
+    pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(judged)], memory_order_acquire);
+
+    /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/fragile.h). */
+    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
+        return false;
+    if (!d || judged < d->least || judged > d->most)
+        return false;
+    *left = pw_decision_again(d, PW_STRATEGY_NATIVE, *left);
+    return *left;
+}
+
+/* `count` objects in `blocks` blocks, the first of them at `buf`. */
+static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count,
+                                            int blocks, int *left)
+{
+    int64_t bytes;
+
+    if (pw_entry_is_left(entry))
+        return true;
+    if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
+        return false;
+    if (!entry->layout || entry->gpu_only)
+        return true;
+    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
+           pw_message_stays(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks), left);
+}
+
+/* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is
+ * something to sweep on the way out. Before the start no type is known. */
+bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count);
+
+#endif

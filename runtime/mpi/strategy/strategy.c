@@ -1,0 +1,430 @@
+#include "runtime/mpi/strategy/strategy.h"
+
+#include "base/clock.h"
+#include "base/env.h"
+#include "codegen/target.h"
+#include "runtime/engine/memory/outbound.h"
+#include "runtime/engine/model/cost.h"
+#include "runtime/engine/model/decide.h"
+#include "runtime/engine/node/sharing.h"
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/stays.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <strings.h>
+
+enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/engine/model/decide.h) */
+
+static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
+#define X(symbol, name) &pw_strategy_##name,
+    PW_STRATEGIES(X)
+#undef X
+};
+
+_Static_assert((int)PW_STRATEGY_COUNT <= PW_DECIDE_STRATEGIES, "decisions have room for all strategies");
+
+/* The singleton, set once at start. */
+static struct {
+    pw_strategy_id forced; /* PACKWRIGHT_STRATEGY, or PW_STRATEGY_COUNT for the model */
+    bool stats;
+    bool counted; /* somebody will ask how often what was done */
+} chosen_by = {PW_STRATEGY_COUNT, false, false};
+
+void pw_strategy_start(void)
+{
+    const char *name = pw_env_string(PW_ENV_STRATEGY);
+
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+        if (!strcasecmp(name, table[id]->name))
+            chosen_by.forced = (pw_strategy_id)id;
+    chosen_by.stats = pw_env_bool(PW_ENV_STATS);
+    chosen_by.counted = pw_layout_use_is_told();
+    pw_fragile_start();
+    pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
+    pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
+}
+
+bool pw_strategy_is_forced(void)
+{
+    return chosen_by.forced != PW_STRATEGY_COUNT;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------- */
+
+/* The objects of a message, or of what it is judged by, from the first to the last byte. */
+static int64_t stretch_of(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+    int64_t one = layout->nest->hi - layout->nest->lo, all;
+    int64_t count = m->judged == m->bytes ? (int64_t)m->count : m->judged / m->entry->size;
+
+    if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
+        return INT64_MAX;
+    all = all < 0 ? -all : all;
+    return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
+}
+
+pw_model_query pw_message_query(const pw_message *m)
+{
+    const pw_entry *entry = m->entry;
+    pw_model_query q = {.sort = m->sort,
+                        .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                        .contiguous = !entry->layout,
+                        .shared = pw_sharing_is_likely(),
+                        .apart = pw_outbound_is_apart()};
+    /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
+    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
+    double blocks = (double)m->judged / block;
+
+    q.shape = pw_model_shape_of(m->judged, blocks < 1 ? 1 : (int64_t)blocks, q.contiguous ? m->judged : stretch_of(m));
+    return q;
+}
+
+bool pw_message_is_one_block(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+
+    return layout && m->count == 1 && m->entry->blocks == 1 && layout->nest->hi - layout->nest->lo == m->bytes;
+}
+
+bool pw_message_may_be_contiguous(const pw_message *m)
+{
+    return m->bytes < PW_LEAST_READ || m->sort == PW_CALL_IO || !pw_sharing_is_refused();
+}
+
+static bool is_possible(int id, const pw_message *m, unsigned refused)
+{
+    return !(refused >> id & 1) && table[id]->can(m);
+}
+
+static pw_estimate estimate(void *arg, int id)
+{
+    const pw_message *m = arg;
+    const pw_strategy *s = table[id];
+    pw_estimate e = {.total = -1};
+
+    if (id != PW_STRATEGY_NATIVE && !s->can(m))
+        return e;
+    e.total = s->cost(m);
+    for (int action = 0; s->own_cost && action < PW_MODEL_ACTIONS; action++)
+        e.own[action] = s->own_cost(m, (pw_model_action)action);
+    return e;
+}
+
+/* For what is not as usual, so nothing is remembered. */
+static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
+{
+    pw_strategy_id best = PW_STRATEGY_NATIVE;
+    double best_cost = table[best]->cost(m);
+
+    if (chosen_by.forced != PW_STRATEGY_COUNT && is_possible(chosen_by.forced, m, refused))
+        return chosen_by.forced;
+    for (int id = PW_STRATEGY_NATIVE + 1; id < PW_STRATEGY_COUNT; id++) {
+        double cost = is_possible(id, m, refused) ? table[id]->cost(m) : best_cost;
+
+        if (cost < best_cost) {
+            best = (pw_strategy_id)id;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+static pw_decision_key key_of(const pw_message *m)
+{
+    bool device = m->place.kind == PW_PLACE_DEVICE;
+
+    return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
+                             .size = pw_decision_size(m->judged),
+                             .sort = (uint8_t)m->sort,
+                             .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                             .device = device ? m->place.device : 0};
+}
+
+/* For runtime/mpi/strategy/stays.h. */
+static void remember_native(const pw_message *m, pw_decision *d)
+{
+    /* Entries are shared and constant but for what is atomic. */
+    pw_entry *entry = (pw_entry *)m->entry;
+
+    if (d && !chosen_by.counted && entry->layout && m->place.kind == PW_PLACE_HOST)
+        atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
+}
+
+static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
+{
+    pw_decision_key key = key_of(m);
+    const pw_question question = {.strategies = PW_STRATEGY_COUNT,
+                                  .forced = chosen_by.forced,
+                                  .direction = m->direction,
+                                  .fn = estimate,
+                                  .arg = (void *)m};
+    int id;
+
+    *record = NULL;
+    if (is_possible(PW_STRATEGY_PACKED, m, refused) && pw_fragile_needs_stage(m))
+        return PW_STRATEGY_PACKED;
+    if (refused)
+        return choose_afresh(m, refused);
+    id = pw_decide(&key, &question, record);
+    if (table[id]->can(m)) {
+        if (id == PW_STRATEGY_NATIVE)
+            remember_native(m, *record);
+        return (pw_strategy_id)id;
+    }
+    *record = NULL; /* something about this message is special */
+    return choose_afresh(m, refused);
+}
+
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused)
+{
+    pw_decision *record;
+
+    return choose(m, refused, &record);
+}
+
+/* ---- messages and stages -------------------------------------------------------------------------------------- */
+
+bool pw_message_describe(pw_message *m)
+{
+    const pw_entry *entry = m->entry;
+
+    if (m->count <= 0 || pw_entry_is_left(entry) || __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) ||
+        m->bytes == 0 || (m->buf == MPI_BOTTOM && entry->touches_origin))
+        return false;
+    m->judged = m->bytes;
+    /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
+    m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->nest->lo : entry->offset));
+    return m->place.kind == PW_PLACE_HOST ? entry->layout && !entry->gpu_only : m->place.kind != PW_PLACE_UNKNOWN;
+}
+
+/* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
+static void count_use(const pw_message *m, pw_strategy_id id)
+{
+    pw_entry *entry = (pw_entry *)m->entry;
+
+    if (!chosen_by.counted)
+        return;
+    if (m->direction != PW_RECV)
+        atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
+    if (m->direction != PW_SEND)
+        atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
+}
+
+/* ---- what the call under way holds --------------------------------------------------------------------------------
+ */
+
+enum { HELD = 4 }; /* those of a call between two processes, or of a uniform collective */
+
+/* Copies: those of the call may lie on the part of the stack that a longjmp has given up. */
+static _Thread_local pw_stage held[HELD];
+
+static void hold(const pw_stage *s)
+{
+    if (pw_gate_holds < HELD)
+        held[pw_gate_holds++] = *s;
+}
+
+static pw_stage *held_as(const pw_stage *s)
+{
+    for (int i = 0; i < pw_gate_holds; i++)
+        if (held[i].strategy && held[i].data == s->data)
+            return &held[i];
+    return NULL;
+}
+
+void pw_stages_handed_over(void)
+{
+    pw_gate_holds = 0;
+}
+
+void pw_stages_left(void)
+{
+    int n = pw_gate_holds;
+
+    pw_gate_holds = 0;
+    for (int i = 0; i < n; i++)
+        pw_stage_close(&held[i]);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------
+ */
+
+pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy)
+{
+    pw_status status;
+
+    *s = (pw_stage){.strategy = strategy,
+                    .layout = m->entry->layout,
+                    .offset = m->entry->offset,
+                    .buf = m->buf,
+                    .count = m->count,
+                    .direction = m->direction,
+                    .sort = m->sort,
+                    .place = m->place,
+                    .bytes = m->bytes};
+    status = strategy->take(s);
+    if (status != PW_OK)
+        *s = (pw_stage){.strategy = NULL};
+    else if (s->layout)
+        pw_layout_ref(s->layout);
+    if (status == PW_OK)
+        hold(s);
+    return status;
+}
+
+bool pw_stage_open(pw_stage *s, const pw_message *m)
+{
+    unsigned refused = 0;
+    pw_decision *record;
+    pw_strategy_id id;
+
+    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE && pw_stage_open_by(s, m, table[id]) != PW_OK)
+        refused |= 1U << id;
+    count_use(m, id);
+    if (id == PW_STRATEGY_NATIVE) {
+        *s = (pw_stage){.strategy = NULL};
+        return false;
+    }
+    s->decision = record;
+    return true;
+}
+
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const pw_entry *entry, const void *buf,
+                  MPI_Count count)
+{
+    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+
+    s->strategy = NULL;
+    return pw_message_describe(&m) && pw_stage_open(s, &m);
+}
+
+/* ---- what is observed ----------------------------------------------------------------------------------------- */
+
+static int id_of(const pw_strategy *strategy)
+{
+    int id = 0;
+
+    while (table[id] != strategy)
+        id++;
+    return id;
+}
+
+typedef struct watch {
+    int id;
+    bool timed, learn;
+    int64_t begin;
+} watch;
+
+/* The interpreter says nothing of the kernel that is yet to come. */
+static bool has_come(const pw_stage *s, pw_model_action action)
+{
+    pw_kernel *k = s->place.kind == PW_PLACE_HOST && s->layout && !s->layout->contiguous ? s->layout->kernel : NULL;
+
+    return !k || atomic_load_explicit(action == PW_MODEL_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
+}
+
+/* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
+ * stage may have been narrowed to a part of the message that was decided about. */
+static watch begin(const pw_stage *s, pw_model_action action)
+{
+    watch w = {.timed = s->decision && pw_decision_size(s->bytes) == s->decision->key.size};
+
+    if (!w.timed)
+        return w;
+    w.id = id_of(s->strategy);
+    w.learn = pw_decision_is_timed(s->decision, w.id, action) && has_come(s, action);
+    w.timed = w.learn || chosen_by.stats;
+    if (w.timed)
+        w.begin = pw_clock_ns();
+    return w;
+}
+
+static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, pw_status status)
+{
+    if (w->timed && status == PW_OK)
+        pw_decision_observe(s->decision, w->id, action,
+                            pw_clock_ns() - w->begin + (action == PW_MODEL_UNPACK ? s->ahead_ns : 0), w->learn);
+    return status;
+}
+
+pw_status pw_stage_pack(pw_stage *s)
+{
+    watch w;
+
+    if (s->under_way)
+        return s->strategy->finish(s);
+    w = begin(s, PW_MODEL_PACK);
+    return end(&w, s, PW_MODEL_PACK, s->strategy->pack(s));
+}
+
+void pw_stage_expect(pw_stage *s)
+{
+    pw_stage *copy;
+
+    if (!s->strategy || !s->strategy->expect)
+        return;
+    s->strategy->expect(s);
+    copy = held_as(s);
+    if (copy)
+        copy->inbound = s->inbound;
+}
+
+pw_status pw_stage_unpack(pw_stage *s, int64_t received)
+{
+    watch w;
+
+    if (received <= 0 || received > s->bytes)
+        return PW_OK;
+    if (s->under_way)
+        return s->strategy->finish(s);
+    if (received < s->bytes)
+        return s->strategy->unpack(s, received);
+    w = begin(s, PW_MODEL_UNPACK);
+    return end(&w, s, PW_MODEL_UNPACK, s->strategy->unpack(s, received));
+}
+
+/* Work that overlaps with other work says nothing of its time, so estimates are corrected by the first few of a kind,
+ * which are done alone. */
+static bool is_watched(const pw_stage *s, pw_model_action action)
+{
+    int id;
+
+    if (!s->decision || pw_decision_size(s->bytes) != s->decision->key.size)
+        return false;
+    id = id_of(s->strategy);
+    return pw_decision_is_timed(s->decision, id, action) &&
+           atomic_load_explicit(&s->decision->cells[id].timed[action], memory_order_relaxed) < WATCHED;
+}
+
+bool pw_stage_begin_pack(pw_stage *s)
+{
+    if (!s->strategy || !s->strategy->begin || is_watched(s, PW_MODEL_PACK))
+        return true;
+    return s->strategy->begin(s, PW_MODEL_PACK, s->bytes);
+}
+
+bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
+{
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->bytes || is_watched(s, PW_MODEL_UNPACK))
+        return true;
+    return s->strategy->begin(s, PW_MODEL_UNPACK, received);
+}
+
+void pw_stage_close(pw_stage *s)
+{
+    pw_stage *copy;
+
+    if (!s->strategy)
+        return;
+    copy = held_as(s);
+    if (copy)
+        copy->strategy = NULL;
+    if (s->under_way)
+        s->strategy->finish(s);
+    s->strategy->give(s);
+    s->strategy = NULL;
+    pw_layout_unref(s->layout);
+    s->layout = NULL;
+}

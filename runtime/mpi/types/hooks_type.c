@@ -1,0 +1,43 @@
+/* Types come and go: the registry is told (runtime/mpi/types/registry.h). */
+#include "runtime/mpi/types/registry.h"
+
+#include "hooks.h"
+#include "next.h"
+
+pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
+{
+    *rc = pw_next.MPI_Type_commit(datatype);
+    if (*rc == MPI_SUCCESS)
+        pw_registry_committed(*datatype);
+    return PW_DONE;
+}
+
+/* A duplicate of a committed type is one. It is to be known before MPI gets it for the first time, which may be with a
+ * buffer in GPU memory that MPI cannot touch. */
+pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc)
+{
+    *rc = pw_next.MPI_Type_dup(oldtype, newtype);
+    if (*rc == MPI_SUCCESS)
+        pw_registry_duplicated(oldtype, *newtype);
+    return PW_DONE;
+}
+
+/*
+ * MPICH lets go of its lock around delete callbacks. When the last reference to a type is that of an operation under
+ * way, the callback runs inside the network's progress, which other threads then enter: with 4.0.2 (ch4:ucx) that ends
+ * the program. So with threads no attribute is left on a type that the user frees.
+ */
+static bool may_die_in_progress(void)
+{
+    int provided = MPI_THREAD_SINGLE;
+
+    return !PW_MPI_IS_OPEN_MPI && PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
+}
+
+pw_verdict pw_hook_Type_free(MPI_Datatype *datatype, int *rc)
+{
+    (void)rc;
+    if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
+        pw_registry_let_go(*datatype);
+    return PW_PASS;
+}

@@ -1,0 +1,87 @@
+#include "runtime/mpi/types/noted.h"
+
+#include "base/env.h"
+#include "frontend/mpi/contents.h"
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/engine/layout/layout.h"
+#include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/strategy/fragile.h"
+
+#include <stdatomic.h>
+
+static const int64_t PLENTY = INT64_C(1) << 40; /* bytes in one use that pay for any type */
+
+/* The singleton. */
+static struct {
+    bool off, told; /* set once at start; told: statistics will tell of the rest */
+    _Atomic int64_t types, uses, bytes;
+} noted;
+
+void pw_note_start(void)
+{
+    noted.told = pw_env_bool(PW_ENV_STATS);
+    noted.off = pw_strategy_is_forced() || pw_trace_is_on() || pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC;
+}
+
+bool pw_note_is_off(void)
+{
+    return noted.off;
+}
+
+/* False: so much that it does not count. */
+static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
+{
+    MPI_Count size;
+
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
+           !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
+}
+
+/* May MPI be unable to carry out the call? While no GPU's memory may come in, all that a type reaches is the host's.
+ * MPICH refuses to pack from MPI_BOTTOM. */
+static bool is_needed(const pw_note_use *use, int64_t bytes)
+{
+    pw_memory_place_of(use->buf); /* notices a GPU runtime */
+    if (use->buf == MPI_BOTTOM || atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA)
+        return true;
+    return use->direction != PW_SEND && bytes > PW_FRAGILE_WHOLE && pw_fragile_is_staged();
+}
+
+/* What it costs to learn a type, judged by its outermost constructor: only MPI_Type_get_contents tells of those below.
+ */
+static int64_t learning_ns(MPI_Datatype type)
+{
+    pw_envelope e;
+
+    if (pw_envelope_read(type, &e, NULL) != PW_OK)
+        return PW_NOTE_LEARN_NS;
+    return PW_NOTE_LEARN_NS + PW_NOTE_LEARN_ENTRY_NS * (e.nints + e.naddrs + e.ncounts + e.ntypes);
+}
+
+bool pw_note_pays(void **note, MPI_Datatype type, const pw_note_use *use)
+{
+    int64_t bytes, ns = pw_note_ns(*note);
+
+    if (use->count <= 0 || !bytes_of(type, use->count, &bytes))
+        return false;
+    ns += (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * use->times;
+    if (is_needed(use, bytes) || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
+        return true;
+    *note = pw_note_make(ns);
+    if (noted.told) {
+        atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
+    }
+    return false;
+}
+
+void pw_note_count(int types)
+{
+    if (noted.told)
+        atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);
+}
+
+pw_note_totals pw_note_total(void)
+{
+    return (pw_note_totals){noted.types, noted.uses, noted.bytes};
+}

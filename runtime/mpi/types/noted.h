@@ -1,0 +1,82 @@
+/*
+ * Types that are committed and not learned yet.
+ *
+ * To learn a type (to decode, canonicalise and register it) takes as long as many short messages gain by it, and many
+ * types never move more than that. So MPI_Type_commit only notes a type, and its calls are left to MPI. Each call adds
+ * to the note what Packwright could have gained in it, and the type is learned before the call with which the sum
+ * reaches the cost of learning. A program thus never loses more than twice what it would have lost by the better of the
+ * two, learning at once and never, had that been known (the rule of ski rental).
+ *
+ * Some types are learned before their first use, since MPI may be unable to carry it out: where GPU memory may come in,
+ * where the buffer is MPI_BOTTOM, and where a message may arrive that only a staged receive can take
+ * (runtime/mpi/strategy/fragile.h).
+ *
+ * A note is one word that stands in the table of handles where a learned type has the address of its entry: an odd
+ * number, one more than twice the nanoseconds gained. It has no memory of its own, so nobody can use it after its end.
+ */
+#ifndef PW_RUNTIME_NOTED_H
+#define PW_RUNTIME_NOTED_H
+
+#include "runtime/mpi/mpi_compat.h"
+#include "runtime/mpi/strategy/strategy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What learning costs is measured (docs/results/2026-11-22-types.md): asking MPI how the type was made, the layout and
+ * the registration, for types that are all different; of lists, what long ones take for a number. What is gained in a
+ * byte is half a nanosecond where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB; before a
+ * type is learned it is not known which of them it is.
+ */
+enum {
+    PW_NOTE_LEARN_NS = 3000,     /* what it costs to learn a strided type, and */
+    PW_NOTE_LEARN_ENTRY_NS = 40, /* more for each number and type that its constructor was given */
+    PW_NOTE_CALL_NS = 100,       /* what Packwright gains in a call, and */
+    PW_NOTE_BYTES_A_NS = 2,      /* one more for so many bytes */
+    PW_NOTE_REPEATED = 16        /* uses that a persistent operation is taken to have */
+};
+
+/* One use of a noted type, as the argument of a call. */
+typedef struct pw_note_use {
+    const void *buf;
+    MPI_Count count;        /* objects */
+    pw_direction direction; /* of messages; PW_SEND for all else */
+    int times;              /* for how many uses this one stands */
+} pw_note_use;
+
+/* How many types were noted, less those that were learned later; what moved in the uses that were left to MPI. */
+typedef struct pw_note_totals {
+    int64_t types, uses, bytes;
+} pw_note_totals;
+
+static inline bool pw_note_is(const void *value)
+{
+    return (uintptr_t)value & 1;
+}
+
+static inline void *pw_note_make(int64_t ns)
+{
+    return (void *)((uintptr_t)ns << 1 | 1); /* NOLINT: a word, not an address */
+}
+
+static inline int64_t pw_note_ns(const void *note)
+{
+    return (int64_t)((uintptr_t)note >> 1);
+}
+
+/* Before any other call. */
+void pw_note_start(void);
+
+/* Whether types are learned at MPI_Type_commit: where a strategy is forced, kernels are compiled at commit, or the
+ * trace names every committed type. */
+bool pw_note_is_off(void);
+
+/* Is the type to be learned before this use? If not, the use is left to MPI, and *note counts it from now on. */
+bool pw_note_pays(void **note, MPI_Datatype type, const pw_note_use *use);
+
+/* A type was noted (1), or a noted type was learned (-1). */
+void pw_note_count(int types);
+pw_note_totals pw_note_total(void);
+
+#endif

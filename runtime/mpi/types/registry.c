@@ -1,0 +1,620 @@
+#include "runtime/mpi/types/registry.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "frontend/mpi/contents.h"
+#include "frontend/mpi/decode.h"
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/mpi/entry/ending.h"
+#include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/strategy/recall.h"
+#include "runtime/mpi/types/constructed.h"
+#include "runtime/mpi/types/predefined.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Layouts whose types have died that statistics remember at most: a bound on memory for programs that go through types.
+ */
+enum { KEPT_FOR_STATS = 4096 };
+
+/* The value of the attribute on one type: a reference to an entry. Linked, so that what MPI never deletes (types still
+ * alive at the end) can be released. */
+typedef struct binding {
+    pw_entry *entry;
+    struct binding *prev, *next;
+} binding;
+
+/*
+ * The singleton. Order of locks: `learning`, then those of MPI, then `lock`. Callbacks of MPI take `lock` only, and
+ * under it nothing of MPI is called.
+ */
+static struct {
+    pw_handle_table *layouts; /* layout -> entry */
+    pthread_mutex_t learning; /* one registration at a time; also guards engine to broken */
+    pw_layout_engine *engine;
+    pw_constructed_table constructed; /* holds references to entries */
+    bool remembers;                   /* in `constructed`; not where entries are told of, as long as they are there */
+    int keyval;
+    _Atomic unsigned commits;
+    _Atomic bool predefined; /* all of them have been learned */
+    bool broken;             /* opening has failed: nothing is learned any more */
+    pthread_mutex_t lock;    /* guards what follows */
+    uintptr_t life;          /* goes up when all bindings go, though MPI may still have attributes that point to one */
+    int64_t kept;            /* entries that statistics hold */
+    binding bindings;        /* list heads */
+    pw_entry entries;
+} registry = {.learning = PTHREAD_MUTEX_INITIALIZER,
+              .keyval = MPI_KEYVAL_INVALID,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .bindings = {.prev = &registry.bindings, .next = &registry.bindings},
+              .entries = {.prev = &registry.entries, .next = &registry.entries}};
+
+pw_handle_table pw_registry_types;
+
+/* The entry of every type that is left to MPI. */
+static pw_entry left_to_mpi;
+
+static bool is_started(void)
+{
+    return atomic_load_explicit(&pw_registry_types.current, memory_order_acquire) != NULL;
+}
+
+static pw_entry *entry_alloc(void)
+{
+    pw_entry *entry = aligned_alloc(_Alignof(pw_entry), sizeof *entry);
+
+    if (entry)
+        memset(entry, 0, sizeof *entry);
+    return entry;
+}
+
+/* ---- entries and bindings (under registry.lock) ------------------------------------------------------------ */
+
+static void entry_unref(pw_entry *entry)
+{
+    if (entry == &left_to_mpi || --entry->refs > 0)
+        return;
+    if (!entry->layout || entry->gpu_only) {
+        pw_layout_unref(entry->layout);
+        free(entry);
+        return;
+    }
+    pw_trace_entry_gone(entry);
+    pw_handle_table_remove(registry.layouts, (uint64_t)(uintptr_t)entry->layout);
+    entry->prev->next = entry->next;
+    entry->next->prev = entry->prev;
+    pw_layout_unref(entry->layout);
+    free(entry);
+}
+
+/* Takes over the reference to the layout, unless there is no memory. */
+static pw_entry *entry_with(pw_layout *layout)
+{
+    pw_entry *entry = entry_alloc();
+
+    if (!entry)
+        return NULL;
+    entry->layout = layout;
+    entry->size = layout->size;
+    entry->blocks = layout->blocks;
+    entry->lowest = layout->nest->lo;
+    entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
+    return entry;
+}
+
+static pw_entry *entry_create(pw_layout *layout)
+{
+    pw_entry *entry = entry_with(layout);
+
+    if (!entry || pw_handle_table_insert(registry.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+        free(entry);
+        return NULL;
+    }
+    /* Statistics outlive the types: one more reference, dropped at the end. */
+    entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
+    registry.kept += entry->refs;
+    entry->prev = registry.entries.prev;
+    entry->next = &registry.entries;
+    entry->prev->next = entry->next->prev = entry;
+    return entry;
+}
+
+/* The entry of a dense type, which is its own. It is in no table and no statistics, since all it is good for is to tell
+ * how many bytes a buffer in GPU memory has. */
+static pw_entry *entry_dense(const pw_layout *layout)
+{
+    pw_entry *entry = entry_alloc();
+
+    if (!entry)
+        return NULL;
+    entry->size = layout->size;
+    entry->blocks = 1;
+    entry->dense = true;
+    entry->offset = entry->lowest = layout->nest->lo;
+    entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
+    entry->refs = 1;
+    return entry;
+}
+
+/* That of a predefined pair with a hole, for GPU memory. In no table either, since types derived from the pair may have
+ * its layout, and are packed in host memory, too. */
+static pw_entry *entry_pair(pw_layout *layout)
+{
+    pw_entry *entry = entry_with(layout);
+
+    if (!entry) {
+        pw_layout_unref(layout);
+        return NULL;
+    }
+    entry->gpu_only = true;
+    entry->refs = 1;
+    return entry;
+}
+
+/* Takes over the reference to `layout`, and gives one to the entry. NULL: out of memory. */
+static pw_entry *entry_of(pw_layout *layout, bool predefined)
+{
+    pw_entry *entry = NULL;
+
+    if (predefined && !layout->contiguous)
+        return entry_pair(layout);
+    if (layout->contiguous) {
+        entry = entry_dense(layout);
+        pw_layout_unref(layout);
+        return entry;
+    }
+    entry = pw_handle_table_find(registry.layouts, (uint64_t)(uintptr_t)layout);
+    if (entry) {
+        pw_layout_unref(layout); /* the entry has one already */
+    } else if (!(entry = entry_create(layout))) {
+        pw_layout_unref(layout);
+        return NULL;
+    }
+    entry->refs++;
+    return entry;
+}
+
+static binding *binding_create(pw_entry *entry)
+{
+    binding *b = malloc(sizeof *b);
+
+    if (!b)
+        return NULL;
+    *b = (binding){.entry = entry, .prev = registry.bindings.prev, .next = &registry.bindings};
+    b->prev->next = b->next->prev = b;
+    return b;
+}
+
+static void binding_destroy(binding *b)
+{
+    b->prev->next = b->next;
+    b->next->prev = b->prev;
+    entry_unref(b->entry);
+    free(b);
+}
+
+/* ---- the attribute, whose extra state is the registry's life ------------------------------------------------- */
+
+/* Runs for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
+static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
+{
+    binding *b;
+
+    (void)type, (void)keyval;
+    pthread_mutex_lock(&registry.lock);
+    b = (uintptr_t)extra == registry.life ? binding_create(((binding *)value)->entry) : NULL;
+    if (b && b->entry != &left_to_mpi)
+        b->entry->refs++;
+    pthread_mutex_unlock(&registry.lock);
+    *(void **)copy = b;
+    *flag = b != NULL;
+    return MPI_SUCCESS;
+}
+
+/* The type is dying; MPI may give its handle to another one afterwards. */
+static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)keyval;
+    pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
+    pw_recall_forget();
+    pthread_mutex_lock(&registry.lock);
+    if ((uintptr_t)extra == registry.life)
+        binding_destroy(value);
+    pthread_mutex_unlock(&registry.lock);
+    return MPI_SUCCESS;
+}
+
+/* ---- learning (under registry.learning) --------------------------------------------------------------------- */
+
+static pw_status open_engine(void)
+{
+    pw_layout_config config;
+
+    if (registry.engine)
+        return PW_OK;
+    pw_layout_config_from_env(&config);
+    registry.remembers = !config.counted;
+    return pw_layout_engine_create(&config, &registry.engine);
+}
+
+static bool open_registry(void)
+{
+    if (registry.broken || (registry.keyval == MPI_KEYVAL_INVALID && !pw_ending_is_seen()))
+        return false;
+    if (open_engine() != PW_OK) {
+        pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
+        registry.broken = true;
+    } else if (registry.keyval == MPI_KEYVAL_INVALID &&
+               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &registry.keyval, (void *)registry.life) !=
+                   MPI_SUCCESS) {
+        registry.keyval = MPI_KEYVAL_INVALID;
+        registry.broken = true;
+    }
+    if (!registry.broken)
+        pw_ending_watch();
+    return !registry.broken;
+}
+
+static void log_unhandled(const pw_diag *diag)
+{
+    pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
+}
+
+/* The layout of a type that moves something, with a reference; NULL when it is left to MPI. */
+static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_layout *layout = NULL;
+    pw_diag diag = {.status = PW_OK};
+    pw_type raw;
+
+    if (!arena)
+        return NULL;
+    pw_fortran_redirect(); /* bindings may have been loaded by now */
+    diag.status = pw_mpi_decode_elements(type, arena, &raw, sizes, &diag);
+    if (diag.status == PW_OK)
+        diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
+    pw_arena_destroy(arena);
+    if (diag.status != PW_OK) {
+        log_unhandled(&diag);
+        return NULL;
+    }
+    if (committed)
+        pw_trace_committed(layout);
+    if (layout->size > 0)
+        return layout;
+    pw_layout_unref(layout);
+    return NULL;
+}
+
+/* Notes which sizes the basic elements have, as pw_mpi_decode_elements says. Types of different signatures share the
+ * entry. */
+static void note_elements(pw_entry *entry, unsigned sizes)
+{
+    int grain = (int)(sizes & -sizes), before = atomic_load_explicit(&entry->grain, memory_order_relaxed);
+
+    if (!before || grain < before)
+        atomic_store_explicit(&entry->grain, grain, memory_order_relaxed);
+    if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
+        pw_recall_forget();
+}
+
+static binding *bind(pw_layout *layout, bool predefined, unsigned sizes)
+{
+    binding *b = NULL;
+    pw_entry *entry;
+
+    pthread_mutex_lock(&registry.lock);
+    entry = layout ? entry_of(layout, predefined) : &left_to_mpi;
+    if (entry) {
+        note_elements(entry, sizes);
+        b = binding_create(entry);
+        if (!b)
+            entry_unref(entry);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return b;
+}
+
+/* Binds a type to an entry that is there already, with a layout or dense. */
+static binding *bind_known(pw_entry *entry)
+{
+    binding *b;
+
+    pthread_mutex_lock(&registry.lock);
+    b = binding_create(entry);
+    if (b)
+        entry->refs++;
+    pthread_mutex_unlock(&registry.lock);
+    return b;
+}
+
+/* Keeps `entry` alive for later types that are built by the same constructor call. */
+static void remember(const pw_constructed *how, pw_entry *entry)
+{
+    pw_entry *before;
+
+    pthread_mutex_lock(&registry.lock);
+    entry->refs++;
+    before = pw_constructed_put(&registry.constructed, how, entry);
+    if (before)
+        entry_unref(before);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void unbind(binding *b)
+{
+    pthread_mutex_lock(&registry.lock);
+    binding_destroy(b);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+/* They matter in GPU memory. */
+static void register_predefined(MPI_Datatype type, uint64_t key)
+{
+    unsigned sizes = 0;
+    pw_layout *layout = compile(type, false, &sizes);
+    binding *b = layout ? bind(layout, true, sizes) : NULL;
+
+    pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
+}
+
+/* The binding of a derived type. NULL: no memory. */
+static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
+{
+    pw_constructed how;
+    pw_entry *known = NULL;
+    unsigned sizes = 0;
+    bool basic = false,
+         said = registry.remembers && pw_constructed_read(&registry.constructed, type, envelope, &how, &known, &basic);
+    pw_layout *layout;
+    binding *b;
+
+    if (known)
+        return bind_known(known);
+    layout = compile(type, true, &sizes);
+    b = bind(layout, false, sizes);
+    if (b && b->entry != &left_to_mpi && said && basic)
+        remember(&how, b->entry);
+    return b;
+}
+
+/* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
+static void register_type(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type);
+    pw_envelope envelope;
+    binding *b = NULL;
+    int found = 0;
+
+    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope)) {
+        register_predefined(type, key);
+        return;
+    }
+    if (PMPI_Type_get_attr(type, registry.keyval, &b, &found) != MPI_SUCCESS)
+        return;
+    if (!found) {
+        b = find_or_compile(type, &envelope);
+        if (b && PMPI_Type_set_attr(type, registry.keyval, b) != MPI_SUCCESS) {
+            unbind(b);
+            b = NULL;
+        }
+    } else if (b->entry->layout) {
+        pw_trace_committed(b->entry->layout);
+    }
+    if (b)
+        pw_handle_table_insert(&pw_registry_types, key, b->entry);
+}
+
+static void learn(MPI_Datatype type)
+{
+    if (pw_registry_learned(type))
+        return;
+    pthread_mutex_lock(&registry.learning);
+    if (!pw_registry_learned(type) && open_registry())
+        register_type(type);
+    pthread_mutex_unlock(&registry.learning);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+static bool is_known(MPI_Datatype type)
+{
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type)) != NULL;
+}
+
+static void take_note(MPI_Datatype type, void *note)
+{
+    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
+        pw_note_count(1);
+}
+
+static bool is_basic(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
+}
+
+/* Now and then, bindings that have been loaded late are looked for. */
+static void look_around(void)
+{
+    unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
+
+    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* one may be lost */
+    if (commits % 64 != 0)
+        return;
+    pw_fortran_redirect();
+    pthread_mutex_lock(&registry.learning);
+    pw_ending_watch();
+    pthread_mutex_unlock(&registry.learning);
+}
+
+void pw_registry_committed(MPI_Datatype type)
+{
+    if (!is_started())
+        return;
+    look_around();
+    if (pw_note_is_off())
+        learn(type);
+    else
+        take_note(type, pw_note_make(0));
+}
+
+/* A null handle is none that a call has accepted: MPICH from 4.3 on returns MPI_SUCCESS once a user's handler has seen
+ * the error, and asking about it would be an error of ours. */
+void pw_registry_accepted(MPI_Datatype type)
+{
+    if (type == MPI_DATATYPE_NULL || !is_started() || is_known(type))
+        return;
+    if (pw_note_is_off() || is_basic(type))
+        learn(type);
+    else
+        take_note(type, pw_note_make(0));
+}
+
+void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(original));
+
+    if (pw_note_is(found))
+        take_note(type, found);
+    else if (found)
+        learn(type);
+}
+
+/* `found`: the note, or NULL of a type that is not known. */
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
+{
+    uint64_t key = pw_type_key(type);
+    void *note = found;
+
+    if (!found)
+        return pw_registry_find_other(type);
+    if (!pw_note_pays(&note, type, use)) {
+        pw_handle_table_swap(&pw_registry_types, key, found, note);
+        return &left_to_mpi;
+    }
+    learn(type);
+    found = pw_handle_table_find(&pw_registry_types, key);
+    if (found && !pw_note_is(found)) {
+        pw_note_count(-1);
+        return found;
+    }
+    pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0)); /* it has failed: not again at once */
+    return &left_to_mpi;
+}
+
+void pw_registry_let_go(MPI_Datatype type)
+{
+    void *b;
+    int found = 0;
+
+    if (!pw_registry_learned(type))
+        return;
+    pthread_mutex_lock(&registry.learning);
+    if (registry.keyval != MPI_KEYVAL_INVALID && PMPI_Type_get_attr(type, registry.keyval, &b, &found) == MPI_SUCCESS &&
+        found)
+        PMPI_Type_delete_attr(type, registry.keyval);
+    pthread_mutex_unlock(&registry.learning);
+}
+
+bool pw_registry_end_note(MPI_Datatype type)
+{
+    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
+
+    if (noted)
+        pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
+    return noted;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------------- */
+
+pw_status pw_registry_start(void)
+{
+    pw_status status = pw_handle_table_create(&registry.layouts);
+
+    return status == PW_OK ? pw_handle_table_open(&pw_registry_types) : status;
+}
+
+static void learn_predefined(MPI_Datatype type)
+{
+    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
+        register_predefined(type, pw_type_key(type));
+}
+
+/* Predefined types are learned all together, once a GPU's memory may come in. */
+static pw_entry *find_predefined(MPI_Datatype type)
+{
+    int initialised = 0, finalised = 0;
+
+    if (!pw_memory_has_cuda() || atomic_load(&registry.predefined))
+        return NULL;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    if (!initialised || finalised)
+        return NULL;
+    pthread_mutex_lock(&registry.learning);
+    if (!atomic_exchange(&registry.predefined, true) && open_registry())
+        pw_predefined_each(learn_predefined);
+    pthread_mutex_unlock(&registry.learning);
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+}
+
+pw_entry *pw_registry_find_other(MPI_Datatype type)
+{
+    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
+
+    return noted || !is_started() ? &left_to_mpi : find_predefined(type);
+}
+
+void pw_registry_leave(void)
+{
+    pthread_mutex_lock(&registry.learning);
+    /* Types that carry the attribute keep the keyval alive until they die. */
+    if (registry.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Type_free_keyval(&registry.keyval);
+    registry.keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&registry.learning);
+}
+
+static void forget_constructed(void)
+{
+    for (int i = 0; i < 1 << PW_CONSTRUCTED_BITS; i++)
+        if (registry.constructed.places[i].entry)
+            entry_unref(registry.constructed.places[i].entry);
+    registry.constructed = (pw_constructed_table){0};
+}
+
+void pw_registry_close(void)
+{
+    if (!is_started())
+        return;
+    pthread_mutex_lock(&registry.learning);
+    pw_handle_table_clear(&pw_registry_types);
+    pw_recall_forget();
+    atomic_store(&registry.predefined, false);
+    pthread_mutex_lock(&registry.lock);
+    forget_constructed();
+    while (registry.bindings.next != &registry.bindings)
+        binding_destroy(registry.bindings.next);
+    while (registry.entries.next != &registry.entries)
+        entry_unref(registry.entries.next);
+    registry.kept = 0;
+    registry.life++;
+    pthread_mutex_unlock(&registry.lock);
+    registry.keyval = MPI_KEYVAL_INVALID; /* of one life only */
+    pw_layout_engine_destroy(registry.engine);
+    registry.engine = NULL;
+    pthread_mutex_unlock(&registry.learning);
+}
+
+void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg)
+{
+    pthread_mutex_lock(&registry.lock);
+    for (const pw_entry *entry = registry.entries.next; entry != &registry.entries; entry = entry->next)
+        fn(arg, entry);
+    pthread_mutex_unlock(&registry.lock);
+}

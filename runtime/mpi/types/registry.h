@@ -1,0 +1,118 @@
+/*
+ * Which compiled layout a datatype handle stands for.
+ *
+ * An entry dies with its type, not with the user's MPI_Type_free: every registered derived type carries an attribute
+ * whose delete callback runs when MPI drops the last reference (also when operations were pending at the free, or other
+ * types were built from it), and only then may MPI reuse the handle. MPI_Type_dup copies the attribute, so a duplicate
+ * shares the layout; its handle, which the copy callback cannot know, is found at first use.
+ *
+ * MPI_Type_commit does not register: it notes the type, which is learned once that pays (runtime/mpi/types/noted.h).
+ * Until then the type has the entry of all types that are left to MPI.
+ *
+ * A handle that is not known is never asked about before the MPI below has accepted it in a call: invalid and
+ * uncommitted types get MPI's own errors, and types committed behind our back (PMPI_Type_commit) are noted all the
+ * same.
+ */
+#ifndef PW_RUNTIME_REGISTRY_H
+#define PW_RUNTIME_REGISTRY_H
+
+#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/handle_table.h"
+#include "runtime/mpi/mpi_compat.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/noted.h"
+
+#include <stdatomic.h>
+
+enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
+
+/*
+ * What the runtime knows of one layout; shared by all types that have it, but for predefined pairs with a hole, which
+ * have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or not
+ * understood. An entry is valid while a type that has it is alive, as
+ * the type is during every call it is an argument of.
+ */
+typedef struct pw_entry {
+    /* What the short way to a native call looks at (runtime/mpi/strategy/stays.h), together. */
+    _Alignas(64) pw_layout *layout;
+    int64_t size;        /* packed bytes of one object; 0: not known */
+    int64_t lowest;      /* offset of the first object's lowest byte */
+    bool touches_origin; /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
+    bool dense;          /* no layout: `count` objects are count * size bytes from `offset` on */
+    bool gpu_only;       /* with a layout that is for GPU memory: in host memory the type is left to MPI */
+    _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
+    _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
+    /* Decisions for this layout in host memory that were native when last asked for, by the sort of call and
+     * pw_native_slot. */
+    _Atomic(struct pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
+    int64_t blocks;                             /* contiguous blocks of one object */
+    int64_t offset;                             /* bytes, of dense types */
+    _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives, when they are told */
+    struct pw_entry *prev, *next;               /* all entries, under the registry's lock */
+    int64_t refs;                               /* the same */
+} pw_entry;
+
+/* Is a type with this entry left to MPI wherever its buffers are? */
+static inline bool pw_entry_is_left(const pw_entry *entry)
+{
+    return !entry->layout && !entry->dense;
+}
+
+/* Before any other call. Without it, everything is left to MPI. */
+pw_status pw_registry_start(void);
+
+/* Handle -> entry, or the note of a type that is not learned yet; nothing is in it before pw_registry_start, and
+ * without it. */
+extern pw_handle_table pw_registry_types;
+
+/* The entry of a learned type; NULL of all others. Lock-free. */
+static inline pw_entry *pw_registry_learned(MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+
+    return pw_note_is(found) ? NULL : found;
+}
+
+pw_entry *pw_registry_find_other(MPI_Datatype type);
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found);
+
+/* NULL: not known; let MPI have the call and note the type if it succeeds. Lock-free. */
+static inline pw_entry *pw_registry_find(MPI_Datatype type)
+{
+    pw_entry *entry = pw_registry_learned(type);
+
+    return entry ? entry : pw_registry_find_other(type);
+}
+
+/* Looks a type up, as pw_registry_find does, for a use by a call that MPI has not got yet: counts the use of a noted
+ * type, and learns the type first if that pays. */
+static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+
+    return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
+}
+
+/* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */
+void pw_registry_committed(MPI_Datatype type);
+/* has accepted one that was not known, */
+void pw_registry_accepted(MPI_Datatype type);
+/* or has made a duplicate, which begins as what the original is. */
+void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
+
+/* Before MPI frees a type for the user: ends its note. False: it has none. Should the type stay in use by another
+ * handle of the same value (MPI_Type_get_contents), it is noted again when that is used. */
+bool pw_registry_end_note(MPI_Datatype type);
+/* The same for the attribute of a registered type: its entry goes at once. */
+void pw_registry_let_go(MPI_Datatype type);
+
+/* Around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still
+ * works, `close` when it does not. Afterwards the next type to be learned opens everything again. */
+void pw_registry_leave(void);
+void pw_registry_close(void);
+
+/* Calls fn for each entry under the registry's lock; with statistics on, entries whose types have died are there, too.
+ */
+void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg);
+
+#endif
