@@ -4,7 +4,6 @@
 
 #include "base/env.h"
 #include "codegen/generator.h"
-#include "codegen/nvrtc/version.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 #include "bench/gpu/subject.h"
 
+#include "codegen/generator.h"
 #include "codegen/nvrtc/nvrtc.h"
 #include "codegen/nvrtc/source.h"
-#include "codegen/nvrtc/version.h"
 
 #include <stdlib.h>
 #include <string.h>

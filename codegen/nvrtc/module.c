@@ -1,7 +1,7 @@
 /* The backend "nvrtc": from a job to CUDA C, and through NVRTC to PTX or a cubin. */
+#include "codegen/generator.h"
 #include "codegen/nvrtc/nvrtc.h"
 #include "codegen/nvrtc/source.h"
-#include "codegen/nvrtc/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Stands in for libpackwright-nvrtc.so: describes plans for fake_kernel.c instead of compiling them. */
 #include "codegen/backend.h"
+#include "codegen/generator.h"
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/plan.h"
-#include "codegen/nvrtc/version.h"
 #include "tests/mpi/gpu/fake.h"
 
 #include <elf.h>
