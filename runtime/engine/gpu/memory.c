@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
-#include "runtime/mpi/strategy/recall.h"
 
 #include <errno.h>
 #include <link.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 _Atomic pw_memory_world pw_memory_now = PW_MEMORY_HOST_ONLY;
+_Atomic unsigned pw_memory_generation;
 _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 /* How many objects the loader had ever mapped when the last look at them was over. */
@@ -49,7 +49,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 static void enter(pw_memory_world world)
 {
     atomic_store(&pw_memory_now, world);
-    pw_recall_forget();
+    atomic_fetch_add_explicit(&pw_memory_generation, 1, memory_order_acq_rel);
 }
 
 /*

@@ -4,9 +4,9 @@
  *
  * An answer rests on many things: which types and communicators are known, whether memory may be a GPU's, whether there
  * is something to sweep. They have one version together. Whoever changes one of them so that a "yes" may become a "no"
- * calls pw_recall_forget afterwards, and nothing that was remembered before counts any more. What is remembered carries
- * the version that was read before the answer was worked out, so an answer that was worked out while something changed
- * is never used.
+ * calls pw_recall_forget afterwards (for memory the engine counts pw_memory_generation up), and nothing that was
+ * remembered before counts any more. What is remembered carries the version that was read before the answer was worked
+ * out, so an answer that was worked out while something changed is never used.
  *
  * An answer is good for PW_RECALL_USES calls. They are counted in advance as uses of the decisions that it rests on, so
  * that decisions are made again as often as if nothing were remembered.
@@ -42,9 +42,12 @@ extern _Thread_local pw_recalled_message pw_recalled_messages[PW_RECALL_SORTS][1
 /* Thread safe. */
 void pw_recall_forget(void);
 
+/* The version of all answers, never 0: both numbers only go up, so their sum is the same only if both are. */
 static inline uint64_t pw_recall_now(void)
 {
-    return atomic_load_explicit(&pw_recall_version, memory_order_acquire);
+    uint64_t version = atomic_load_explicit(&pw_recall_version, memory_order_acquire);
+
+    return version + atomic_load_explicit(&pw_memory_generation, memory_order_acquire);
 }
 
 /* The sorts are PW_CALL_BLOCKING and PW_CALL_NONBLOCKING. */

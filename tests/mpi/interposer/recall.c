@@ -87,6 +87,9 @@ static void what_changes_is_forgotten(void **state)
     assert_false(recalls(MPI_INT, memory, 6));
     note(MPI_INT, memory, 6, 0, 100);
     assert_true(recalls(MPI_INT, memory, 6));
+    /* A GPU runtime has come. */
+    atomic_fetch_add(&pw_memory_generation, 1);
+    assert_false(recalls(MPI_INT, memory, 6));
 }
 
 /* Counts that do not fit are not remembered as others. */
