@@ -1,7 +1,7 @@
 /* packwright env: the table of environment variables, for people, for the README, for scripts. */
 #include "base/env.h"
 #include "tools/command.h"
-#include "tools/json.h"
+#include "tools/input/json.h"
 
 #include <stdio.h>
 #include <string.h>

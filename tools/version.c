@@ -2,7 +2,7 @@
 #include "codegen/backend.h"
 #include "codegen/nvrtc/nvrtc.h"
 #include "tools/command.h"
-#include "tools/interposer.h"
+#include "tools/run/interposer.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

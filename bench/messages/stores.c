@@ -2,7 +2,7 @@
 
 #include "base/samples.h"
 #include "runtime/engine/memory/outbound.h"
-#include "tools/measure_stores.h"
+#include "tools/measure/stores.h"
 
 enum { TIMES = 31 };
 

@@ -1,5 +1,5 @@
 /* What `packwright measure` trusts of what it samples, with a clock and with times that the tests make up. */
-#include "tools/measure_probe.h"
+#include "tools/measure/probe.h"
 
 #include <math.h>
 #include <setjmp.h>

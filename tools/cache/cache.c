@@ -1,0 +1,283 @@
+/* packwright cache: the entries of a cache directory. */
+#include "jit-cache/cache.h"
+#include "tools/command.h"
+#include "tools/input/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct cache_options {
+    char dir[4096];
+    bool json;
+} cache_options;
+
+static int fail(const pw_diag *diag)
+{
+    fprintf(stderr, "packwright: %s\n", diag->text);
+    return PW_EXIT_FAILURE;
+}
+
+/* A directory that nothing was stored in is no error; one that was misspelt should show. */
+static const char *absence(const cache_options *o)
+{
+    return access(o->dir, F_OK) == 0 ? "" : ", which is not there";
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+typedef struct entry_list {
+    pw_cache_entry *at;
+    size_t n, cap;
+    int64_t bytes;
+    bool no_memory;
+} entry_list;
+
+static bool take_entry(void *arg, const pw_cache_entry *entry)
+{
+    entry_list *list = arg;
+
+    if (list->n == list->cap) {
+        size_t cap = list->cap ? 2 * list->cap : 64;
+        pw_cache_entry *at = realloc(list->at, cap * sizeof *at);
+
+        list->no_memory = !at;
+        if (!at)
+            return false;
+        list->at = at;
+        list->cap = cap;
+    }
+    list->at[list->n++] = *entry;
+    list->bytes += entry->bytes;
+    return true;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const pw_cache_entry *x = a, *y = b;
+
+    if (x->used_at != y->used_at)
+        return x->used_at > y->used_at ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+/* Last used first. */
+static bool read_entries(const char *dir, entry_list *list)
+{
+    pw_diag diag = {0};
+    pw_status status = pw_cache_list(dir, take_entry, list, &diag);
+
+    if (status == PW_OK && list->no_memory)
+        status = pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    if (status != PW_OK)
+        return fail(&diag) == PW_EXIT_OK;
+    if (list->n)
+        qsort(list->at, list->n, sizeof *list->at, by_use);
+    return true;
+}
+
+/* Code for another kind of machine is good where it came from: home directories are shared. */
+static bool is_refused(const pw_cache_entry *e)
+{
+    return e->status != PW_OK && e->status != PW_ERR_UNSUPPORTED;
+}
+
+static const char *state_of(const pw_cache_entry *e)
+{
+    return e->status == PW_OK ? "good" : is_refused(e) ? "refused" : "other machine";
+}
+
+static void print_age(int64_t used_at)
+{
+    static const struct {
+        int64_t seconds;
+        char unit;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    int64_t age = (int64_t)time(NULL) - used_at;
+    size_t i = 0;
+
+    if (age < 0)
+        age = 0;
+    while (i < 3 && age < 2 * units[i].seconds)
+        i++;
+    printf("%5" PRId64 "%c", age / units[i].seconds, units[i].unit);
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+static void list_text(const cache_options *o, const entry_list *list)
+{
+    char key[PW_HASH_TEXT];
+
+    for (size_t i = 0; i < list->n; i++) {
+        const pw_cache_entry *e = &list->at[i];
+
+        pw_hash_text(e->key, key);
+        printf("%s %8" PRId64, key, e->bytes);
+        print_age(e->used_at);
+        printf("  %-22s %s%s%s\n", *e->target ? e->target : "-", state_of(e), *e->why ? ": " : "", e->why);
+    }
+    printf("%zu entr%s, %" PRId64 " bytes in %s%s\n", list->n, list->n == 1 ? "y" : "ies", list->bytes, o->dir,
+           absence(o));
+}
+
+static void list_json(const cache_options *o, const entry_list *list)
+{
+    pw_json json;
+
+    pw_json_begin(&json, stdout);
+    pw_json_open(&json, NULL, '{');
+    pw_json_string(&json, "directory", o->dir);
+    pw_json_int(&json, "bytes", list->bytes);
+    pw_json_open(&json, "entries", '[');
+    for (size_t i = 0; i < list->n; i++) {
+        const pw_cache_entry *e = &list->at[i];
+
+        pw_json_open(&json, NULL, '{');
+        pw_json_hash(&json, "key", e->key);
+        pw_json_string(&json, "path", e->path);
+        pw_json_int(&json, "bytes", e->bytes);
+        pw_json_int(&json, "used_at", e->used_at);
+        if (*e->target)
+            pw_json_string(&json, "target", e->target);
+        else
+            pw_json_null(&json, "target");
+        pw_json_string(&json, "state", state_of(e));
+        pw_json_string(&json, "why", e->why);
+        pw_json_close(&json, '}');
+    }
+    pw_json_close(&json, ']');
+    pw_json_close(&json, '}');
+}
+
+static int list_entries(const cache_options *o)
+{
+    entry_list list = {0};
+    bool ok = read_entries(o->dir, &list);
+
+    if (ok)
+        (o->json ? list_json : list_text)(o, &list);
+    free(list.at);
+    return ok ? PW_EXIT_OK : PW_EXIT_FAILURE;
+}
+
+/* ---- verify, clear, path ----------------------------------------------------------------------------------------- */
+
+static int verify_entries(const cache_options *o)
+{
+    entry_list list = {0};
+    bool ok = read_entries(o->dir, &list);
+    size_t refused = 0;
+
+    for (size_t i = 0; i < list.n; i++)
+        refused += is_refused(&list.at[i]);
+    if (ok && o->json)
+        list_json(o, &list);
+    for (size_t i = 0; i < list.n && !o->json; i++)
+        if (is_refused(&list.at[i]))
+            printf("%s: %s\n", list.at[i].path, list.at[i].why);
+    if (ok && !o->json)
+        printf("%zu of %zu entries would be refused\n", refused, list.n);
+    free(list.at);
+    return ok && refused == 0 ? PW_EXIT_OK : PW_EXIT_FAILURE;
+}
+
+static int clear_entries(const cache_options *o)
+{
+    pw_diag diag = {0};
+    int64_t removed = 0;
+    pw_json json;
+
+    if (pw_cache_clear(o->dir, &removed, &diag) != PW_OK)
+        return fail(&diag);
+    if (!o->json) {
+        printf("%" PRId64 " entr%s removed from %s%s\n", removed, removed == 1 ? "y" : "ies", o->dir, absence(o));
+        return PW_EXIT_OK;
+    }
+    pw_json_begin(&json, stdout);
+    pw_json_open(&json, NULL, '{');
+    pw_json_string(&json, "directory", o->dir);
+    pw_json_int(&json, "removed", removed);
+    pw_json_close(&json, '}');
+    return PW_EXIT_OK;
+}
+
+static int print_path(const cache_options *o)
+{
+    pw_json json;
+
+    if (!o->json) {
+        puts(o->dir);
+        return PW_EXIT_OK;
+    }
+    pw_json_begin(&json, stdout);
+    pw_json_open(&json, NULL, '{');
+    pw_json_string(&json, "directory", o->dir);
+    pw_json_close(&json, '}');
+    return PW_EXIT_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int (*run)(const cache_options *o);
+} actions[] = {{"list", list_entries}, {"verify", verify_entries}, {"clear", clear_entries}, {"path", print_path}};
+
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
+static int take_option(cache_options *o, const char *arg)
+{
+    if (!strcmp(arg, "--json"))
+        o->json = true;
+    else if (!strncmp(arg, "--dir=", 6) && arg[6] && strlen(arg + 6) < sizeof o->dir)
+        strcpy(o->dir, arg + 6);
+    else if (!strncmp(arg, "--dir", 5) && (arg[5] == '\0' || arg[5] == '='))
+        return pw_usage_error(&pw_command_cache, "--dir needs a value: --dir=DIR");
+    else
+        return pw_usage_error(&pw_command_cache, "unknown argument '%s'", arg);
+    return PW_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    const pw_command *self = &pw_command_cache;
+    cache_options o = {0};
+    int action = -1;
+
+    for (int i = 1; i < argc; i++) {
+        int found = -1, status;
+
+        for (int k = 0; k < ACTIONS && action < 0; k++)
+            if (!strcmp(argv[i], actions[k].name))
+                found = k;
+        if (found >= 0) {
+            action = found;
+            continue;
+        }
+        status = take_option(&o, argv[i]);
+        if (status != PW_EXIT_OK)
+            return status;
+    }
+    if (action < 0)
+        return pw_usage_error(self, "what is to be done? One of list, verify, clear, path");
+    if (!*o.dir && !pw_cache_default_dir(o.dir, sizeof o.dir)) {
+        fputs("packwright: neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where the cache is\n", stderr);
+        return PW_EXIT_FAILURE;
+    }
+    return actions[action].run(&o);
+}
+
+const pw_command pw_command_cache = {
+    "cache", "list, verify or clear the kernels kept on disk",
+    "usage: packwright cache list|verify|clear|path [--dir=DIR] [--json]\n\n"
+    "  list      every entry: key, bytes, time since its last use, target, state\n"
+    "  verify    names the entries that a run would refuse, and why; status 1 if there are any\n"
+    "  clear     removes all entries\n"
+    "  path      prints the directory\n\n"
+    "  --dir=DIR     another directory than the one that a run would use\n"
+    "  --json        output for programs\n",
+    run};

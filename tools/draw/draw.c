@@ -1,0 +1,173 @@
+/* packwright draw: a picture of a layout. */
+#include "tools/draw/draw.h"
+#include "tools/command.h"
+#include "tools/input/input.h"
+
+#include "base/replace.h"
+#include "frontend/ddt/ddt.h"
+#include "passes/passes.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: packwright draw [--name=NAME] [--variant=K] [--count=N] [--dot] [-o FILE] TYPE|FILE|-\n"
+    "\n"
+    "Draws one layout: memory as rows, packed order as colour, gaps in grey. The row is a stride of the layout\n"
+    "where one suits, so arrays look like arrays; what repeats is shown at its beginning and end only, so the picture\n"
+    "stays readable for any size. Numbers are packed positions in cells.\n"
+    "\n"
+    "  -o, --output=FILE  write there (default: standard output)\n"
+    "      --name=NAME    the type to draw, where the input has several\n"
+    "      --variant=K    the K-th of the types that an entry with ranges stands for, from 0\n"
+    "      --count=N      draw N objects (default 1)\n"
+    "      --dot          the canonical tree as a Graphviz digraph instead\n";
+
+typedef struct options {
+    const char *input, *output;
+    pw_input_choice choice;
+    int64_t count;
+    bool dot;
+} options;
+
+static bool parse_number(int64_t least, int64_t most, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(optarg, &end, 10);
+    return !errno && end != optarg && !*end && *out >= least && *out <= most;
+}
+
+/* Returns -1 to go on, else an exit status. */
+static int parse_options(int argc, char **argv, options *o)
+{
+    static const struct option known[] = {
+        {"output", required_argument, NULL, 'o'},  {"name", required_argument, NULL, 'n'},
+        {"variant", required_argument, NULL, 'v'}, {"count", required_argument, NULL, 'c'},
+        {"dot", no_argument, NULL, 'd'},           {0}};
+    int c;
+
+    *o = (options){.count = 1};
+    optind = 0;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "o:", known, NULL)) != -1) {
+        switch (c) {
+        case 'o': o->output = optarg; break;
+        case 'n': o->choice.name = optarg; break;
+        case 'd': o->dot = true; break;
+        case 'v':
+            o->choice.only_variant = true;
+            if (!parse_number(0, INT64_MAX, &o->choice.variant))
+                return pw_usage_error(&pw_command_draw, "--variant takes a number from 0, got '%s'", optarg);
+            break;
+        case 'c':
+            if (!parse_number(1, 1000000, &o->count))
+                return pw_usage_error(&pw_command_draw, "--count takes a number from 1 to 1000000, got '%s'", optarg);
+            break;
+        default: return pw_usage_error(&pw_command_draw, "unknown option or missing value: '%s'", argv[optind - 1]);
+        }
+    }
+    if (o->output && !*o->output)
+        return pw_usage_error(&pw_command_draw, "--output needs a value");
+    if (argc - optind != 1)
+        return pw_usage_error(&pw_command_draw, "expected one input, got %d", argc - optind);
+    o->input = argv[optind];
+    return -1;
+}
+
+static pw_status draw(FILE *out, const options *o, const char *title, const pw_type *canonical)
+{
+    pw_draw_sample sample;
+    pw_draw_grid grid;
+    pw_status status;
+    int64_t span;
+
+    if (o->dot) {
+        pw_draw_dot(out, title, canonical);
+        return PW_OK;
+    }
+    if (__builtin_mul_overflow(canonical->extent, o->count, &span))
+        return PW_ERR_OVERFLOW;
+    status = pw_draw_sample_make(canonical, o->count, &sample);
+    if (status != PW_OK)
+        return status;
+    status = pw_draw_grid_make(canonical, o->count, &sample, &grid);
+    if (status == PW_OK) {
+        status = pw_draw_svg(out, title, canonical, o->count, &grid);
+        pw_draw_grid_free(&grid);
+    }
+    pw_draw_sample_free(&sample);
+    return status;
+}
+
+static int write_output(const options *o, const char *data, size_t size)
+{
+    pw_diag diag;
+
+    if (!o->output)
+        return fwrite(data, 1, size, stdout) == size ? PW_EXIT_OK : PW_EXIT_FAILURE;
+    if (pw_replace_file(o->output, data, size, &diag) == PW_OK)
+        return PW_EXIT_OK;
+    fprintf(stderr, "packwright draw: %s\n", diag.text);
+    return PW_EXIT_FAILURE;
+}
+
+static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
+{
+    pw_type type, canonical;
+    pw_diag diag = {0};
+    pw_status status = pw_input_build(input, 0, arena, &type);
+    char *title, *data = NULL;
+    size_t size;
+    FILE *out;
+    int result = PW_EXIT_FAILURE;
+
+    if (status != PW_OK)
+        return PW_EXIT_FAILURE;
+    status = pw_canonicalise(&type, arena, &canonical, NULL, &diag);
+    if (status != PW_OK) {
+        pw_input_error(input, 0, &diag);
+        return PW_EXIT_FAILURE;
+    }
+    title = pw_ddt_print(&canonical);
+    out = open_memstream(&data, &size);
+    status = title && out ? draw(out, o, title, &canonical) : PW_ERR_NOMEM;
+    if (out && fclose(out))
+        status = PW_ERR_NOMEM;
+    if (status == PW_OK)
+        result = write_output(o, data, size);
+    else
+        fprintf(stderr, "packwright draw: %s\n", pw_status_text(status));
+    free(data);
+    free(title);
+    return result;
+}
+
+static int run_draw(int argc, char **argv)
+{
+    options o;
+    pw_input *input;
+    pw_arena *arena;
+    int result = parse_options(argc, argv, &o);
+
+    if (result >= 0)
+        return result;
+    if (pw_input_load(o.input, &o.choice, &input) != PW_OK)
+        return PW_EXIT_FAILURE;
+    arena = pw_arena_create();
+    if (pw_input_count(input) > 1) {
+        result = pw_usage_error(&pw_command_draw, "the input has %lld types: choose one with --name or --variant",
+                                (long long)pw_input_count(input));
+    } else if (arena) {
+        result = draw_type(&o, input, arena);
+    } else {
+        result = PW_EXIT_FAILURE;
+    }
+    pw_arena_destroy(arena);
+    pw_input_free(input);
+    return result;
+}
+
+const pw_command pw_command_draw = {"draw", "draw a layout as SVG, or its tree for Graphviz", help, run_draw};

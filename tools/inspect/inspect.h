@@ -1,0 +1,139 @@
+/*
+ * `packwright inspect`, shared by its files:
+ *
+ *   inspect.c         the command: one type after another
+ *   options.c         its command line
+ *   stage.c           a type taken through the compiler, and the text of each stage
+ *   facts.c           what can be said of the result: kernel key, cache, locality, cost
+ *   cost.c            touched cache lines and the cost model
+ *   mca.c, loop.c     llvm-mca, asked about the innermost loop
+ *   numbers.c         what is baked into the code and what is an argument
+ *   why.c, region.c   facts as sentences
+ *   json.c            facts as JSON
+ */
+#ifndef PW_TOOLS_INSPECT_H
+#define PW_TOOLS_INSPECT_H
+
+#include "codegen/backend.h"
+#include "passes/passes.h"
+#include "tools/input/input.h"
+#include "tools/input/json.h"
+
+/* ---- command line ------------------------------------------------------------------------------- */
+
+/* In the order of compilation, for the CPU; then for GPUs. */
+typedef enum pw_stage {
+    PW_STAGE_DDT,
+    PW_STAGE_TREE,
+    PW_STAGE_CANONICAL,
+    PW_STAGE_NEST,
+    PW_STAGE_SHAPE,
+    PW_STAGE_LLVM,
+    PW_STAGE_LLVM_OPT,
+    PW_STAGE_ASM,
+    PW_STAGE_CUDA,
+    PW_STAGE_PTX,
+    PW_STAGE_COUNT
+} pw_stage;
+
+const char *pw_stage_name(pw_stage stage);
+
+typedef struct pw_inspect_options {
+    const char *arg;
+    pw_input_choice choice;
+    unsigned stages;   /* bit 1 << stage for each that is printed */
+    bool stages_given; /* by --stage */
+    const char *print_after, *triple, *cpu;
+    bool list_passes, stats, why, json, hash;
+    int64_t elide;
+    pw_target target, gpu;
+} pw_inspect_options;
+
+/* PW_EXIT_OK, or an exit status after a message. */
+int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o);
+
+/* ---- what llvm-mca says ------------------------------------------------------------------------- */
+
+typedef struct pw_mca {
+    double cycles, bytes; /* of one iteration of the loop, and what it stores; 0 when unknown */
+    char label[32];       /* of the loop in the assembly */
+    char note[160];       /* why there is no estimate; "" when there is one */
+} pw_mca;
+
+/* Answers of llvm-mca in this run, the oldest replaced first. */
+enum { PW_MCA_MEMO = 64 };
+
+typedef struct pw_mca_memo {
+    int n;
+    struct {
+        pw_hash key;
+        pw_mca mca;
+    } items[PW_MCA_MEMO];
+} pw_mca_memo;
+
+/* ---- one type ----------------------------------------------------------------------------------- */
+
+typedef struct pw_subject {
+    const pw_inspect_options *options;
+    const pw_input *input;
+    int64_t item;
+    const pw_backend *backend; /* NULL: no code is wanted or can be had */
+    const pw_backend *gpu_backend;
+    pw_mca_memo *memo;
+    pw_arena *arena;
+    pw_type raw, canonical;
+    pw_nest *nest;
+    pw_shape *shape;
+    pw_hash key; /* of the kernel in the cache */
+    pw_pass_options run;
+} pw_subject;
+
+/* Takes the type as far as `last` needs (llvm and later: up to the shape). Dumps of passes go to stdout as they run. */
+pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag);
+void pw_subject_release(pw_subject *s);
+
+/* The text of a stage that was prepared, with a line end; malloc'ed. */
+pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_diag *diag);
+
+/* ---- facts -------------------------------------------------------------------------------------- */
+
+typedef struct pw_touch {
+    int64_t blocks; /* looked at */
+    double lines;   /* different cache lines of one object, the first byte of memory at a line's start */
+    bool exact;     /* all blocks were looked at; else extrapolated */
+} pw_touch;
+
+typedef enum pw_cached { PW_CACHED_NO, PW_CACHED_YES, PW_CACHED_REFUSED, PW_CACHED_UNKNOWN } pw_cached;
+
+typedef struct pw_facts {
+    bool contiguous;
+    pw_touch touch;
+    double model_cycles; /* of one object by the model of cost.c */
+    pw_mca mca;
+    pw_cached cached;
+    char cache_dir[4096], cache_note[256];
+} pw_facts;
+
+/* The subject must be prepared up to its shape. Compiles it, when there is a backend. */
+void pw_facts_find(const pw_subject *s, pw_facts *out);
+
+enum { PW_LINE = 64 };
+pw_touch pw_cost_touch(const pw_node *root);
+/* Cycles to move one object, everything in the first-level cache. */
+double pw_cost_model(const pw_nest *nest, const pw_target *target);
+void pw_mca_ask(const pw_subject *s, pw_mca *out);
+
+/* Every number of a nest: what it is ("count of loop 1.2": region and loop, from 1), and whether kernels take it as an
+ * argument. */
+typedef void pw_number_fn(void *arg, const char *what, int64_t value, bool is_argument);
+void pw_each_number(const pw_nest *nest, const pw_shape *shape, pw_number_fn *fn, void *arg);
+
+/* Why the loops, the leaf and the tile of a region are what they are: sentences, one a line. */
+void pw_why_region(FILE *out, const pw_nest *nest, int region);
+
+/* Sentences, one a line. */
+void pw_why(FILE *out, const pw_subject *s, const pw_facts *f);
+/* One JSON object, complete also when the text of a stage could not be had. */
+pw_status pw_inspect_json(pw_json *json, const pw_subject *s, const pw_facts *f, pw_diag *diag);
+
+#endif

@@ -1,0 +1,235 @@
+#include "base/env.h"
+#include "base/suggest.h"
+#include "tools/command.h"
+#include "tools/inspect/inspect.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By pw_stage; then the words for several of them. */
+static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "shape", "llvm",
+                                     "llvm-opt", "asm",  "cuda",      "ptx",  "all",   NULL};
+
+/* Those of a CPU. */
+static const unsigned all_stages = (1u << PW_STAGE_CUDA) - 1;
+static const unsigned default_stages = 1u << PW_STAGE_TREE | 1u << PW_STAGE_CANONICAL | 1u << PW_STAGE_NEST;
+
+/* The first dump of a lowered type; it is no pass, but one can print after it. */
+static const char lowering[] = "lower";
+
+const char *pw_stage_name(pw_stage stage)
+{
+    return stages[stage];
+}
+
+#define usage(...) pw_usage_error(&pw_command_inspect, __VA_ARGS__)
+
+/* Compares and shows `word` up to a '='. */
+static int unknown_word(const char *what, const char *word, const char *const *candidates)
+{
+    char name[64];
+    const char *best;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    best = pw_suggest(name, candidates);
+    if (best)
+        return usage("unknown %s '%s' (did you mean '%s'?)", what, name, best);
+    return usage("unknown %s '%s'", what, name);
+}
+
+static int parse_stage(const char *word, pw_inspect_options *o)
+{
+    for (int i = 0; stages[i]; i++) {
+        if (!strcmp(word, stages[i])) {
+            o->stages = i == PW_STAGE_COUNT ? all_stages : 1u << i;
+            o->stages_given = true;
+            return PW_EXIT_OK;
+        }
+    }
+    return unknown_word("stage", word, stages);
+}
+
+static int parse_print_after(const char *word, pw_inspect_options *o)
+{
+    const char *names[PW_MAX_PASSES + 2] = {lowering};
+    int n;
+    const pw_pass *table = pw_pass_table(&n);
+
+    o->print_after = word;
+    if (pw_pass_find(word) || !strcmp(word, lowering) || !strcmp(word, "all"))
+        return PW_EXIT_OK;
+    for (int i = 0; i < n; i++)
+        names[i + 1] = table[i].name;
+    return unknown_word("pass", word, names);
+}
+
+static bool parse_number(const char *word, int64_t least, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(word, &end, 10);
+    return !errno && end != word && !*end && *out >= least;
+}
+
+static int parse_elide(const char *word, pw_inspect_options *o)
+{
+    return parse_number(word, 1, &o->elide) ? PW_EXIT_OK : usage("--elide takes a positive number, not '%s'", word);
+}
+
+static int parse_variant(const char *word, pw_inspect_options *o)
+{
+    o->choice.only_variant = true;
+    return parse_number(word, 0, &o->choice.variant) ? PW_EXIT_OK
+                                                     : usage("--variant takes a number from 0, not '%s'", word);
+}
+
+static int parse_name(const char *word, pw_inspect_options *o)
+{
+    o->choice.name = word;
+    return PW_EXIT_OK;
+}
+
+static int parse_target(const char *word, pw_inspect_options *o)
+{
+    o->triple = word;
+    return PW_EXIT_OK;
+}
+
+static int parse_cpu(const char *word, pw_inspect_options *o)
+{
+    o->cpu = word;
+    return PW_EXIT_OK;
+}
+
+static int parse_gpu(const char *word, pw_inspect_options *o)
+{
+    if (!pw_target_parse_gpu(word, &o->gpu))
+        return usage("--gpu takes an architecture such as sm_90, not '%s'", word);
+    return PW_EXIT_OK;
+}
+
+/* ---- the table of options ---------------------------------------------------------------------------------------- */
+
+typedef int value_fn(const char *value, pw_inspect_options *o);
+
+static const struct {
+    const char *name;
+    value_fn *parse; /* the option takes a value */
+    size_t flag;     /* else: offset of the bool that it sets */
+} table[] = {
+    {"--stage", parse_stage, 0},
+    {"--print-after", parse_print_after, 0},
+    {"--elide", parse_elide, 0},
+    {"--name", parse_name, 0},
+    {"--variant", parse_variant, 0},
+    {"--target", parse_target, 0},
+    {"--target-cpu", parse_cpu, 0},
+    {"--gpu", parse_gpu, 0},
+    {"--list-passes", NULL, offsetof(pw_inspect_options, list_passes)},
+    {"--stats", NULL, offsetof(pw_inspect_options, stats)},
+    {"--why", NULL, offsetof(pw_inspect_options, why)},
+    {"--json", NULL, offsetof(pw_inspect_options, json)},
+    {"--hash", NULL, offsetof(pw_inspect_options, hash)},
+};
+
+enum { OPTIONS = sizeof table / sizeof *table };
+
+static int unknown_option(const char *arg)
+{
+    const char *names[OPTIONS + 3] = {"--print-after-all", "--help"};
+
+    for (int i = 0; i < OPTIONS; i++)
+        names[i + 2] = table[i].name;
+    return unknown_word("option", arg, names);
+}
+
+static int parse_option(const char *arg, pw_inspect_options *o)
+{
+    size_t n = strcspn(arg, "=");
+    bool has_value = arg[n] == '=';
+
+    if (!strcmp(arg, "--print-after-all")) {
+        o->print_after = "all";
+        return PW_EXIT_OK;
+    }
+    for (int i = 0; i < OPTIONS; i++) {
+        if (strlen(table[i].name) != n || strncmp(arg, table[i].name, n) != 0)
+            continue;
+        if (table[i].parse && !has_value)
+            return usage("%s needs a value: %s=...", arg, arg);
+        if (!table[i].parse && has_value)
+            return usage("%s takes no value", table[i].name);
+        if (table[i].parse)
+            return table[i].parse(arg + n + 1, o);
+        *(bool *)((char *)o + table[i].flag) = true;
+        return PW_EXIT_OK;
+    }
+    return unknown_option(arg);
+}
+
+/* ---- the command line as a whole --------------------------------------------------------------------------------- */
+
+/* A pass that does not run before the last stage asked for would print nothing, silently. */
+static int check_print_after(const pw_inspect_options *o)
+{
+    const pw_pass *pass = o->print_after ? pw_pass_find(o->print_after) : NULL;
+    pw_stage needed = pass && pass->on_tree ? PW_STAGE_CANONICAL : PW_STAGE_NEST, last = PW_STAGE_DDT;
+
+    if (!o->print_after || !strcmp(o->print_after, "all"))
+        return PW_EXIT_OK;
+    for (int i = 0; i < PW_STAGE_COUNT; i++)
+        if (o->stages & 1u << i)
+            last = (pw_stage)i;
+    if (last >= needed)
+        return PW_EXIT_OK;
+    return usage("'%s' does not run up to the stage '%s'; use --stage=%s", o->print_after, stages[last],
+                 stages[needed]);
+}
+
+static int check_combinations(const pw_inspect_options *o)
+{
+    if (o->hash && (o->json || o->why || o->stages_given))
+        return usage("--hash stands alone: --json has the hashes, too");
+    if (o->json && (o->print_after || o->stats || o->why))
+        return usage("--json says what --why, --stats do, and has no place for --print-after");
+    return check_print_after(o);
+}
+
+static int find_target(pw_inspect_options *o)
+{
+    const char *cpu = o->cpu ? o->cpu : o->triple ? "native" : pw_env_string(PW_ENV_TARGET_CPU);
+    pw_diag diag;
+
+    if (pw_target_parse(o->triple, cpu, &o->target, &diag) != PW_OK)
+        return usage("%s", diag.text);
+    return PW_EXIT_OK;
+}
+
+int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
+{
+    bool only_operands = false;
+    int status = PW_EXIT_OK;
+
+    o->gpu = pw_target_gpu(9, 0);
+    for (int i = 1; i < argc && status == PW_EXIT_OK; i++) {
+        if (!only_operands && !strcmp(argv[i], "--"))
+            only_operands = true;
+        else if (!only_operands && argv[i][0] == '-' && argv[i][1])
+            status = parse_option(argv[i], o);
+        else if (o->arg)
+            status = usage("one TYPE or FILE at a time: '%s' is one too many", argv[i]);
+        else
+            o->arg = argv[i];
+    }
+    if (status == PW_EXIT_OK && !o->arg && !o->list_passes)
+        status = usage("which TYPE or FILE? ('-' is standard input)");
+    if (status == PW_EXIT_OK)
+        status = find_target(o);
+    /* Facts replace the stages, unless some are asked for. */
+    if (!o->stages_given)
+        o->stages = o->hash || ((o->why || o->json) && !o->print_after) ? 0 : default_stages;
+    return status == PW_EXIT_OK ? check_combinations(o) : status;
+}

@@ -1,0 +1,113 @@
+#include "codegen/shape.h"
+#include "frontend/ddt/ddt.h"
+#include "jit-cache/cache.h"
+#include "tools/inspect/inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pw_status make_shape(pw_subject *s, pw_diag *diag)
+{
+    pw_status status = pw_shape_create(s->nest, &s->shape);
+
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "cannot make the shape: %s", pw_status_text(status));
+    s->key = pw_cache_key(s->shape, &s->options->target, "llvm");
+    return PW_OK;
+}
+
+pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag)
+{
+    pw_status status;
+
+    s->arena = pw_arena_create();
+    if (!s->arena)
+        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    s->run = (pw_pass_options){.dump = stdout, .print_after = s->options->print_after, .verify = true};
+    status = pw_input_build(s->input, s->item, s->arena, &s->raw);
+    if (status == PW_OK && last >= PW_STAGE_CANONICAL)
+        status = pw_canonicalise(&s->raw, s->arena, &s->canonical, &s->run, diag);
+    if (status == PW_OK && last >= PW_STAGE_NEST)
+        status = pw_lower(&s->canonical, &s->nest, &s->run, diag);
+    if (status == PW_OK && last >= PW_STAGE_SHAPE)
+        status = make_shape(s, diag);
+    return status;
+}
+
+void pw_subject_release(pw_subject *s)
+{
+    pw_shape_unref(s->shape);
+    pw_nest_destroy(s->nest);
+    pw_arena_destroy(s->arena);
+    s->shape = NULL;
+    s->nest = NULL;
+    s->arena = NULL;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static pw_status compile_for(const pw_subject *s, const pw_backend *backend, const pw_target *target, pw_emit emit,
+                             char **out, pw_diag *diag)
+{
+    char pack[PW_SYMBOL_TEXT], unpack[PW_SYMBOL_TEXT];
+    pw_compile_job job = {.shape = s->shape, .target = target, .emit = emit, .pack_name = pack, .unpack_name = unpack};
+    pw_blob blob;
+    pw_status status;
+
+    pw_kernel_symbols(pw_cache_key(s->shape, target, backend->name), pack, unpack);
+    status = backend->compile(&job, &blob, diag);
+    if (status != PW_OK)
+        return status;
+    *out = strndup(blob.data, blob.size);
+    pw_blob_free(&blob);
+    return *out ? PW_OK : PW_ERR_NOMEM;
+}
+
+static pw_status compile(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
+{
+    return compile_for(s, s->backend, &s->options->target, emit, out, diag);
+}
+
+static pw_status compile_gpu(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
+{
+    return compile_for(s, s->gpu_backend, &s->options->gpu, emit, out, diag);
+}
+
+/* A line end behind the text, which is freed. */
+static char *with_line_end(char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    char *longer = text ? realloc(text, n + 2) : NULL;
+
+    if (!longer) {
+        free(text);
+        return NULL;
+    }
+    memcpy(longer + n, "\n", 2);
+    return longer;
+}
+
+pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_diag *diag)
+{
+    int64_t elide = s->options->elide;
+    char *text = NULL;
+
+    switch (stage) {
+    case PW_STAGE_DDT: text = with_line_end(pw_ddt_print(&s->raw)); break;
+    case PW_STAGE_TREE: text = pw_print(&s->raw, elide); break;
+    case PW_STAGE_CANONICAL: text = pw_print(&s->canonical, elide); break;
+    case PW_STAGE_NEST: text = pw_nest_print(s->nest, elide); break;
+    case PW_STAGE_SHAPE: text = pw_shape_print(s->shape); break;
+    case PW_STAGE_LLVM: return compile(s, PW_EMIT_IR_RAW, out, diag);
+    case PW_STAGE_LLVM_OPT: return compile(s, PW_EMIT_IR, out, diag);
+    case PW_STAGE_ASM: return compile(s, PW_EMIT_ASM, out, diag);
+    case PW_STAGE_CUDA: return compile_gpu(s, PW_EMIT_IR, out, diag);
+    case PW_STAGE_PTX: return compile_gpu(s, PW_EMIT_ASM, out, diag);
+    case PW_STAGE_COUNT: break;
+    }
+    if (!text)
+        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    *out = text;
+    return PW_OK;
+}

@@ -1,0 +1,153 @@
+#include "tools/inspect/inspect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static double per(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* ---- the layout --------------------------------------------------------------------------------- */
+
+static void why_layout(FILE *out, const pw_subject *s)
+{
+    const pw_node *root = s->canonical.root;
+
+    if (root->size == 0) {
+        fprintf(out, "The type moves nothing; its extent is %" PRId64 ".\n", s->canonical.extent);
+        return;
+    }
+    fprintf(out, "%" PRId64 " bytes in %" PRId64 " block%s, %.4g on average, between %" PRId64 " and %" PRId64,
+            root->size, root->blocks, root->blocks == 1 ? "" : "s", per((double)root->size, (double)root->blocks),
+            root->lo, root->hi);
+    fprintf(out, "; extent %" PRId64 ", lower bound %" PRId64 ".\n", s->canonical.extent, s->canonical.lb);
+}
+
+static void why_contiguous(FILE *out, const pw_subject *s, const pw_facts *f)
+{
+    const pw_node *root = s->canonical.root;
+
+    if (root->size == 0)
+        return;
+    if (f->contiguous)
+        fputs("It is contiguous for every count: a call is one memcpy and no kernel is needed.\n", out);
+    else if (root->blocks == 1)
+        fputs("One object is contiguous, but several are not: the extent is not the size, or the bytes do not start "
+              "at 0.\n",
+              out);
+    else
+        fputs("It is not contiguous.\n", out);
+}
+
+static void why_passes(FILE *out, const pw_subject *s)
+{
+    int n, fired = 0;
+    const pw_pass *table = pw_pass_table(&n);
+
+    for (int i = 0; i < n; i++)
+        if (s->run.fired[i] > 0)
+            fprintf(out, "%s%s %" PRId64 "x", fired++ ? ", " : "Passes that fired: ", table[i].name, s->run.fired[i]);
+    fputs(fired ? ".\n" : "No pass found anything to do.\n", out);
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------- */
+
+typedef struct number_list {
+    FILE *out;
+    bool arguments; /* which of the two are listed */
+    int64_t n;
+} number_list;
+
+enum { NUMBERS_SHOWN = 12 };
+
+static void list_number(void *arg, const char *what, int64_t value, bool is_argument)
+{
+    number_list *list = arg;
+
+    if (is_argument != list->arguments)
+        return;
+    if (list->n < NUMBERS_SHOWN)
+        fprintf(list->out, "%s%s %" PRId64, list->n ? ", " : "", what, value);
+    list->n++;
+}
+
+static void why_numbers(FILE *out, const pw_subject *s, bool arguments, const char *heading)
+{
+    number_list list = {.out = out, .arguments = arguments};
+
+    fputs(heading, out);
+    pw_each_number(s->nest, s->shape, list_number, &list);
+    if (list.n > NUMBERS_SHOWN)
+        fprintf(out, " and %" PRId64 " more", list.n - NUMBERS_SHOWN);
+    fputs(list.n ? ".\n" : "nothing.\n", out);
+}
+
+static void why_cached(FILE *out, const pw_facts *f)
+{
+    switch (f->cached) {
+    case PW_CACHED_YES: fprintf(out, "It is in the disk cache %s.\n", f->cache_dir); break;
+    case PW_CACHED_NO: fprintf(out, "It is not in the disk cache %s.\n", f->cache_dir); break;
+    case PW_CACHED_REFUSED:
+        fprintf(out, "The disk cache %s has it, but it would be refused: %s.\n", f->cache_dir, f->cache_note);
+        break;
+    case PW_CACHED_UNKNOWN: fprintf(out, "There is no disk cache: %s.\n", f->cache_note); break;
+    }
+}
+
+static void why_kernel(FILE *out, const pw_subject *s, const pw_facts *f)
+{
+    char key[PW_HASH_TEXT];
+
+    why_numbers(out, s, false, "Baked into the code: ");
+    why_numbers(out, s, true, "Arguments of the code, which other types share: ");
+    pw_hash_text(s->key, key);
+    fprintf(out, "Kernel %s for %s (%s), generator %s.\n", key, s->options->target.cpu, s->options->target.arch,
+            pw_backend_version("llvm"));
+    why_cached(out, f);
+}
+
+/* ---- cost --------------------------------------------------------------------------------------- */
+
+static void why_touch(FILE *out, const pw_subject *s, const pw_facts *f)
+{
+    double size = (double)s->canonical.root->size;
+
+    fprintf(out,
+            "An object touches %s%.6g cache line%s of %d bytes, %.4g per packed byte; %.3g %% of what they hold is "
+            "moved.\n",
+            f->touch.exact ? "" : "about ", f->touch.lines, f->touch.lines > 1 ? "s" : "", PW_LINE,
+            per(f->touch.lines, size), 100 * per(size, PW_LINE * f->touch.lines));
+}
+
+static void why_cost(FILE *out, const pw_subject *s, const pw_facts *f)
+{
+    const pw_mca *m = &f->mca;
+
+    if (*m->note)
+        fprintf(out, "No estimate by llvm-mca: %s.\n", m->note);
+    else
+        fprintf(out,
+                "Expected by llvm-mca: %.3g cycles/byte with everything in the first-level cache (the busiest loop of "
+                "the pack kernel, %s, takes %.4g cycles for %.4g bytes).\n",
+                per(m->cycles, m->bytes), m->label, m->cycles, m->bytes);
+    fprintf(out, "Expected by our model: %.3g cycles/byte, %.6g cycles an object.\n",
+            per(f->model_cycles, (double)s->nest->size), f->model_cycles);
+}
+
+void pw_why(FILE *out, const pw_subject *s, const pw_facts *f)
+{
+    why_layout(out, s);
+    why_contiguous(out, s, f);
+    why_passes(out, s);
+    if (f->contiguous)
+        return;
+    for (int i = 0; i < s->nest->nregions; i++)
+        pw_why_region(out, s->nest, i);
+    if (s->nest->object_outer)
+        fputs("Regions are run one after another for each object.\n", out);
+    why_touch(out, s, f);
+    why_kernel(out, s, f);
+    why_cost(out, s, f);
+}

@@ -1,0 +1,112 @@
+/*
+ * How good are a model's choices? For messages in GPU memory to an MPI that does not take it, one_shot, staged and
+ * pipelined differ only in what the rank does itself. That is measured where the model has no points, for each of them,
+ * and compared with what the model would have taken.
+ */
+#include "tools/measure/node.h"
+#include "tools/measure/report.h"
+
+#include "runtime/engine/gpu/transfer.h"
+
+#include <stdio.h>
+
+enum { WAYS = 3 };
+
+static const pw_model_memory ways[WAYS] = {PW_MODEL_MAPPED, PW_MODEL_STAGED, PW_MODEL_PIPELINED};
+static const char *const names[WAYS] = {"one_shot", "staged", "pipelined"};
+
+/* What counts as good: a choice within so much of the best. */
+static const double tolerance = 1.05;
+
+static const int64_t sizes[] = {384,       1536,       6 << 10, 24 << 10, 96 << 10, 192 << 10, 384 << 10,
+                                768 << 10, 1536 << 10, 3 << 20, 6 << 20,  12 << 20, 24 << 20,  48 << 20};
+static const int64_t lengths[] = {4, 12, 24, 48, 128, 384, 2048};
+static const pw_axis size_axis = {sizes, sizeof sizes / sizeof *sizes};
+static const pw_axis length_axis = {lengths, sizeof lengths / sizeof *lengths};
+
+typedef struct tally {
+    int cells, good;
+    double worst;
+} tally;
+
+/* The time of packing and unpacking together; negative: it was not measured. */
+static double measured(const pw_probe_list *list, pw_model_memory way, int64_t bytes, int64_t block, int spread)
+{
+    double sum = 0;
+
+    for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
+        pw_model_table_id table = pw_measure_gpu_table(way, (pw_model_action)action, spread);
+        const pw_probe *p = NULL;
+
+        for (int i = 0; i < list->n && !p; i++)
+            if (list->at[i].table == table && list->at[i].bytes == bytes && list->at[i].block == block)
+                p = &list->at[i];
+        if (!p || p->failed || p->n == 0)
+            return -1;
+        sum += pw_probe_time(p);
+    }
+    return sum;
+}
+
+/* As the strategies ask. */
+static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, int64_t block, int spread)
+{
+    const pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {bytes, block, pw_measure_every[spread]}};
+    double sum = 0;
+
+    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+        switch (way) {
+        case PW_MODEL_MAPPED: sum += pw_model_own_one_shot(m, &q, (pw_model_action)action); break;
+        case PW_MODEL_STAGED: sum += pw_model_own_staged(m, &q, (pw_model_action)action); break;
+        default: sum += pw_model_own_pipelined(m, &q, (pw_model_action)action, pw_gpu_chunk(bytes)); break;
+        }
+    return sum;
+}
+
+static void judge(const pw_model *m, const pw_probe_list *list, int64_t bytes, int64_t block, int spread, tally *t)
+{
+    double times[WAYS], guesses[WAYS], loss;
+    int best = 0, taken = 0;
+
+    for (int i = 0; i < WAYS; i++) {
+        times[i] = measured(list, ways[i], bytes, block, spread);
+        guesses[i] = estimated(m, ways[i], bytes, block, spread);
+        if (times[i] < 0)
+            return;
+        best = times[i] < times[best] ? i : best;
+        taken = guesses[i] < guesses[taken] ? i : taken;
+    }
+    loss = times[taken] / times[best];
+    t->cells++;
+    t->good += loss <= tolerance;
+    t->worst = loss > t->worst ? loss : t->worst;
+    if (loss > tolerance)
+        printf("%lld bytes in blocks of %lld every %d lengths: %s takes %.1f us (estimated %.1f), %s %.1f us (%.1f)\n",
+               (long long)bytes, (long long)block, pw_measure_every[spread], names[taken], times[taken] * 1e-3,
+               guesses[taken] * 1e-3, names[best], times[best] * 1e-3, guesses[best] * 1e-3);
+}
+
+bool pw_measure_check(const pw_model *m, const pw_measure_options *o)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    tally t = {0, 0, 0};
+    pw_measure_gpu gpu;
+    pw_diag diag = {0};
+
+    if (pw_measure_gpu_begin(&gpu, &diag) != PW_OK) {
+        fprintf(stderr, "packwright measure: %s\n", diag.text);
+        return false;
+    }
+    pw_measure_gpu_add_moves(&gpu, &list, &size_axis, &length_axis);
+    pw_probe_sample(&list,
+                    &(pw_sampling){.title = o->quiet ? NULL : "check", .seconds = o->seconds, .spread = o->spread});
+    for (int i = 0; i < size_axis.n; i++)
+        for (int k = 0; k < length_axis.n; k++)
+            for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
+                judge(m, &list, sizes[i], lengths[k], spread, &t);
+    printf("within %.0f %% of the best in %d of %d cells; worst %.2f times the best\n", (tolerance - 1) * 100, t.good,
+           t.cells, t.worst);
+    pw_measure_gpu_end(&gpu, &list);
+    pw_probe_free(&list);
+    return t.cells > 0;
+}

@@ -1,0 +1,233 @@
+/*
+ * The probes of a GPU: what the runtime does with it, through the runtime's own calls, so that launches, waiting and
+ * copies are those of a transfer.
+ */
+#include "tools/measure/node.h"
+
+#include "base/clock.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/model/file.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GPU_MOST = 64 << 20,
+    ROWS_MOST = 16 << 20,
+    LEAST_ROW = 64,
+    GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
+};
+
+/* kind: of a move, memory, action and spread; of a copy its way. */
+enum { BY_ACTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_MODEL_ACTIONS };
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+static pw_layout *layout_of(pw_probe *p, int every)
+{
+    pw_measure_gpu *g = p->arg;
+
+    if (!p->own)
+        p->own = pw_measure_layout(g->engine, p->bytes, p->block, every);
+    return p->own;
+}
+
+static pw_gpu_user user_of(const pw_measure_gpu *g, pw_layout *layout)
+{
+    return (pw_gpu_user){.gpu = g->gpu,
+                         .layout = layout,
+                         .buf = (void *)(uintptr_t)g->memory->device,
+                         .count = 1,
+                         .bytes = layout->size};
+}
+
+static double run_move(pw_probe *p, int runs)
+{
+    static const pw_gpu_way ways[PW_MODEL_MEMORIES] = {[PW_MODEL_DEVICE] = PW_GPU_DIRECT,
+                                                       [PW_MODEL_MAPPED] = PW_GPU_DIRECT,
+                                                       [PW_MODEL_STAGED] = PW_GPU_STAGED,
+                                                       [PW_MODEL_PIPELINED] = PW_GPU_PIPELINED};
+    const pw_measure_gpu *g = p->arg;
+    int memory = p->kind / BY_MEMORY;
+    bool unpack = p->kind / BY_ACTION % PW_MODEL_ACTIONS;
+    pw_gpu_packed packed = pw_gpu_packed_in(memory == PW_MODEL_DEVICE ? g->packed : g->pinned);
+    pw_layout *layout = layout_of(p, pw_measure_every[p->kind % PW_MEASURE_SPREADS]);
+    pw_status status = PW_OK;
+    pw_gpu_user user;
+    double begin = 0;
+
+    if (!layout)
+        return -1;
+    user = user_of(g, layout);
+    for (int i = -GRAPH_RUNS; i < runs && status == PW_OK; i++) {
+        begin = i <= 0 ? pw_clock_ns() : begin;
+        status =
+            unpack ? pw_gpu_unpack(&user, packed, p->bytes, ways[memory]) : pw_gpu_pack(&user, packed, ways[memory]);
+    }
+    return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static double run_copy(pw_probe *p, int runs)
+{
+    const pw_measure_gpu *g = p->arg;
+    pw_cu_ptr from = p->kind == PW_MODEL_H2D ? pw_cu_address(g->pinned->host) : g->memory->device;
+    pw_cu_ptr to = p->kind == PW_MODEL_D2H ? pw_cu_address(g->pinned->host) : g->packed->device;
+    pw_status status = PW_OK;
+    int64_t begin = pw_clock_ns();
+
+    for (int i = 0; i < runs && status == PW_OK; i++)
+        status = pw_gpu_copy(g->gpu, to, from, p->bytes);
+    return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
+}
+
+static pw_status copy_rows(const pw_measure_gpu *g, pw_layout *layout, int way)
+{
+    pw_gpu_packed packed = pw_gpu_packed_in(way == PW_MODEL_D2D ? g->packed : g->pinned);
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane = NULL;
+    pw_status status = pw_gpu_enter(g->gpu, &scope);
+
+    if (status != PW_OK)
+        return status;
+    status = pw_gpu_lane_take(g->gpu, &lane);
+    if (status == PW_OK) {
+        status = pw_gpu_copies_move(lane->stream, layout->nest, (char *)(uintptr_t)g->memory->device, 1, packed,
+                                    way == PW_MODEL_H2D);
+        if (pw_gpu_lane_wait(lane) != PW_OK)
+            status = PW_ERR_IO;
+        pw_gpu_lane_give(lane);
+    }
+    pw_gpu_leave(&scope);
+    return status;
+}
+
+static double run_rows(pw_probe *p, int runs)
+{
+    pw_layout *layout = layout_of(p, pw_measure_every[PW_MEASURE_NEAR]);
+    pw_status status = PW_OK;
+    int64_t begin = pw_clock_ns();
+
+    for (int i = 0; i < runs && status == PW_OK && layout; i++)
+        status = copy_rows(p->arg, layout, p->kind);
+    return layout && status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
+}
+
+/* ---- the part ---------------------------------------------------------------------------------------------------- */
+
+/* The runtime never loads the driver; here it is the program that would. */
+pw_status pw_measure_gpu_load(pw_diag *diag)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
+    int (*init)(unsigned);
+
+    if (!driver)
+        return pw_diag_set(diag, PW_ERR_NOT_FOUND, "there is no CUDA driver");
+    *(void **)&init = dlsym(driver, "cuInit");
+    if (!init || init(0) != PW_CU_OK)
+        return pw_diag_set(diag, PW_ERR_NOT_FOUND, "the CUDA driver finds no GPU");
+    return pw_cu_find() ? PW_OK : pw_diag_set(diag, PW_ERR_NOT_FOUND, "the CUDA driver lacks calls that are needed");
+}
+
+static pw_status take_memory(pw_measure_gpu *g)
+{
+    pw_status status =
+        pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)GPU_MOST * pw_measure_every[PW_MEASURE_FAR], &g->memory);
+
+    if (status == PW_OK)
+        status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, GPU_MOST, &g->packed);
+    if (status == PW_OK)
+        status = pw_gpu_take(g->gpu, PW_GPU_PINNED_MEMORY, GPU_MOST, &g->pinned);
+    return status;
+}
+
+pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_model_action action, int spread)
+{
+    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_MODEL_ACTIONS] = {
+        [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
+        [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
+        [PW_MODEL_STAGED] = {PW_TABLE_PACK_STAGED_NEAR, PW_TABLE_UNPACK_STAGED_NEAR},
+        [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
+    };
+
+    return near[memory][action] + (unsigned)spread;
+}
+
+void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths)
+{
+    for (int memory = PW_MODEL_DEVICE; memory <= PW_MODEL_PIPELINED; memory++)
+        for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+            for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
+                pw_probe_add(
+                    list, pw_measure_gpu_table((pw_model_memory)memory, (pw_model_action)action, spread), sizes,
+                    lengths, GPU_MOST,
+                    &(pw_probe){.run = run_move, .arg = g, .kind = memory * BY_MEMORY + action * BY_ACTION + spread});
+}
+
+void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list)
+{
+    static const int64_t rows[] = {LEAST_ROW, 512, 8192};
+    static const pw_axis axis = {rows, sizeof rows / sizeof *rows};
+    static const int64_t least[] = {LEAST_ROW};
+    static const pw_axis launch = {least, 1};
+
+    for (int way = 0; way < PW_MODEL_COPY_WAYS; way++) {
+        pw_probe_add(list, PW_TABLE_COPY_D2H + (unsigned)way, &pw_measure_bytes, NULL, GPU_MOST,
+                     &(pw_probe){.run = run_copy, .arg = g, .kind = way});
+        pw_probe_add(list, PW_TABLE_ROWS_D2H + (unsigned)way, &pw_measure_bytes, &axis, ROWS_MOST,
+                     &(pw_probe){.run = run_rows, .arg = g, .kind = way});
+    }
+    pw_probe_add(list, PW_TABLE_LAUNCH, &launch, NULL, LEAST_ROW,
+                 &(pw_probe){.run = run_move, .arg = g, .kind = PW_MODEL_DEVICE * BY_MEMORY});
+}
+
+static pw_status create_engine(pw_layout_engine **engine)
+{
+    pw_layout_config config;
+
+    /* No CPU kernels are needed. */
+    pw_layout_config_from_env(&config);
+    config.mode = PW_JIT_OFF;
+    return pw_layout_engine_create(&config, engine);
+}
+
+pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
+{
+    pw_status status = pw_measure_gpu_load(diag);
+
+    *g = (pw_measure_gpu){.engine = NULL};
+    if (status != PW_OK)
+        return status;
+    pw_model_gpu_name(g->name, sizeof g->name);
+    g->gpu = pw_gpu_get_primary(0);
+    if (!g->gpu)
+        return pw_diag_set(diag, PW_ERR_NOT_FOUND, "the GPU cannot be used");
+    status = create_engine(&g->engine);
+    if (status == PW_OK)
+        status = take_memory(g);
+    if (status != PW_OK) {
+        pw_measure_gpu_end(g, &(pw_probe_list){.n = 0});
+        return pw_diag_set(diag, status, "no memory for measurements: %s", pw_status_text(status));
+    }
+    if (!*g->name)
+        snprintf(g->name, sizeof g->name, "sm_%d%d", g->gpu->major, g->gpu->minor);
+    return PW_OK;
+}
+
+void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].run == run_move || list->at[i].run == run_rows)
+            pw_layout_unref(list->at[i].own);
+    if (g->gpu) {
+        pw_gpu_give(g->gpu, g->memory);
+        pw_gpu_give(g->gpu, g->packed);
+        pw_gpu_give(g->gpu, g->pinned);
+    }
+    pw_gpu_close();
+    pw_layout_engine_destroy(g->engine);
+    *g = (pw_measure_gpu){.engine = NULL};
+}

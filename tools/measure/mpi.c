@@ -1,0 +1,143 @@
+/*
+ * packwright-measure-<mpi>: what `packwright measure` becomes on every rank that a launcher has started. Rank 0
+ * measures the machine; it and rank 1 measure messages; further ranks wait.
+ */
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/model/file.h"
+#include "runtime/mpi/strategy/aware.h"
+#include "tools/measure/messages.h"
+#include "tools/measure/node.h"
+#include "tools/measure/save.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef OPEN_MPI
+static const char mpi_name[] = "openmpi";
+#else
+static const char mpi_name[] = "mpich";
+#endif
+
+/* Waiting ranks share cores with the one that measures, so they sleep. */
+static void wait_for_all(void)
+{
+    const struct timespec a_while = {.tv_nsec = 2000000};
+    MPI_Request request;
+    int done = 0;
+
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        nanosleep(&a_while, NULL);
+}
+
+static void describe_mpi(pw_model *m)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n;
+
+    MPI_Get_library_version(text, &n);
+    snprintf(m->origin.mpi_version, sizeof m->origin.mpi_version, "%.*s", (int)strcspn(text, "\n,"), text);
+    for (char *c = m->origin.mpi_version; *c; c++)
+        *c = *c == '\t' ? ' ' : *c;
+}
+
+/* Both ranks of the pair. */
+static pw_status measure_messages(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m,
+                                  pw_diag *diag)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_messages messages;
+    pw_sampling sampling;
+    pw_status status;
+    int rank;
+
+    MPI_Comm_rank(pair, &rank);
+    status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "messages: %s", pw_status_text(status));
+    /* Rank 1 only takes part: what it would say of its own times nobody needs. */
+    sampling = (pw_sampling){.title = rank == 0 ? "messages" : NULL,
+                             .seconds = seconds,
+                             .agree = pw_measure_messages_agree,
+                             .arg = &messages};
+    if (rank == 0)
+        status = pw_measure_list(o, &list, &sampling, m, diag);
+    else
+        pw_probe_sample(&list, &sampling);
+    pw_measure_messages_end(&messages, &list);
+    pw_probe_free(&list);
+    describe_mpi(m);
+    return status;
+}
+
+/* Messages have the half of the time. */
+static double share(const pw_measure_options *o, bool messages)
+{
+    bool node = o->cpu || o->gpu;
+
+    return messages && node ? o->seconds / 2 : o->seconds;
+}
+
+static int measure(const pw_measure_options *o, int rank, int ranks)
+{
+    bool messages = o->messages && ranks > 1;
+    pw_model *m = pw_model_create();
+    pw_diag diag = {0};
+    pw_status status = m ? PW_OK : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    MPI_Comm pair;
+    bool ok;
+
+    if (status == PW_OK && rank == 0)
+        status = pw_measure_machine(o, share(o, messages), m, &diag);
+    wait_for_all();
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair);
+    if (status == PW_OK && messages && rank < 2)
+        status = measure_messages(o, share(o, messages), pair, m, &diag);
+    wait_for_all();
+    if (status != PW_OK)
+        fprintf(stderr, "packwright measure: %s\n", diag.text);
+    if (o->messages && ranks == 1 && !o->quiet)
+        fputs("messages: they take two ranks (mpiexec -n 2 packwright measure)\n", stderr);
+    ok = status == PW_OK && (rank != 0 || pw_measure_save(o, m, mpi_name));
+    if (pair != MPI_COMM_NULL)
+        MPI_Comm_free(&pair);
+    pw_model_destroy(m);
+    return ok ? 0 : 1;
+}
+
+/* Kernels are measured, and not how long one waits for them. What goes through the interposer, in both ranks, is
+ * packed. */
+static void set_environment(void)
+{
+    setenv("PACKWRIGHT_DISABLE", "0", 1);
+    setenv("PACKWRIGHT_STATS", "0", 1);
+    setenv("PACKWRIGHT_STRATEGY", "packed", 1);
+    setenv("PACKWRIGHT_ALL_RANKS", "1", 1);
+    if (!pw_env_is_set(PW_ENV_JIT))
+        setenv("PACKWRIGHT_JIT", "sync", 1);
+    pw_env_reload();
+}
+
+int main(int argc, char **argv)
+{
+    pw_measure_options o;
+    int rank, ranks, can_save, status = pw_measure_options_parse(argc, argv, &o);
+
+    if (status >= 0)
+        return status;
+    set_environment();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    can_save = rank != 0 || pw_measure_can_save(&o, mpi_name);
+    MPI_Bcast(&can_save, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    status = can_save ? measure(&o, rank, ranks) : 1;
+    pw_gpu_close();
+    MPI_Finalize();
+    return status;
+}

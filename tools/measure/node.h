@@ -1,0 +1,58 @@
+/*
+ * The parts of `packwright measure`: what one process measures of its machine. Each adds its probes to a list; what
+ * they need is made when they first run and released by the part's end.
+ */
+#ifndef PW_TOOLS_MEASURE_NODE_H
+#define PW_TOOLS_MEASURE_NODE_H
+
+#include "tools/measure/probe.h"
+
+#include "runtime/engine/layout/layout.h"
+
+struct pw_gpu;
+
+/* Sizes and block lengths that are measured. */
+extern const pw_axis pw_measure_bytes, pw_measure_blocks;
+
+/* The layout that probes move: blocks of `block` bytes, one every `every` lengths, `bytes` altogether. NULL: it cannot
+ * be had. */
+pw_layout *pw_measure_layout(pw_layout_engine *engine, int64_t bytes, int64_t block, int every);
+
+/* Blocks every so many lengths: near and far, in the order of the tables. */
+enum { PW_MEASURE_NEAR, PW_MEASURE_FAR, PW_MEASURE_SPREADS };
+extern const int pw_measure_every[PW_MEASURE_SPREADS];
+
+/* ---- CPU kernels ------------------------------------------------------------------------------------------------ */
+
+typedef struct pw_measure_cpu {
+    pw_layout_engine *engine;
+    char *memory, *packed;
+    int64_t memory_bytes, packed_bytes;
+} pw_measure_cpu;
+
+/* Kernels are compiled in place, and from the disk cache when they are there. */
+pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list);
+void pw_measure_cpu_end(pw_measure_cpu *c, pw_probe_list *list);
+
+/* ---- the GPU ----------------------------------------------------------------------------------------------------- */
+
+typedef struct pw_measure_gpu {
+    pw_layout_engine *engine;
+    struct pw_gpu *gpu;
+    struct pw_gpu_block *memory, *packed, *pinned;
+    char name[96];
+} pw_measure_gpu;
+
+/* Has the CUDA driver in this process, for the runtime to find. PW_ERR_NOT_FOUND, with the reason: there is no GPU. */
+pw_status pw_measure_gpu_load(pw_diag *diag);
+
+/* Loads the driver and takes the first GPU. PW_ERR_NOT_FOUND, with the reason: there is none. */
+pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag);
+/* Kernels with their copies, for every memory but HOST; and copies alone. */
+void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths);
+void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list);
+/* The table of a move. */
+pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_model_action action, int spread);
+void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list);
+
+#endif

@@ -1,0 +1,139 @@
+#include "tools/measure/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const double most_seconds = 3600, most_spread = 1000;
+
+/* As pw_usage_error, of which the program under a launcher knows nothing. */
+__attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
+{
+    va_list ap;
+
+    fputs("packwright measure: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputs("\nTry 'packwright help measure'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int take_seconds(pw_measure_options *o, const char *text)
+{
+    char *end;
+
+    o->seconds = strtod(text, &end);
+    if (*end || end == text || !(o->seconds > 0) || o->seconds > most_seconds)
+        return refuse("--seconds takes a number above 0 and up to %.0f, got '%s'", most_seconds, text);
+    return -1;
+}
+
+static int take_spread(pw_measure_options *o, const char *text)
+{
+    char *end;
+
+    o->spread = strtod(text, &end) / 100;
+    if (*end || end == text || !(o->spread > 0) || o->spread * 100 > most_spread)
+        return refuse("--spread takes a percentage above 0 and up to %.0f, got '%s'", most_spread, text);
+    return -1;
+}
+
+static int take_parts(pw_measure_options *o, const char *text)
+{
+    o->cpu = o->gpu = o->messages = false;
+    for (const char *word = text; word; word = strchr(word, ',')) {
+        size_t n;
+
+        word += *word == ',' && word != text;
+        n = strcspn(word, ",");
+        if (n == 3 && !strncmp(word, "cpu", n))
+            o->cpu = true;
+        else if (n == 3 && !strncmp(word, "gpu", n))
+            o->gpu = true;
+        else if (n == 8 && !strncmp(word, "messages", n))
+            o->messages = true;
+        else
+            return refuse("--only=%s: expected some of cpu,gpu,messages", text);
+    }
+    return -1;
+}
+
+/* Where nothing can be written is better known before than after the measuring. */
+static int take_output(pw_measure_options *o, const char *path)
+{
+    struct stat there;
+
+    o->output = path;
+    if (!*path || (stat(path, &there) == 0 && !S_ISREG(there.st_mode)))
+        return refuse("--output=%s: that is no file", path);
+    return -1;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+
+    return n > k && !strcmp(text + n - k, end);
+}
+
+static int take(pw_measure_options *o, int c, char *const *argv)
+{
+    switch (c) {
+    case 's': return take_seconds(o, optarg);
+    case 'd': return take_spread(o, optarg);
+    case 'p': return take_parts(o, optarg);
+    case 'o': return take_output(o, optarg);
+    case 'q': o->quiet = true; return -1;
+    case 'n': o->dry_run = true; return -1;
+    case 'w': o->show = true; return -1;
+    case 'k': o->check = true; return -1;
+    case 'm':
+        o->mpi = optarg;
+        return strcmp(o->mpi, "mpich") && strcmp(o->mpi, "openmpi")
+                   ? refuse("--mpi=%s: expected mpich or openmpi", o->mpi)
+                   : -1;
+    case 'g':
+        o->plot = optarg;
+        return ends_with(optarg, ".svg") || ends_with(optarg, ".png")
+                   ? -1
+                   : refuse("--plot=%s: the name must end in .svg or .png", optarg);
+    default: return refuse("unknown option or missing value: '%s'", argv[optind - 1]);
+    }
+}
+
+int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o)
+{
+    static const struct option known[] = {{"seconds", required_argument, NULL, 's'},
+                                          {"only", required_argument, NULL, 'p'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"mpi", required_argument, NULL, 'm'},
+                                          {"spread", required_argument, NULL, 'd'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"dry-run", no_argument, NULL, 'n'},
+                                          {"show", no_argument, NULL, 'w'},
+                                          {"check", no_argument, NULL, 'k'},
+                                          {"plot", required_argument, NULL, 'g'},
+                                          {0}};
+    int c;
+
+    *o = (pw_measure_options){.seconds = 120, .spread = 0.1, .cpu = true, .gpu = true, .messages = true};
+    optind = 0;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "o:qn", known, NULL)) != -1) {
+        int status = take(o, c, argv);
+
+        if (status >= 0)
+            return status;
+    }
+    if (optind < argc && (o->show || o->plot || o->check))
+        o->file = argv[optind++];
+    if (optind < argc)
+        return refuse("unexpected argument '%s'", argv[optind]);
+    return -1;
+}

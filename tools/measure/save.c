@@ -1,0 +1,180 @@
+#include "tools/measure/save.h"
+
+#include "base/clock.h"
+#include "codegen/target.h"
+#include "runtime/engine/model/file.h"
+#include "tools/measure/node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+pw_status pw_measure_list(const pw_measure_options *o, pw_probe_list *list, const pw_sampling *s, pw_model *m,
+                          pw_diag *diag)
+{
+    pw_sampling sampling = *s;
+
+    sampling.spread = o->spread;
+    sampling.title = o->quiet ? NULL : s->title;
+    pw_probe_sample(list, &sampling);
+    if (sampling.title)
+        pw_probe_report(list, s->title);
+    return pw_probe_tables(list, s->title, m, diag);
+}
+
+/* ---- one process ------------------------------------------------------------------------------------------------- */
+
+static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_cpu cpu;
+    pw_status status = pw_measure_cpu_begin(&cpu, &list);
+
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "CPU kernels: %s", pw_status_text(status));
+    status = pw_measure_list(o, &list, &(pw_sampling){.title = "CPU kernels", .seconds = seconds}, m, diag);
+    pw_measure_cpu_end(&cpu, &list);
+    pw_probe_free(&list);
+    return status;
+}
+
+/* That there is no GPU is no failure. */
+static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_gpu gpu;
+    pw_status status = pw_measure_gpu_begin(&gpu, diag);
+
+    if (status != PW_OK) {
+        if (!o->quiet)
+            fprintf(stderr, "GPU: %s\n", diag->text);
+        return status == PW_ERR_NOT_FOUND ? PW_OK : status;
+    }
+    pw_measure_gpu_add_moves(&gpu, &list, &pw_measure_bytes, &pw_measure_blocks);
+    pw_measure_gpu_add_copies(&gpu, &list);
+    status = pw_measure_list(o, &list, &(pw_sampling){.title = "GPU", .seconds = seconds}, m, diag);
+    snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
+    pw_measure_gpu_end(&gpu, &list);
+    pw_probe_free(&list);
+    return status;
+}
+
+pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
+{
+    double begin = pw_clock_seconds();
+    pw_status status = o->gpu ? measure_gpu(o, o->cpu ? seconds / 2 : seconds, m, diag) : PW_OK;
+
+    if (status == PW_OK && o->cpu)
+        status = measure_cpu(o, seconds - (pw_clock_seconds() - begin), m, diag);
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool find_file(const pw_measure_options *o, const char *mpi, char *path, size_t size)
+{
+    if (o->output) {
+        snprintf(path, size, "%s", o->output);
+        return true;
+    }
+    if (pw_model_path(mpi, path, size))
+        return true;
+    fputs("packwright measure: no cache directory: none of PACKWRIGHT_CACHE_DIR, XDG_CACHE_HOME and HOME says where\n",
+          stderr);
+    return false;
+}
+
+/* 0 or an errno. */
+static int check_directory(const char *path)
+{
+    struct stat there;
+
+    if (stat(path, &there) != 0)
+        return errno;
+    if (!S_ISDIR(there.st_mode))
+        return ENOTDIR;
+    return access(path, W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+/* Directories that are not there are made by writing: what counts is the last one that is. Shortens `path`. */
+static int check_directories(char *path)
+{
+    int error = ENOENT;
+
+    for (char *slash; error == ENOENT && (slash = strrchr(path, '/')) && slash != path;) {
+        *slash = '\0';
+        error = check_directory(path);
+    }
+    return error == ENOENT ? check_directory(*path == '/' ? "/" : ".") : error;
+}
+
+bool pw_measure_can_save(const pw_measure_options *o, const char *mpi)
+{
+    char path[PW_MODEL_PATH], start[PW_MODEL_PATH];
+    int error;
+
+    if (!find_file(o, mpi, path, sizeof path))
+        return false;
+    memcpy(start, path, sizeof start);
+    error = check_directories(start);
+    if (error)
+        fprintf(stderr, "packwright measure: cannot write %s: %s\n", path, strerror(error));
+    return !error;
+}
+
+/* What the file has so far; an empty model when it is not there or cannot be used, which is said. */
+static pw_model *load(const char *path, const char *mpi, const char *cpu)
+{
+    pw_diag diag = {0};
+    pw_model *m = NULL;
+    pw_status status = pw_model_read(path, &m, &diag);
+
+    if (status == PW_OK && pw_model_fits(m, mpi, cpu, &diag))
+        return m;
+    pw_model_destroy(m);
+    if (status != PW_ERR_NOT_FOUND)
+        fprintf(stderr, "packwright measure: %s is replaced: %s\n", path, diag.text);
+    return pw_model_create();
+}
+
+static void set_origin(pw_model_origin *to, const pw_model_origin *from, const char *mpi, const char *cpu)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    snprintf(to->mpi, sizeof to->mpi, "%s", mpi);
+    snprintf(to->cpu, sizeof to->cpu, "%s", cpu);
+    if (*from->gpu)
+        memcpy(to->gpu, from->gpu, sizeof to->gpu);
+    if (*from->mpi_version)
+        memcpy(to->mpi_version, from->mpi_version, sizeof to->mpi_version);
+    if (gmtime_r(&now, &utc))
+        strftime(to->date, sizeof to->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char *mpi)
+{
+    const char *cpu = pw_target_host()->cpu;
+    char path[PW_MODEL_PATH];
+    pw_diag diag = {0};
+    pw_model *all;
+    pw_status status;
+
+    if (!find_file(o, mpi, path, sizeof path))
+        return false;
+    all = load(path, mpi, cpu);
+    status = all ? pw_model_take(all, m, &diag) : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    if (status == PW_OK) {
+        set_origin(&all->origin, &m->origin, mpi, cpu);
+        status = pw_model_write(path, all, &diag);
+    }
+    pw_model_destroy(all);
+    if (status == PW_OK)
+        printf("%s\n", path);
+    else
+        fprintf(stderr, "packwright measure: %s\n", diag.text);
+    return status == PW_OK;
+}

@@ -1,0 +1,30 @@
+/* From measurements to the model files of this machine. */
+#ifndef PW_TOOLS_MEASURE_SAVE_H
+#define PW_TOOLS_MEASURE_SAVE_H
+
+#include "runtime/engine/model/tables.h"
+#include "tools/measure/options.h"
+#include "tools/measure/probe.h"
+
+/* Samples a list, says how many points were measured, and makes tables of them. PW_ERR_UNSUPPORTED: most could not be
+ * measured. */
+pw_status pw_measure_list(const pw_measure_options *o, pw_probe_list *list, const pw_sampling *s, pw_model *m,
+                          pw_diag *diag);
+
+/* Measures what one process can, with its share of the time: CPU kernels and the GPU, as far as they are asked for and
+ * there are any. Tables and their origin go to `m`. */
+pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag);
+
+/*
+ * Can the file of pw_measure_save be written, as far as directories tell? Better known before the measuring than after
+ * it. Returns false after reporting why not.
+ */
+bool pw_measure_can_save(const pw_measure_options *o, const char *mpi);
+
+/*
+ * Puts the tables of `m` into a file, in place of those it has of the same names: the one of -o, or that of this
+ * machine and this MPI. Prints its name. Returns false after reporting why not.
+ */
+bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char *mpi);
+
+#endif

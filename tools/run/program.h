@@ -1,0 +1,28 @@
+/*
+ * What a file is that somebody wants to start: an ELF program of this machine, linked to which MPI? Reads the ELF
+ * headers and dynamic sections (System V ABI, chapters 4 and 5) without running or loading anything.
+ */
+#ifndef PW_TOOLS_PROGRAM_H
+#define PW_TOOLS_PROGRAM_H
+
+#include "tools/run/interposer.h"
+
+typedef enum pw_program_kind {
+    PW_PROGRAM_DYNAMIC, /* the only kind that LD_PRELOAD reaches directly */
+    PW_PROGRAM_STATIC,
+    PW_PROGRAM_FOREIGN, /* an ELF file for another machine or word size */
+    PW_PROGRAM_SCRIPT,  /* starts with #! */
+    PW_PROGRAM_UNKNOWN  /* unreadable or of no known format */
+} pw_program_kind;
+
+typedef struct pw_program {
+    pw_program_kind kind;
+    const pw_mpi_abi *mpi; /* linked to, directly or through other libraries; NULL: none */
+    bool interposed;       /* linked to libpackwright-<mpi>.so already */
+} pw_program;
+
+/* Finds an executable file as execvp does: with a slash as it is, else along PATH. */
+bool pw_program_find(const char *word, char *path, size_t size);
+void pw_program_examine(const char *path, pw_program *out);
+
+#endif
