@@ -1,5 +1,5 @@
 /* Reads as an MPI's library does: this is linked as a library of such a name (runtime/mpi/entry/single_copy.c). */
-#include "tests/runtime/reader.h"
+#include "tests/engine/node/reader.h"
 
 #include <sys/uio.h>
 

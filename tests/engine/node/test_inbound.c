@@ -3,7 +3,7 @@
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/segment.h"
 #include "tests/cache/layout_scene.h"
-#include "tests/runtime/reader.h"
+#include "tests/engine/node/reader.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
