@@ -8,7 +8,7 @@
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <unistd.h>
 

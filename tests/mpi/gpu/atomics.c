@@ -5,7 +5,7 @@
  * usage: atomics <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, MOST = 16, SLOTS = 8, AT = 3, GUARD = 0xa5 };
 

@@ -4,7 +4,7 @@
  * usage: buffered <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, COUNT = 100, ROOM = 1 << 14 };
 

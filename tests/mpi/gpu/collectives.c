@@ -1,14 +1,14 @@
 /*
- * Collectives with random types, as tests/mpi/interposer/collectives.c tries them, with buffers in GPU memory, in host
+ * Collectives with random types, as tests/mpi/collective/collectives.c tries them, with buffers in GPU memory, in host
  * memory, or one of both; the oracle is the MPI below on host memory.
  *
  * usage: collectives <driver, or -> ranks|between|neighbours [trials of each call [first seed [only this seed]]]. Exits
  * 77, for "skipped", without a GPU.
  */
+#include "tests/mpi/collective/data.h"
+#include "tests/mpi/collective/groups.h"
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/collective_data.h"
-#include "tests/mpi/interposer/collective_groups.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, SLABS = 2, SLAB = 96 << 20 };
 

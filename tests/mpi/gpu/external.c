@@ -5,7 +5,7 @@
  * usage: external <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, COUNT = 20, AT = 24, ROOM = 1 << 14 };
 

@@ -6,7 +6,7 @@
  */
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <sys/mman.h>
 

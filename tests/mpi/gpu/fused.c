@@ -7,7 +7,7 @@
  */
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { NEIGHBOURS = 26, SIDE = 12, HALO = 2, TAG = 5, ROUNDS = 12, MANY = 150, SMALL = 16 * 40, GPUS = 2 };
 

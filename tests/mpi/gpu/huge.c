@@ -6,7 +6,7 @@
  * than there is.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <unistd.h>
 

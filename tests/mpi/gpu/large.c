@@ -5,7 +5,7 @@
  * usage: large <driver, or -> [repetitions]. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, TAG = 9, TYPES = 8 };
 

@@ -5,7 +5,7 @@
  * usage: pairs <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>

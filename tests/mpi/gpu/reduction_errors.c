@@ -1,7 +1,7 @@
 #include "tests/mpi/gpu/reduction_errors.h"
 
-#include "tests/mpi/interposer/harness.h"
-#include "tests/mpi/interposer/reduction_calls.h"
+#include "tests/mpi/collective/reduction_calls.h"
+#include "tests/mpi/support/harness.h"
 
 /* ---- what can be wrong ------------------------------------------------------------------------------------------- */
 

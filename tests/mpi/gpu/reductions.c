@@ -5,10 +5,10 @@
  *
  * usage: reductions <driver, or -> [rounds]. Exits 77, for "skipped", without a GPU.
  */
+#include "tests/mpi/collective/reduction_calls.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/gpu/reduction_errors.h"
-#include "tests/mpi/interposer/harness.h"
-#include "tests/mpi/interposer/reduction_calls.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, GUARD = 64, MOST = 1 << 20, ROOM = MOST + 2 * GUARD, MODULUS = 1009 };
 

@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { SKIPPED = 77, TAG = 5, MESSAGES = 3, STARTS = 2, SIZES = 3, TYPES = 6, MANY = 70, THREADS = 2 };
 

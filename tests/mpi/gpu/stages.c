@@ -8,7 +8,7 @@
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/gpu/regions.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { N = 100, TAG = 3, BYTES = 16 * N, MANY = 20, ROUNDS = 12, NEIGHBOURS = 8, BEYOND = 45 };
 

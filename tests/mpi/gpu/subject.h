@@ -3,7 +3,7 @@
 #define PW_TESTS_MPI_GPU_SUBJECT_H
 
 #include "tests/mpi/gpu/memory.h"
-#include "tests/mpi/interposer/harness.h"
+#include "tests/mpi/support/harness.h"
 #include "tests/support/random_mpi.h"
 
 enum { SUBJECT_GUARD = 64, SUBJECT_SPAN = 1 << 18, SUBJECT_PACKED = 1 << 17 };

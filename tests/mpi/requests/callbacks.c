@@ -1,0 +1,342 @@
+/*
+ * Operations that are completed in callbacks which MPI calls within other calls: when an attribute is deleted, by
+ * MPI_Comm_free, MPI_Comm_disconnect, MPI_Type_free or MPI_Finalize, and in an error handler. Whoever completes them,
+ * the data is there. Run with each strategy; short messages, which come by way of staging memory with every MPI, and
+ * long ones.
+ */
+#include "tests/mpi/support/completion.h"
+#include "tests/mpi/support/count_calls.h"
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+/* Sanitizers know one stack. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { HAVE_STACKS = 0 };
+#else
+enum { HAVE_STACKS = 1 };
+#endif
+
+static int rank;
+
+/* A message from rank 0 to rank 1, to be completed elsewhere. */
+typedef struct pending {
+    MPI_Request request;
+    test_way way;
+    MPI_Datatype type;
+    int n;
+    test_buffer buffer;
+    const char *what;
+    bool done;
+} pending;
+
+static pending *begin(test_way way, int n, const char *what)
+{
+    pending *p = malloc(sizeof *p);
+
+    *p = (pending){.way = way, .type = test_type(1, n), .n = n, .what = what};
+    p->buffer = test_buffer_create(p->type, 1);
+    test_buffer_fill(&p->buffer, rank == 0 ? 7 : 4);
+    if (rank == 0)
+        MPI_Isend(p->buffer.origin, 1, p->type, 1, 5, MPI_COMM_WORLD, &p->request);
+    else
+        MPI_Irecv(p->buffer.origin, 1, p->type, 0, 5, MPI_COMM_WORLD, &p->request);
+    return p;
+}
+
+static void complete(pending *p)
+{
+    test_complete(p->way, 1, &p->request, NULL, p->what);
+    if (rank == 1) {
+        test_buffer expected = test_expected(p->type, 1, 7, p->type, 1, 4);
+
+        CHECK(test_buffer_equal(&p->buffer, &expected), "%s, %s, n=%d", p->what, test_way_name(p->way), p->n);
+        test_buffer_free(&expected);
+    }
+    p->done = true;
+}
+
+static void end(pending *p)
+{
+    CHECK(p->done, "%s: the callback was not called", p->what);
+    MPI_Type_free(&p->type);
+    test_buffer_free(&p->buffer);
+    free(p);
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
+static int comm_goes(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    complete(value);
+    return MPI_SUCCESS;
+}
+
+static int type_goes(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)type, (void)keyval, (void)extra;
+    complete(value);
+    return MPI_SUCCESS;
+}
+
+static void set_comm(MPI_Comm comm, pending *p)
+{
+    int keyval;
+
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_goes, &keyval, NULL);
+    MPI_Comm_set_attr(comm, keyval, p);
+    MPI_Comm_free_keyval(&keyval);
+}
+
+static void check_attributes(test_way way, int n)
+{
+    MPI_Datatype type = test_type(2, 5);
+    pending *p = begin(way, n, "MPI_Comm_free");
+    MPI_Comm comm;
+    int keyval;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    set_comm(comm, p);
+    MPI_Comm_free(&comm);
+    end(p);
+
+    p = begin(way, n, "MPI_Comm_disconnect");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    set_comm(comm, p);
+    MPI_Comm_disconnect(&comm);
+    end(p);
+
+    p = begin(way, n, "MPI_Type_free");
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_goes, &keyval, NULL);
+    MPI_Type_set_attr(type, keyval, p);
+    MPI_Type_free_keyval(&keyval);
+    MPI_Type_free(&type);
+    end(p);
+}
+
+/* ---- error handlers ---------------------------------------------------------------------------------------------- */
+
+static pending *in_handler;
+static jmp_buf *way_out;
+static ucontext_t *going_to, *gone_from;
+static bool ours_in_handler;
+
+/* Is a call made here carried out by Packwright? Else the tool below sees it. */
+static bool is_ours(void)
+{
+    MPI_Datatype type = test_type(1, 300);
+    test_buffer b = test_buffer_create(type, 1);
+    int bytes = test_packed_bytes(type, 1), position = 0;
+    unsigned char *packed = malloc((size_t)bytes);
+    long before = count_pack;
+
+    MPI_Pack(b.origin, 1, type, packed, bytes, &position, MPI_COMM_SELF);
+    free(packed);
+    test_buffer_free(&b);
+    MPI_Type_free(&type);
+    return count_pack == before;
+}
+
+static void handle(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm, (void)error;
+    if (in_handler) {
+        complete(in_handler);
+        return;
+    }
+    ours_in_handler = is_ours();
+    if (going_to)
+        swapcontext(gone_from, going_to);
+    if (way_out)
+        longjmp(*way_out, 1);
+}
+
+/* A call that is ours and fails. */
+static void fail(void)
+{
+    MPI_Datatype type = test_type(1, 300);
+    test_buffer b = test_buffer_create(type, 1);
+
+    MPI_Send(b.origin, 1, type, 99, 1, MPI_COMM_SELF);
+    test_buffer_free(&b);
+    MPI_Type_free(&type);
+}
+
+static void check_handler(test_way way, int n)
+{
+    MPI_Errhandler handler;
+
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    in_handler = begin(way, n, "error handler");
+    fail();
+    end(in_handler);
+    in_handler = NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
+/* Further down the stack than the call that was left, with something in place of that. */
+static __attribute__((noinline)) bool is_ours_below(int depth)
+{
+    volatile char room[4096];
+
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 1;
+    return depth > 0 ? is_ours_below(depth - 1) && room[0] : is_ours();
+}
+
+/* A handler that does not come back, `deeper` calls down. Returns as if it were a call that failed. */
+static __attribute__((noinline)) void leave(int deeper)
+{
+    volatile char room[4096];
+    jmp_buf out;
+
+    room[0] = 0;
+    way_out = &out;
+    if (deeper > 0)
+        leave(deeper - 1);
+    else if (!setjmp(out))
+        fail();
+    way_out = NULL;
+    room[1] = room[0];
+}
+
+/* Pages of this process that lie in memory. */
+static long resident(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long size = 0, pages = 0;
+
+    if (f) {
+        CHECK(fscanf(f, "%ld %ld", &size, &pages) == 2, "/proc/self/statm");
+        fclose(f);
+    }
+    return pages;
+}
+
+typedef enum failing { SEND, RECV, ISEND, SENDRECV, FAILINGS } failing;
+
+static __attribute__((noinline)) void leave_by(failing by, void *memory, MPI_Datatype type)
+{
+    MPI_Request request;
+    jmp_buf out;
+
+    way_out = &out;
+    if (!setjmp(out))
+        switch (by) {
+        case SEND: MPI_Send(memory, 1, type, 99, 1, MPI_COMM_SELF); break;
+        case RECV: MPI_Recv(memory, 1, type, 99, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+        case ISEND: MPI_Isend(memory, 1, type, 99, 1, MPI_COMM_SELF, &request); break;
+        default: MPI_Sendrecv(memory, 1, type, 99, 1, memory, 1, type, 99, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        }
+    way_out = NULL;
+}
+
+/* Each call that is left has up to 64 KiB of staging memory. */
+static void check_memory(void)
+{
+    enum { ELEMENTS = 4096, TIMES = 1000, PAGES = 4096 };
+    double *memory = calloc(2 * ELEMENTS, sizeof *memory);
+    MPI_Datatype type;
+    long before = 0;
+
+    MPI_Type_vector(ELEMENTS, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int by = 0; by < FAILINGS; by++)
+        for (int i = 0; i < TIMES; i++) {
+            leave_by((failing)by, memory, type);
+            if (i == 10)
+                before = resident();
+            else if (i == TIMES - 1)
+                CHECK(resident() - before < PAGES, "call %d, left %d times: %ld pages more", by, TIMES,
+                      resident() - before);
+        }
+    MPI_Type_free(&type);
+    free(memory);
+}
+
+/* On another stack a call that is under way cannot be told from one that was left. */
+static void check_stacks(void)
+{
+    enum { BYTES = 1 << 20 };
+    ucontext_t here, there;
+    void *stack = malloc(BYTES);
+
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = BYTES;
+    there.uc_link = &here;
+    makecontext(&there, fail, 0);
+    going_to = &here;
+    gone_from = &there;
+    swapcontext(&here, &there);
+    CHECK(!is_ours(), "a call beside one on another stack");
+    going_to = NULL;
+    swapcontext(&here, &there);
+    CHECK(is_ours(), "a call after one on another stack");
+    free(stack);
+}
+
+/* What comes after a call that was left is ours, and so is the end of what has begun before. */
+static void check_way_out(void)
+{
+    MPI_Errhandler handler;
+    pending *p = begin(TEST_WAITALL, 300, "after a longjmp");
+
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    fail();
+    CHECK(!ours_in_handler, "a call in an error handler");
+    CHECK(is_ours(), "a call after one that failed");
+    leave(0);
+    CHECK(is_ours(), "a call after one that was left");
+    leave(0);
+    CHECK(is_ours_below(8), "a call below one that was left");
+    leave(8);
+    CHECK(is_ours(), "a call above one that was left");
+    leave(0);
+    check_memory();
+    CHECK(is_ours(), "a call after many that were left");
+    complete(p);
+    end(p);
+    if (HAVE_STACKS)
+        check_stacks();
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Attributes of MPI_COMM_SELF go first of all in MPI_Finalize. What fails there is the exit status. */
+static int world_goes(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    complete(value);
+    end(value);
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    bool leaves = argc > 1; /* any argument: by longjmp, before the end */
+    int rc, keyval;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int way = 0; way < TEST_WAYS; way++)
+        for (int n = 30; n < 50000; n *= 30) {
+            check_attributes((test_way)way, n);
+            if (TEST_HANDLER_CALLS > 0)
+                check_handler((test_way)way, n);
+        }
+    if (leaves)
+        check_way_out();
+    rc = test_result();
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_goes, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, begin(TEST_WAIT, 30, "MPI_Finalize"));
+    MPI_Comm_free_keyval(&keyval);
+    MPI_Finalize();
+    return rc || test_failures;
+}

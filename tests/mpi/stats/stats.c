@@ -1,0 +1,70 @@
+/*
+ * For PACKWRIGHT_STATS: ranks use different sets of types, one of them shared. With a rank as argument, that rank is
+ * inert and must not keep the others waiting. "exchange": two ranks send a type and receive an array, 20 times.
+ */
+#include "tests/mpi/support/harness.h"
+
+static void use(MPI_Datatype type, int times)
+{
+    test_buffer memory = test_buffer_create(type, 1);
+    int bytes = test_packed_bytes(type, 1);
+    char *packed = malloc((size_t)bytes + 1);
+
+    test_buffer_fill(&memory, 1);
+    for (int i = 0; i < times; i++) {
+        int p = 0;
+
+        MPI_Pack(memory.origin, 1, type, packed, bytes, &p, MPI_COMM_SELF);
+    }
+    test_buffer_free(&memory);
+    free(packed);
+}
+
+static void exchange(int rank)
+{
+    enum { TIMES = 20, ELEMENTS = 1000 };
+    static double out[2 * ELEMENTS], in[ELEMENTS];
+    MPI_Datatype type;
+
+    MPI_Type_vector(ELEMENTS, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < TIMES; i++)
+        MPI_Sendrecv(out, 1, type, 1 - rank, 1, in, ELEMENTS, MPI_DOUBLE, 1 - rank, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    MPI_Finalize();
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Datatype shared, equal, own, unused;
+    bool bypass = argc > 1 && !strcmp(argv[1], "bypass");
+    int rank, sizes[2] = {16, 32}, subsizes[2] = {10, 1}, starts[2] = {0, 0};
+
+    if (argc > 1 && argv[1][0] >= '0' && argv[1][0] <= '9' && atoi(argv[1]) == test_launch_rank())
+        setenv("PACKWRIGHT_DISABLE", "1", 1);
+    (bypass ? PMPI_Init : MPI_Init)(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 1 && !strcmp(argv[1], "exchange")) {
+        exchange(rank);
+        return 0;
+    }
+    MPI_Type_vector(10, 1, 32, MPI_DOUBLE, &shared);
+    MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &own);
+    /* The same bytes by another constructor, with the same extent: one line. */
+    MPI_Type_create_resized(own, 0, (9 * 32 + 1) * 8, &equal);
+    MPI_Type_free(&own);
+    MPI_Type_vector(5 + rank, 1, 7 + rank, MPI_INT, &own);
+    MPI_Type_vector(3, 1, 2, MPI_CHAR, &unused);
+    MPI_Type_commit(&shared);
+    MPI_Type_commit(&equal);
+    MPI_Type_commit(&own);
+    MPI_Type_commit(&unused);
+    use(shared, 100);
+    use(equal, 11);
+    use(own, 1 + rank);
+    MPI_Type_free(&shared);
+    MPI_Type_free(&own);
+    (bypass ? PMPI_Finalize : MPI_Finalize)();
+    return 0;
+}

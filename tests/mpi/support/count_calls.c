@@ -1,0 +1,46 @@
+/* A PMPI tool below Packwright, as profilers are: counts what reaches it and passes it on. */
+#include "tests/mpi/support/count_calls.h"
+
+_Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+_Atomic(MPI_Datatype) count_sent_type;
+_Atomic(const void *) count_sent_from;
+void (*count_after_recv)(void);
+
+int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
+             MPI_Comm comm)
+{
+    count_pack++;
+    return PMPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
+}
+
+int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype,
+               MPI_Comm comm)
+{
+    count_unpack++;
+    return PMPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
+}
+
+int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    count_send++;
+    count_sent_type = datatype;
+    count_sent_from = buf;
+    return PMPI_Send(buf, count, datatype, dest, tag, comm);
+}
+
+int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    int rc;
+
+    count_recv++;
+    rc = PMPI_Recv(buf, count, datatype, source, tag, comm, status);
+    if (count_after_recv)
+        count_after_recv();
+    return rc;
+}
+
+int MPI_Type_commit(MPI_Datatype *datatype)
+{
+    count_commit++;
+    return PMPI_Type_commit(datatype);
+}

@@ -1,0 +1,165 @@
+#include "tests/mpi/support/harness.h"
+
+#include <stdarg.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int test_failures;
+
+void test_fail(const char *file, int line, const char *what, const char *fmt, ...)
+{
+    char text[512];
+    int rank = -1, up = 0, down = 0;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    PMPI_Initialized(&up);
+    PMPI_Finalized(&down);
+    if (up && !down)
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (test_failures++ < 20)
+        fprintf(stderr, "%s:%d: rank %d: failed: %s: %s\n", file, line, rank, what, text);
+}
+
+int test_launch_rank(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    if (!rank)
+        rank = getenv("OMPI_COMM_WORLD_RANK");
+    return rank ? atoi(rank) : -1;
+}
+
+int test_result(void)
+{
+    int all = 0, rank;
+
+    PMPI_Allreduce(&test_failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        printf("%s (%d failures)\n", all ? "FAILED" : "passed", all);
+    return all != 0;
+}
+
+bool test_can_read_peer(void)
+{
+    static int mine = 4711;
+    struct iovec local = {&(int){0}, sizeof mine}, remote;
+    struct {
+        pid_t pid;
+        int *address;
+    } here = {getpid(), &mine}, there;
+    int rank, good;
+
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Sendrecv(&here, sizeof here, MPI_BYTE, 1 - rank, 0, &there, sizeof there, MPI_BYTE, 1 - rank, 0,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    remote = (struct iovec){there.address, sizeof mine};
+    good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
+    PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return good;
+}
+
+int test_class_of(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        MPI_Error_class(rc, &class);
+    return class;
+}
+
+int test_run(int *argc, char ***argv, void (*check)(void))
+{
+    int rc;
+
+    MPI_Init(argc, argv);
+    check();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
+
+MPI_Errhandler test_handler_create(MPI_Comm_errhandler_function *count)
+{
+    MPI_Errhandler handler = MPI_ERRORS_RETURN;
+
+    if (TEST_HANDLER_CALLS > 0)
+        MPI_Comm_create_errhandler(count, &handler);
+    return handler;
+}
+
+void test_handler_free(MPI_Errhandler *handler)
+{
+    if (TEST_HANDLER_CALLS > 0)
+        MPI_Errhandler_free(handler);
+}
+
+uint64_t test_random(uint64_t *state)
+{
+    uint64_t x = *state ? *state : 88172645463325252u;
+
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+enum { GUARD = 96 };
+
+test_buffer test_buffer_create(MPI_Datatype type, int count)
+{
+    MPI_Aint lb, extent, true_lb, true_extent, lo, hi;
+    test_buffer b;
+
+    PMPI_Type_get_extent(type, &lb, &extent);
+    PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
+    lo = true_lb;
+    hi = true_lb + true_extent;
+    if (count > 1) {
+        MPI_Aint last = (count - 1) * extent;
+
+        lo = last < 0 ? lo + last : lo;
+        hi = last > 0 ? hi + last : hi;
+    }
+    b.bytes = (size_t)(hi - lo) + 2 * GUARD;
+    b.memory = malloc(b.bytes);
+    b.origin = b.memory + GUARD - lo;
+    return b;
+}
+
+void test_buffer_free(test_buffer *buffer)
+{
+    free(buffer->memory);
+    buffer->memory = NULL;
+}
+
+void test_fill(void *memory, size_t bytes, unsigned seed)
+{
+    unsigned char *p = memory;
+
+    for (size_t i = 0; i < bytes; i++)
+        p[i] = (unsigned char)((i * 131 + (i >> 8) * 17 + seed * 29 + 7) & 0xff);
+}
+
+void test_buffer_fill(test_buffer *buffer, unsigned seed)
+{
+    test_fill(buffer->memory, buffer->bytes, seed);
+}
+
+bool test_buffer_equal(const test_buffer *a, const test_buffer *b)
+{
+    return a->bytes == b->bytes && memcmp(a->memory, b->memory, a->bytes) == 0;
+}
+
+int test_packed_bytes(MPI_Datatype type, int count)
+{
+    int size;
+
+    PMPI_Type_size(type, &size);
+    return size * count;
+}

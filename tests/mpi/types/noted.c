@@ -1,0 +1,391 @@
+/*
+ * A committed type is left to MPI until its uses pay for learning it: whatever the call, and however the type comes and
+ * goes. A tool below counts what reaches it. "threads" as argument: several threads use types at once.
+ */
+#include "tests/mpi/support/count_calls.h"
+#include "tests/mpi/support/harness.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+enum { TAG = 7, SHORT = 25, LONG = 8192 }; /* doubles */
+enum { ENOUGH = 40 /* short uses */, TYPES = 100000, THREADS = 4, ROUNDS = 300 };
+
+static int rank;
+
+/* `n` doubles, every other one. */
+static MPI_Datatype strided(int n)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &type);
+    return type;
+}
+
+static MPI_Datatype committed(int n)
+{
+    MPI_Datatype type = strided(n);
+
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* ---- is a use left to MPI? --------------------------------------------------------------------------------------- */
+
+/* Packs one object of `n` doubles, which must come out right. */
+static bool pack_stays(MPI_Datatype type, int n)
+{
+    double *memory = malloc(sizeof *memory * 2 * (size_t)n), *packed = calloc((size_t)n, sizeof *packed);
+    long before = count_pack;
+    int position = 0;
+
+    for (int i = 0; i < 2 * n; i++)
+        memory[i] = i;
+    MPI_Pack(memory, 1, type, packed, 8 * n, &position, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++)
+        if (packed[i] != 2 * i) {
+            CHECK(false, "double %d of %d is %g", i, n, packed[i]);
+            break;
+        }
+    free(memory);
+    free(packed);
+    return count_pack != before;
+}
+
+/* From rank 0 to rank 1, which looks at each double and at what lies between. On rank 0, did the message reach MPI as
+ * the user's type? */
+static bool send_stays(MPI_Datatype type, int n)
+{
+    double *memory = calloc(2 * (size_t)n, sizeof *memory);
+
+    for (int i = 0; i < n && rank == 0; i++)
+        memory[2 * i] = n + i;
+    if (rank == 0)
+        MPI_Send(memory, 1, type, 1, TAG, MPI_COMM_WORLD);
+    else if (rank == 1)
+        MPI_Recv(memory, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n && rank == 1; i++)
+        if (memory[2 * i] != n + i || (i < n - 1 && memory[2 * i + 1] != 0)) {
+            CHECK(false, "%d of %d doubles", i, n);
+            break;
+        }
+    free(memory);
+    return count_sent_type == type;
+}
+
+/* After how many short packs the type is learned; at most ENOUGH. */
+static int short_packs(MPI_Datatype type)
+{
+    int packs = 0;
+
+    while (packs < ENOUGH && pack_stays(type, SHORT))
+        packs++;
+    return packs;
+}
+
+/* ---- what pays --------------------------------------------------------------------------------------------------- */
+
+static void check_short_uses(void)
+{
+    MPI_Datatype type = committed(SHORT);
+    int packs = short_packs(type);
+
+    CHECK(packs > 2 && packs < ENOUGH, "%d short packs were left to MPI", packs);
+    MPI_Type_free(&type);
+    for (int i = 0; i < ENOUGH; i++) {
+        type = committed(SHORT);
+        CHECK(pack_stays(type, SHORT), "the only pack of type %d", i);
+        CHECK(send_stays(type, SHORT) || rank != 0, "the only message of type %d", i);
+        MPI_Type_free(&type);
+    }
+}
+
+static void check_long_use(void)
+{
+    MPI_Datatype type = committed(LONG);
+
+    CHECK(!pack_stays(type, LONG), "a long pack");
+    MPI_Type_free(&type);
+    type = committed(LONG);
+    CHECK(!send_stays(type, LONG) || rank != 0, "a long message");
+    MPI_Type_free(&type);
+}
+
+/* Several short objects in one call are as much as a long one. */
+static void check_counts(void)
+{
+    static double memory[2 * LONG], packed[LONG];
+    MPI_Datatype type = committed(SHORT);
+    long before = count_pack;
+    int position = 0;
+
+    MPI_Pack(memory, LONG / SHORT, type, packed, sizeof packed, &position, MPI_COMM_WORLD);
+    CHECK(count_pack == before, "many objects in one pack");
+    MPI_Type_free(&type);
+}
+
+/* Are as many short objects as fill `memory` enough, in a call of another kind? It must be asked before any other. */
+static void expect_learned(MPI_Datatype *type, const char *what)
+{
+    CHECK(!pack_stays(*type, SHORT), "after %s", what);
+    MPI_Type_free(type);
+}
+
+static void check_other_calls(void)
+{
+    static double memory[2 * LONG], other[2 * LONG];
+    int ranks, blocks;
+    MPI_Datatype type = committed(SHORT);
+    MPI_Request request;
+    MPI_Win win;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    blocks = LONG / SHORT / ranks;
+    MPI_Bcast(memory, LONG / SHORT, type, 0, MPI_COMM_WORLD);
+    expect_learned(&type, "a broadcast");
+    type = committed(SHORT);
+    MPI_Alltoall(memory, blocks, type, other, blocks, type, MPI_COMM_WORLD);
+    expect_learned(&type, "an exchange of all with all");
+    type = committed(SHORT);
+    MPI_Win_create(other, sizeof other, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(memory, LONG / SHORT, type, rank, 0, LONG / SHORT, type, win);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    expect_learned(&type, "a put");
+    type = committed(SHORT);
+    for (int i = 0; i < 2; i++) {
+        MPI_Send_init(memory, 1, type, rank, TAG, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+    expect_learned(&type, "two persistent requests");
+}
+
+/* A list costs as much to learn as it is long. */
+static void check_list(void)
+{
+    enum { BLOCKS = 4 * LONG };
+    int *places = malloc(sizeof *places * BLOCKS), uses = 0;
+    char *memory = calloc(2 * BLOCKS, 1), *packed = malloc(BLOCKS);
+    MPI_Datatype type;
+
+    for (int i = 0; i < BLOCKS; i++)
+        places[i] = 2 * i;
+    MPI_Type_create_indexed_block(BLOCKS, 1, places, MPI_CHAR, &type);
+    MPI_Type_commit(&type);
+    for (long before = count_pack - 1; uses < 10 * ENOUGH && count_pack != before; uses++) {
+        int position = 0;
+
+        before = count_pack;
+        MPI_Pack(memory, 1, type, packed, BLOCKS, &position, MPI_COMM_WORLD);
+    }
+    CHECK(uses > 2 && uses < 10 * ENOUGH, "a list was learned at use %d", uses);
+    MPI_Type_free(&type);
+    free(places);
+    free(memory);
+    free(packed);
+}
+
+/* ---- how types come and go --------------------------------------------------------------------------------------- */
+
+static void check_duplicates(void)
+{
+    MPI_Datatype type = committed(SHORT), dup;
+    int all = short_packs(type), some = 0;
+
+    MPI_Type_dup(type, &dup);
+    MPI_Type_free(&type);
+    CHECK(!pack_stays(dup, SHORT), "the duplicate of a learned type");
+    MPI_Type_free(&dup);
+    type = committed(SHORT);
+    while (some < all - 2 && pack_stays(type, SHORT))
+        some++;
+    MPI_Type_dup(type, &dup);
+    MPI_Type_free(&type);
+    some += short_packs(dup);
+    CHECK(some == all, "original and duplicate had %d uses, a single type %d", some, all);
+    MPI_Type_free(&dup);
+}
+
+/* MPI gives the handle to the next type, as a rule, which begins anew. */
+static void check_handles(void)
+{
+    MPI_Datatype type = committed(SHORT);
+    int all = short_packs(type);
+
+    for (int i = 0; i < 3; i++) {
+        MPI_Type_free(&type);
+        type = committed(SHORT);
+        for (int k = 0; k < all - 1; k++)
+            CHECK(pack_stays(type, SHORT), "use %d of type %d", k, i);
+    }
+    MPI_Type_free(&type);
+}
+
+/* Committed without Packwright, as by some language bindings. */
+static void check_foreign_commit(void)
+{
+    MPI_Datatype type = strided(SHORT);
+    int packs;
+
+    PMPI_Type_commit(&type);
+    packs = short_packs(type);
+    CHECK(packs > 2 && packs < ENOUGH, "%d packs of a type committed by PMPI were left to MPI", packs);
+    MPI_Type_free(&type);
+}
+
+static void check_pending(void)
+{
+    MPI_Datatype type = committed(SHORT), other;
+    double memory[2 * SHORT] = {0};
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    for (int i = 0; i < SHORT && rank == 0; i++)
+        memory[2 * i] = i;
+    if (rank == 1)
+        MPI_Irecv(memory, 1, type, 0, TAG, MPI_COMM_WORLD, &request);
+    else if (rank == 0)
+        MPI_Isend(memory, 1, type, 1, TAG, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&type);
+    other = committed(LONG);
+    CHECK(!send_stays(other, LONG) || rank != 0, "a message beside that of a freed type");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < SHORT; i++)
+        CHECK(memory[2 * i] == i, "double %d is %g", i, memory[2 * i]);
+    MPI_Type_free(&other);
+}
+
+/* Sends with a type that has not been committed, though its handle may be that of one that was. Returns the error
+ * class. */
+static int send_uncommitted(int (*how)(const void *, int, MPI_Datatype, int, int, MPI_Comm),
+                            int (*free_type)(MPI_Datatype *))
+{
+    MPI_Datatype type = committed(LONG);
+    double *memory = calloc(2 * LONG, sizeof *memory);
+    int rc;
+
+    free_type(&type);
+    type = strided(LONG);
+    rc = how(memory, 1, type, 0, TAG, MPI_COMM_SELF);
+    MPI_Type_free(&type);
+    free(memory);
+    return test_class_of(rc);
+}
+
+static void check_errors(void)
+{
+    int ours, alone;
+
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    alone = send_uncommitted(PMPI_Send, MPI_Type_free);
+    ours = send_uncommitted(MPI_Send, MPI_Type_free);
+    CHECK(alone != MPI_SUCCESS && ours == alone, "an uncommitted type: error class %d, alone %d", ours, alone);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static long allocated(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return (long)(m.uordblks + m.hblkhd);
+}
+
+/* What it takes to have TYPES types, in bytes for each. */
+static long bytes_of_types(MPI_Datatype *types, int (*commit)(MPI_Datatype *))
+{
+    long before = allocated(), each;
+
+    for (int i = 0; i < TYPES; i++) {
+        MPI_Type_vector(2 + i % 50, 1, 2 + i % 11, MPI_INT, &types[i]);
+        commit(&types[i]);
+    }
+    each = (allocated() - before) / TYPES;
+    for (int i = 0; i < TYPES; i++)
+        MPI_Type_free(&types[i]);
+    return each;
+}
+
+static void check_memory(void)
+{
+    MPI_Datatype *types = malloc(sizeof *types * TYPES);
+    long warm = bytes_of_types(types, PMPI_Type_commit), alone = bytes_of_types(types, PMPI_Type_commit);
+    long ours = bytes_of_types(types, MPI_Type_commit);
+
+    (void)warm;
+    CHECK(ours < alone + 200, "a committed type takes %ld bytes, alone %ld", ours, alone);
+    free(types);
+}
+#else
+/* Sanitizers have an allocator of their own. */
+static void check_memory(void)
+{
+}
+#endif
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static MPI_Datatype shared_types[ROUNDS];
+
+/* All threads bring the same types over the threshold, while each makes and frees types of its own. */
+static void *use_types(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Datatype own = committed(SHORT);
+
+        pack_stays(shared_types[i], SHORT);
+        pack_stays(own, SHORT);
+        for (int k = 0; k < ENOUGH / THREADS; k++)
+            pack_stays(shared_types[i], SHORT);
+        MPI_Type_free(&own);
+    }
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < ROUNDS; i++)
+        shared_types[i] = committed(SHORT);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, use_types, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(!pack_stays(shared_types[i], SHORT), "type %d has been used by all threads", i);
+        MPI_Type_free(&shared_types[i]);
+    }
+}
+
+static void check(void)
+{
+    check_short_uses();
+    check_long_use();
+    check_counts();
+    check_other_calls();
+    check_list();
+    check_duplicates();
+    check_handles();
+    check_foreign_commit();
+    check_pending();
+    check_errors();
+    check_memory();
+}
+
+int main(int argc, char **argv)
+{
+    int rc, provided;
+
+    MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc == 1)
+        check();
+    else if (provided == MPI_THREAD_MULTIPLE)
+        check_threads();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
