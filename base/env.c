@@ -145,6 +145,24 @@ static void load_value(pw_env_id id, bool *malformed)
     v->path = absolute(&table[id], text);
 }
 
+bool pw_env_replace(pw_env_id id, const char *text)
+{
+    env_value *v = &env.values[id];
+    char *copy = strdup(text);
+    int64_t number;
+
+    pw_env_bool(id); /* reads the table if nobody has */
+    number = v->number;
+    if (!copy || !parse_value(&table[id], text, &number)) {
+        free(copy);
+        return false;
+    }
+    free(v->text);
+    free(v->path);
+    *v = (env_value){.set = true, .number = number, .text = copy, .path = absolute(&table[id], text)};
+    return true;
+}
+
 static bool malformed_values[PW_ENV_COUNT];
 
 static void load_all(void)

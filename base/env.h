@@ -59,6 +59,10 @@ const char *pw_env_path(pw_env_id id);
 /* True when the variable is present in the environment (whatever its value). */
 bool pw_env_is_set(pw_env_id id);
 
+/* From now on the variable counts as set to `text`: for programs that say so by a call. False: out of memory, or `text`
+ * is malformed. To be called before other threads ask for the variable; strings that were returned before are gone. */
+bool pw_env_replace(pw_env_id id, const char *text);
+
 /* Plain lookups of variables that are not ours (HOME, XDG_CACHE_HOME, …): NULL when unset. */
 const char *pw_env_foreign(const char *name);
 

@@ -7,6 +7,12 @@
 #include <unistd.h>
 
 static _Atomic int log_rank = -1;
+static _Atomic bool log_silent;
+
+void pw_log_silence(bool silent)
+{
+    atomic_store_explicit(&log_silent, silent, memory_order_relaxed);
+}
 
 void pw_log_set_rank(int rank)
 {
@@ -15,7 +21,7 @@ void pw_log_set_rank(int rank)
 
 bool pw_log_enabled(pw_log_level level)
 {
-    return (int)level <= pw_env_choice(PW_ENV_LOG);
+    return !atomic_load_explicit(&log_silent, memory_order_relaxed) && (int)level <= pw_env_choice(PW_ENV_LOG);
 }
 
 static void log_list(pw_log_level level, const char *fmt, va_list ap)

@@ -18,6 +18,9 @@ void pw_log(pw_log_level level, const char *fmt, ...) __attribute__((format(prin
  */
 void pw_log_for_node(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* While it is silent, nothing is written whatever PACKWRIGHT_LOG says: for a library whose program wants that. */
+void pw_log_silence(bool silent);
+
 /* Names the MPI rank in later lines ("packwright[3]: …"); -1 removes it. */
 void pw_log_set_rank(int rank);
 

@@ -115,8 +115,8 @@ PACKWRIGHT_API packwright_status packwright_hindexed_block(int64_t n, int64_t bl
                                                            const int64_t *displacements_bytes,
                                                            const packwright_type *old, packwright_type **out);
 PACKWRIGHT_API packwright_status packwright_struct(int64_t n, const int64_t *blocklengths,
-                                                   const int64_t *displacements_bytes,
-                                                   const packwright_type *const *olds, packwright_type **out);
+                                                   const int64_t *displacements_bytes, packwright_type *const *olds,
+                                                   packwright_type **out);
 
 typedef enum packwright_order { PACKWRIGHT_ORDER_C, PACKWRIGHT_ORDER_FORTRAN } packwright_order;
 typedef enum packwright_distribution {
@@ -139,7 +139,7 @@ PACKWRIGHT_API packwright_status packwright_darray(int64_t size, int64_t rank, i
 PACKWRIGHT_API packwright_status packwright_resized(int64_t lb, int64_t extent, const packwright_type *old,
                                                     packwright_type **out);
 /* Another reference to the same type: MPI's dup of an immutable type. */
-PACKWRIGHT_API packwright_type *packwright_dup(packwright_type *type);
+PACKWRIGHT_API packwright_type *packwright_dup(const packwright_type *type);
 /* Gives a reference back; NULL is allowed. */
 PACKWRIGHT_API void packwright_type_free(packwright_type *type);
 
@@ -161,7 +161,7 @@ PACKWRIGHT_API void packwright_true_extent(const packwright_type *type, int64_t 
 PACKWRIGHT_API int64_t packwright_blocks(const packwright_type *type);
 /* 128 bits that are equal for types that move the same bytes in the same order, however they were built, and for no
  * others. Stable within a version of the library. */
-PACKWRIGHT_API void packwright_hash(const packwright_type *type, uint64_t hash[2]);
+PACKWRIGHT_API packwright_status packwright_hash(const packwright_type *type, uint64_t hash[2]);
 
 typedef enum packwright_text { PACKWRIGHT_TEXT_DDT, PACKWRIGHT_TEXT_IR } packwright_text;
 /* The type's text, in canonical form; parses back to an equal type. malloc'ed: the caller frees it with free(). */

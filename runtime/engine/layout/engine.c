@@ -83,6 +83,16 @@ pw_cache *pw_layout_engine_cache(pw_layout_engine *engine)
     return engine->cache;
 }
 
+void pw_layout_engine_pause(pw_layout_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+}
+
+void pw_layout_engine_resume(pw_layout_engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+}
+
 void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg)
 {
     pthread_mutex_lock(&engine->lock);

@@ -68,6 +68,9 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 /* All layouts must have been released. NULL is allowed. */
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
+/* Around fork(), in both processes: no other thread is changing the table meanwhile, so that the child can use it. */
+void pw_layout_engine_pause(pw_layout_engine *engine);
+void pw_layout_engine_resume(pw_layout_engine *engine);
 
 /*
  * The layout of a type as a frontend made it; takes a reference. `raw` may be freed afterwards. Types are told
@@ -84,6 +87,7 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
 
 /* Bytes [first, last) of the packed objects whose first is at `mem`, 0 <= first; `packed` points to byte `first` (a
  * message shorter than what was posted, or a piece of one): whole objects by kernel, the rest at tier 0. */
+void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call

@@ -113,33 +113,51 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Bytes [first, last) of one object or of none. */
-static void unpack_fragment(const move *m, int64_t first, int64_t last)
+static void move_fragment(const move *m, int64_t first, int64_t last)
 {
-    if (first < last)
-        pw_interp_unpack_range(m->layout->nest, m->mem, last / m->layout->size + 1, first, last, m->packed);
+    int64_t objects = last / m->layout->size + 1;
+
+    if (first >= last)
+        return;
+    if (m->unpack)
+        pw_interp_unpack_range(m->layout->nest, m->mem, objects, first, last, m->packed);
+    else
+        pw_interp_pack_range(m->layout->nest, m->mem, objects, first, last, m->packed);
 }
 
-void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed)
+/* m->packed is where byte `first` is. */
+static void move_part(move m, int64_t first, int64_t last)
 {
-    move m = {layout, true, mem, (char *)packed};
+    pw_layout *l = m.layout;
+    char *mem = m.mem;
     int64_t started, begin, end;
     bool tier1 = false;
 
-    if (first >= last || layout->size == 0)
+    if (first >= last || l->size == 0)
         return;
-    started = layout->engine->timed ? pw_clock_ns() : 0;
-    begin = least((first + layout->size - 1) / layout->size * layout->size, last);
-    unpack_fragment(&m, first, begin);
+    started = l->engine->timed ? pw_clock_ns() : 0;
+    begin = least((first / l->size + (first % l->size != 0)) * l->size, last);
+    move_fragment(&m, first, begin);
     m.packed += begin - first;
-    end = last / layout->size * layout->size;
+    end = last / l->size * l->size;
     if (begin < end) {
         /* Not by pointer arithmetic: objects at absolute addresses are counted from NULL. */
-        m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / layout->size * layout->extent));
-        tier1 = move_objects(&m, (end - begin) / layout->size);
+        m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / l->size * l->extent));
+        tier1 = move_objects(&m, (end - begin) / l->size);
         m.mem = mem;
         m.packed += end - begin;
         begin = end;
     }
-    unpack_fragment(&m, begin, last);
-    note(layout, true, last - first, tier1, started);
+    move_fragment(&m, begin, last);
+    note(l, m.unpack, last - first, tier1, started);
+}
+
+void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed)
+{
+    move_part((move){layout, false, (char *)mem, packed}, first, last);
+}
+
+void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed)
+{
+    move_part((move){layout, true, mem, (char *)packed}, first, last);
 }

@@ -1,0 +1,115 @@
+/*
+ * Moves where `memory`, `packed` or both lie in the memory of a GPU. The work of the caller's stream is waited for
+ * first, by this thread: either side may be host memory that a copy in that stream has yet to write, and the call
+ * returns no sooner than its own bytes have moved in any case.
+ */
+#include "runtime/engine/library/internal.h"
+
+#include "runtime/engine/gpu/between.h"
+#include "runtime/engine/gpu/driver.h"
+
+#include <errno.h>
+
+static packwright_status no_place(const char *name)
+{
+    return pw_library_fail(PACKWRIGHT_ERR_UNSUPPORTED,
+                           "%s may be memory of a GPU that cannot be used: another runtime than CUDA's, or a driver "
+                           "without what is needed",
+                           name);
+}
+
+static packwright_status failed_in_driver(pw_status status)
+{
+    if (status == PW_ERR_NOMEM)
+        return pw_library_fail(PACKWRIGHT_ERR_NOMEM, "out of memory, of the host or of the GPU");
+    return pw_library_fail(PACKWRIGHT_ERR_DEVICE, "the CUDA driver refused: %s (PACKWRIGHT_LOG=info says which call)",
+                           pw_status_text(status));
+}
+
+/* The default stream is that of the current context, which is the GPU's if there is one. */
+static packwright_status wait_for(void *stream, const pw_gpu *gpu)
+{
+    pw_gpu_scope scope = {.pushed = false};
+    pw_status status = PW_OK;
+
+    if (gpu)
+        status = pw_gpu_enter(gpu, &scope);
+    if (status == PW_OK) {
+        status = pw_cu_check(pw_cu.stream_wait(stream), "cuStreamSynchronize");
+        if (gpu)
+            pw_gpu_leave(&scope);
+    }
+    return status == PW_OK ? PACKWRIGHT_OK : failed_in_driver(status);
+}
+
+typedef struct device_move {
+    const packwright_type *type;
+    pw_library_move move;
+    void *memory, *packed;
+    int64_t count, bytes;
+    pw_memory_place at, packed_at;
+} device_move;
+
+static packwright_status move_between(const device_move *m, pw_layout *layout)
+{
+    const pw_gpu_user user = {.layout = layout->contiguous ? NULL : layout,
+                              .offset = layout->nest->lo,
+                              .buf = m->memory,
+                              .count = m->count,
+                              .bytes = m->bytes};
+    pw_status status = m->move == PW_LIBRARY_UNPACK ? pw_gpu_unpack_between(&user, m->at, m->packed, m->packed_at)
+                                                    : pw_gpu_pack_between(&user, m->at, m->packed, m->packed_at);
+
+    return status == PW_OK ? PACKWRIGHT_OK : failed_in_driver(status);
+}
+
+static packwright_status carry_out(device_move *m, void *stream)
+{
+    const pw_gpu *gpu;
+    pw_layout *layout;
+    packwright_status status;
+
+    m->at = pw_memory_place_of((char *)m->memory + m->type->dt.node->lo);
+    m->packed_at = pw_memory_place_of(m->packed);
+    if (m->at.kind == PW_PLACE_UNKNOWN || m->packed_at.kind == PW_PLACE_UNKNOWN)
+        return no_place(m->at.kind == PW_PLACE_UNKNOWN ? "memory" : "packed");
+    gpu = m->at.kind == PW_PLACE_DEVICE ? m->at.gpu : m->packed_at.kind == PW_PLACE_DEVICE ? m->packed_at.gpu : NULL;
+    if (gpu || pw_memory_has_cuda()) {
+        status = wait_for(stream, gpu);
+        if (status)
+            return status;
+    }
+    if (!gpu)
+        return pw_library_move_host(m->type, m->move, m->memory, m->count, m->packed);
+    status = pw_library_layout(m->type, &layout);
+    if (!status && !layout)
+        status = pw_library_fail(PACKWRIGHT_ERR_UNSUPPORTED, "the type is too irregular for a GPU");
+    return status ? status : move_between(m, layout);
+}
+
+static packwright_status move_behind(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+                                     void *packed, void *stream)
+{
+    device_move m = {.type = type, .move = move, .memory = memory, .packed = packed, .count = count};
+    int saved = errno;
+    packwright_status status = pw_library_check_move(type, count, &m.bytes);
+
+    if (!status)
+        status = pw_library_check_packed(packed, m.bytes);
+    if (!status && m.bytes > 0)
+        status = carry_out(&m, stream);
+    errno = saved;
+    return status;
+}
+
+packwright_status packwright_pack_stream(const packwright_type *type, const void *memory, int64_t count, void *packed,
+                                         void *stream)
+{
+    return move_behind(type, PW_LIBRARY_PACK, (void *)memory, count, packed, stream);
+}
+
+packwright_status packwright_unpack_stream(const packwright_type *type, void *memory, int64_t count, const void *packed,
+                                           void *stream)
+{
+    return move_behind(type, PW_LIBRARY_UNPACK, memory, count, (void *)packed, stream);
+}

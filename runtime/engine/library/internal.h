@@ -1,0 +1,106 @@
+/*
+ * Inside the library: what its files share. docs: include/packwright/packwright.h is the interface.
+ *
+ *     error.c    statuses and the text of the last failure
+ *     process.c  options, and the one layout engine of the process
+ *     type.c     types: references, facts, canonical form
+ *     build.c    the constructors
+ *     text.c     types from text and to text
+ *     tree.c     the blocks of a type by its tree: any part of them, in packed order
+ *     move.c     pack, unpack, ranges, lists of blocks, copies from type to type
+ *     device.c   pack and unpack where memory is a GPU's
+ */
+#ifndef PW_ENGINE_LIBRARY_INTERNAL_H
+#define PW_ENGINE_LIBRARY_INTERNAL_H
+
+#include "frontend/combiner.h"
+#include "runtime/engine/layout/layout.h"
+
+#include <packwright/packwright.h>
+
+/* ---- failures (error.c) -------------------------------------------------------------------------------- */
+
+/* Describes the failure for packwright_last_error and returns `status`. */
+packwright_status pw_library_fail(packwright_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a failure of the parts below. `subject`, which may be NULL, says what was being done or with what;
+ * `diag`, which may be NULL, says why it failed, and where in a text. */
+packwright_status pw_library_fail_below(pw_status status, const char *subject, const pw_diag *diag);
+packwright_status pw_library_no_memory(void);
+
+/* ---- the process (process.c) --------------------------------------------------------------------------- */
+
+/* The layout engine, created by the first call. NULL: out of memory. */
+pw_layout_engine *pw_library_engine(void);
+
+/* ---- types (type.c) ------------------------------------------------------------------------------------ */
+
+/*
+ * The nodes that one constructor has made, and references to the storages of the old types that these nodes point
+ * into. Types share storages: a type made from another costs what its constructor adds.
+ */
+typedef struct pw_storage {
+    _Atomic int64_t refs;
+    pw_arena *arena; /* owns this struct, too */
+    int64_t nolds;
+    struct pw_storage **olds;
+} pw_storage;
+
+/* The canonical form. It may share nodes with the type's storage. */
+typedef struct pw_canonical {
+    pw_type type;
+    pw_hash hash;
+    pw_arena *arena; /* owns this struct, too */
+} pw_canonical;
+
+struct packwright_type {
+    _Atomic(pw_layout *) layout; /* NULL before the first move */
+    _Atomic int64_t refs;
+    pw_dt dt;
+    pw_storage *storage;
+    _Atomic(pw_canonical *) canonical; /* NULL before it is first asked for */
+    _Atomic bool irregular;            /* there can be no layout: the type is moved by its tree */
+};
+
+/* An empty storage with room for about `bytes`, and one reference; NULL: out of memory. */
+pw_storage *pw_storage_create(size_t bytes);
+pw_storage *pw_storage_ref(pw_storage *storage);
+void pw_storage_unref(pw_storage *storage); /* NULL is allowed */
+
+/* A type with one reference; takes over the caller's reference to `storage`, also when it fails. */
+packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwright_type **out);
+
+/* The canonical form; NULL: out of memory, or the type is too large for the passes (*status, if not NULL, says). */
+const pw_canonical *pw_library_canonical(const packwright_type *type, pw_status *status);
+/* The tree to walk over: the canonical one if there is one, else the type's own. */
+const pw_node *pw_library_tree(const packwright_type *type);
+
+/*
+ * The layout, made at the first call: *out is NULL where there can be none and the tree must do (tree.c). Fails when
+ * there is no memory only.
+ */
+packwright_status pw_library_layout(const packwright_type *type, pw_layout **out);
+
+/* ---- moves (move.c) ------------------------------------------------------------------------------------ */
+
+typedef enum pw_library_move { PW_LIBRARY_PACK, PW_LIBRARY_UNPACK } pw_library_move;
+
+/* Checks what every move has; *bytes is the length of the packed stream. */
+packwright_status pw_library_check_move(const packwright_type *type, int64_t count, int64_t *bytes);
+packwright_status pw_library_check_packed(const void *packed, int64_t bytes);
+
+/* All of packwright_pack and packwright_unpack: the arguments are checked, and the layout is made if need be. */
+packwright_status pw_library_move_host(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+                                       void *packed);
+
+/* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */
+
+/* Calls fn for the contiguous blocks of packed bytes [first, last) of one object, in packed order: `n` bytes, `off`
+ * bytes from the object's origin. The first and the last block may be cut. */
+typedef void pw_block_part_fn(void *arg, int64_t off, int64_t n);
+void pw_tree_range(const pw_node *node, int64_t origin, int64_t first, int64_t last, pw_block_part_fn *fn, void *arg);
+
+/* Writes the blocks of one object from block `skip` on, at most `max`, as addresses from `base` on; the number of
+ * them. */
+int64_t pw_tree_blocks(const pw_node *node, uintptr_t base, int64_t skip, int64_t max, packwright_iov *iov);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * Options, and the one layout engine of the process with the kernel cache behind it. It is created by the first move,
+ * and lives until the process ends: the library is never unloaded (it is linked with -z nodelete), so that threads
+ * which compile, and kernels in use, keep the code under their feet.
+ *
+ * A child of fork() goes on with the layouts and the kernels that there are. It makes new layouts, but asks for no
+ * kernels: the threads that would compile these are its parent's.
+ */
+#include "runtime/engine/library/internal.h"
+
+#include "base/env.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The singleton. */
+static struct {
+    pthread_mutex_t lock; /* held to set what follows */
+    _Atomic(pw_layout_engine *) engine;
+    bool statistics;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- fork ---------------------------------------------------------------------------------------------- */
+
+/* Nobody is in the midst of a change when the child gets its copy. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&process.lock);
+    if (process.engine)
+        pw_layout_engine_pause(process.engine);
+}
+
+static void after_fork(void)
+{
+    if (process.engine)
+        pw_layout_engine_resume(process.engine);
+    pthread_mutex_unlock(&process.lock);
+}
+
+/* ---- options ------------------------------------------------------------------------------------------- */
+
+static const char *jit_word(packwright_jit jit)
+{
+    switch (jit) {
+    case PACKWRIGHT_JIT_DEFAULT: break;
+    case PACKWRIGHT_JIT_SYNC: return "sync";
+    case PACKWRIGHT_JIT_ASYNC: return "async";
+    case PACKWRIGHT_JIT_OFF: return "off";
+    }
+    return NULL;
+}
+
+/* The fields that the caller's version of the struct has; the others are zero. False: it has others, and sets them. */
+static bool known_fields(const packwright_options *given, packwright_options *out)
+{
+    const char *bytes = (const char *)given;
+    size_t n = given->size < sizeof *out ? given->size : sizeof *out;
+
+    memset(out, 0, sizeof *out);
+    memcpy(out, given, n);
+    for (size_t i = n; i < given->size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static packwright_status check_options(const packwright_options *o)
+{
+    if (o->jit != PACKWRIGHT_JIT_DEFAULT && !jit_word(o->jit))
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "options.jit is %d, which is no packwright_jit", (int)o->jit);
+    if (o->hot_bytes < 0)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "options.hot_bytes is %lld, and must not be negative",
+                               (long long)o->hot_bytes);
+    return PACKWRIGHT_OK;
+}
+
+/* An option that is given takes the place of its variable. False: out of memory. */
+static bool apply(const packwright_options *o)
+{
+    char number[24];
+    bool done = true;
+
+    snprintf(number, sizeof number, "%lld", (long long)o->hot_bytes);
+    if (o->jit != PACKWRIGHT_JIT_DEFAULT)
+        done = pw_env_replace(PW_ENV_JIT, jit_word(o->jit)) && done;
+    if (o->hot_bytes > 0)
+        done = pw_env_replace(PW_ENV_HOT_BYTES, number) && done;
+    if (o->cache_dir && *o->cache_dir)
+        done = pw_env_replace(PW_ENV_CACHE_DIR, o->cache_dir) && done;
+    else if (o->cache_dir)
+        done = pw_env_replace(PW_ENV_CACHE, "0") && done;
+    process.statistics = o->statistics;
+    pw_log_silence(o->quiet || !pw_env_is_set(PW_ENV_LOG));
+    return done;
+}
+
+packwright_status packwright_configure(const packwright_options *options)
+{
+    packwright_options o;
+    packwright_status status;
+    int saved = errno;
+
+    if (!options || options->size < sizeof options->size)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, options ? "options.size is not set" : "options is NULL");
+    if (!known_fields(options, &o))
+        return pw_library_fail(PACKWRIGHT_ERR_UNSUPPORTED, "options has fields that this library, %s, does not know",
+                               packwright_version());
+    status = check_options(&o);
+    if (status)
+        return status;
+    pthread_mutex_lock(&process.lock);
+    if (process.engine)
+        status = pw_library_fail(PACKWRIGHT_ERR_INVALID, "a type has been moved: options are for before that");
+    else if (!apply(&o))
+        status = pw_library_no_memory();
+    pthread_mutex_unlock(&process.lock);
+    errno = saved;
+    return status;
+}
+
+/* ---- the engine ---------------------------------------------------------------------------------------- */
+
+static pw_layout_engine *create(void)
+{
+    pw_layout_config *config = malloc(sizeof *config);
+    pw_layout_engine *engine = NULL;
+
+    if (!config)
+        return NULL;
+    if (!pw_env_is_set(PW_ENV_LOG))
+        pw_log_silence(true);
+    pw_layout_config_from_env(config);
+    config->counted = config->counted || process.statistics;
+    config->timed = false;
+    if (pw_layout_engine_create(config, &engine) != PW_OK)
+        engine = NULL;
+    free(config);
+    return engine;
+}
+
+pw_layout_engine *pw_library_engine(void)
+{
+    pw_layout_engine *engine = atomic_load_explicit(&process.engine, memory_order_acquire);
+
+    if (engine)
+        return engine;
+    pthread_mutex_lock(&process.lock);
+    engine = process.engine;
+    if (!engine)
+        engine = create();
+    if (engine && !process.engine) {
+        pthread_atfork(before_fork, after_fork, after_fork);
+        atomic_store_explicit(&process.engine, engine, memory_order_release);
+    }
+    pthread_mutex_unlock(&process.lock);
+    return engine;
+}

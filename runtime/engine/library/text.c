@@ -1,0 +1,176 @@
+/* Types from text and to text. */
+#include "runtime/engine/library/internal.h"
+
+#include "base/suggest.h"
+#include "frontend/ddt/ddt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the datatype language ----------------------------------------------------------------------------- */
+
+static void keep_first(void *arg, const pw_diag *diag)
+{
+    pw_diag *first = arg;
+
+    if (!first->text[0])
+        *first = *diag;
+}
+
+static packwright_status parse(const char *text, pw_ddt_unit **unit)
+{
+    pw_diag diag = {.status = PW_OK};
+    pw_status status = pw_ddt_parse(text, strlen(text), keep_first, &diag, unit);
+
+    return status ? pw_library_fail_below(status, NULL, &diag) : PACKWRIGHT_OK;
+}
+
+/* The name in the text that is closest; "" when none is. */
+static const char *closest(const pw_ddt_unit *unit, const char *name)
+{
+    int64_t n = pw_ddt_count(unit), known = 0;
+    const char **names = calloc((size_t)n + 1, sizeof *names), *best = NULL;
+
+    for (int64_t i = 0; names && i < n; i++) {
+        const char *other = pw_ddt_get(unit, i).name;
+
+        if (*other)
+            names[known++] = other;
+    }
+    if (names)
+        best = pw_suggest(name, names);
+    free(names);
+    return best ? best : "";
+}
+
+static packwright_status find_named(const pw_ddt_unit *unit, const char *name, int64_t *out)
+{
+    const char *other;
+
+    for (int64_t i = 0; i < pw_ddt_count(unit); i++)
+        if (!strcmp(pw_ddt_get(unit, i).name, name)) {
+            *out = i;
+            return PACKWRIGHT_OK;
+        }
+    other = closest(unit, name);
+    if (*other)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "the text has no type '%.64s' (did you mean '%.64s'?)", name,
+                               other);
+    return pw_library_fail(PACKWRIGHT_ERR_INVALID, "the text has no type '%.64s'", name);
+}
+
+static packwright_status find_only(const pw_ddt_unit *unit, int64_t *out)
+{
+    int64_t n = pw_ddt_count(unit);
+
+    *out = 0;
+    if (n == 0)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "the text describes no type");
+    if (n > 1)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID,
+                               "the text describes %" PRId64 " types: packwright_from_ddt_named takes one of them", n);
+    return PACKWRIGHT_OK;
+}
+
+static packwright_status build(const pw_ddt_unit *unit, int64_t i, packwright_type **out)
+{
+    pw_ddt_entry entry = pw_ddt_get(unit, i);
+    pw_storage *storage;
+    pw_builder b;
+    pw_dt dt;
+    pw_status status;
+    pw_diag diag = {.status = PW_OK};
+
+    if (entry.variants > 1)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID,
+                               "line %d, column %d: ranges make this %" PRId64 " types, where one is wanted",
+                               entry.line, entry.col, entry.variants);
+    storage = pw_storage_create(1024);
+    if (!storage)
+        return pw_library_no_memory();
+    b = (pw_builder){.arena = storage->arena};
+    status = pw_ddt_build(unit, i, 0, &b, &dt, &diag);
+    if (status) {
+        pw_storage_unref(storage);
+        return pw_library_fail_below(status, NULL, &diag);
+    }
+    return pw_library_type_create(dt, storage, out);
+}
+
+packwright_status packwright_from_ddt_named(const char *text, const char *name, packwright_type **out)
+{
+    pw_ddt_unit *unit = NULL;
+    packwright_status status;
+    int64_t i;
+    int saved = errno;
+
+    if (!text || !out)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, text ? "out is NULL" : "text is NULL");
+    status = parse(text, &unit);
+    if (!status)
+        status = name ? find_named(unit, name, &i) : find_only(unit, &i);
+    if (!status)
+        status = build(unit, i, out);
+    pw_ddt_destroy(unit);
+    errno = saved;
+    return status;
+}
+
+packwright_status packwright_from_ddt(const char *text, packwright_type **out)
+{
+    return packwright_from_ddt_named(text, NULL, out);
+}
+
+/* ---- the layout IR ------------------------------------------------------------------------------------- */
+
+packwright_status packwright_from_ir(const char *text, packwright_type **out)
+{
+    pw_storage *storage;
+    pw_type type;
+    pw_diag diag = {.status = PW_OK};
+    pw_status status;
+    int saved = errno;
+    int64_t ub;
+
+    if (!text || !out)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, text ? "out is NULL" : "text is NULL");
+    storage = pw_storage_create(1024);
+    if (!storage)
+        return pw_library_no_memory();
+    status = pw_parse(text, storage->arena, &type, NULL, &diag);
+    if (!status && __builtin_add_overflow(type.lb, type.extent, &ub))
+        status = pw_diag_set(&diag, PW_ERR_OVERFLOW, "lb and extent together do not fit 64 bits");
+    errno = saved;
+    if (status) {
+        pw_storage_unref(storage);
+        return pw_library_fail_below(status, NULL, &diag);
+    }
+    /* The text does not say where its bounds come from. They are kept as resized would set them. */
+    return pw_library_type_create((pw_dt){.node = type.root, .lb = type.lb, .ub = ub, .align = 1, .marked = true},
+                                  storage, out);
+}
+
+/* ---- to text ------------------------------------------------------------------------------------------- */
+
+packwright_status packwright_text_of(const packwright_type *type, packwright_text form, char **out)
+{
+    pw_type raw;
+    const pw_canonical *c;
+    int saved = errno;
+    char *text;
+
+    if (!type || !out)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, type ? "out is NULL" : "type is NULL");
+    if (form != PACKWRIGHT_TEXT_DDT && form != PACKWRIGHT_TEXT_IR)
+        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "form is %d, which is no packwright_text", (int)form);
+    raw = pw_dt_finish(type->dt);
+    c = pw_library_canonical(type, NULL);
+    text = form == PACKWRIGHT_TEXT_DDT ? pw_ddt_print(c ? &c->type : &raw) : pw_print(c ? &c->type : &raw, 0);
+    errno = saved;
+    if (!text)
+        return pw_library_no_memory();
+    *out = text;
+    return PACKWRIGHT_OK;
+}
