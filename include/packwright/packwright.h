@@ -61,6 +61,9 @@ PACKWRIGHT_API const char *packwright_status_text(packwright_status status);
 /* What the last failed call of this thread failed for, one line without a line end; "" before any failure. Valid until
  * the thread's next failure. */
 PACKWRIGHT_API const char *packwright_last_error(void);
+/* Sets what packwright_last_error says to this thread, and returns `status`. For libraries that make types from other
+ * descriptions, as packwright-mpi.h does. */
+PACKWRIGHT_API packwright_status packwright_fail(packwright_status status, const char *text);
 /* "1.2.3" of the library that is loaded. */
 PACKWRIGHT_API const char *packwright_version(void);
 

@@ -24,6 +24,11 @@ const char *packwright_last_error(void)
     return last_error;
 }
 
+packwright_status packwright_fail(packwright_status status, const char *text)
+{
+    return pw_library_fail(status, "%s", text ? text : "");
+}
+
 const char *packwright_version(void)
 {
     return PW_PROJECT_VERSION;
