@@ -2,18 +2,17 @@
 
 #include "base/log.h"
 #include "runtime/engine/gpu/code.h"
-#include "runtime/engine/gpu/peer/foreign.h"
-#include "runtime/engine/gpu/peer/opened.h"
-#include "runtime/engine/gpu/peer/replica.h"
 #include "runtime/engine/gpu/pool.h"
 
 #include <stdlib.h>
 
 enum { MAX_CONTEXTS = 64 };
 
-/* The singleton. Slots are filled in order, under the lock, and read without it. */
+/* The singleton. Slots are filled in order, under the lock, and read without it. Dependents are added without the lock.
+ */
 static struct {
     _Atomic(pw_gpu *) gpus[MAX_CONTEXTS];
+    _Atomic(pw_gpu_dependent *) dependents;
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -57,23 +56,34 @@ static pw_status read_limits(pw_gpu *gpu)
     return status;
 }
 
+void pw_gpu_depend(pw_gpu_dependent *dependent)
+{
+    if (atomic_exchange(&dependent->known, true))
+        return;
+    dependent->next = atomic_load(&table.dependents);
+    while (!atomic_compare_exchange_weak(&table.dependents, &dependent->next, dependent))
+        ;
+}
+
+static void close_dependents(const pw_gpu *gpu, bool driver)
+{
+    for (pw_gpu_dependent *d = atomic_load(&table.dependents); d; d = d->next)
+        d->close(gpu, driver);
+}
+
 static void destroy(pw_gpu *gpu)
 {
     pw_gpu_scope scope;
 
     /* Fails when the driver or the context has ended before us; then their memory is gone, too. */
     if (pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK) {
-        pw_gpu_foreign_close(gpu, true);
-        pw_gpu_opened_close(gpu, true);
         pw_gpu_pool_destroy(gpu->pool, true);
-        pw_gpu_replicas_close(gpu, true);
+        close_dependents(gpu, true);
         pw_gpu_modules_free(gpu); /* of which the lanes' graphs have functions */
         pw_gpu_leave(&scope);
     } else {
-        pw_gpu_foreign_close(gpu, false);
-        pw_gpu_opened_close(gpu, false);
         pw_gpu_pool_destroy(gpu->pool, false);
-        pw_gpu_replicas_close(gpu, false);
+        close_dependents(gpu, false);
     }
     if (gpu->primary)
         pw_cu.primary_release(gpu->ordinal);

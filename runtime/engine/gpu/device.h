@@ -58,6 +58,20 @@ void pw_gpu_leave(pw_gpu_scope *scope);
  * it up with one warning when it does not. */
 pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status);
 
+/*
+ * Something that another file keeps for contexts, in a variable of its own. `close` is called for each context that
+ * ends, after the context's pools are gone. With `driver` the context is current, and the driver is to be told; without
+ * it the context has ended already, and only this process's own memory is freed.
+ */
+typedef struct pw_gpu_dependent {
+    void (*close)(const pw_gpu *gpu, bool driver);
+    struct pw_gpu_dependent *next;
+    _Atomic bool known;
+} pw_gpu_dependent;
+
+/* Registers a dependent, which must live as long as the process. Thread safe; only the first call does anything. */
+void pw_gpu_depend(pw_gpu_dependent *dependent);
+
 /* Releases everything, as far as the driver still lets us. No transfer may be under way. */
 void pw_gpu_close(void);
 

@@ -1,7 +1,6 @@
 #include "runtime/engine/gpu/pool.h"
 
 #include "runtime/engine/gpu/graph.h"
-#include "runtime/engine/gpu/peer/replica.h"
 #include "runtime/engine/memory/idle.h"
 #include "runtime/engine/node/segment.h"
 
@@ -116,8 +115,9 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
 
 static void release(pw_gpu_block *block, bool driver)
 {
+    if (block->companion)
+        block->companion->leave(block->companion);
     if (block->shared) {
-        pw_gpu_replica_leave(block);
         if (driver)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
         pw_segment_give(block->host);

@@ -19,15 +19,18 @@ typedef enum pw_gpu_memory {
     PW_GPU_MEMORIES
 } pw_gpu_memory;
 
-struct pw_gpu_replica;
+/* Something that another file keeps with a block. `leave` is called once, when the pool lets go of the block. */
+typedef struct pw_gpu_companion {
+    void (*leave)(struct pw_gpu_companion *companion);
+} pw_gpu_companion;
 
 typedef struct pw_gpu_block {
     pw_gpu_memory memory;
     bool shared; /* of the segment, and registered */
     int class;
-    void *host;                     /* NULL for device memory */
-    pw_cu_ptr device;               /* as the GPU sees it */
-    struct pw_gpu_replica *replica; /* of a shared one (replica.h); NULL: none */
+    void *host;                  /* NULL for device memory */
+    pw_cu_ptr device;            /* as the GPU sees it */
+    pw_gpu_companion *companion; /* NULL: none */
 } pw_gpu_block;
 
 /*

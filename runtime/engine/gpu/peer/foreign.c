@@ -42,6 +42,17 @@ static void drop(foreign *f, bool driver)
     *f = (foreign){.users = 0};
 }
 
+void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&table.lock);
+    for (int i = 0; i < table.high; i++)
+        if (table.many[i].block.base && table.many[i].owner == gpu)
+            drop(&table.many[i], driver);
+    pthread_mutex_unlock(&table.lock);
+}
+
+static pw_gpu_dependent dependent = {.close = pw_gpu_foreign_close};
+
 /* In the context. */
 static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign *f)
 {
@@ -52,6 +63,7 @@ static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign
 
     if (status != PW_OK)
         return status;
+    pw_gpu_depend(&dependent);
     *f = (foreign){.block = *block, .owner = gpu};
     table.registrations++;
     table.blocks++;
@@ -206,15 +218,6 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
         return false;
     pw_gpu_opened_want(block, order->bytes);
     return true;
-}
-
-void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
-{
-    pthread_mutex_lock(&table.lock);
-    for (int i = 0; i < table.high; i++)
-        if (table.many[i].block.base && table.many[i].owner == gpu)
-            drop(&table.many[i], driver);
-    pthread_mutex_unlock(&table.lock);
 }
 
 pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void)

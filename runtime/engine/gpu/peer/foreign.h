@@ -20,7 +20,7 @@
  */
 bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block);
 
-/* Lets go of what was registered in this context: with `driver` it is told, else it has ended before us. */
+/* Lets go of what was registered in this context, which does so itself when it ends (pw_gpu_dependent). */
 void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver);
 
 typedef struct pw_gpu_foreign_usage {

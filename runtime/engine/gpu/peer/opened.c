@@ -73,6 +73,17 @@ static void drop(pw_gpu_opened *o, bool driver)
     *o = (pw_gpu_opened){.users = 0};
 }
 
+void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&table.lock);
+    for (int i = 0; i < KEPT; i++)
+        if (table.many[i].segment && table.many[i].owner == gpu)
+            drop(&table.many[i], driver);
+    pthread_mutex_unlock(&table.lock);
+}
+
+static pw_gpu_dependent dependent = {.close = pw_gpu_opened_close};
+
 static bool is_refuser(const void *segment)
 {
     for (int i = 0; i < table.nrefusers; i++)
@@ -130,6 +141,7 @@ static pw_gpu_opened *add(pw_gpu *gpu, const pw_peer_block *block)
 
     if (!o)
         return NULL;
+    pw_gpu_depend(&dependent);
     *o = (pw_gpu_opened){.segment = block->segment, .number = block->replica.number, .owner = gpu};
     o->device = open_replica(gpu, &block->replica);
     if (!o->device)
@@ -187,15 +199,6 @@ void pw_gpu_opened_want(const pw_peer_block *block, int64_t bytes)
     pthread_mutex_unlock(&table.lock);
     if (!refuser)
         atomic_store_explicit(block->wanted, 1, memory_order_relaxed);
-}
-
-void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
-{
-    pthread_mutex_lock(&table.lock);
-    for (int i = 0; i < KEPT; i++)
-        if (table.many[i].segment && table.many[i].owner == gpu)
-            drop(&table.many[i], driver);
-    pthread_mutex_unlock(&table.lock);
 }
 
 pw_gpu_opened_usage pw_gpu_opened_usage_now(void)

@@ -31,7 +31,7 @@ void pw_gpu_opened_give(pw_gpu_opened *o);
  */
 void pw_gpu_opened_want(const pw_peer_block *block, int64_t bytes);
 
-/* Closes what is open in this context: with `driver` it is told, else it has ended before us. */
+/* Closes what is open in this context, which does so itself when it ends (pw_gpu_dependent). */
 void pw_gpu_opened_close(const pw_gpu *gpu, bool driver);
 
 typedef struct pw_gpu_opened_usage {

@@ -10,8 +10,9 @@ enum { MISSES = 8 /* without memory, after which no more is asked for */ };
 
 static const int64_t most_bytes = (int64_t)512 << 20;
 
-typedef struct pw_gpu_replica {
-    struct pw_gpu_replica *next; /* of those that wait for a block */
+typedef struct replica {
+    pw_gpu_companion companion; /* first, so that it stands for the replica in its block */
+    struct replica *next;       /* of those that wait for a block */
     const pw_gpu *owner;
     int64_t bytes;
     pw_cu_ptr device;
@@ -60,6 +61,42 @@ static pw_status name(replica *t)
     return PW_OK;
 }
 
+/* Frees the replicas of a context, all of whose blocks are gone. */
+static void close_all(const pw_gpu *gpu, bool driver)
+{
+    pthread_mutex_lock(&replicas.lock);
+    for (replica **at = &replicas.waiting; *at;) {
+        replica *t = *at;
+
+        if (t->owner != gpu) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        if (driver)
+            pw_cu_check(pw_cu.free(t->device), "cuMemFree");
+        replicas.bytes -= t->bytes;
+        free(t);
+    }
+    pthread_mutex_unlock(&replicas.lock);
+}
+
+static pw_gpu_dependent dependent = {.close = close_all};
+
+static void give(replica *t)
+{
+    pthread_mutex_lock(&replicas.lock);
+    t->next = replicas.waiting;
+    replicas.waiting = t;
+    pthread_mutex_unlock(&replicas.lock);
+}
+
+/* The pool lets go of the block: the replica waits for another one. */
+static void leave(pw_gpu_companion *companion)
+{
+    give((replica *)companion);
+}
+
 /* In the context, under the lock. */
 static replica *make(const pw_gpu *gpu, int64_t bytes)
 {
@@ -67,6 +104,8 @@ static replica *make(const pw_gpu *gpu, int64_t bytes)
 
     if (!t)
         return NULL;
+    pw_gpu_depend(&dependent);
+    t->companion.leave = leave;
     t->owner = gpu;
     t->bytes = bytes;
     if (pw_cu_check(pw_cu.alloc(&t->device, (size_t)bytes), "cuMemAlloc") != PW_OK) {
@@ -99,12 +138,6 @@ static replica *take_waiting(const pw_gpu *gpu, int64_t bytes)
     return NULL;
 }
 
-static void put_waiting(replica *t)
-{
-    t->next = replicas.waiting;
-    replicas.waiting = t;
-}
-
 static replica *take(const pw_gpu *gpu, int64_t bytes)
 {
     pw_gpu_scope scope;
@@ -118,13 +151,6 @@ static replica *take(const pw_gpu *gpu, int64_t bytes)
     }
     pthread_mutex_unlock(&replicas.lock);
     return t;
-}
-
-static void give(replica *t)
-{
-    pthread_mutex_lock(&replicas.lock);
-    put_waiting(t);
-    pthread_mutex_unlock(&replicas.lock);
 }
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
@@ -142,42 +168,16 @@ static void add(pw_gpu *gpu, pw_gpu_block *block)
         give(t);
         t = NULL;
     }
-    block->replica = t;
+    block->companion = t ? &t->companion : NULL;
 }
 
 pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes)
 {
     if (!block->shared || bytes < PW_GPU_REPLICA_LEAST || !pw_segment_wants_replicas())
         return 0;
-    if (!block->replica && can_be())
+    if (!block->companion && can_be())
         add(gpu, block);
-    return block->replica ? block->replica->device : 0;
-}
-
-void pw_gpu_replica_leave(pw_gpu_block *block)
-{
-    if (block->replica)
-        give(block->replica);
-    block->replica = NULL;
-}
-
-void pw_gpu_replicas_close(const pw_gpu *gpu, bool driver)
-{
-    pthread_mutex_lock(&replicas.lock);
-    for (replica **at = &replicas.waiting; *at;) {
-        replica *t = *at;
-
-        if (t->owner != gpu) {
-            at = &t->next;
-            continue;
-        }
-        *at = t->next;
-        if (driver)
-            pw_cu_check(pw_cu.free(t->device), "cuMemFree");
-        replicas.bytes -= t->bytes;
-        free(t);
-    }
-    pthread_mutex_unlock(&replicas.lock);
+    return block->companion ? ((replica *)block->companion)->device : 0;
 }
 
 int64_t pw_gpu_replicas_bytes(void)

@@ -22,11 +22,6 @@ enum { PW_GPU_REPLICA_LEAST = 512 << 10 };
  */
 pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes);
 
-/* The block is about to be given back. */
-void pw_gpu_replica_leave(pw_gpu_block *block);
-/* Frees the replicas of a context, all of whose blocks are gone; without `driver` it has ended before us. */
-void pw_gpu_replicas_close(const pw_gpu *gpu, bool driver);
-
 /* Bytes of all replicas. */
 int64_t pw_gpu_replicas_bytes(void);
 
