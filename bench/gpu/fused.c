@@ -78,7 +78,7 @@ static void direct(const bench *b, batch *all, bool mapped, bool unpack)
         const pw_gpu_packed whole = {.host = mapped ? b->pinned : NULL, .device = mapped ? b->mapped : b->packed};
 
         all->orders[i].packed = pw_gpu_packed_at(whole, at);
-        all->orders[i].unpack = unpack;
+        all->orders[i].direction = unpack;
         at += (all->orders[i].bytes + 63) & -64;
     }
 }

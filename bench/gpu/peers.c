@@ -48,7 +48,7 @@ static pw_gpu_call call_of(const gpu_work *w)
                          .count = 1,
                          .dst = (void *)(uintptr_t)dst,
                          .src = (const void *)(uintptr_t)src,
-                         .unpack = w->unpack};
+                         .direction = w->unpack};
 }
 
 static void start_specialised(const gpu_work *w)

@@ -6,10 +6,9 @@
 #ifndef PW_CODEGEN_INTERP_INTERNAL_H
 #define PW_CODEGEN_INTERP_INTERNAL_H
 
+#include "base/direction.h"
 #include "codegen/interp/copy.h"
 #include "ir/nest.h"
-
-typedef enum pw_direction { PW_PACK, PW_UNPACK } pw_direction;
 
 typedef struct pw_loop {
     int64_t count;

@@ -327,8 +327,8 @@ static pw_status write_job(pw_gpu_fused *f, const job *j, const pw_gpu_call *cal
         return units < 0 ? PW_ERR_UNSUPPORTED : PW_OK;
     if (!has_room(f, j))
         return PW_ERR_OVERFLOW;
-    rec[PW_JOB_DST] = dst + (uint64_t)(call->unpack ? j->mem : j->packed);
-    rec[PW_JOB_SRC] = src + (uint64_t)(call->unpack ? j->packed : j->mem);
+    rec[PW_JOB_DST] = dst + (uint64_t)(call->direction == PW_UNPACK ? j->mem : j->packed);
+    rec[PW_JOB_SRC] = src + (uint64_t)(call->direction == PW_UNPACK ? j->packed : j->mem);
     rec[PW_JOB_UNITS] = (uint64_t)units;
     rec[PW_JOB_SHAPE] = (uint64_t)j->kind | (uint64_t)j->n << 8 | (uint64_t)(j->tabled ? PW_JOB_TABLE : 0) << 16 |
                         (uint64_t)(PW_JOB_EXTRA + j->extras) << 24;

@@ -48,7 +48,7 @@ typedef struct pw_gpu_fused {
 int64_t pw_gpu_fused_most(const pw_nest *nest);
 
 /*
- * Adds a move: `call` says count, dst, src and unpack, the same direction for all of a launch; `tables` are the nest's,
+ * Adds a move: `call` says count, dst, src and direction, the same one for all of a launch; `tables` are the nest's,
  * as of pw_gpu_tier0_launch. Without a nest `count` bytes are moved. PW_ERR_OVERFLOW: there is no room, and nothing has
  * been added; PW_ERR_UNSUPPORTED: there never is.
  */

@@ -307,7 +307,7 @@ static int64_t mean_block(const region_call *c)
 /* A list of which single bytes are moved. */
 static bool is_short(const region_call *c)
 {
-    return mean_block(c) < (c->call->unpack ? SHORT_UNPACKED : SHORT_BYTES);
+    return mean_block(c) < (c->call->direction == PW_UNPACK ? SHORT_UNPACKED : SHORT_BYTES);
 }
 
 /* Mean bytes of a region's blocks. */
@@ -353,7 +353,7 @@ static uint64_t filled_flag(const region_call *c)
 {
     bool narrow = c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES;
     int64_t bytes, distance;
-    if (!c->call->unpack || c->total < FILLED_FROM || narrow || c->g->kind == PW_GPU_TILE ||
+    if (c->call->direction == PW_PACK || c->total < FILLED_FROM || narrow || c->g->kind == PW_GPU_TILE ||
         (c->g->kind == PW_GPU_LIST && !c->chunked))
         return 0;
     bytes = block_bytes(c);
@@ -402,7 +402,7 @@ static void write_header(region_call *c)
     rec[PW_REC_FLAGS] |= filled_flag(c);
     rec[PW_REC_FLAGS] |= shall_be_few(c) ? PW_FLAG_FEW : 0;
     if (c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES && rec[PW_REC_FLAGS] == both &&
-        !(c->g->offs && c->call->unpack) && ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
+        !(c->g->offs && c->call->direction == PW_UNPACK) && ((bits | (uint64_t)packed) & (PW_NARROW_BYTES - 1)) == 0)
         rec[PW_REC_FLAGS] |= PW_FLAG_NARROW;
     rec[PW_REC_SPARE] = 0;
 }
@@ -450,7 +450,7 @@ static void write_steps(const pw_gpu_region *g, uint64_t *rec)
 
 static int64_t blocks_at_once(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device)
 {
-    int resident = plan->resident[call->unpack];
+    int resident = plan->resident[call->direction];
     int threads = device->threads > 0 ? device->threads : 2048, most = threads / PW_GPU_THREADS;
     int64_t full = (int64_t)device->multiprocessors * (most < resident ? most : resident);
     return full > 0 ? full : 1;
@@ -499,7 +499,7 @@ static int64_t staged_span(const region_call *c)
     int64_t most = is_short(c) ? SHORT_SPAN : PW_GPU_ODD_SPAN, window = (PW_LIST_WINDOW - 64) * mean_block(c);
     if (!pw_gpu_region_is_odd(c->g))
         return is_aligned(c) ? MOST_SPAN : PW_GPU_ASKEW_SPAN;
-    return c->call->unpack && window < most ? window & -16 : most;
+    return c->call->direction == PW_UNPACK && window < most ? window & -16 : most;
 }
 
 /* Packed bytes of a list that a block of threads takes: few enough that all get some, and several when there are
@@ -559,7 +559,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
     int64_t full = blocks_at_once(plan, call, device);
     pw_gpu_launch l = {.big = call->big,
                        .block = PW_GPU_THREADS,
-                       .shared = (uint32_t)plan->shared_bytes[call->unpack],
+                       .shared = (uint32_t)plan->shared_bytes[call->direction],
                        .param_bytes = pw_gpu_plan_param_bytes(plan)};
     for (int i = 0; i < plan->nregions; i++) {
         region_call c;

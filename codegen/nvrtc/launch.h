@@ -10,6 +10,7 @@
 #ifndef PW_CODEGEN_NVRTC_LAUNCH_H
 #define PW_CODEGEN_NVRTC_LAUNCH_H
 
+#include "base/direction.h"
 #include "codegen/nvrtc/plan.h"
 
 #define PW_GPU_BIG_SUFFIX "_64"
@@ -41,8 +42,9 @@ typedef struct pw_gpu_call {
     void *dst;
     const void *src;
     pw_gpu_flag flag;
-    bool big;    /* take the kernel with the suffix, however few units there are */
-    bool unpack; /* which of the two it is for: the other one does with the grid, too, but may be slower */
+    bool big; /* take the kernel with the suffix, however few units there are */
+    /* The kernel that the grid is made for: with this grid the other kernel works, too, but may be slower. */
+    pw_direction direction;
 } pw_gpu_call;
 
 typedef struct pw_gpu_launch {

@@ -29,11 +29,11 @@ static inline bool pw_gpu_graph_pays(const pw_gpu_launch *l)
  * the flag is 0.4 us ahead at 8 MiB and 0.3 us behind at 16 MiB. Unpacking, whose blocks wait for writes in any case,
  * it is ahead at all sizes, but for odd bytes.
  */
-static inline bool pw_gpu_flag_pays(int64_t bytes, bool unpack)
+static inline bool pw_gpu_flag_pays(int64_t bytes, pw_direction direction)
 {
     enum { PACKED_BYTES = 12 << 20 };
 
-    return unpack || bytes <= PACKED_BYTES;
+    return direction == PW_UNPACK || bytes <= PACKED_BYTES;
 }
 
 #endif

@@ -127,7 +127,7 @@ bool gpu_kernel_start_on(gpu_stream s, const gpu_kernel *k, const gpu_info *gpu,
     pw_gpu_launch launch;
     pw_gpu_call directed = *call;
 
-    directed.unpack = unpack;
+    directed.direction = unpack;
     if (pw_gpu_plan_param_bytes(k->plan) > sizeof params ||
         pw_gpu_launch_make(k->plan, &directed, &device, params, &launch) != PW_OK)
         return false;

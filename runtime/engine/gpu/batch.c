@@ -25,11 +25,11 @@ enum {
 struct pw_gpu_batch {
     pw_gpu_lane *lane;
     pthread_mutex_t lock;
-    bool open;        /* members can be added, and none is on its way. Guarded by the lock */
-    bool unpack;      /* all of them */
-    _Atomic int left; /* members that are not finished, and one more while they are collected */
-    _Atomic int over; /* the pw_status of all of it; UNKNOWN before anyone has waited */
-    pw_status begun;  /* has the work got into the stream? Written before it is closed */
+    bool open;              /* members can be added, and none is on its way. Guarded by the lock */
+    pw_direction direction; /* all of them */
+    _Atomic int left;       /* members that are not finished, and one more while they are collected */
+    _Atomic int over;       /* the pw_status of all of it; UNKNOWN before anyone has waited */
+    pw_status begun;        /* has the work got into the stream? Written before it is closed */
     int n;
     int64_t bytes;
     pw_gpu_fused fused;
@@ -51,7 +51,8 @@ static int64_t objects_of(const pw_gpu_order *o)
 
 static int64_t most_bytes(const pw_gpu_order *o, const pw_gpu_layout *l)
 {
-    int64_t most = l ? l->fused_most : pw_gpu_fused_most(NULL), odd = o->unpack ? ODD_UNPACKED : ODD_PACKED;
+    int64_t most = l ? l->fused_most : pw_gpu_fused_most(NULL),
+            odd = o->direction == PW_UNPACK ? ODD_UNPACKED : ODD_PACKED;
 
     return l && l->odd && o->packed.host && odd < most ? odd : most;
 }
@@ -78,10 +79,10 @@ static pw_status launch_kernel(batch *b)
 
     if (!f)
         return PW_ERR_NOT_FOUND;
-    if (pw_gpu_flag_pays(b->bytes, b->unpack))
+    if (pw_gpu_flag_pays(b->bytes, b->direction))
         flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
-    status = pw_gpu_launch_kernel(lane, f->fn[b->unpack][l.big], &l, true);
+    status = pw_gpu_launch_kernel(lane, f->fn[b->direction][l.big], &l, true);
     lane->flagged = flag.where && l.grid > 0 && status == PW_OK;
     return status;
 }
@@ -133,7 +134,7 @@ static batch *open_batch(const pw_gpu_order *o)
         return NULL;
     }
     b->lane = lane;
-    b->unpack = o->unpack;
+    b->direction = o->direction;
     b->n = 0;
     b->bytes = 0;
     b->members[0].scratch = b->members[0].part = NULL;
@@ -176,9 +177,9 @@ static pw_status add_job(batch *b, const pw_gpu_order *o)
     char *here = (char *)u->buf + (l ? 0 : u->offset);
     void *there = (void *)(uintptr_t)o->packed.device;
     const pw_gpu_call call = {.count = objects_of(o),
-                              .dst = o->unpack ? (void *)here : there,
-                              .src = o->unpack ? there : (void *)here,
-                              .unpack = o->unpack};
+                              .dst = o->direction == PW_UNPACK ? (void *)here : there,
+                              .src = o->direction == PW_UNPACK ? there : (void *)here,
+                              .direction = o->direction};
 
     if (l && (!bound || !bound->table_addresses))
         return PW_ERR_NOMEM;
@@ -187,7 +188,8 @@ static pw_status add_job(batch *b, const pw_gpu_order *o)
 
 static pw_gpu_order order_of(const pw_gpu_transfer *t)
 {
-    return (pw_gpu_order){.user = t->user, .packed = t->packed, .bytes = t->bytes, .unpack = t->unpack, .way = t->way};
+    return (pw_gpu_order){
+        .user = t->user, .packed = t->packed, .bytes = t->bytes, .direction = t->direction, .way = t->way};
 }
 
 /* The first may stay alone, and is not written down before there is a second. */
@@ -219,7 +221,7 @@ static pw_status put(batch *b, const pw_gpu_order *o)
     *t = (pw_gpu_transfer){.user = o->user,
                            .packed = o->packed,
                            .bytes = o->bytes,
-                           .unpack = o->unpack,
+                           .direction = o->direction,
                            .way = o->way,
                            .lane = b->lane,
                            .batch = b};
@@ -231,7 +233,7 @@ static pw_status put(batch *b, const pw_gpu_order *o)
 
 static bool suits(const batch *b, const pw_gpu_order *o)
 {
-    return b->lane->gpu == o->user.gpu && b->unpack == o->unpack;
+    return b->lane->gpu == o->user.gpu && b->direction == o->direction;
 }
 
 /* In the context. */

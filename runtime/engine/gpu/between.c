@@ -12,12 +12,13 @@ typedef struct between {
     pw_gpu_user user;
     char *packed;
     pw_memory_place at, packed_at;
-    bool unpack;
+    pw_direction direction;
 } between;
 
 static pw_status move(const between *b, pw_gpu_packed packed, pw_gpu_way way)
 {
-    return b->unpack ? pw_gpu_unpack(&b->user, packed, b->user.bytes, way) : pw_gpu_pack(&b->user, packed, way);
+    return b->direction == PW_UNPACK ? pw_gpu_unpack(&b->user, packed, b->user.bytes, way)
+                                     : pw_gpu_pack(&b->user, packed, way);
 }
 
 /* Kernels reach both sides. */
@@ -39,10 +40,10 @@ static pw_status through_pinned(const between *b)
 
     if (status != PW_OK)
         return status;
-    if (b->unpack)
+    if (b->direction == PW_UNPACK)
         memcpy(block->host, b->packed, (size_t)b->user.bytes);
     status = move(b, pw_gpu_packed_in(block), way_to_host(b));
-    if (status == PW_OK && !b->unpack)
+    if (status == PW_OK && b->direction == PW_PACK)
         memcpy(b->packed, block->host, (size_t)b->user.bytes);
     pw_gpu_give(b->user.gpu, block);
     return status;
@@ -80,7 +81,7 @@ static pw_status between_gpus(const between *b)
 
     if (status != PW_OK)
         return status;
-    if (b->unpack) {
+    if (b->direction == PW_UNPACK) {
         status = pw_gpu_copy(there, pw_cu_address(block->host), pw_cu_address(b->packed), b->user.bytes);
         if (status == PW_OK)
             status = move(b, pw_gpu_packed_in(block), PW_GPU_DIRECT);
@@ -100,12 +101,13 @@ static void move_on_host(const between *b, void *packed)
     const pw_gpu_user *u = &b->user;
     char *dense = (char *)u->buf + u->offset;
 
-    if (u->layout && b->unpack)
+    if (u->layout && b->direction == PW_UNPACK)
         pw_layout_unpack(u->layout, u->buf, u->count, packed);
     else if (u->layout)
         pw_layout_pack(u->layout, u->buf, u->count, packed);
     else
-        memcpy(b->unpack ? dense : packed, b->unpack ? packed : dense, (size_t)u->bytes);
+        memcpy(b->direction == PW_UNPACK ? dense : packed, b->direction == PW_UNPACK ? packed : dense,
+               (size_t)u->bytes);
 }
 
 static pw_status from_host(const between *b)
@@ -118,7 +120,7 @@ static pw_status from_host(const between *b)
     if (status != PW_OK)
         return status;
     host = pw_cu_address(block->host);
-    if (b->unpack) {
+    if (b->direction == PW_UNPACK) {
         status = pw_gpu_copy(gpu, host, packed, b->user.bytes);
         if (status == PW_OK)
             move_on_host(b, block->host);
@@ -149,5 +151,5 @@ pw_status pw_gpu_unpack_between(const pw_gpu_user *user, pw_memory_place at, con
                                 pw_memory_place packed_at)
 {
     return carry_out(
-        &(between){.user = *user, .packed = (char *)packed, .at = at, .packed_at = packed_at, .unpack = true});
+        &(between){.user = *user, .packed = (char *)packed, .at = at, .packed_at = packed_at, .direction = PW_UNPACK});
 }

@@ -73,7 +73,7 @@ typedef struct copier {
     void *stream;
     char *mem;
     pw_gpu_packed packed;
-    bool unpack;
+    pw_direction direction;
 } copier;
 
 static pw_status copy_plain(const copier *c, int64_t mem, int64_t packed, int64_t bytes)
@@ -81,7 +81,8 @@ static pw_status copy_plain(const copier *c, int64_t mem, int64_t packed, int64_
     pw_gpu_packed p = pw_gpu_packed_at(c->packed, packed);
     pw_cu_ptr there = p.host ? pw_cu_address(p.host) : p.device, here = pw_cu_address(c->mem) + (pw_cu_ptr)mem;
 
-    return pw_cu_check(pw_cu.copy(c->unpack ? here : there, c->unpack ? there : here, (size_t)bytes, c->stream),
+    return pw_cu_check(pw_cu.copy(c->direction == PW_UNPACK ? here : there, c->direction == PW_UNPACK ? there : here,
+                                  (size_t)bytes, c->stream),
                        "cuMemcpyAsync");
 }
 
@@ -93,7 +94,7 @@ static pw_status copy_rows(const copier *c, const walk *w, int64_t mem, int64_t 
     int there = p.host ? PW_CU_MEMORY_HOST : PW_CU_MEMORY_DEVICE;
     size_t pitch = (size_t)w->mem[w->row], packed_pitch = (size_t)w->packed[w->row];
 
-    if (c->unpack) {
+    if (c->direction == PW_UNPACK) {
         copy.src_type = there, copy.src_host = p.host, copy.src_device = p.device, copy.src_pitch = packed_pitch;
         copy.dst_type = PW_CU_MEMORY_UNIFIED, copy.dst_device = here, copy.dst_pitch = pitch;
     } else {
@@ -140,9 +141,9 @@ static pw_status copy_loops(const copier *c, const walk *w, int loop, int64_t me
 }
 
 pw_status pw_gpu_copies_move(void *stream, const pw_nest *nest, char *mem, int64_t count, pw_gpu_packed packed,
-                             bool unpack)
+                             pw_direction direction)
 {
-    const copier c = {.stream = stream, .mem = mem, .packed = packed, .unpack = unpack};
+    const copier c = {.stream = stream, .mem = mem, .packed = packed, .direction = direction};
     pw_status status = PW_OK;
 
     for (int r = 0; r < nest->nregions && status == PW_OK; r++) {

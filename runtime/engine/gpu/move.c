@@ -18,8 +18,9 @@ typedef struct piece {
     char *mem;
     int64_t count, bytes;
     pw_gpu_packed packed;
-    bool unpack, last, one_of_many; /* of pw_gpu_move */
-    const pw_kernel_args *args;     /* for the layout's kernel; NULL: it cannot do this part */
+    pw_direction direction;
+    bool last, one_of_many;     /* of pw_gpu_move */
+    const pw_kernel_args *args; /* for the layout's kernel; NULL: it cannot do this part */
 } piece;
 
 /* ---- by kernels -------------------------------------------------------------------------------------------------- */
@@ -30,9 +31,9 @@ static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 
     return (pw_gpu_call){.args = args,
                          .count = p->count,
-                         .unpack = p->unpack,
-                         .dst = p->unpack ? p->mem : packed,
-                         .src = p->unpack ? packed : p->mem};
+                         .direction = p->direction,
+                         .dst = p->direction == PW_UNPACK ? p->mem : packed,
+                         .src = p->direction == PW_UNPACK ? packed : p->mem};
 }
 
 /* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
@@ -54,7 +55,7 @@ pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_l
 static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
                         const pw_gpu_call *call, bool alone)
 {
-    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->unpack][l->big], l, alone);
+    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->direction][l->big], l, alone);
 
     lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
     return status;
@@ -72,7 +73,7 @@ pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
 /* The last launch of a transfer says that all is done. */
 static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
-    if (p->last && pw_gpu_flag_pays(p->bytes, p->unpack))
+    if (p->last && pw_gpu_flag_pays(p->bytes, p->direction))
         call->flag = pw_gpu_lane_flag(lane);
 }
 
@@ -135,7 +136,7 @@ static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const 
 static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
 {
     lane->flagged = false;
-    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->packed, p->unpack);
+    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->packed, p->direction);
 }
 
 /* In sync mode kernels are compiled when they are needed. */
@@ -236,7 +237,8 @@ static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gp
     pw_cu_ptr there = m->packed.host ? pw_cu_address(m->packed.host) : m->packed.device;
     pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + m->part.first * each);
 
-    return pw_gpu_move_bytes(lane, m->unpack ? here : there, m->unpack ? there : here, m->part.n * each);
+    return pw_gpu_move_bytes(lane, m->direction == PW_UNPACK ? here : there, m->direction == PW_UNPACK ? there : here,
+                             m->part.n * each);
 }
 
 pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
@@ -254,7 +256,7 @@ pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu
                 .count = m->part.n,
                 .bytes = m->part.n * u->layout->size,
                 .packed = m->packed,
-                .unpack = m->unpack,
+                .direction = m->direction,
                 .last = m->last,
                 .one_of_many = m->one_of_many};
     if (!p.bound)

@@ -5,6 +5,7 @@
 #ifndef PW_RUNTIME_GPU_MOVE_H
 #define PW_RUNTIME_GPU_MOVE_H
 
+#include "base/direction.h"
 #include "runtime/engine/gpu/layout.h"
 
 /* The user's buffer. */
@@ -41,7 +42,7 @@ int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *slice
 typedef struct pw_gpu_move {
     pw_gpu_part part;
     pw_gpu_packed packed; /* where the first byte of the part is */
-    bool unpack;
+    pw_direction direction;
     bool plainly;     /* by copies only, after kernels have failed */
     bool last;        /* nothing follows in the stream: a kernel says by the lane's flag when it is through */
     bool one_of_many; /* of a series of launches, which graphs are not worth */
@@ -63,6 +64,6 @@ pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane);
 /* Calls of the driver that it takes for `count` objects: rows that lie evenly are one call. */
 int64_t pw_gpu_copies_calls(const pw_nest *nest, int64_t count);
 pw_status pw_gpu_copies_move(void *stream, const pw_nest *nest, char *mem, int64_t count, pw_gpu_packed packed,
-                             bool unpack);
+                             pw_direction direction);
 
 #endif

@@ -38,11 +38,11 @@ static int64_t object_bytes(const pw_gpu_user *u)
 /* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
 
 /* `last`: the stream has nothing else to do. */
-static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, bool unpack, bool last)
+static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_direction direction, bool last)
 {
     const pw_gpu_move m = {.part = part,
                            .packed = packed,
-                           .unpack = unpack,
+                           .direction = direction,
                            .plainly = t->plainly,
                            .last = last,
                            .one_of_many = t->way == PW_GPU_PIPELINED};
@@ -64,11 +64,11 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     if (status != PW_OK)
         return status;
     whole = pw_gpu_packed_in(t->part);
-    status = move(t, part, whole, false, false);
+    status = move(t, part, whole, PW_PACK, false);
     if (status == PW_OK)
         status =
             pw_gpu_move_bytes(t->lane, whole.device, packed.host ? pw_cu_address(packed.host) : packed.device, bytes);
-    return status == PW_OK ? move(t, part, whole, true, true) : status;
+    return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
 }
 
 /* Kernels between the user's buffer and `packed`, which holds the first t->bytes. */
@@ -82,10 +82,11 @@ static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
         pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
         pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)u->offset;
 
-        return pw_gpu_move_bytes(t->lane, t->unpack ? here : there, t->unpack ? there : here, t->bytes);
+        return pw_gpu_move_bytes(t->lane, t->direction == PW_UNPACK ? here : there,
+                                 t->direction == PW_UNPACK ? there : here, t->bytes);
     }
     if (whole > 0)
-        status = move(t, (pw_gpu_part){.n = whole}, packed, t->unpack, last && rest == 0);
+        status = move(t, (pw_gpu_part){.n = whole}, packed, t->direction, last && rest == 0);
     if (status == PW_OK && rest > 0)
         status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
     return status;
@@ -105,7 +106,7 @@ static pw_status move_staged(transfer *t)
 
     if ((!t->user.layout && !t->replica) || !t->packed.host || !has_scratch(t))
         return move_all(t, t->packed, true);
-    if (t->unpack) {
+    if (t->direction == PW_UNPACK) {
         status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->bytes);
         return status == PW_OK ? move_all(t, scratch_of(t), true) : status;
     }
@@ -126,7 +127,8 @@ static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
 {
     pw_cu_ptr device = scratch_of(t).device + (pw_cu_ptr)at, host = host_end(t, at);
 
-    return pw_cu_check(pw_cu.copy(t->unpack ? device : host, t->unpack ? host : device, (size_t)bytes, t->lane->side),
+    return pw_cu_check(pw_cu.copy(t->direction == PW_UNPACK ? device : host, t->direction == PW_UNPACK ? host : device,
+                                  (size_t)bytes, t->lane->side),
                        "cuMemcpyAsync");
 }
 
@@ -135,12 +137,13 @@ static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t b
 {
     pw_gpu_lane *lane = t->lane;
     pw_gpu_packed chunk = pw_gpu_packed_at(scratch_of(t), at);
-    pw_status status = t->unpack ? copy_beside(t, at, bytes) : move(t, part, chunk, false, false);
+    pw_status status = t->direction == PW_UNPACK ? copy_beside(t, at, bytes) : move(t, part, chunk, PW_PACK, false);
 
     if (status == PW_OK)
-        status = t->unpack ? follow(lane, lane->side, lane->stream, 0) : follow(lane, lane->stream, lane->side, 0);
+        status = t->direction == PW_UNPACK ? follow(lane, lane->side, lane->stream, 0)
+                                           : follow(lane, lane->stream, lane->side, 0);
     if (status == PW_OK)
-        status = t->unpack ? move(t, part, chunk, true, last) : copy_beside(t, at, bytes);
+        status = t->direction == PW_UNPACK ? move(t, part, chunk, PW_UNPACK, last) : copy_beside(t, at, bytes);
     return status;
 }
 
@@ -163,7 +166,7 @@ static pw_status move_pipelined(transfer *t)
             move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each, first + n == parts);
         at += n * each;
     }
-    if (status == PW_OK && !t->unpack)
+    if (status == PW_OK && t->direction == PW_PACK)
         status = follow(t->lane, t->lane->side, t->lane->stream, 1);
     return status;
 }
@@ -203,7 +206,7 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
     *t = (transfer){.user = o->user,
                     .packed = o->packed,
                     .bytes = o->bytes,
-                    .unpack = o->unpack,
+                    .direction = o->direction,
                     .way = o->way,
                     .lane = lane,
                     .replica = o->replica};
@@ -288,7 +291,8 @@ pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way
 
 pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way)
 {
-    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .unpack = true, .way = way});
+    return pw_gpu_carry_out(
+        &(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .direction = PW_UNPACK, .way = way});
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ typedef struct pw_gpu_order {
     pw_gpu_user user;
     pw_gpu_packed packed;
     int64_t bytes; /* of the packed copy, from its beginning; all of them when packing */
-    bool unpack;
+    pw_direction direction;
     pw_gpu_way way;
     pw_cu_ptr replica; /* device memory where the packed bytes are to be, too (replica.h), when packing to host memory;
                           0: none */

@@ -14,7 +14,8 @@ struct pw_gpu_transfer {
     pw_gpu_user user;
     pw_gpu_packed packed;
     int64_t bytes; /* of the packed copy that are to be moved */
-    bool unpack, plainly;
+    pw_direction direction;
+    bool plainly;
     pw_gpu_way way;
     pw_gpu_lane *lane;
     pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */

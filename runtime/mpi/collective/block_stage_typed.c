@@ -29,7 +29,7 @@ typedef enum fate {
 static pw_message message_of(const pw_side *side, int i)
 {
     return (pw_message){.sort = side->sort,
-                        .direction = pw_use_direction(side->use),
+                        .role = pw_use_role(side->use),
                         .entry = pw_registry_find(side->types[i]),
                         .buf = (char *)side->buf + pw_displ_at(side->displs, i),
                         .count = pw_count_at(side->counts, i)};

@@ -150,7 +150,7 @@ static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joi
 pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
-    pw_message m = {.sort = side->sort, .direction = pw_use_direction(side->use), .entry = entry};
+    pw_message m = {.sort = side->sort, .role = pw_use_role(side->use), .entry = entry};
     listing l = {.buf = side->buf, .wide = side->displs.wide};
     pw_side joined;
     pw_status status;

@@ -26,8 +26,8 @@ typedef enum pw_side_form {
 
 enum { PW_USE_READ = 1, PW_USE_WRITE = 2 };
 
-/* The direction under which a transfer of the buffer is counted. */
-static inline pw_direction pw_use_direction(unsigned use)
+/* The role under which a transfer of the buffer is counted. */
+static inline pw_role pw_use_role(unsigned use)
 {
     return use == PW_USE_READ ? PW_SEND : use == PW_USE_WRITE ? PW_RECV : PW_BOTH;
 }

@@ -186,7 +186,7 @@ static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MP
 {
     pw_note_use use = {.buf = side->buf,
                        .count = objects,
-                       .direction = PW_BOTH,
+                       .role = PW_BOTH,
                        .times = c->way.mode == PW_PERSISTENT ? PW_NOTE_REPEATED : 1};
 
     if (side->form == PW_SIDE_TYPED)

@@ -44,9 +44,8 @@ static const pw_operation_sort sort = {
 
 static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const pw_entry *entry, const void *buf)
 {
-    *o = (pw_operand){.direction = PW_SEND};
-    return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_direction(side->use), entry, buf, side->count)
-                     : PW_OK;
+    *o = (pw_operand){.role = PW_SEND};
+    return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_role(side->use), entry, buf, side->count) : PW_OK;
 }
 
 /* Opens what is needed and turns the call into its stand-in. */
@@ -66,7 +65,7 @@ static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *se
     if (status == PW_OK)
         status = open_side(&o->recv, recv, entry, r->recv);
     else
-        o->recv = (pw_operand){.direction = PW_RECV};
+        o->recv = (pw_operand){.role = PW_RECV};
     if (status != PW_OK) {
         close(&o->head);
         return status;

@@ -96,7 +96,7 @@ static pw_status unpack(pw_rma_side *side, int64_t bytes)
  * needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
-    bool allowed = may_stage(side->stage.bytes), is_read = wish->message.direction == PW_SEND;
+    bool allowed = may_stage(side->stage.bytes), is_read = wish->message.role == PW_SEND;
     pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK && wish->mirrored)

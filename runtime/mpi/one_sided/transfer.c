@@ -78,7 +78,7 @@ typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
 
 static look look_at(const pw_origin *origin)
 {
-    pw_note_use use = {.buf = origin->buf, .count = origin->count, .direction = PW_SEND, .times = 1};
+    pw_note_use use = {.buf = origin->buf, .count = origin->count, .role = PW_SEND, .times = 1};
     const pw_entry *entry = pw_registry_use(origin->type, use);
 
     return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_MOVE : STAYS;
@@ -88,7 +88,7 @@ static look look_at_all(const pw_transfer *t)
 {
     look sent = is_sent(t) ? look_at(&t->sent) : STAYS, got = is_got(t) ? look_at(&t->got) : STAYS;
     /* Memory of the target is not this process's to look at. */
-    pw_note_use target = {.buf = t, .count = t->count, .direction = PW_SEND, .times = 1};
+    pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1};
 
     if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_use(t->type, target))
         return IS_UNKNOWN;
@@ -111,21 +111,21 @@ static pw_verdict call_and_note(const pw_transfer *t, int *rc)
 }
 
 /* False: this buffer stays. */
-static bool describe(const pw_origin *origin, pw_direction direction, pw_message *m)
+static bool describe(const pw_origin *origin, pw_role role, pw_message *m)
 {
     *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
-                      .direction = direction,
+                      .role = role,
                       .entry = pw_registry_find(origin->type),
                       .buf = origin->buf,
                       .count = origin->count};
     return pw_message_describe(m);
 }
 
-static pw_rma_part part_of(const pw_transfer *t, pw_direction direction)
+static pw_rma_part part_of(const pw_transfer *t, pw_role role)
 {
     if (!accumulates(t))
-        return direction == PW_RECV ? PW_RMA_GOT : PW_RMA_PUT;
-    if (direction == PW_RECV)
+        return role == PW_RECV ? PW_RMA_GOT : PW_RMA_PUT;
+    if (role == PW_RECV)
         return PW_RMA_RESULT;
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
@@ -133,8 +133,7 @@ static pw_rma_part part_of(const pw_transfer *t, pw_direction direction)
 /* For host memory; GPU memory is for the strategies to judge. */
 static bool pays(const pw_transfer *t, const pw_message *m)
 {
-    pw_rma_transfer transfer = {
-        .part = part_of(t, m->direction), .bytes = m->bytes, .blocks = m->count * m->entry->blocks};
+    pw_rma_transfer transfer = {.part = part_of(t, m->role), .bytes = m->bytes, .blocks = m->count * m->entry->blocks};
 
     if (m->place.kind != PW_PLACE_HOST || decided() & FORCED)
         return true;
@@ -188,13 +187,13 @@ static int64_t target_bytes(const pw_transfer *t)
 /* ---- one call on its way ---------------------------------------------------------------------------------------- */
 
 /* What has no elements to be an array of is mirrored, if MPI cannot touch it. */
-static bool want(const pw_transfer *t, const pw_origin *origin, pw_direction direction, pw_rma_wish *wish,
+static bool want(const pw_transfer *t, const pw_origin *origin, pw_role role, pw_rma_wish *wish,
                  pw_basic_type *elements)
 {
     pw_message *m = &wish->message;
     pw_basic_type found;
 
-    if (!describe(origin, direction, m) || (t->family >= PW_FETCH_AND_OP ? !pw_mirror_is_needed(m) : !pays(t, m)))
+    if (!describe(origin, role, m) || (t->family >= PW_FETCH_AND_OP ? !pw_mirror_is_needed(m) : !pays(t, m)))
         return false;
     wish->mirrored = !elements_of(t, m, origin->type, &found);
     if (wish->mirrored)

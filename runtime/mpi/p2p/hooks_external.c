@@ -125,8 +125,7 @@ static pw_verdict call(external *e, MPI_Count *position, int *rc)
     if (pw_operands_are_native(e->user, e->packed, e->type) || !position || *position < 0 || !e->packed ||
         e->count <= 0)
         return PW_PASS;
-    entry =
-        pw_registry_use(e->type, (pw_note_use){.buf = e->user, .count = e->count, .direction = PW_SEND, .times = 1});
+    entry = pw_registry_use(e->type, (pw_note_use){.buf = e->user, .count = e->count, .role = PW_SEND, .times = 1});
     byte = pw_registry_find(MPI_BYTE);
     if (!entry || !byte)
         return PW_LEARN;

@@ -75,23 +75,22 @@ static const pw_pending_ops *recv_ops_of(const pw_stage *s)
 }
 
 /* What is known of the type of a buffer that goes to or comes from `peer`. */
-static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *buf, MPI_Count count, int peer,
-                         bool persistent)
+static pw_entry *look_up(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer, bool persistent)
 {
     return pw_registry_use(type, (pw_note_use){.buf = buf,
                                                .count = peer == MPI_PROC_NULL ? 0 : count,
-                                               .direction = direction,
+                                               .role = role,
                                                .times = persistent ? PW_NOTE_REPEATED : 1});
 }
 
 /* Opens a stage for one side of a call. False: this side is native. */
-static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
-                  int peer, MPI_Comm comm)
+static bool stage(pw_stage *s, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                  MPI_Comm comm)
 {
     s->strategy = NULL;
     return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL && pw_pending_is_seen() &&
-           !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
-           pw_stage_try(s, PW_CALL_NONBLOCKING, direction, entry, buf, count);
+           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
+           pw_stage_try(s, PW_CALL_NONBLOCKING, role, entry, buf, count);
 }
 
 /* Between create and launched; left there when an error handler leaves the call by longjmp. Its stages are closed then

@@ -20,21 +20,20 @@ typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int
                     bool large);
 
 /* What is known of the type of a buffer that goes to or comes from `peer`. */
-static pw_entry *look_up(MPI_Datatype type, pw_direction direction, const void *buf, MPI_Count count, int peer)
+static pw_entry *look_up(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer)
 {
     return pw_registry_use(
-        type,
-        (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .direction = direction, .times = 1});
+        type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = 1});
 }
 
 /* Opens a stage for one side of a call. False: this side is native. */
-static bool stage(pw_stage *s, pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count,
-                  int peer, MPI_Comm comm)
+static bool stage(pw_stage *s, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                  MPI_Comm comm)
 {
     s->strategy = NULL;
     return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
-           !pw_fragile_is_own(direction, entry, buf, count, peer, comm) &&
-           pw_stage_try(s, PW_CALL_BLOCKING, direction, entry, buf, count);
+           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
+           pw_stage_try(s, PW_CALL_BLOCKING, role, entry, buf, count);
 }
 
 /* The arguments of a call that stays native, one whose types are not all known. */

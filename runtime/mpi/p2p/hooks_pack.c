@@ -106,7 +106,7 @@ static pw_verdict pass(const pw_entry *entry, MPI_Count count)
 
 static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
 {
-    return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .direction = PW_SEND, .times = 1});
+    return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .role = PW_SEND, .times = 1});
 }
 
 pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,

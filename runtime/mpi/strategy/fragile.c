@@ -51,12 +51,12 @@ static bool is_collective(const pw_message *m)
 /* In a collective, a rank passes on to others what it has received. */
 static bool sends(const pw_message *m)
 {
-    return m->direction != PW_RECV || is_collective(m);
+    return m->role != PW_RECV || is_collective(m);
 }
 
 static bool receives(const pw_message *m)
 {
-    return m->direction != PW_SEND || is_collective(m);
+    return m->role != PW_SEND || is_collective(m);
 }
 
 /* The target of a one-sided operation is never staged. */
@@ -78,12 +78,11 @@ static bool is_self(int peer, MPI_Comm comm)
 }
 
 /* GPU memory that Open MPI cannot touch has no native way. */
-bool pw_fragile_is_own(pw_direction direction, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
-                       MPI_Comm comm)
+bool pw_fragile_is_own(pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer, MPI_Comm comm)
 {
     int64_t bytes;
 
     return PW_MPI_IS_OPEN_MPI && peer >= 0 && !__builtin_mul_overflow((int64_t)count, entry->size, &bytes) &&
-           (direction != PW_SEND || bytes <= SELF_EAGER) && is_self(peer, comm) &&
+           (role != PW_SEND || bytes <= SELF_EAGER) && is_self(peer, comm) &&
            pw_memory_place_of((const char *)buf + entry->lowest).kind == PW_PLACE_HOST;
 }

@@ -29,8 +29,8 @@ bool pw_fragile_needs_native(const pw_message *m);
 /* May not be native: its sender may have staged it. */
 bool pw_fragile_needs_stage(const pw_message *m);
 /* May not be staged: Open MPI might not find out that a message from this rank to itself is too long. `peer` is the
- * source, unless direction is PW_SEND. Of a receive from MPI_ANY_SOURCE it cannot be known. */
-bool pw_fragile_is_own(pw_direction direction, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
+ * source, unless role is PW_SEND. Of a receive from MPI_ANY_SOURCE it cannot be known. */
+bool pw_fragile_is_own(pw_role role, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
                        MPI_Comm comm);
 
 #endif

@@ -46,7 +46,7 @@ static pw_gpu_memory memory_of(const pw_stage *s)
 {
     pw_gpu_memory memory = (pw_gpu_memory)s->strategy->memory;
 
-    return memory == PW_GPU_PINNED_MEMORY && s->direction != PW_RECV ? PW_GPU_OUTBOUND_MEMORY : memory;
+    return memory == PW_GPU_PINNED_MEMORY && s->role != PW_RECV ? PW_GPU_OUTBOUND_MEMORY : memory;
 }
 
 pw_status pw_strategy_gpu_take(pw_stage *s)
@@ -76,7 +76,7 @@ static pw_gpu_order order_of(const pw_stage *s, pw_model_action action, int64_t 
                                    .bytes = s->bytes},
                           .packed = packed_of(s),
                           .bytes = bytes,
-                          .unpack = action == PW_MODEL_UNPACK,
+                          .direction = action == PW_MODEL_UNPACK ? PW_UNPACK : PW_PACK,
                           .way = (pw_gpu_way)s->strategy->way};
 }
 

@@ -15,7 +15,7 @@ static void look_at(const void *buf, MPI_Datatype type)
 
 const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf)
 {
-    return pw_registry_use(type, (pw_note_use){.buf = buf, .count = 1, .direction = PW_SEND, .times = 1});
+    return pw_registry_use(type, (pw_note_use){.buf = buf, .count = 1, .role = PW_SEND, .times = 1});
 }
 
 static pw_memory_world world(void)
@@ -52,13 +52,13 @@ pw_status pw_operand_stage(pw_stage *s, const pw_message *m)
     return pw_mirror_is_needed(m) ? pw_stage_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
 }
 
-pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction direction, const pw_entry *entry,
-                          const void *buf, MPI_Count count)
+pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+                          MPI_Count count)
 {
-    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_message m = {.sort = sort, .role = role, .entry = entry, .buf = (void *)buf, .count = count};
     pw_status status;
 
-    *o = (pw_operand){.direction = direction};
+    *o = (pw_operand){.role = role};
     if (!describe(&m))
         return PW_OK;
     status = pw_operand_stage(&o->stage, &m);
@@ -71,17 +71,17 @@ pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction directi
 
 pw_status pw_operand_pack(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->direction != PW_RECV ? pw_mirror_pack(&o->mirror, &o->stage) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_RECV ? pw_mirror_pack(&o->mirror, &o->stage) : PW_OK;
 }
 
 pw_status pw_operand_unpack(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->direction != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->stage) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->stage) : PW_OK;
 }
 
 pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
 {
-    return pw_operand_is_open(o) && o->direction != PW_SEND ? pw_stage_unpack(&o->stage, bytes) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_stage_unpack(&o->stage, bytes) : PW_OK;
 }
 
 void pw_operand_close(pw_operand *o)

@@ -39,7 +39,7 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 typedef struct pw_operand {
     pw_stage stage;
     pw_mirror mirror;
-    pw_direction direction;
+    pw_role role;
 } pw_operand;
 
 /*
@@ -52,8 +52,8 @@ pw_status pw_operand_stage(pw_stage *s, const pw_message *m);
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count);
 
 /* Empty if the buffer may reach MPI. PW_ERR_NOMEM and the like otherwise: then the call has failed. */
-pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_direction direction, const pw_entry *entry,
-                          const void *buf, MPI_Count count);
+pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+                          MPI_Count count);
 /* User's buffer -> mirror, if MPI reads it. May be called again. */
 pw_status pw_operand_pack(pw_operand *o);
 /* Mirror -> user's buffer, if MPI has written it: all, or the first bytes of an operand without gaps. */

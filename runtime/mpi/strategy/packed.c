@@ -40,7 +40,7 @@ static double own_cost(const pw_message *m, pw_model_action action)
 
 static pw_pool_side side_of(const pw_stage *s)
 {
-    return s->direction == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
+    return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
 }
 
 static bool is_collective(const pw_stage *s)
@@ -54,7 +54,7 @@ static pw_status take(pw_stage *s)
     s->data = pw_pool_take_from(side_of(s), s->bytes);
     if (!s->data)
         return PW_ERR_NOMEM;
-    if (is_collective(s) && s->direction != PW_SEND && s->bytes >= PW_LEAST_READ)
+    if (is_collective(s) && s->role != PW_SEND && s->bytes >= PW_LEAST_READ)
         s->inbound = pw_inbound_expect_copies(s->data, s->bytes);
     return PW_OK;
 }

@@ -157,7 +157,7 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
     pw_decision_key key = key_of(m);
     const pw_question question = {.strategies = PW_STRATEGY_COUNT,
                                   .forced = chosen_by.forced,
-                                  .direction = m->direction,
+                                  .direction = m->role,
                                   .fn = estimate,
                                   .arg = (void *)m};
     int id;
@@ -206,9 +206,9 @@ static void count_use(const pw_message *m, pw_strategy_id id)
 
     if (!chosen_by.counted)
         return;
-    if (m->direction != PW_RECV)
+    if (m->role != PW_RECV)
         atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
-    if (m->direction != PW_SEND)
+    if (m->role != PW_SEND)
         atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
@@ -260,7 +260,7 @@ pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *
                     .offset = m->entry->offset,
                     .buf = m->buf,
                     .count = m->count,
-                    .direction = m->direction,
+                    .role = m->role,
                     .sort = m->sort,
                     .place = m->place,
                     .bytes = m->bytes};
@@ -291,10 +291,9 @@ bool pw_stage_open(pw_stage *s, const pw_message *m)
     return true;
 }
 
-bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const pw_entry *entry, const void *buf,
-                  MPI_Count count)
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count)
 {
-    pw_message m = {.sort = sort, .direction = direction, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_message m = {.sort = sort, .role = role, .entry = entry, .buf = (void *)buf, .count = count};
 
     s->strategy = NULL;
     return pw_message_describe(&m) && pw_stage_open(s, &m);

@@ -37,8 +37,8 @@ typedef enum pw_strategy_id {
         PW_STRATEGY_COUNT
 } pw_strategy_id;
 
-/* Which way the user's buffer is used: MPI reads it, writes it, or both (in-place and replacing calls). */
-typedef enum pw_direction { PW_SEND, PW_RECV, PW_BOTH } pw_direction;
+/* What MPI does with the buffer: reads it, writes it, or both (in-place and replacing calls). */
+typedef enum pw_role { PW_SEND, PW_RECV, PW_BOTH } pw_role;
 
 struct pw_entry;
 struct pw_layout;
@@ -48,9 +48,9 @@ struct pw_decision;
 /* One buffer argument of a call. */
 typedef struct pw_message {
     pw_call_sort sort;
-    pw_direction direction;
+    pw_role role;
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    void *buf;                    /* only read when direction is PW_SEND */
+    void *buf;                    /* MPI only reads it when role is PW_SEND */
     MPI_Count count;              /* objects */
     int64_t bytes;                /* count * size of the type; filled by pw_message_describe */
     int64_t judged;        /* the bytes by which the strategy is chosen, pw_cost_judged; likewise, as of one block */
@@ -64,7 +64,7 @@ typedef struct pw_stage {
     int64_t offset;                     /* of the first byte from buf, for dense types without a layout */
     void *buf;
     int64_t count;
-    pw_direction direction;
+    pw_role role;
     pw_call_sort sort;
     pw_memory_place place;
     void *data;                   /* what MPI gets: `bytes` bytes in packed order */
@@ -137,7 +137,7 @@ bool pw_stage_open(pw_stage *s, const pw_message *m);
 /* By this strategy, whether or not it says that it can, and remembers nothing. On failure the stage is empty. */
 pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy);
 /* pw_message_describe and pw_stage_open. */
-bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_direction direction, const struct pw_entry *entry, const void *buf,
+bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const struct pw_entry *entry, const void *buf,
                   MPI_Count count);
 pw_status pw_stage_pack(pw_stage *s);
 /* Before each message that is received point to point: MPI will write the stage's memory and not read it, so what

@@ -44,7 +44,7 @@ static bool is_needed(const pw_note_use *use, int64_t bytes)
     pw_memory_place_of(use->buf); /* notices a GPU runtime */
     if (use->buf == MPI_BOTTOM || atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA)
         return true;
-    return use->direction != PW_SEND && bytes > PW_FRAGILE_WHOLE && pw_fragile_is_staged();
+    return use->role != PW_SEND && bytes > PW_FRAGILE_WHOLE && pw_fragile_is_staged();
 }
 
 /* What it costs to learn a type, judged by its outermost constructor: only MPI_Type_get_contents tells of those below.

@@ -40,9 +40,9 @@ enum {
 /* One use of a noted type, as the argument of a call. */
 typedef struct pw_note_use {
     const void *buf;
-    MPI_Count count;        /* objects */
-    pw_direction direction; /* of messages; PW_SEND for all else */
-    int times;              /* for how many uses this one stands */
+    MPI_Count count; /* objects */
+    pw_role role;    /* of messages; PW_SEND for all else */
+    int times;       /* for how many uses this one stands */
 } pw_note_use;
 
 /* How many types were noted, less those that were learned later; what moved in the uses that were left to MPI. */

@@ -143,7 +143,7 @@ static void run(void *how, const pw_judge_call *c)
     uint32_t arrivals = 0;
     pw_gpu_call call = {.args = r->args, .count = c->count, .dst = c->dst, .src = c->src};
     call.big = r->big;
-    call.unpack = c->unpack && r->s->seed % 4 > 0; /* grids for the other direction do, too */
+    call.direction = c->unpack && r->s->seed % 4 > 0; /* grids for the other direction do, too */
     if (!r->big)
         call.flag = (pw_gpu_flag){.where = &done, .arrivals = &arrivals, .value = r->s->seed + 1};
     int n = r->tier0 ? pw_gpu_tier0_launches(r->s->nest) : 1;

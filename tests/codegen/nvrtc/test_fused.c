@@ -100,7 +100,7 @@ static void run(void *how, const pw_judge_call *c)
     batch *b = how;
     const item *t = &b->items[b->next++];
     const pw_gpu_call call = {
-        .count = t->dense ? t->judge.total : c->count, .dst = c->dst, .src = c->src, .unpack = c->unpack};
+        .count = t->dense ? t->judge.total : c->count, .dst = c->dst, .src = c->src, .direction = c->unpack};
     const pw_nest *nest = t->dense ? NULL : t->nest;
     pw_status status = pw_gpu_fused_add(&b->fused, nest, t->args.tables, &call);
 

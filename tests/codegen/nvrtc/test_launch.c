@@ -174,7 +174,7 @@ static void filled(void **state)
             bound b = bind(cases[i].type);
             pw_gpu_call call = {.args = &b.args, .count = cases[i].count, .dst = params, .src = params};
             pw_gpu_launch l;
-            call.unpack = unpack;
+            call.direction = unpack;
             assert_int_equal(pw_gpu_launch_make(b.plan, &call, &h100, params, &l), PW_OK);
             uint64_t flags = params[PW_GPU_HEAD_WORDS + b.plan->regions[0].record + PW_REC_FLAGS];
             if ((flags & (PW_FLAG_FILLED | PW_FLAG_FILLED_WIDE)) != (unpack ? cases[i].expected : 0))

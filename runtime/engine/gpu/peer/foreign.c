@@ -178,7 +178,7 @@ static bool unpack_from(const pw_gpu_order *order, pw_gpu_packed packed)
     pw_gpu_order o = *order;
 
     o.packed = packed;
-    o.unpack = true;
+    o.direction = PW_UNPACK;
     return pw_gpu_carry_out(&o) == PW_OK;
 }
 
