@@ -1,6 +1,6 @@
 /*
- * Noticing MPI_Finalize when the call itself passes us by: some language bindings (mpi_f08 of MPICH) call
- * PMPI_Finalize. MPI deletes the attributes of MPI_COMM_SELF first of all in it, while MPI still works (MPI 4.0
+ * Notices the end of MPI when no wrapped call announces it: some language bindings (mpi_f08 of MPICH) call
+ * PMPI_Finalize. MPI begins that call by deleting the attributes of MPI_COMM_SELF, and still works then (MPI 4.0
  * section 11.2.4).
  */
 #ifndef PW_RUNTIME_ENDING_H
@@ -8,14 +8,18 @@
 
 #include <stdbool.h>
 
-/* Sets the attribute once the world is initialised; cheap to call again. Under the registry's learning lock. */
+/* Sets the attribute once MPI_COMM_WORLD is initialised; repeated calls cost little. The caller holds the registry's
+ * learning lock. */
 void pw_ending_watch(void);
 
 /*
- * Would the end of what MPI is used for just now be noticed? Not if this library was built for an MPI without sessions,
- * and the one of the process has them: then only the world's. Nothing may be kept of MPI's that it might take away
- * unnoticed.
+ * Returns whether the end of MPI would be noticed if it came now. It would not where this library was built for an MPI
+ * without sessions, the MPI of the process has them, and MPI_COMM_WORLD is not initialised. Then no object of MPI's may
+ * be kept, since MPI may delete it unnoticed.
  */
 bool pw_ending_is_seen(void);
+
+/* Called when MPI deletes the attribute. runtime/mpi/start/hooks_start.c defines it. */
+void pw_ending_world_ends(void);
 
 #endif

@@ -3,14 +3,8 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/node/segment.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/one_sided/rma.h"
-#include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/strategy/strategy.h"
-#include "runtime/mpi/types/noted.h"
-#include "runtime/mpi/types/registry.h"
 
 #include "next.h"
 
@@ -21,22 +15,14 @@ _Thread_local uintptr_t pw_gate_inside;
 _Thread_local int pw_gate_holds;
 
 /*
- * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens over a registry that stays closed:
- * nothing is accelerated, but the collective that merges what the ranks tell at MPI_Finalize finds this one present.
+ * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens although nothing is accelerated:
+ * the collective that merges the ranks' statistics in MPI_Finalize must find this rank present.
  */
 static pw_gate_state decide_state(void)
 {
-    bool disabled = pw_env_bool(PW_ENV_DISABLE);
-
-    if (disabled && !pw_layout_use_is_told())
+    if (pw_env_bool(PW_ENV_DISABLE) && !pw_layout_use_is_told())
         return PW_GATE_INERT;
-    if (!pw_locate_check())
-        return PW_GATE_INERT;
-    if (!disabled && pw_registry_start() != PW_OK) {
-        pw_log(PW_LOG_WARN, "out of memory at start: datatypes are left to MPI");
-        return PW_GATE_INERT;
-    }
-    return PW_GATE_OPEN;
+    return pw_locate_check() ? PW_GATE_OPEN : PW_GATE_INERT;
 }
 
 static void start(void)
@@ -46,13 +32,7 @@ static void start(void)
     pw_locate_mpi();
     pw_next_load(pw_locate_next);
     state = decide_state();
-    if (state == PW_GATE_OPEN) {
-        pw_strategy_start();
-        pw_note_start();
-        pw_segment_open();
-    }
-    pw_pending_start();
-    pw_rma_start();
+    pw_parts_start(state == PW_GATE_OPEN);
     atomic_store_explicit(&pw_gate_now, state, memory_order_release);
 }
 
@@ -111,9 +91,8 @@ bool pw_gate_is_inside(uintptr_t mark)
 
     if (!is_on(own, outer) || !is_on(own, mark) || (mark < outer && is_whole(outer)))
         return true;
-    pw_stages_left();
+    pw_parts_abandon_call();
     pw_gate_leave();
-    pw_pending_left();
     return false;
 }
 

@@ -80,6 +80,17 @@ static inline void pw_gate_leave_again(bool within)
         pw_gate_leave();
 }
 
+/* ---- what the gate needs of the parts that start behind it ---------------------------------------------------------
+ */
+
+/* This folder knows none of these parts. runtime/mpi/start/parts.c, which lists them all, defines the functions. */
+
+/* Starts the parts: once, in the first wrapped call of the process, when the next functions are known. `open`: the gate
+ * is about to open; otherwise every call is going to be left to MPI. */
+void pw_parts_start(bool open);
+/* An error handler has left a wrapped call of this thread by longjmp: releases what the call held. */
+void pw_parts_abandon_call(void);
+
 /* Stands in for a function that the MPI below does not have: says so and returns an MPI error code. */
 int pw_gate_missing(const char *symbol);
 

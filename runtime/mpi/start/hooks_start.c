@@ -1,21 +1,16 @@
 /*
- * Start and end of MPI. The runtime itself starts with the first wrapped call (runtime/mpi/entry/gate.c); here are the
- * log's rank, and the end: when the last of the world model and the sessions goes, the statistics are told and
- * everything is released.
+ * The hooks of MPI's start and end. The runtime itself starts in the first wrapped call, whatever it is
+ * (runtime/mpi/entry/gate.c). When the last user of MPI goes, which is the world model or a session, the runtime
+ * reports its statistics and releases everything.
  */
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/gpu/device.h"
-#include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/segment.h"
-#include "runtime/mpi/collective/communicator.h"
-#include "runtime/mpi/collective/twin.h"
 #include "runtime/mpi/entry/ending.h"
-#include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
 #include "runtime/mpi/stats/trace.h"
-#include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -67,61 +62,28 @@ static void report_process(void)
         pw_trace_write_process();
 }
 
-/* What we have of MPI's, while it works. */
-static void release_types(void)
-{
-    pw_twin_leave();
-    pw_communicator_leave();
-    pw_registry_leave();
-}
-
 static void user_gone(bool last)
 {
     if (atomic_load(&users) > 0)
         atomic_fetch_sub(&users, 1);
-    if (!last)
-        return;
-    pw_pending_close();
-    pw_trace_close();
-    pw_registry_close();
-    pw_pool_trim();
-    pw_segment_close();
-    pw_gpu_close();
+    if (last)
+        pw_parts_close();
 }
 
 /* ---- an end that no hook announces ----------------------------------------------------------------------------- */
 
-/* Under the registry's learning lock, and once MPI ends, by the one thread that ends it. */
-static bool watching;
-/* The hook of MPI_Finalize is at work and needs no notice. */
+/* The hook of MPI_Finalize is at work, and does all this itself. */
 static _Atomic bool in_finalize;
 
-/* Which ranks come this way is not known, so reports are of this process alone. */
-static int world_ends(MPI_Comm comm, int keyval, void *value, void *extra)
+/* Which other ranks end this way is not known, so reports are of this process alone. */
+void pw_ending_world_ends(void)
 {
-    (void)comm, (void)keyval, (void)value, (void)extra;
-    watching = false;
     if (atomic_load(&in_finalize) || !is_last_user())
-        return MPI_SUCCESS;
+        return;
     pw_pending_sweep(true);
     report_process();
-    release_types();
+    pw_parts_leave();
     user_gone(true);
-    return MPI_SUCCESS;
-}
-
-void pw_ending_watch(void)
-{
-    int keyval, initialised = 0, finalised = 0;
-
-    if (watching)
-        return;
-    PMPI_Initialized(&initialised);
-    PMPI_Finalized(&finalised);
-    if (!initialised || finalised || PMPI_Comm_create_keyval(pw_mpi_copy_nothing, world_ends, &keyval, NULL))
-        return;
-    watching = PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
-    PMPI_Comm_free_keyval(&keyval); /* lives on with the attribute */
 }
 
 /* ---- the hooks of the end ---------------------------------------------------------------------------------------- */
@@ -141,7 +103,7 @@ pw_verdict pw_hook_Finalize(int *rc)
     if (pw_trace_is_on())
         pw_trace_write_world();
     if (last)
-        release_types();
+        pw_parts_leave();
     atomic_store(&in_finalize, true);
     *rc = pw_next.MPI_Finalize();
     atomic_store(&in_finalize, false);
@@ -151,11 +113,6 @@ pw_verdict pw_hook_Finalize(int *rc)
 }
 
 #if PW_MPI_HAS(4, 0)
-
-bool pw_ending_is_seen(void)
-{
-    return true;
-}
 
 /* The end of the sessions before has closed the segment, which the start of the process has opened. */
 static void session_started(void)
@@ -179,25 +136,12 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
     pw_pending_sweep(last); /* what others have under way may need more than this rank's waiting */
     if (last) {
         report_process();
-        release_types();
+        pw_parts_leave();
     }
     *rc = pw_next.MPI_Session_finalize(session);
     if (*rc == MPI_SUCCESS)
         user_gone(last);
     return PW_DONE;
-}
-
-#else
-
-bool pw_ending_is_seen(void)
-{
-    int initialised = 0, finalised = 0;
-
-    if (!pw_locate_next("MPI_Session_finalize"))
-        return true;
-    PMPI_Initialized(&initialised);
-    PMPI_Finalized(&finalised);
-    return initialised && !finalised;
 }
 
 #endif

@@ -1,0 +1,79 @@
+#include "runtime/mpi/start/parts.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/node/segment.h"
+#include "runtime/mpi/collective/communicator.h"
+#include "runtime/mpi/collective/twin.h"
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/one_sided/rma.h"
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/noted.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <stddef.h>
+
+/* With PACKWRIGHT_DISABLE, or without memory, the registry stays closed, and every type is left to MPI. */
+static void start_types(void)
+{
+    if (!pw_env_bool(PW_ENV_DISABLE) && pw_registry_start() != PW_OK)
+        pw_log(PW_LOG_WARN, "out of memory at start: datatypes are left to MPI");
+}
+
+typedef struct part {
+    void (*start)(void);        /* when the next functions are known, and the gate opens */
+    bool always;                /* starts also when the gate stays inert: until then the part's wrappers ask the gate */
+    void (*abandon_call)(void); /* an error handler has left a call of this thread by longjmp */
+    void (*leave)(void);        /* before MPI ends */
+    void (*close)(void);        /* after it */
+} part;
+
+/* Parts start from the first to the last; everything else happens from the last to the first. */
+static const part parts[] = {
+    {.close = pw_gpu_close},                                                        /* GPU memory */
+    {.start = pw_segment_open, .close = pw_segment_close},                          /* the node's shared memory */
+    {.close = pw_pool_trim},                                                        /* staging buffers */
+    {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
+    {.close = pw_trace_close},                                                      /* the trace */
+    {.start = pw_strategy_start, .abandon_call = pw_stages_left},                   /* strategies */
+    {.start = pw_note_start},                                                       /* types not learned yet */
+    /* requests */
+    {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
+    {.leave = pw_communicator_leave},        /* communicators */
+    {.leave = pw_twin_leave},                /* dense types of collectives */
+    {.start = pw_rma_start, .always = true}, /* one-sided operations */
+};
+
+enum { PARTS = sizeof parts / sizeof *parts };
+
+void pw_parts_start(bool open)
+{
+    for (int i = 0; i < PARTS; i++)
+        if (parts[i].start && (open || parts[i].always))
+            parts[i].start();
+}
+
+void pw_parts_abandon_call(void)
+{
+    for (int i = PARTS - 1; i >= 0; i--)
+        if (parts[i].abandon_call)
+            parts[i].abandon_call();
+}
+
+void pw_parts_leave(void)
+{
+    for (int i = PARTS - 1; i >= 0; i--)
+        if (parts[i].leave)
+            parts[i].leave();
+}
+
+void pw_parts_close(void)
+{
+    for (int i = PARTS - 1; i >= 0; i--)
+        if (parts[i].close)
+            parts[i].close();
+}

@@ -1,0 +1,13 @@
+/*
+ * The parts of the runtime that start and end with MPI. parts.c lists them all, in order. pw_parts_start and
+ * pw_parts_abandon_call, which the gate calls, are declared in runtime/mpi/entry/gate.h.
+ */
+#ifndef PW_RUNTIME_START_PARTS_H
+#define PW_RUNTIME_START_PARTS_H
+
+/* The last user of MPI is about to end it: gives back the objects of MPI's that parts hold. MPI still works. */
+void pw_parts_leave(void);
+/* MPI has ended: releases the memory that parts hold. */
+void pw_parts_close(void);
+
+#endif
