@@ -11,6 +11,7 @@
 
 #include "runtime/mpi/collective/recall.h"
 #include "runtime/mpi/collective/shapes.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/stays.h"
 
 /* How many blocks of each side matter on this rank. */
@@ -142,7 +143,7 @@ static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_
     const pw_communicator *group;
 
     *reach = (pw_reach){.send = 0};
-    if (atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) != 0)
+    if (pw_gate_has_orphans())
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;

@@ -13,6 +13,7 @@
 _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
 _Thread_local uintptr_t pw_gate_inside;
 _Thread_local int pw_gate_holds;
+_Atomic int64_t pw_gate_orphans;
 
 /*
  * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens although nothing is accelerated:

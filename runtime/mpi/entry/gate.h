@@ -38,6 +38,18 @@ typedef struct pw_gate_mark {
 /* Where the mark of the outermost wrapped call of this thread is; 0: none is under way. */
 extern _Thread_local uintptr_t pw_gate_inside;
 
+/*
+ * How many operations there are whose request the program has freed while they were under way. Each wrapped call looks
+ * after them on its way out (pw_pending_pass in runtime/mpi/requests/pending.h), so while there are any, no call may go
+ * past the gate.
+ */
+extern _Atomic int64_t pw_gate_orphans;
+
+static inline bool pw_gate_has_orphans(void)
+{
+    return atomic_load_explicit(&pw_gate_orphans, memory_order_relaxed) != 0;
+}
+
 /* How many stages that call has opened and holds (runtime/mpi/strategy/strategy.h). */
 extern _Thread_local int pw_gate_holds;
 

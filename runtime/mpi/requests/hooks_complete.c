@@ -4,8 +4,6 @@
  */
 #include "runtime/mpi/requests/hooks_complete.h"
 
-#include "runtime/mpi/collective/communicator.h"
-
 #include "hooks.h"
 #include "next.h"
 
@@ -148,33 +146,12 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
     return PW_DONE;
 }
 
-/* ---- communicators, and calls by which a program learns what has been -------------------------------------------- */
+/* ---- calls by which a program learns that others are done ---------------------------------------------------------
+ */
 
-static void forget(MPI_Comm comm)
-{
-    pw_pending_forget_comm(comm);
-    pw_communicator_let_go(comm);
-}
-
-pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
-{
-    (void)rc;
-    if (comm && *comm != MPI_COMM_NULL)
-        forget(*comm);
-    return PW_PASS;
-}
-
-/* Returns when all operations on the communicator are over, those with freed requests among them. */
-pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
-{
-    (void)rc;
-    if (comm && *comm != MPI_COMM_NULL) {
-        pw_pending_sweep_comm(*comm);
-        forget(*comm);
-    }
-    return PW_PASS;
-}
-
+/* What these calls are wrapped for happens on their way out of the gate: the sweep of operations whose request is
+ * freed.
+ */
 pw_verdict pw_hook_Barrier(MPI_Comm comm, int *rc)
 {
     (void)comm, (void)rc;

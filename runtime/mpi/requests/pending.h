@@ -22,6 +22,7 @@
 #define PW_RUNTIME_PENDING_H
 
 #include "runtime/engine/memory/pending_table.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 
 #include <stdatomic.h>
@@ -132,12 +133,10 @@ void pw_pending_sweep(bool wait);
 /* Completes the orphans of one communicator. */
 void pw_pending_sweep_comm(MPI_Comm comm);
 
-extern _Atomic int64_t pw_pending_orphans;
-
 /* On the way out of every wrapped call: the cheap look whether there is anything to sweep. */
 static inline void pw_pending_pass(void)
 {
-    if (atomic_load_explicit(&pw_pending_orphans, memory_order_relaxed) != 0)
+    if (pw_gate_has_orphans())
         pw_pending_sweep(false);
 }
 

@@ -14,8 +14,6 @@
 
 enum { FEW = 8 };
 
-_Atomic int64_t pw_pending_orphans;
-
 typedef struct queue {
     pw_pending *first, *last;
     int n;
@@ -79,7 +77,7 @@ void pw_pending_orphan(pw_pending *p)
     queue *q = queue_of(p);
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
-    if (atomic_fetch_add_explicit(&pw_pending_orphans, 1, memory_order_relaxed) == 0)
+    if (atomic_fetch_add_explicit(&pw_gate_orphans, 1, memory_order_relaxed) == 0)
         pw_recall_forget();
     push(q, p);
 }
@@ -100,7 +98,7 @@ static bool finish(pw_pending *p, bool wait)
             PMPI_Request_free(&request);
         p->persistent = false;
     }
-    atomic_fetch_sub_explicit(&pw_pending_orphans, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pw_gate_orphans, 1, memory_order_relaxed);
     rc = pw_pending_settle(p, rc == MPI_SUCCESS ? &status : NULL, &comm);
     if (rc != MPI_SUCCESS)
         pw_pending_report(comm, rc);

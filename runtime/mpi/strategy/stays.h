@@ -15,7 +15,6 @@
 
 #include "runtime/engine/model/cost.h"
 #include "runtime/engine/model/decide.h"
-#include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/fragile.h"
 #include "runtime/mpi/strategy/recall.h"
 #include "runtime/mpi/types/registry.h"

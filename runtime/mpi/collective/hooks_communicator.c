@@ -1,0 +1,30 @@
+/* The hooks of calls that free communicators: what is remembered of one goes before MPI may reuse its handle. */
+#include "runtime/mpi/collective/communicator.h"
+#include "runtime/mpi/requests/pending.h"
+
+#include "hooks.h"
+
+static void forget(MPI_Comm comm)
+{
+    pw_pending_forget_comm(comm);
+    pw_communicator_let_go(comm);
+}
+
+pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
+{
+    (void)rc;
+    if (comm && *comm != MPI_COMM_NULL)
+        forget(*comm);
+    return PW_PASS;
+}
+
+/* MPI returns when all operations on the communicator are over, including those whose request the program has freed. */
+pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
+{
+    (void)rc;
+    if (comm && *comm != MPI_COMM_NULL) {
+        pw_pending_sweep_comm(*comm);
+        forget(*comm);
+    }
+    return PW_PASS;
+}
