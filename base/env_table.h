@@ -3,6 +3,8 @@
  * Types: BOOL (0/1/yes/no/on/off), INT, SIZE (bytes, with K/M/G suffix), STRING, PATH, and
  * CHOICE(a|b|c), whose value is the index of the word. `packwright env` and the README print this table.
  */
+#include "base/strategy_table.h"
+
 #define PW_ENV_TABLE(X)                                                                                              \
     X(DISABLE, "PACKWRIGHT_DISABLE", BOOL, "0", "1 makes the interposer inert: every call goes to the MPI below")    \
     X(JIT, "PACKWRIGHT_JIT", CHOICE("sync|async|off"), "async",                                                      \
@@ -15,8 +17,8 @@
     X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go")   \
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                  \
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
-    X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto|native|packed|contiguous|device|one_shot|staged|pipelined"),     \
-      "auto", "forces a transfer strategy wherever it can; auto takes the cheapest")                                 \
+    X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto" PW_STRATEGY_WORDS), "auto",                                     \
+      "forces a transfer strategy wherever it can; auto takes the cheapest")                                         \
     X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                           \
       "the file that `packwright measure` wrote, or off (default: in the cache directory)")                          \
     X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                  \

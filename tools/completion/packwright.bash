@@ -6,6 +6,14 @@ _packwright_options()
     "$1" help "$2" 2>/dev/null | sed -n 's/^ *\(-[a-zA-Z], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
 }
 
+# The words of the environment variable that an option sets.
+_packwright_words()
+{
+    local name=${2#--}
+
+    "$1" env --markdown 2>/dev/null | sed -n "s/^| \`PACKWRIGHT_${name^^}\` | \([^ ]*\) .*/\1/p" | sed 's/\\|/\n/g'
+}
+
 _packwright_values()
 {
     case "$2" in
@@ -14,9 +22,7 @@ _packwright_values()
     --target) printf '%s\n' x86_64-linux-gnu aarch64-linux-gnu ;;
     --gpu) printf '%s\n' sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 ;;
     --target-cpu) printf '%s\n' native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 ;;
-    --jit) printf '%s\n' sync async off ;;
-    --strategy) printf '%s\n' native packed device one_shot staged pipelined ;;
-    --log) printf '%s\n' error warn info debug ;;
+    --jit | --log | --strategy) _packwright_words "$1" "$2" ;;
     --mpi) printf '%s\n' mpich openmpi ;;
     --only) printf '%s\n' cpu gpu messages cpu,gpu ;;
     esac

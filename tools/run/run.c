@@ -7,6 +7,7 @@
  */
 #include "base/env.h"
 #include "base/log.h"
+#include "base/strategy_table.h"
 #include "tools/command.h"
 #include "tools/run/launcher.h"
 #include "tools/run/program.h"
@@ -24,7 +25,7 @@ enum { MOST_SETTINGS = 16 };
 
 typedef struct run_options {
     const pw_mpi_abi *mpi; /* --mpi, or NULL */
-    bool verbose, dry_run;
+    bool verbose, dry_run, list_strategies;
     int nsettings;
     char *settings[MOST_SETTINGS]; /* "NAME=value", malloc'ed */
 } run_options;
@@ -106,6 +107,8 @@ static int take_option(run_options *o, const char *arg)
         o->verbose = true;
     } else if (!strcmp(arg, "-n") || !strcmp(arg, "--dry-run")) {
         o->dry_run = true;
+    } else if (!strcmp(arg, "--list-strategies")) {
+        o->list_strategies = true;
     } else if (!strcmp(arg, "--stats")) {
         set(o, PW_ENV_STATS, "1");
     } else if (!strncmp(arg, "--mpi=", 6) || !strcmp(arg, "--mpi")) {
@@ -136,7 +139,7 @@ static int parse_options(run_options *o, int argc, char **argv, int *first)
         if (status != PW_EXIT_OK)
             return status;
     }
-    if (i >= argc || !*argv[i])
+    if ((i >= argc || !*argv[i]) && !o->list_strategies)
         return pw_usage_error(&pw_command_run, "nothing to run");
     *first = i;
     return PW_EXIT_OK;
@@ -362,6 +365,13 @@ static int start(run_options *o, int argc, char *const *argv, words *w)
     return execute(w);
 }
 
+static void list_strategies(void)
+{
+#define X(symbol, name, packed, help) printf("%-12s%s\n", #name, help);
+    PW_STRATEGIES(X)
+#undef X
+}
+
 static int run(int argc, char **argv)
 {
     run_options o = {0};
@@ -370,7 +380,9 @@ static int run(int argc, char **argv)
 
     pw_env_check_unknown();
     status = parse_options(&o, argc, argv, &first);
-    if (status == PW_EXIT_OK)
+    if (status == PW_EXIT_OK && o.list_strategies)
+        list_strategies();
+    else if (status == PW_EXIT_OK)
         status = start(&o, argc - first, argv + first, &w);
     free(w.word);
     while (o.nsettings)
@@ -390,9 +402,8 @@ const pw_command pw_command_run = {
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
     "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n"
     "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"
-    "  --strategy=NAME     force native, packed or contiguous; for GPU memory also device, one_shot, staged or "
-    "pipelined\n"
-    "                      (PACKWRIGHT_STRATEGY)\n"
+    "  --strategy=NAME     force a transfer strategy wherever it can carry the message (PACKWRIGHT_STRATEGY)\n"
+    "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"
     "  --mpi=NAME          mpich or openmpi, for programs that do not tell, such as scripts\n"
     "  -v, --verbose       print the command line before it is run\n"
     "  -n, --dry-run       only print it\n\n"

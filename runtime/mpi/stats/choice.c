@@ -5,7 +5,7 @@
 enum { WIDEST = 4 }; /* high over low of a range that is printed as one */
 
 static const char *const names[] = {
-#define X(symbol, name) #name,
+#define X(symbol, name, packed, help) #name,
     PW_STRATEGIES(X)
 #undef X
 };

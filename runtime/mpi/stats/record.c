@@ -114,7 +114,7 @@ static void print_gpu_kernel(FILE *out, const pw_stats_record *r)
 static void print_transfers(FILE *out, const pw_stats_record *r)
 {
     static const char *const names[] = {
-#define X(symbol, name) #name,
+#define X(symbol, name, packed, help) #name,
         PW_STRATEGIES(X)
 #undef X
     };

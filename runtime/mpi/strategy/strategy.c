@@ -12,12 +12,10 @@
 #include "runtime/mpi/strategy/stays.h"
 #include "runtime/mpi/types/registry.h"
 
-#include <strings.h>
-
 enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/engine/model/decide.h) */
 
 static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
-#define X(symbol, name) &pw_strategy_##name,
+#define X(symbol, name, packed, help) &pw_strategy_##name,
     PW_STRATEGIES(X)
 #undef X
 };
@@ -33,11 +31,11 @@ static struct {
 
 void pw_strategy_start(void)
 {
-    const char *name = pw_env_string(PW_ENV_STRATEGY);
+    /* The first word is "auto", and the others are the table's. */
+    int word = pw_env_choice(PW_ENV_STRATEGY);
 
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        if (!strcasecmp(name, table[id]->name))
-            chosen_by.forced = (pw_strategy_id)id;
+    if (word > 0)
+        chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
     chosen_by.counted = pw_layout_use_is_told();
     pw_fragile_start();

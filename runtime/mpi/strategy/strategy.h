@@ -6,32 +6,23 @@
  * the stage's memory in place of the user's, and the bytes on the wire are the same, typemap order without a header
  * (MPI 4.0 section 5.2), so each rank decides alone. "Native" means: no stage, the caller's own arguments.
  *
- * A new strategy is a new file, a row in PW_STRATEGIES, and nothing else. The choice is the cheapest of those that can,
- * by the model of runtime/engine/model/model.h; the order of the rows breaks ties. It is remembered for layout, size
- * class, sort of call and place (runtime/engine/model/decide.h). PACKWRIGHT_STRATEGY names one that is taken whenever
- * it can.
+ * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in this folder, and nothing else. The
+ * choice is the cheapest of those that can, by the model of runtime/engine/model/model.h. It is remembered for layout,
+ * size class, sort of call and place (runtime/engine/model/decide.h). PACKWRIGHT_STRATEGY names one that is taken
+ * whenever it can.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
 #define PW_RUNTIME_STRATEGY_H
 
 #include "base/status.h"
+#include "base/strategy_table.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
 
-/* X(symbol, name) */
-#define PW_STRATEGIES(X)      \
-    X(NATIVE, native)         \
-    X(PACKED, packed)         \
-    X(CONTIGUOUS, contiguous) \
-    X(DEVICE, device)         \
-    X(ONE_SHOT, one_shot)     \
-    X(STAGED, staged)         \
-    X(PIPELINED, pipelined)
-
 typedef enum pw_strategy_id {
-#define X(symbol, name) PW_STRATEGY_##symbol,
+#define X(symbol, name, packed, help) PW_STRATEGY_##symbol,
     PW_STRATEGIES(X)
 #undef X
         PW_STRATEGY_COUNT
@@ -105,7 +96,7 @@ typedef struct pw_strategy {
     int memory, way; /* of those for GPU memory (strategy/gpu.h) */
 } pw_strategy;
 
-#define X(symbol, name) extern const pw_strategy pw_strategy_##name;
+#define X(symbol, name, packed, help) extern const pw_strategy pw_strategy_##name;
 PW_STRATEGIES(X)
 #undef X
 

@@ -1,0 +1,28 @@
+/*
+ * The one table of transfer strategies: the ways in which the bytes of a message come to lie where MPI moves them at
+ * full speed (runtime/mpi/strategy/strategy.h). X(symbol, name, packed, help):
+ *
+ *   symbol  PW_STRATEGY_<symbol>; the order of the rows breaks ties between equal costs
+ *   name    the record pw_strategy_<name>, and the word of PACKWRIGHT_STRATEGY and of statistics
+ *   packed  PW_MODEL_<packed>: where the packed copy lies, which is how the cost model knows the strategy
+ *   help    what MPI gets, as `packwright run --list-strategies` and the manual page say it
+ *
+ * It lies here because the environment's table has the names, too.
+ */
+#ifndef PW_BASE_STRATEGY_TABLE_H
+#define PW_BASE_STRATEGY_TABLE_H
+
+#define PW_STRATEGIES(X)                                                                                    \
+    X(NATIVE, native, HOST, "the caller's own arguments")                                                   \
+    X(PACKED, packed, HOST, "host memory, packed by the CPU")                                               \
+    X(CONTIGUOUS, contiguous, HOST, "the caller's own memory as bytes, if the message is one block")        \
+    X(DEVICE, device, DEVICE, "GPU memory, packed by the GPU, if the MPI takes such memory")                \
+    X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                             \
+    X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed") \
+    X(PIPELINED, pipelined, PIPELINED, "the same in chunks, of which one is copied while the next one is packed")
+
+/* The names as PW_ENV_TABLE lists words: "|native|packed|...". */
+#define PW_STRATEGY_WORD(symbol, name, packed, help) "|" #name
+#define PW_STRATEGY_WORDS PW_STRATEGIES(PW_STRATEGY_WORD)
+
+#endif
