@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "usage: packwright draw [--name=NAME] [--variant=K] [--count=N] [--dot] [-o FILE] TYPE|FILE|-\n"
+    "usage: packwright draw [--name=NAME] [--variant=K] [--count=N] [-o FILE] TYPE|FILE|-\n"
     "\n"
     "Draws one layout: memory as rows, packed order as colour, gaps in grey. The row is a stride of the layout\n"
     "where one suits, so arrays look like arrays; what repeats is shown at its beginning and end only, so the picture\n"
@@ -21,14 +21,12 @@ static const char help[] =
     "  -o, --output=FILE  write there (default: standard output)\n"
     "      --name=NAME    the type to draw, where the input has several\n"
     "      --variant=K    the K-th of the types that an entry with ranges stands for, from 0\n"
-    "      --count=N      draw N objects (default 1)\n"
-    "      --dot          the canonical tree as a Graphviz digraph instead\n";
+    "      --count=N      draw N objects (default 1)\n";
 
 typedef struct options {
     const char *input, *output;
     pw_input_choice choice;
     int64_t count;
-    bool dot;
 } options;
 
 static bool parse_number(int64_t least, int64_t most, int64_t *out)
@@ -43,10 +41,11 @@ static bool parse_number(int64_t least, int64_t most, int64_t *out)
 /* Returns -1 to go on, else an exit status. */
 static int parse_options(int argc, char **argv, options *o)
 {
-    static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},  {"name", required_argument, NULL, 'n'},
-        {"variant", required_argument, NULL, 'v'}, {"count", required_argument, NULL, 'c'},
-        {"dot", no_argument, NULL, 'd'},           {0}};
+    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
+                                          {"name", required_argument, NULL, 'n'},
+                                          {"variant", required_argument, NULL, 'v'},
+                                          {"count", required_argument, NULL, 'c'},
+                                          {0}};
     int c;
 
     *o = (options){.count = 1};
@@ -56,7 +55,6 @@ static int parse_options(int argc, char **argv, options *o)
         switch (c) {
         case 'o': o->output = optarg; break;
         case 'n': o->choice.name = optarg; break;
-        case 'd': o->dot = true; break;
         case 'v':
             o->choice.only_variant = true;
             if (!parse_number(0, INT64_MAX, &o->choice.variant))
@@ -84,10 +82,6 @@ static pw_status draw(FILE *out, const options *o, const char *title, const pw_t
     pw_status status;
     int64_t span;
 
-    if (o->dot) {
-        pw_draw_dot(out, title, canonical);
-        return PW_OK;
-    }
     if (__builtin_mul_overflow(canonical->extent, o->count, &span))
         return PW_ERR_OVERFLOW;
     status = pw_draw_sample_make(canonical, o->count, &sample);
@@ -170,4 +164,4 @@ static int run_draw(int argc, char **argv)
     return result;
 }
 
-const pw_command pw_command_draw = {"draw", "draw a layout as SVG, or its tree for Graphviz", help, run_draw};
+const pw_command pw_command_draw = {"draw", "draw a layout as SVG", help, run_draw};

@@ -48,7 +48,4 @@ int64_t pw_draw_find(const pw_type *type, int64_t count, int64_t mem, int64_t *b
 /* `title` is shown above the picture. */
 pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t count, const pw_draw_grid *grid);
 
-/* The tree as a Graphviz digraph. */
-void pw_draw_dot(FILE *out, const char *title, const pw_type *type);
-
 #endif
