@@ -1,4 +1,4 @@
-/* packwright env: the table of environment variables, for people, for the README, for scripts. */
+/* packwright env: the table of environment variables, for people, for docs/environment.md, for scripts. */
 #include "base/env.h"
 #include "tools/command.h"
 #include "tools/input/json.h"
@@ -81,6 +81,6 @@ const pw_command pw_command_env = {"env", "list the environment variables and th
                                    "usage: packwright env [--markdown | --json]\n\n"
                                    "Lists the environment variables that Packwright reads, with their values here,\n"
                                    "and warns about unknown ones.\n\n"
-                                   "  --markdown    the table of the README: names, values, defaults, meanings\n"
+                                   "  --markdown    the table of docs/environment.md: names, values, defaults, meanings\n"
                                    "  --json        the same as JSON, with the values here\n",
                                    run};

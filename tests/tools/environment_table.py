@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""readme_table.py PACKWRIGHT README [--write]: is the README's table that of `packwright env --markdown`?"""
+"""environment_table.py PACKWRIGHT DOCUMENT [--write]: is the table of docs/environment.md that of `packwright env --markdown`?"""
 import re
 import subprocess
 import sys
