@@ -1,3 +1,17 @@
+/*
+ * align-leaf: computes what is known of alignment, and the word that a copy should move.
+ *
+ *     region(mem 0 packed 0 leaf 48 align 1 packed_align 1 word 1) {
+ *       objects mem 648 packed 480
+ *       loop 10 mem 64 packed 48
+ *       piece mem 0 packed 0 bytes 48
+ *  => region(mem 0 packed 0 leaf 48 align 8 packed_align 16 word 16)
+ *
+ * `align` divides every offset and stride in memory on the way to a leaf, the distance of the objects included;
+ * `packed_align` the same of the packed side; `word` every length that is copied. Each is the largest such power of
+ * two, at most 16. Needs nothing and changes nothing else. It is the last pass, since the others do not keep these
+ * numbers.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_passes.h"
 

@@ -1,3 +1,12 @@
+/*
+ * drop-unit-loops: a loop of one iteration is no loop.
+ *
+ *     region(mem 0) { loop 1 mem 64 packed 8          ... }   =>   region(mem 0)  { ... }
+ *     region(mem 0) { loop 1 table64 [24] packed 8    ... }   =>   region(mem 24) { ... }
+ *
+ * The only offset of a table moves into the region. The loop over objects stays: its count is not known before the
+ * call. Needs nothing; keeps alignments.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_passes.h"
 

@@ -1,3 +1,13 @@
+/*
+ * fuse-loops: two loops of which one continues the other, in memory and in packed order, are one loop.
+ *
+ *     loop 3 mem 20 packed 16
+ *     loop 2 mem 10 packed 8      =>   loop 6 mem 10 packed 8
+ *
+ * The two may stand at any depths, in either order, with other loops between them: both strides are written down, so
+ * the place of a loop does not change what it visits. Loops over tables and the loop over objects stay by themselves.
+ * Loops whose product of counts overflows do not fuse. Needs nothing; keeps alignments.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_passes.h"
 

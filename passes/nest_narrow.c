@@ -1,3 +1,16 @@
+/*
+ * narrow-tables: tables of 64-bit offsets become 16- or 32-bit entries of the nest's own.
+ *
+ *     region(mem 0)   { loop 4 table64 [800, 104, 208, 4096] packed 8 ... }
+ *  => region(mem 104) { loop 4 table16 [696, 0, 104, 3992]   packed 8 ... }
+ *
+ * The smallest offset moves into the region, and a common divisor of the others becomes the table's scale: multiples of
+ * 8 below 512 KiB fit into 16 bits. Offsets that 32 bits and a scale cannot hold are copied as they are. The offsets of
+ * block lists are narrowed alike; their starts are narrow since lowering. Regions of one sequence share their copies.
+ *
+ * Needs the arena of the tree, whose lists lowering only borrows; after this pass the nest borrows nothing. Keeps
+ * alignments.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_passes.h"
 

@@ -1,3 +1,17 @@
+/*
+ * sort-loops: the loop whose steps are dearest goes outermost.
+ *
+ *     objects mem 65536 packed 3200                 objects mem 65536 packed 3200
+ *     loop 5  mem 8     packed 640             =>   loop 4  mem 4096  packed 160
+ *     loop 4  mem 4096  packed 160                  loop 5  mem 8     packed 640
+ *     loop 20 mem 40    packed 8                    loop 20 mem 40    packed 8
+ *
+ * A step costs what is new of a cache line and of a page, in memory and in the packed buffer together; a table counts
+ * with the mean of a sample of its steps. Loops of equal cost keep the packed order, so a nest that is sorted once is
+ * not moved again. Legal on the nest alone: each loop keeps both of its strides, so no byte changes its place. The loop
+ * over objects is sorted like the others. Breaks tiles: where a loop has moved, the region is untiled. Keeps
+ * alignments.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_locality.h"
 #include "passes/nest_passes.h"

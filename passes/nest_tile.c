@@ -1,3 +1,15 @@
+/*
+ * tile-transpose: two loops of which each is close where the other is far are run in tiles.
+ *
+ *     loop 64 mem 8       packed 16384               loop 32 mem 1048576 packed 512
+ *     loop 32 mem 1048576 packed 512        =>       loop 64 mem 8       packed 16384    | tile 16x16
+ *     loop 64 mem 512     packed 8                   loop 64 mem 512     packed 8        |
+ *
+ * The innermost loop's counterpart moves down to stand next to it; the region says how many iterations of either make a
+ * tile. Sets nothing where the leaf has several pieces or a list, for loops over tables, and where what one sweep of
+ * the innermost loop touches stays in the L1 cache for the next sweep. Either loop may be the one over objects. Needs
+ * the loops in the order that sort-loops gives them, and leaves a region that has a tile alone. Keeps alignments.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_locality.h"
 #include "passes/nest_passes.h"

@@ -1,3 +1,16 @@
+/*
+ * widen-leaf: what continues the leaf, in memory and in packed order, becomes part of it.
+ *
+ *     loop 4 mem 8 packed 8                                   (removed)
+ *     piece mem 0 packed 0 bytes 8                  =>        piece mem 0 packed 0 bytes 32
+ *
+ *     piece mem 0 packed 0 bytes 8
+ *     piece mem 8 packed 8 bytes 4                  =>        piece mem 0 packed 0 bytes 12
+ *
+ * Pieces follow each other in the packed leaf, so two of them are one where they touch in memory. A loop is swallowed
+ * at whatever depth it stands, if the leaf is one piece. Loops over tables and the loop over objects stay. Needs
+ * nothing; sets `word` to 1, which is always true; align-leaf computes the best one.
+ */
 #include "ir/nest_build.h"
 #include "passes/nest_passes.h"
 
