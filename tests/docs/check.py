@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""check.py ROOT | --self-test: do the documents keep their rules?
+
+- README.md has at most 900 words, docs/mpi.md and docs/gpu.md at most 3,000 each.
+- Lines of README.md and docs/ have at most 100 columns. Rows of tables and code may be longer, but not in these three.
+- Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
+- Links within the repository lead to a file, and to a heading of it.
+- Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
+  docs/results may name what was there when they were written.
+"""
+import os
+import re
+import sys
+import tempfile
+
+WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000}
+COLUMNS = 100
+README_LINES = 80
+SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
+LEAST_SOURCES = 3
+
+
+def walk(root):
+    """Folders of the source tree with their files, relative to the root; no build folders, nothing hidden."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f != "__pycache__" and
+                            not os.path.exists(os.path.join(folder, f, "CMakeCache.txt")))
+        yield os.path.relpath(folder, root), files
+
+
+def documents(root):
+    for folder, files in walk(root):
+        for file in sorted(files):
+            if file.endswith(".md") and (file == "README.md" or folder.split(os.sep)[0] == "docs"):
+                yield os.path.normpath(os.path.join(folder, file))
+
+
+def prose(lines):
+    """(number, line) of those lines that are neither rows of tables nor code."""
+    fenced = False
+    before = ""
+    for number, line in enumerate(lines, 1):
+        code = line.startswith("    ") and (not before.strip() or before.startswith("    "))
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and not code and not line.startswith("|"):
+            yield number, line
+        before = line if not code else "    "
+
+
+def headings(text):
+    """The anchors of a document's headings, as GitHub makes them."""
+    anchors = []
+    for line in re.findall(r"^#+ +(.*)$", text, re.M):
+        anchor = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", line).strip().lower()).replace(" ", "-")
+        again = anchors.count(anchor)
+        anchors.append(anchor if not again else "%s-%d" % (anchor, again))
+    return anchors
+
+
+def check_size(path, text):
+    lines = text.split("\n")
+    most = WORDS.get(path)
+    if most and len(text.split()) > most:
+        yield "%s: %d words, at most %d" % (path, len(text.split()), most)
+    if not most and not path.startswith("docs" + os.sep):
+        return
+    for number, line in enumerate(lines, 1) if most else prose(lines):
+        if len(line) > COLUMNS and not re.fullmatch(r"\s*\S*https?://\S*", line):
+            yield "%s:%d: %d columns, at most %d" % (path, number, len(line), COLUMNS)
+
+
+def check_links(root, path, text):
+    bare = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", bare):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = os.path.normpath(os.path.join(root, os.path.dirname(path), name)) if name else os.path.join(root, path)
+        if not os.path.exists(file):
+            yield "%s: the link to %s leads nowhere" % (path, target)
+        elif anchor and anchor not in headings(open(file, encoding="utf-8").read()):
+            yield "%s: %s has no heading #%s" % (path, name or path, anchor)
+
+
+def exists(folder, name):
+    """Also for `memory` where there are memory.c and memory.h, and for `hooks_*.c`."""
+    import glob
+    pattern = os.path.join(folder, name)
+    return bool(glob.glob(pattern)) or bool(glob.glob(pattern + ".[ch]"))
+
+
+def check_paths(root, path, text):
+    if path.startswith(os.path.join("docs", "results")):
+        return
+    here = os.path.join(root, os.path.dirname(path))
+    for name in re.findall(r"`([\w.*\-]+(?:/[\w.*\-]*)+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
+        first = name.split("/")[0]
+        homes = [home for home in (root, here) if os.path.isdir(os.path.join(home, first)) and first not in ("build", "..")]
+        if homes and not any(exists(home, name) for home in homes):
+            yield "%s: there is no `%s`" % (path, name)
+
+
+def check_readmes(root):
+    for folder, files in walk(root):
+        sources = [file for file in files if file.endswith(SOURCES)]
+        if "README.md" in files:
+            with open(os.path.join(root, folder, "README.md"), encoding="utf-8") as file:
+                n = len(file.readlines())
+            if folder != "." and n > README_LINES:
+                yield "%s/README.md: %d lines, at most %d" % (folder, n, README_LINES)
+        elif len(sources) >= LEAST_SOURCES and not folder.startswith("tests" + os.sep):
+            yield "%s: %d sources and no README.md" % (folder, len(sources))
+
+
+def check(root):
+    faults = list(check_readmes(root))
+    for path in documents(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+        faults += check_size(path, text)
+        faults += check_links(root, path, text)
+        faults += check_paths(root, path, text)
+    return faults
+
+
+def self_test():
+    """Each rule refuses a tree in which it is broken, and only that."""
+    sound = {"README.md": "# Title\n\nSee [docs](docs/mpi.md#one-call) and `src/a.c`.\n",
+             "docs/mpi.md": "# MPI\n\n## One call\n\n`src/b`, `src/*.h`, `coll/x`.\n",
+             "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "", "src/b.c": "", "src/b.h": ""}
+    broken = {"words": ("docs/mpi.md", "# MPI\n## One call\n" + "word\n" * 3000),
+              "columns": ("docs/ir.md", "word " * 25),
+              "wide table": ("README.md", "| " + "cell | " * 20),
+              "lines": ("src/README.md", "line\n" * 81),
+              "readme": ("src/README.md", None),
+              "link": ("README.md", "[x](docs/none.md)\n"),
+              "anchor": ("README.md", "[x](docs/mpi.md#none)\n"),
+              "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n")}
+    for name, (path, text) in [("nothing", ("README.md", sound["README.md"]))] + list(broken.items()):
+        tree = dict(sound)
+        tree[path] = text
+        with tempfile.TemporaryDirectory() as root:
+            for file, content in tree.items():
+                if content is not None:
+                    os.makedirs(os.path.dirname(os.path.join(root, file)), exist_ok=True)
+                    with open(os.path.join(root, file), "w", encoding="utf-8") as out:
+                        out.write(content)
+            faults = check(root)
+        if len(faults) != (name in broken):
+            sys.exit("%s: expected %s, got %s" % (name, "one fault" if name in broken else "none", faults))
+
+
+if sys.argv[1:] == ["--self-test"]:
+    self_test()
+elif len(sys.argv) == 2:
+    found = check(sys.argv[1])
+    if found:
+        sys.exit("\n".join(found))
+else:
+    sys.exit(__doc__)
