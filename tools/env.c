@@ -77,10 +77,11 @@ static int run(int argc, char **argv)
     return PW_EXIT_OK;
 }
 
-const pw_command pw_command_env = {"env", "list the environment variables and their values",
-                                   "usage: packwright env [--markdown | --json]\n\n"
-                                   "Lists the environment variables that Packwright reads, with their values here,\n"
-                                   "and warns about unknown ones.\n\n"
-                                   "  --markdown    the table of docs/environment.md: names, values, defaults, meanings\n"
-                                   "  --json        the same as JSON, with the values here\n",
-                                   run};
+const pw_command pw_command_env = {
+    "env", "list the environment variables and their values",
+    "usage: packwright env [--markdown | --json]\n\n"
+    "Lists the environment variables that Packwright reads, with their values here,\n"
+    "and warns about unknown ones.\n\n"
+    "  --markdown    the table of docs/environment.md: names, values, defaults, meanings\n"
+    "  --json        the same as JSON, with the values here\n",
+    run};
