@@ -4,11 +4,8 @@
  */
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/received.h"
-#include "runtime/mpi/strategy/fragile.h"
-#include "runtime/mpi/strategy/strategy.h"
-#include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -74,33 +71,26 @@ static const pw_pending_ops *recv_ops_of(const pw_stage *s)
     return s->place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
 }
 
-/* What is known of the type of a buffer that goes to or comes from `peer`. */
-static pw_entry *look_up(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer, bool persistent)
+/* How many uses of its type a call stands for. */
+static int times_of(bool persistent)
 {
-    return pw_registry_use(type, (pw_note_use){.buf = buf,
-                                               .count = peer == MPI_PROC_NULL ? 0 : count,
-                                               .role = role,
-                                               .times = persistent ? PW_NOTE_REPEATED : 1});
+    return persistent ? PW_NOTE_REPEATED : 1;
 }
 
-/* Opens a stage for one side of a call. False: this side is native. */
-static bool stage(pw_stage *s, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
-                  MPI_Comm comm)
-{
-    s->strategy = NULL;
-    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL && pw_pending_is_seen() &&
-           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
-           pw_stage_try(s, PW_CALL_NONBLOCKING, role, entry, buf, count);
-}
-
-/* Between create and launched; left there when an error handler leaves the call by longjmp. Its stages are closed then
- * (runtime/mpi/entry/gate.h). */
+/* The transfer between create and launched. pw_stages_left closes its stages if an error handler leaves the call. */
 static _Thread_local transfer *starting;
+
+void pw_p2p_abandon_call(void)
+{
+    if (starting)
+        pw_cell_give(starting);
+    starting = NULL;
+}
 
 /* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
 {
-    transfer *t = starting ? starting : pw_cell_take();
+    transfer *t = pw_cell_take();
 
     if (t) {
         starting = t;
@@ -131,12 +121,6 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
     return PW_DONE;
 }
 
-/* The arguments of a call that stays native, one whose types are not all known. */
-static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
-{
-    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
-}
-
 /* ---- send ------------------------------------------------------------------------------------------------------- */
 
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
@@ -146,12 +130,12 @@ typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int
 static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
                        int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest, persistent);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
     pw_stage s;
     transfer *t;
 
-    if (!stage(&s, PW_SEND, entry, buf, count, dest, comm))
-        return pass(entry, count, dest);
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm))
+        return pw_p2p_pass(entry, count, dest);
     t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
     if (!t)
         return PW_PASS;
@@ -187,12 +171,12 @@ typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int sourc
 static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
                        int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, persistent);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, times_of(persistent));
     pw_stage s;
     transfer *t;
 
-    if (!stage(&s, PW_RECV, entry, buf, count, source, comm))
-        return pass(entry, count, source);
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm))
+        return pw_p2p_pass(entry, count, source);
     t = create(recv_ops_of(&s), comm, NULL, &s);
     if (!t)
         return PW_PASS;
@@ -222,13 +206,13 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
                           bool large, int *rc)
 {
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source, false);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     pw_stage s;
     transfer *t;
 
     (void)large;
-    if (!message || !stage(&s, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
-        return pass(entry, count, source);
+    if (!message || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
+        return pw_p2p_pass(entry, count, source);
     t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
     if (!t)
         return PW_PASS;
@@ -241,13 +225,6 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
 #if PW_MPI_HAS(4, 0)
-
-/* The same for a type of a call that was carried out with a stage for its other buffer. */
-static void accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
-{
-    if (pass(entry, count, peer) == PW_LEARN)
-        pw_registry_accepted(type);
-}
 
 /* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
  * came. */
@@ -269,15 +246,17 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *out = look_up(sendtype, PW_SEND, sendbuf, sendcount, dest, false);
-    pw_entry *in = look_up(recvtype, PW_RECV, recvbuf, recvcount, source, false);
+    pw_entry *out = pw_p2p_entry(sendtype, PW_SEND, sendbuf, sendcount, dest, 1);
+    pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
     pw_stage s, r;
     transfer *t;
 
-    stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
-    stage(&r, PW_BOTH, in, recvbuf, recvcount, source, comm);
+    pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
-        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
+        return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
+                   ? PW_LEARN
+                   : PW_PASS;
     t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
     if (!t)
         return PW_PASS;
@@ -295,8 +274,8 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         *rc = pw_call_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                 recvtag, comm, request, large);
     if (*rc == MPI_SUCCESS) {
-        accepted(out, sendcount, sendtype, dest);
-        accepted(in, recvcount, recvtype, source);
+        pw_p2p_accepted(out, sendcount, sendtype, dest);
+        pw_p2p_accepted(in, recvcount, recvtype, source);
     }
     return launched(t, request, *rc);
 }
@@ -305,13 +284,13 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_BOTH, buf, count, source, false);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
     pw_stage s;
     transfer *t;
 
     (void)large;
-    if (dest == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, source, comm))
-        return pass(entry, count, dest);
+    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_BOTH, entry, buf, count, source, comm))
+        return pw_p2p_pass(entry, count, dest);
     t = create(&both_ops, comm, NULL, &s);
     if (!t)
         return PW_PASS;

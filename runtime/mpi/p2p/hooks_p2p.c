@@ -5,11 +5,8 @@
  * (docs/mpi.md says why not MPI_PACKED).
  */
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/received.h"
-#include "runtime/mpi/strategy/fragile.h"
-#include "runtime/mpi/strategy/strategy.h"
-#include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -19,46 +16,16 @@
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     bool large);
 
-/* What is known of the type of a buffer that goes to or comes from `peer`. */
-static pw_entry *look_up(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer)
-{
-    return pw_registry_use(
-        type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = 1});
-}
-
-/* Opens a stage for one side of a call. False: this side is native. */
-static bool stage(pw_stage *s, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer,
-                  MPI_Comm comm)
-{
-    s->strategy = NULL;
-    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
-           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
-           pw_stage_try(s, PW_CALL_BLOCKING, role, entry, buf, count);
-}
-
-/* The arguments of a call that stays native, one whose types are not all known. */
-static pw_verdict pass(const pw_entry *entry, MPI_Count count, int peer)
-{
-    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
-}
-
-/* The same for a type of a call that was carried out with a stage for its other buffer. */
-static void accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
-{
-    if (pass(entry, count, peer) == PW_LEARN)
-        pw_registry_accepted(type);
-}
-
 /* ---- send ----------------------------------------------------------------------------------------------------- */
 
 static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                        MPI_Comm comm, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_SEND, buf, count, dest);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, 1);
     pw_stage s;
 
-    if (!stage(&s, PW_SEND, entry, buf, count, dest, comm))
-        return pass(entry, count, dest);
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm))
+        return pw_p2p_pass(entry, count, dest);
     *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = next(s.data, s.bytes, MPI_BYTE, dest, tag, comm, s.bytes > INT_MAX);
@@ -91,14 +58,14 @@ static int unpack(pw_stage *s, int grain, const MPI_Status *status, MPI_Comm com
 pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                         MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     MPI_Status own;
     pw_stage s;
     int grain;
 
     (void)large;
-    if (!stage(&s, PW_RECV, entry, buf, count, source, comm))
-        return pass(entry, count, source);
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm))
+        return pw_p2p_pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
@@ -115,14 +82,14 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
                          bool large, int *rc)
 {
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-    pw_entry *entry = look_up(datatype, PW_RECV, buf, count, source);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     MPI_Status own;
     pw_stage s;
     int grain;
 
     (void)large;
-    if (!message || !stage(&s, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
-        return pass(entry, count, source);
+    if (!message || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
+        return pw_p2p_pass(entry, count, source);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
@@ -140,16 +107,18 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
                             void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                             MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *out = look_up(sendtype, PW_SEND, sendbuf, sendcount, dest);
-    pw_entry *in = look_up(recvtype, PW_RECV, recvbuf, recvcount, source);
+    pw_entry *out = pw_p2p_entry(sendtype, PW_SEND, sendbuf, sendcount, dest, 1);
+    pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
     MPI_Status own;
     pw_stage s, r;
     int grain = 0;
 
-    stage(&s, PW_SEND, out, sendbuf, sendcount, dest, comm);
-    stage(&r, PW_RECV, in, recvbuf, recvcount, source, comm);
+    pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm);
     if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
-        return pass(out, sendcount, dest) == PW_LEARN || pass(in, recvcount, source) == PW_LEARN ? PW_LEARN : PW_PASS;
+        return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
+                   ? PW_LEARN
+                   : PW_PASS;
     if (pw_stage_is_open(&s))
         sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
     if (pw_stage_is_open(&r)) {
@@ -164,8 +133,8 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
     if (*rc == MPI_SUCCESS) {
-        accepted(out, sendcount, sendtype, dest);
-        accepted(in, recvcount, recvtype, source);
+        pw_p2p_accepted(out, sendcount, sendtype, dest);
+        pw_p2p_accepted(in, recvcount, recvtype, source);
     }
     if (*rc == MPI_SUCCESS && pw_stage_is_open(&r))
         *rc = unpack(&r, grain, status, comm);
@@ -178,14 +147,14 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                     int source, int recvtag, MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {
-    pw_entry *entry = look_up(datatype, PW_BOTH, buf, count, source);
+    pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
     MPI_Status own;
     pw_stage s;
     int grain;
 
     (void)large;
-    if (dest == MPI_PROC_NULL || !stage(&s, PW_BOTH, entry, buf, count, source, comm))
-        return pass(entry, count, dest);
+    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm))
+        return pw_p2p_pass(entry, count, dest);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);

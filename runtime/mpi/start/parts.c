@@ -9,6 +9,7 @@
 #include "runtime/mpi/collective/twin.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/one_sided/rma.h"
+#include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/strategy/strategy.h"
@@ -43,6 +44,7 @@ static const part parts[] = {
     {.start = pw_note_start},                                                       /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
+    {.abandon_call = pw_p2p_abandon_call},   /* point to point */
     {.leave = pw_communicator_leave},        /* communicators */
     {.leave = pw_twin_leave},                /* dense types of collectives */
     {.start = pw_rma_start, .always = true}, /* one-sided operations */

@@ -1,0 +1,53 @@
+/*
+ * What blocking and nonblocking point-to-point calls have in common: they look up the type of a buffer and stage the
+ * buffer, or leave the call to MPI.
+ */
+#ifndef PW_RUNTIME_P2P_H
+#define PW_RUNTIME_P2P_H
+
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/registry.h"
+
+/* Looks up the type of a buffer that goes to or comes from `peer`. `times`: how many uses of the type the call stands
+ * for. */
+static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count,
+                                     int peer, int times)
+{
+    return pw_registry_use(
+        type,
+        (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
+}
+
+/* Opens a stage for one buffer of a call. Returns false if MPI gets the buffer itself; the stage is empty then. */
+static inline bool pw_p2p_stage(pw_stage *s, pw_call_sort kind, pw_role role, const pw_entry *entry,
+                                const void *buf, MPI_Count count, int peer, MPI_Comm comm)
+{
+    s->strategy = NULL;
+    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
+           (kind == PW_CALL_BLOCKING || pw_pending_is_seen()) &&
+           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
+           pw_stage_try(s, kind, role, entry, buf, count);
+}
+
+/* The verdict on a call that is left to MPI. MPI tells whether a type that is not known is valid. */
+static inline pw_verdict pw_p2p_pass(const pw_entry *entry, MPI_Count count, int peer)
+{
+    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
+}
+
+/* MPI has accepted the type of a buffer that was not staged, in a call whose other buffer was. */
+static inline void pw_p2p_accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
+{
+    if (pw_p2p_pass(entry, count, peer) == PW_LEARN)
+        pw_registry_accepted(type);
+}
+
+/* ---- hooks_nonblocking.c ----------------------------------------------------------------------------------------- */
+
+/* An error handler has left a call of this thread by longjmp: gives back the transfer that the call was starting. */
+void pw_p2p_abandon_call(void);
+
+#endif
