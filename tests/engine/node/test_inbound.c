@@ -4,6 +4,7 @@
 #include "runtime/engine/node/segment.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/engine/node/reader.h"
+#include "tests/support/system_reads.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -359,22 +359,6 @@ static void what_is_to_be_copied_is_copied(void **state)
 }
 
 /* ---- whose read it is -------------------------------------------------------------------------------------------- */
-
-static volatile int system_reads; /* the compiler takes process_vm_readv for a function that calls none of this file */
-
-/* In place of the C library's, by which reads go to the system. */
-long syscall(long number, ...)
-{
-    long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"), a[6];
-    va_list list;
-
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
-    va_end(list);
-    system_reads += number == SYS_process_vm_readv;
-    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
 
 static unsigned char *block_with_message(scenery *s)
 {

@@ -5,11 +5,9 @@
  * memory. With an argument, no system call may copy what comes into contiguous bytes either.
  */
 #include "tests/mpi/support/harness.h"
+#include "tests/support/system_reads.h"
 
-#include <dlfcn.h>
-#include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MESSAGES = 3, STARTS = 3, SIZES = 2, TAG = 4 };
@@ -18,25 +16,7 @@ static const int sizes[SIZES] = {40 << 10, 700 << 10}; /* MPICH reads pieces of 
 
 /* ---- reads by the system ----------------------------------------------------------------------------------------- */
 
-static _Atomic int system_reads;
 static bool is_counted;
-
-/* In place of the C library's, by which Packwright passes reads on. */
-__attribute__((visibility("default"))) long syscall(long number, ...)
-{
-    static long (*_Atomic known)(long, ...);
-    long (*next)(long, ...) = known, a[6];
-    va_list list;
-
-    if (!next)
-        known = next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
-    va_end(list);
-    system_reads += number == SYS_process_vm_readv;
-    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
 
 /* glibc from 2.35 on tells which library reads, and Linux from 5.14 on whether memory can be written. A sanitizer's
  * library stands between, and the reads are its own. */
