@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* One-sided and I/O calls come here only when rules of their own (rma_cost.h, io_cost.h) have found them worth packing.
+/* One-sided and I/O calls come here only when rules of their own (rma_cost.c, io_cost.c) have found them worth packing.
  */
 static const pw_cost_line native_other = {1000, 20, 1.0}, packed_other = {100, 1, 0.1};
 

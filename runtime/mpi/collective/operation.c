@@ -1,4 +1,4 @@
-#include "runtime/mpi/collective/operation.h"
+#include "runtime/mpi/collective/collective.h"
 
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"

@@ -1,4 +1,4 @@
-#include "runtime/mpi/collective/topology.h"
+#include "runtime/mpi/collective/communicator.h"
 
 /* Two neighbours in each dimension, the one before and the one behind. */
 static bool of_grid(MPI_Comm comm, pw_neighbours *out)

@@ -3,7 +3,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/fortran.h"
-#include "runtime/mpi/entry/withdraw.h"
 #include "runtime/mpi/mpi_compat.h"
 
 #include <dlfcn.h>

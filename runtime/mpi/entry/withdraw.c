@@ -1,4 +1,3 @@
-#include "runtime/mpi/entry/withdraw.h"
 
 #include "base/log.h"
 #include "runtime/mpi/entry/linkage.h"

@@ -9,9 +9,7 @@
  */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/io/io_stage.h"
-#include "runtime/mpi/io/io_view.h"
-#include "runtime/mpi/io/split.h"
+#include "runtime/mpi/io/internal.h"
 #include "runtime/mpi/requests/pending.h"
 
 #include "hooks.h"

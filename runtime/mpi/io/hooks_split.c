@@ -2,13 +2,11 @@
  * Split collective calls. The stage is filled by the `_begin`, and kept by file; the `_end` unpacks it. MPI judges the
  * order of calls: it refuses a second `_begin`, and an `_end` of nothing, whatever the buffer.
  */
-#include "runtime/mpi/io/split.h"
+#include "runtime/mpi/io/internal.h"
 
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/entry/reach.h"
-#include "runtime/mpi/io/io_stage.h"
-#include "runtime/mpi/io/io_view.h"
 
 #include "hooks.h"
 #include "next.h"

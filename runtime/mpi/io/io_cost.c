@@ -1,4 +1,4 @@
-#include "runtime/mpi/io/io_cost.h"
+#include "runtime/mpi/io/internal.h"
 
 #include "runtime/mpi/mpi_compat.h"
 

@@ -1,9 +1,7 @@
-#include "runtime/mpi/io/io_stage.h"
+#include "runtime/mpi/io/internal.h"
 
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/io/io_type.h"
-#include "runtime/mpi/io/io_view.h"
 #include "runtime/mpi/requests/received.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/types/registry.h"

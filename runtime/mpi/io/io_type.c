@@ -3,7 +3,7 @@
  * for contiguous memory, one contiguous block for one at the origin wherever it is, and moves a type whose lower bound
  * is set to that bound. Other types of tests/support/random_mpi.h it writes as MPI_Pack would.
  */
-#include "runtime/mpi/io/io_type.h"
+#include "runtime/mpi/io/internal.h"
 
 #include "frontend/mpi/contents.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/mpi/io/io_view.h"
+#include "runtime/mpi/io/internal.h"
 
 #include "frontend/mpi/contents.h"
 #include "runtime/engine/memory/handle_table.h"

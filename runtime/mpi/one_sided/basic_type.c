@@ -1,4 +1,4 @@
-#include "runtime/mpi/one_sided/basic_type.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include "frontend/mpi/contents.h"
 

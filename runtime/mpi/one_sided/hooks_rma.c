@@ -2,7 +2,7 @@
  * The hooks of one-sided transfers (MPI 4.0 section 12.3): one line for each call. X_PARAMS are the parameters of
  * hooks, X_SIDES what they say, X_ARGS how they are passed on.
  */
-#include "runtime/mpi/one_sided/transfer.h"
+#include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/strategy/operand.h"
 
 #include "hooks.h"

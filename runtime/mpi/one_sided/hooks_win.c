@@ -1,5 +1,5 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
-#include "runtime/mpi/one_sided/rma_ops.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include "hooks.h"
 #include "next.h"

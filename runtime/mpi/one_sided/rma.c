@@ -3,7 +3,7 @@
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/one_sided/rma_ops.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include <pthread.h>
 

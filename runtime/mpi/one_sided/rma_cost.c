@@ -1,4 +1,4 @@
-#include "runtime/mpi/one_sided/rma_cost.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include "runtime/mpi/mpi_compat.h"
 

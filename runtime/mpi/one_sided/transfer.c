@@ -1,9 +1,6 @@
-#include "runtime/mpi/one_sided/transfer.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include "runtime/mpi/entry/reach.h"
-#include "runtime/mpi/one_sided/basic_type.h"
-#include "runtime/mpi/one_sided/rma_cost.h"
-#include "runtime/mpi/one_sided/rma_ops.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "next.h"

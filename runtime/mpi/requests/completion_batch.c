@@ -1,6 +1,6 @@
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/requests/hooks_complete.h"
+#include "runtime/mpi/requests/internal.h"
 
 #include <stddef.h>
 

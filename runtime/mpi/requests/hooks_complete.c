@@ -2,7 +2,7 @@
  * Completion of single requests, and what else is done to a request. Requests that are not ours go to MPI with the
  * caller's own arguments.
  */
-#include "runtime/mpi/requests/hooks_complete.h"
+#include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
 #include "next.h"

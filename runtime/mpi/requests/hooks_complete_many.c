@@ -3,7 +3,7 @@
  * are settled by its statuses; where the caller ignores these, they are taken into memory of ours. In the all- and
  * some-forms an error of an operation is MPI_ERR_IN_STATUS, with the class in its status (MPI 4.0 section 3.7.5).
  */
-#include "runtime/mpi/requests/hooks_complete.h"
+#include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
 #include "next.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/entry/reach.h"
-#include "runtime/mpi/requests/shared_request.h"
+#include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "runtime/mpi/requests/shared_request.h"
+#include "runtime/mpi/requests/internal.h"
 
 #ifdef OPEN_MPI
 

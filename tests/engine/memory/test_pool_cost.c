@@ -177,7 +177,7 @@ static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
     return is_packed_so(sort, bytes, block, PW_COST_COPIED);
 }
 
-/* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.h, io/io_cost.h). */
+/* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.c, io/io_cost.c). */
 static bool is_settled(pw_call_sort sort)
 {
     return sort == PW_CALL_ONE_SIDED || sort == PW_CALL_IO;

@@ -1,9 +1,52 @@
-/* What the completing calls share. Included by hooks_complete*.c only. */
-#ifndef PW_RUNTIME_HOOKS_COMPLETE_H
-#define PW_RUNTIME_HOOKS_COMPLETE_H
+/* What the files of this folder share, by the file that defines it. */
+#ifndef PW_RUNTIME_REQUESTS_INTERNAL_H
+#define PW_RUNTIME_REQUESTS_INTERNAL_H
 
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/requests/pending.h"
+
+/* ---- shared_request.c -------------------------------------------------------------------------------------------- */
+
+/*
+ * Requests that stand for no operation in particular: MPIs hand out one already complete request for everything that
+ * was done when the call returned, as short sends mostly are.
+ */
+
+#ifdef OPEN_MPI
+
+/* Open MPI's; NULL before pw_shared_request_find, or if it cannot be found: then none is recognised. */
+extern const void *pw_shared_request;
+
+static inline bool pw_request_is_shared(MPI_Request request)
+{
+    return (const void *)request == pw_shared_request && pw_shared_request;
+}
+
+#elif defined(MPICH_NAME)
+
+/* MPICH's handles say in their two highest bits how they came to be; 1 is "predefined". */
+static inline bool pw_request_is_shared(MPI_Request request)
+{
+    return sizeof request == sizeof(int) && ((uintptr_t)request & 0xc0000000u) == 0x40000000u;
+}
+
+#else
+
+static inline bool pw_request_is_shared(MPI_Request request)
+{
+    (void)request;
+    return false;
+}
+
+#endif
+
+/* Once, when the MPI is known. */
+void pw_shared_request_find(void);
+
+/* ---- completion_batch.c ------------------------------------------------------------------------------------------ */
+
+/* What the completing calls share. Included by hooks_complete*.c only. */
 
 enum { PW_BATCH_FEW = 64 };
 
