@@ -1,6 +1,6 @@
 /*
- * Arrays of counts and displacements as a hook gets them, from either form of a call: int in MPI_X, MPI_Count and
- * MPI_Aint in MPI_X_c (MPI 4.0 section 19.2). The array stays the caller's.
+ * Arrays of counts and displacements as a hook gets them from either form of a call: MPI_X passes int, and MPI_X_c
+ * passes MPI_Count and MPI_Aint (MPI 4.0 section 19.2). The caller keeps the array.
  */
 #ifndef PW_RUNTIME_COUNTS_H
 #define PW_RUNTIME_COUNTS_H
@@ -8,13 +8,13 @@
 #include "runtime/mpi/mpi_compat.h"
 
 typedef struct pw_counts {
-    const void *at; /* NULL where the caller gave none, as root-only arguments may be */
-    bool wide;      /* MPI_Count, else int */
+    const void *at; /* NULL where the caller gave no array, as only the root must for some arguments */
+    bool wide;      /* true: MPI_Count; false: int */
 } pw_counts;
 
 typedef struct pw_displs {
     const void *at;
-    bool wide; /* MPI_Aint, else int; the unit is the call's: elements, or bytes in the w-forms */
+    bool wide; /* true: MPI_Aint; false: int. The call fixes the unit: elements, or bytes in the w-forms */
 } pw_displs;
 
 static inline MPI_Count pw_count_at(pw_counts counts, int i)

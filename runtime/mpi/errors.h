@@ -1,15 +1,16 @@
-/* pw_status -> MPI error class: the only place where the two meet. */
+/* Turns a pw_status into an MPI error class; no other file does that. */
 #ifndef PW_RUNTIME_ERRORS_H
 #define PW_RUNTIME_ERRORS_H
 
 #include "base/status.h"
 #include "runtime/mpi/mpi_compat.h"
 
-/* The MPI error class that describes `status` best; MPI_SUCCESS for PW_OK. */
+/* Returns the MPI error class that describes `status` best; MPI_SUCCESS for PW_OK. */
 int pw_mpi_error(pw_status status);
 
-/* Reports a failure of ours as one of the call on `comm`: calls its error handler, and returns what the call is to
- * return if that returns. MPI_SUCCESS, and no handler, for PW_OK. */
+/* Reports a failure of the runtime as a failure of the call on `comm`: calls the error handler of `comm`, and returns
+ * the error code for the call to return if the handler comes back. For PW_OK it calls no handler and returns
+ * MPI_SUCCESS. */
 int pw_mpi_fail(MPI_Comm comm, pw_status status);
 
 #endif

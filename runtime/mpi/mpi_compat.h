@@ -16,15 +16,15 @@
 
 #define PW_MPI_SINCE(major, minor) (MPI_VERSION > (major) || (MPI_VERSION == (major) && MPI_SUBVERSION >= (minor)))
 
-/* Are the calls of that version there, but for those that take an MPI_Count? Open MPI 5.0 says that it is MPI 3.1, and
- * has those of 4.0. */
+/* True if this MPI has the calls of that version, other than those that take an MPI_Count. Open MPI 5.0 reports version
+ * 3.1 and has the calls of 4.0. */
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5 && !PW_MPI_SINCE(4, 0)
 #define PW_MPI_HAS(major, minor) ((major) < 4 || ((major) == 4 && (minor) == 0))
 #else
 #define PW_MPI_HAS(major, minor) PW_MPI_SINCE(major, minor)
 #endif
 
-/* MPI with calls that take an MPI_Count (the _c forms). */
+/* 1 if this MPI has the calls that take an MPI_Count (the _c forms). */
 #if PW_MPI_SINCE(4, 0)
 #define PW_MPI_LARGE 1
 #else
@@ -37,7 +37,7 @@
 #define PW_MPI_IS_OPEN_MPI false
 #endif
 
-/* A datatype handle as the key of a table; 0 for none. */
+/* Returns a datatype handle as the key of a table; 0 stands for no type. */
 static inline uint64_t pw_type_key(MPI_Datatype type)
 {
     uint64_t key = 0;
@@ -46,8 +46,8 @@ static inline uint64_t pw_type_key(MPI_Datatype type)
     return key;
 }
 
-/* For keyvals, instead of MPI_COMM_NULL_COPY_FN: where that is a symbol (Open MPI), the library could not be loaded
- * into a process without MPI. */
+/* A copy callback for keyvals that copies nothing. It replaces MPI_COMM_NULL_COPY_FN, which is a symbol in Open MPI:
+ * with it, this library could not be loaded into a process without MPI. */
 static inline int pw_mpi_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
 {
     (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;

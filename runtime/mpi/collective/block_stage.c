@@ -118,8 +118,8 @@ void pw_block_stage_called(pw_block_stage *b, bool again)
 
     for (int64_t i = 0; i < b->runs; i++) {
         if (PW_MPI_IS_OPEN_MPI && again)
-            runs[i].twin.made = false;
-        pw_twin_give(&runs[i].twin);
+            runs[i].dense_type.made = false;
+        pw_dense_type_give(&runs[i].dense_type);
     }
 }
 

@@ -1,48 +1,49 @@
 /*
- * One contiguous stand-in for the blocks of a collective's buffer.
+ * A block stage: one contiguous stand-in for all blocks of a collective's buffer.
  *
- * The stage of a whole side is taken once, by one strategy. It is packed and unpacked in runs: objects of one type that
- * follow each other in the user's memory and in the stage. What no block names - gaps between blocks, blocks of
- * neighbours that do not exist, the block contributed in place - is not written.
+ * One strategy takes the stage of a whole side at once. The stage is packed and unpacked in runs: objects of one type
+ * that follow each other both in the user's memory and in the stage. Memory that no block names is not written: gaps
+ * between blocks, blocks of neighbours that do not exist, the block contributed in place.
  *
- * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: layout, buf, count,
- * data and bytes are the run's. So a strategy must not keep in `own` what depends on these, only what serves any part.
+ * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: layout, buf, count, data and
+ * bytes are those of the run. A strategy must therefore keep in `own` only what is valid for every part of the stage.
  */
 #ifndef PW_RUNTIME_BLOCK_STAGE_H
 #define PW_RUNTIME_BLOCK_STAGE_H
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/collective/collective.h"
-#include "runtime/mpi/collective/twin.h"
+#include "runtime/mpi/collective/dense_type.h"
 
 typedef struct pw_run {
-    pw_layout *layout; /* NULL: dense */
-    int64_t offset;    /* of a dense run's first byte from buf */
+    pw_layout *layout; /* NULL: the run is dense */
+    int64_t offset;    /* from buf to the first byte of a dense run */
     char *buf;
     int64_t count, bytes;
-    int64_t at; /* bytes from the beginning of the stage */
+    int64_t at; /* the place in the stage, in bytes from its beginning */
     unsigned use;
-    bool by_cpu; /* host memory that needs no strategy: dense, or with a stage for GPU memory */
+    bool by_cpu; /* the CPU copies without a strategy: host memory that is dense, or in a stage for GPU memory */
     pw_memory_place place;
-    bool owner;      /* of a reference to `layout`, which is not the stage's */
-    void *under_way; /* of pw_stage, between beginning and finishing */
-    pw_twin twin;
+    bool owner;      /* the run holds a reference of its own to `layout` */
+    void *under_way; /* as in pw_stage, between begin and finish */
+    pw_dense_type dense_type;
 } pw_run;
 
 /* Plain data: may be moved. */
 typedef struct pw_block_stage {
     pw_stage whole;
     int64_t runs;
-    bool is_whole; /* one run is all there is in the stage */
-    bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; set also when that fails */
-    pw_run *many;  /* in arrays; NULL: there is one run */
+    bool is_whole; /* the stage has one run and nothing else */
+    bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
+    pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
-    void *arrays; /* runs, and the arrays of the stand-in, which MPI may read until the operation completes */
+    void *arrays; /* the runs, and the arrays of the stand-in, which MPI may read until the operation completes */
     int64_t array_bytes;
 } pw_block_stage;
 
-/* Stages a side that pw_collective_judge has found sound, and turns it into its stand-in, or leaves it as it is: then
- * the stage is empty, and closing it does nothing. It fails only when MPI must not have the buffer. */
+/* Stages a side that pw_collective_check has found sound, and turns the side into its stand-in. If staging does not
+ * pay, the side stays as it is and the stage is empty; closing it then does nothing. Fails only if MPI must not get the
+ * buffer. */
 pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side);
 
 static inline bool pw_block_stage_is_open(const pw_block_stage *b)
@@ -50,19 +51,19 @@ static inline bool pw_block_stage_is_open(const pw_block_stage *b)
     return pw_stage_is_open(&b->whole);
 }
 
-/* The blocks that are read, and those that are written. On an empty stage they do nothing. */
+/* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty stage. */
 pw_status pw_block_stage_pack(pw_block_stage *b);
 pw_status pw_block_stage_unpack(pw_block_stage *b);
-/* Once MPI has been called, even if it is still at work: frees the twins that were made for this call only. `again`:
- * the call is persistent. Open MPI looks at its types again in each start, so there such twins are left alive until MPI
- * ends. */
+/* Called when MPI's function has returned, even if the operation is still under way: frees the dense types that were
+ * made for this call only. `again`: the call is persistent. Open MPI looks at the types again in each start, so the
+ * dense types of persistent calls live until MPI ends. */
 void pw_block_stage_called(pw_block_stage *b, bool again);
-/* Calls MPI only if pw_block_stage_called was not. Calling it again does nothing. */
+/* Releases the stage. Calls MPI only if pw_block_stage_called was not called before. A second call does nothing. */
 void pw_block_stage_close(pw_block_stage *b);
 
 /* ---- for the two ways of opening --------------------------------------------------------------------------------- */
 
-/* They set `needed`. Other than PW_OK: the side stays as it is, and what is open is for the caller to close. */
+/* Both set `needed`. On failure the side stays as it is, and the caller closes what is open. */
 pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side); /* one type */
 pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side);   /* a type for each block */
 

@@ -201,10 +201,10 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
     int64_t away = (intptr_t)m->buf - (intptr_t)b->whole.data;
 
     *run = (pw_run){.use = 0};
-    if (!pw_twin_take(m->bytes, &run->twin))
+    if (!pw_dense_type_take(m->bytes, &run->dense_type))
         return false;
     b->runs++;
-    s->types[i] = run->twin.type;
+    s->types[i] = run->dense_type.type;
     set_displ(side, s, i, away + m->entry->layout->nest->lo);
     return true;
 }
@@ -236,14 +236,14 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
                     .at = at,
                     .use = pw_side_use(side, i),
                     .place = m->place};
-    if (!can_be_part(b, m, &run->by_cpu) || !pw_twin_take(m->entry->size, &run->twin))
+    if (!can_be_part(b, m, &run->by_cpu) || !pw_dense_type_take(m->entry->size, &run->dense_type))
         return false;
     if (run->layout && run->layout != b->whole.layout) {
         pw_layout_ref(run->layout);
         run->owner = true;
     }
     b->runs++;
-    s->types[i] = run->twin.type;
+    s->types[i] = run->dense_type.type;
     set_displ(side, s, i, at);
     return true;
 }

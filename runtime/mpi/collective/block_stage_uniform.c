@@ -119,7 +119,7 @@ static bool take_arrays(pw_block_stage *b, const pw_side *side, const survey *s)
 }
 
 /* Lists the runs, and turns the side into its stand-in. */
-static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listing *l, pw_twin twin)
+static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listing *l, pw_dense_type dense_type)
 {
     pw_run *runs = pw_block_stage_runs(b);
     survey s;
@@ -132,10 +132,10 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
         runs[i].offset = b->whole.offset;
         runs[i].place = b->whole.place;
     }
-    runs[0].twin = twin;
+    runs[0].dense_type = dense_type;
     b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].bytes == b->whole.bytes;
     side->buf = b->whole.data;
-    side->type = twin.type;
+    side->type = dense_type.type;
     if (l->displs)
         side->displs.at = l->displs;
 }
@@ -154,7 +154,7 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
     listing l = {.buf = side->buf, .wide = side->displs.wide};
     pw_side joined;
     pw_status status;
-    pw_twin twin;
+    pw_dense_type dense_type;
     survey s;
 
     if (!is_possible(entry, side, &joined, &s))
@@ -173,10 +173,10 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
     status = pw_operand_stage(&b->whole, &m);
     if (status != PW_OK)
         return status;
-    if (!take_arrays(b, side, &s) || !pw_twin_take(l.size, &twin))
+    if (!take_arrays(b, side, &s) || !pw_dense_type_take(l.size, &dense_type))
         return PW_ERR_NOMEM;
     if (side->form == PW_SIDE_VARYING)
         l.displs = b->many ? (void *)(b->many + s.runs) : b->arrays;
-    fill(b, side, &joined, &l, twin);
+    fill(b, side, &joined, &l, dense_type);
     return PW_OK;
 }

@@ -48,7 +48,7 @@ static int call(pw_operation *head, const void *stand_in)
     return rc;
 }
 
-static const pw_operation_sort sort = {
+static const pw_operation_kind kind = {
     .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static pw_status open_sides(operation *o, pw_collective *c)
     pw_status sent = pw_block_stage_open(&o->send, &c->send), received = pw_block_stage_open(&o->recv, &c->recv);
     pw_status status = sent == PW_OK ? received : sent;
 
-    o->head.sort = &sort;
+    o->head.kind = &kind;
     if (status != PW_OK)
         close(&o->head);
     return status;
@@ -136,10 +136,10 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
     if ((stays(&c->send) && stays(&c->recv)) || !may_wait(c))
         return PW_PASS;
-    switch (pw_collective_judge(c, rc)) {
-    case PW_IS_SOUND: return stage_and_call(c, rc);
-    case PW_IS_UNKNOWN: return call_and_note(c, rc);
-    case PW_IS_ERROR: return PW_DONE;
+    switch (pw_collective_check(c, rc)) {
+    case PW_COLLECTIVE_SOUND: return stage_and_call(c, rc);
+    case PW_COLLECTIVE_UNKNOWN: return call_and_note(c, rc);
+    case PW_COLLECTIVE_ERROR: return PW_DONE;
     default: return PW_PASS;
     }
 }

@@ -1,10 +1,10 @@
 /*
- * Collectives that move data, blocking, nonblocking and persistent: all of them take the same steps.
+ * Collectives that move data, blocking, nonblocking and persistent. All of them take the same steps.
  *
- * A call is brought into one form, a pw_collective, by its hook. It is then judged (which buffers matter on this rank,
- * is there anything that MPI must see as it is), its buffers are staged, and the next function is called with
- * stand-ins for them. Each rank decides alone: counts, sizes of types and the bytes that travel are the same either
- * way (runtime/mpi/collective/twin.h).
+ * The hook of a call fills in a pw_collective. pw_collective_check finds out which buffers matter on this rank, and
+ * whether MPI must see the call as it is. Then the buffers are staged, and the next function is called with the
+ * stand-ins. Each rank decides alone: counts, sizes of types and the bytes that travel are the same whether a rank
+ * stages or not (runtime/mpi/collective/dense_type.h).
  */
 #ifndef PW_RUNTIME_COLLECTIVE_H
 #define PW_RUNTIME_COLLECTIVE_H
@@ -19,54 +19,55 @@
 /* ---- operation.c ------------------------------------------------------------------------------------------------- */
 
 /*
- * A collective in which MPI gets stand-ins for buffers, on its way: what MPI reads is brought into them, MPI is called,
- * and what it has written is brought back; in the call, or, with a request, when that is complete
- * (runtime/mpi/requests/pending.h).
+ * An operation: a collective in which MPI gets stand-ins for buffers. It packs what MPI reads into the stand-ins, calls
+ * MPI, and unpacks what MPI has written. A blocking call does all of it; with a request, unpacking happens when the
+ * request completes (runtime/mpi/requests/pending.h).
  *
- * An operation is the first member of a struct with its stand-ins. That is plain data, and moves when a request comes.
+ * A pw_operation is the first member of a struct that also holds the stand-ins. The struct is plain data, and is moved
+ * out of the stack when the call has a request.
  */
 
 typedef enum pw_collective_mode { PW_BLOCKING, PW_NONBLOCKING, PW_PERSISTENT } pw_collective_mode;
 
-/* What collectives of all sorts are called with. */
+/* The arguments that all collectives have. */
 typedef struct pw_collective_way {
     pw_collective_mode mode;
     MPI_Comm comm;
-    MPI_Info info;        /* persistent */
-    MPI_Request *request; /* all but blocking */
+    MPI_Info info;        /* of persistent calls */
+    MPI_Request *request; /* of nonblocking and persistent calls */
     bool large;
 } pw_collective_way;
 
 typedef struct pw_operation pw_operation;
 
-typedef struct pw_operation_sort {
-    int64_t bytes; /* of the whole struct */
+typedef struct pw_operation_kind {
+    int64_t bytes; /* size of the whole struct */
     pw_status (*pack)(pw_operation *o);
     pw_status (*unpack)(pw_operation *o);
-    int (*call)(pw_operation *o, const void *stand_in); /* the next function */
-    void (*close)(pw_operation *o);                     /* its stand-ins; must not call MPI */
-} pw_operation_sort;
+    int (*call)(pw_operation *o, const void *stand_in); /* calls the next function */
+    void (*close)(pw_operation *o);                     /* closes the stand-ins; must not call MPI */
+} pw_operation_kind;
 
 struct pw_operation {
-    pw_pending pending; /* of those with a request */
-    const pw_operation_sort *sort;
+    pw_pending pending; /* used if the call has a request */
+    const pw_operation_kind *kind;
 };
 
 /*
- * With open stand-ins, which are closed when nothing is left to do; `stand_in` is the call that MPI gets. PW_OK: MPI
- * has been called, and *rc is the result. Otherwise it has not.
+ * Carries out an operation whose stand-ins are open, and closes them when nothing is left to do. `stand_in` is the call
+ * as MPI gets it. Returns PW_OK if MPI has been called; *rc is then the result. On failure MPI has not been called.
  */
 pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc);
 
-/* ---- collective.c, judge.c, restart.c ---------------------------------------------------------------------------- */
+/* ---- collective.c, check.c, restart.c ---------------------------------------------------------------------------- */
 
-/* How a buffer argument names its blocks, of which there is one for each peer. */
+/* How a buffer argument names its blocks. There is one block for each peer. */
 typedef enum pw_side_form {
     PW_SIDE_NONE,
-    PW_SIDE_ONE,     /* one block of `count` objects for all */
-    PW_SIDE_EQUAL,   /* blocks of `count` objects, one behind the other */
-    PW_SIDE_VARYING, /* v: counts and displacements, the latter in extents of the type */
-    PW_SIDE_TYPED    /* w: types as well; displacements in bytes */
+    PW_SIDE_ONE,     /* the same block of `count` objects for all peers */
+    PW_SIDE_EQUAL,   /* blocks of `count` objects that follow each other */
+    PW_SIDE_VARYING, /* v-forms: counts and displacements, the latter in extents of the type */
+    PW_SIDE_TYPED    /* w-forms: also types; displacements in bytes */
 } pw_side_form;
 
 enum { PW_USE_READ = 1, PW_USE_WRITE = 2 };
@@ -77,25 +78,26 @@ static inline pw_role pw_use_role(unsigned use)
     return use == PW_USE_READ ? PW_SEND : use == PW_USE_WRITE ? PW_RECV : PW_BOTH;
 }
 
-/* One buffer argument, with what belongs to it. */
+/* One buffer argument of a call, with its counts and types. */
 typedef struct pw_side {
     pw_side_form form;
-    void *buf;                 /* only read when it is a send buffer */
+    void *buf;                 /* not written if it is a send buffer */
     MPI_Count count;           /* ONE, EQUAL */
-    MPI_Datatype type;         /* all but TYPED */
+    MPI_Datatype type;         /* all forms except TYPED */
     pw_counts counts;          /* VARYING, TYPED */
-    pw_displs displs;          /* the same */
+    pw_displs displs;          /* VARYING, TYPED */
     const MPI_Datatype *types; /* TYPED */
-    /* Filled by pw_collective_judge: */
+    /* Filled by pw_collective_check: */
     pw_call_sort sort;
     int blocks;
-    unsigned use;       /* how MPI uses the blocks on this rank; 0: not at all, and nothing above may be looked at */
-    int own;            /* the block that the rank contributes in place: read, not written; -1: none */
-    const bool *absent; /* blocks of neighbours that do not exist are neither read nor written; NULL: none such */
+    unsigned use;       /* how MPI uses the blocks on this rank; 0: not at all, and the fields above may be invalid */
+    int own;            /* the block that the rank contributes in place, which MPI reads and does not write; -1: none */
+    const bool *absent; /* true for blocks of neighbours that do not exist, which are neither read nor written; NULL:
+                           there are none */
 } pw_side;
 
 typedef enum pw_collective_family {
-    PW_BCAST, /* has one side, `send` */
+    PW_BCAST, /* has one side only: `send` */
     PW_GATHER,
     PW_SCATTER,
     PW_ALLGATHER,
@@ -113,33 +115,33 @@ typedef struct pw_collective pw_collective;
 
 struct pw_collective {
     pw_collective_family family;
-    int (*next)(const pw_collective *c); /* the next function, with the arguments that are here */
+    int (*next)(const pw_collective *c); /* calls the next function with the arguments in `c` */
     pw_side send, recv;
-    int root; /* of the rooted families */
+    int root; /* of families with a root */
     pw_collective_way way;
-    const pw_communicator *group; /* filled by pw_collective_judge, like the memory for what is not remembered */
-    pw_communicator unknown;
+    const pw_communicator *group; /* filled by pw_collective_check */
+    pw_communicator unknown;      /* memory for `group` if the communicator is not remembered */
 };
 
-/* What a hook does. */
+/* What the hook of such a call does. */
 pw_verdict pw_collective_call(pw_collective *c, int *rc);
 
-typedef enum pw_judgement {
-    PW_FOR_MPI,    /* the caller's arguments must reach MPI as they are: an error, or a case that is not handled */
-    PW_IS_ERROR,   /* MPI has called the error handler, and *rc is the result */
-    PW_IS_UNKNOWN, /* it looks right, but there are types that MPI has not accepted yet */
-    PW_IS_SOUND
-} pw_judgement;
+typedef enum pw_collective_verdict {
+    PW_COLLECTIVE_LEFT,    /* MPI must get the caller's arguments: they have an error, or the case is not handled */
+    PW_COLLECTIVE_ERROR,   /* MPI has called the error handler, and *rc is the result */
+    PW_COLLECTIVE_UNKNOWN, /* no error was found, but MPI has not accepted all types yet */
+    PW_COLLECTIVE_SOUND    /* the buffers may be staged */
+} pw_collective_verdict;
 
 /*
- * Can persistent collectives of this MPI be trusted with stages? MPICH before 4.3 copies blocks when the request is
- * made, from a send buffer that need not be filled yet, transfers nothing from the second start on, and gives types
- * back that it does not have. Only MPIs that are known to be right are trusted.
+ * Returns whether persistent collectives of this MPI work with stages. MPICH before 4.3 copies blocks from the send
+ * buffer when it makes the request, though the program need not have filled the buffer yet; it transfers nothing from
+ * the second start on, and frees types that it does not own. Only MPIs that are known to work are trusted.
  */
 bool pw_collective_restarts(void);
 
-/* Fills in what the sides lack. */
-pw_judgement pw_collective_judge(pw_collective *c, int *rc);
+/* Checks the arguments of a call on this rank, and fills in the rest of its sides. */
+pw_collective_verdict pw_collective_check(pw_collective *c, int *rc);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
@@ -153,7 +155,7 @@ static inline MPI_Datatype pw_side_type(const pw_side *side, int i)
     return side->form == PW_SIDE_TYPED ? side->types[i] : side->type;
 }
 
-/* How block i is used. */
+/* How MPI uses block i. */
 static inline unsigned pw_side_use(const pw_side *side, int i)
 {
     if (side->absent && side->absent[i])

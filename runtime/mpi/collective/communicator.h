@@ -1,11 +1,11 @@
 /*
- * What collectives need to know of a communicator, remembered from its first use in one of them: whether it is between
- * groups, their sizes, this process's place, and its neighbourhood. None of that changes in the life of a
- * communicator.
+ * Remembers what collectives need to know of a communicator: whether it is an intercommunicator, the sizes of its
+ * groups, this process's rank, and its neighbourhood. None of that changes in the life of a communicator. The first
+ * collective on a communicator asks MPI.
  *
- * As types in the registry, a communicator that is remembered carries an attribute, whose delete callback runs when MPI
- * drops it, and only then may MPI reuse the handle. Duplicates do not inherit it. Handles that are not known, which may
- * be invalid, are looked at with MPI's own functions first, and these are the ones to complain. Thread safe.
+ * A remembered communicator carries an attribute, as registered types do. MPI calls the attribute's delete callback
+ * when it drops the communicator, and only then may reuse the handle. Duplicates do not inherit the attribute. A handle
+ * that is not remembered may be invalid: MPI's own functions look at it first, and report the error. Thread safe.
  */
 #ifndef PW_RUNTIME_COMMUNICATOR_H
 #define PW_RUNTIME_COMMUNICATOR_H
@@ -22,24 +22,24 @@
 enum { PW_NEIGHBOURS_ABSENT = 64 };
 
 typedef struct pw_neighbours {
-    int in, out; /* blocks that are received and sent */
+    int in, out; /* numbers of blocks that are received and sent */
     bool some_absent;
-    /* Beyond the border of a Cartesian grid neighbours are MPI_PROC_NULL: they have blocks, which nobody touches. Both
-     * directions have the same neighbours then. */
+    /* Neighbours beyond the border of a Cartesian grid are MPI_PROC_NULL: the buffers have blocks for them, which are
+     * neither read nor written. Both directions have the same neighbours in a grid. */
     bool absent[PW_NEIGHBOURS_ABSENT];
 } pw_neighbours;
 
-/* `comm` is valid, and within one group. False: there is no topology, or one that is not handled. */
+/* Finds the neighbours on an intracommunicator. Returns false if it has no topology, or one that is not handled. */
 bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out);
 
 /* ---- communicator.c ---------------------------------------------------------------------------------------------- */
 
 typedef struct pw_communicator {
     _Alignas(64) bool between_groups;
-    int rank, size;      /* this process's rank in its group, and the group's size */
-    int peers;           /* processes that blocks come from and go to: of this group, or of the other one */
-    int as_root;         /* the argument `root` where this process is the root: its rank, or MPI_ROOT */
-    bool has_neighbours; /* else there is no topology, or one that is not handled */
+    int rank, size; /* this process's rank in its own group, and that group's size */
+    int peers;   /* number of processes that blocks come from and go to: the size of this group, or of the remote one */
+    int as_root; /* the argument `root` by which this process is the root: its rank, or MPI_ROOT */
+    bool has_neighbours; /* false: there is no topology, or one that is not handled */
     pw_neighbours neighbours;
 } pw_communicator;
 
@@ -54,24 +54,24 @@ static inline uint64_t pw_communicator_key(MPI_Comm comm)
     return key;
 }
 
-/* NULL: not known. Valid as long as the communicator. */
+/* Returns what is remembered of a communicator; valid as long as the communicator is. NULL: nothing is remembered. */
 static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
 {
     return pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
 }
 
-/* The same, but asks MPI when it is not known, and remembers the answer; where that fails, the answer is in *own. NULL:
- * MPI has called the error handler, and *rc is its error. */
+/* Does the same, but asks MPI if nothing is remembered, and remembers the answer. If remembering fails, the answer lies
+ * in *own. NULL: MPI has called the error handler, and *rc is its error. */
 const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
 
 /*
- * The program is about to free the communicator: forgets it now. Otherwise MPI would call the attribute's callback when
- * the last operation on the communicator is over; MPICH does that from within its progress engine with its lock
- * released, and breaks.
+ * Forgets a communicator that the program is about to free. Otherwise MPI would call the attribute's delete callback
+ * when the last operation on the communicator is over. MPICH does so inside its progress engine with its lock released,
+ * and breaks.
  */
 void pw_communicator_let_go(MPI_Comm comm);
 
-/* Frees the keyval, while MPI still works, and forgets all; callbacks may come later. */
+/* Forgets all communicators and frees the keyval, while MPI still works. Delete callbacks may still run afterwards. */
 void pw_communicator_leave(void);
 
 #endif

@@ -9,7 +9,7 @@ static int start(pw_pending *p)
 {
     pw_operation *o = (pw_operation *)p;
 
-    return pw_mpi_error(o->sort->pack(o));
+    return pw_mpi_error(o->kind->pack(o));
 }
 
 static int complete(pw_pending *p, const MPI_Status *status)
@@ -17,15 +17,15 @@ static int complete(pw_pending *p, const MPI_Status *status)
     pw_operation *o = (pw_operation *)p;
 
     (void)status; /* collectives transfer what was asked for */
-    return pw_mpi_error(o->sort->unpack(o));
+    return pw_mpi_error(o->kind->unpack(o));
 }
 
 static void destroy(pw_pending *p)
 {
     pw_operation *o = (pw_operation *)p;
 
-    o->sort->close(o);
-    pw_pool_give(o, o->sort->bytes);
+    o->kind->close(o);
+    pw_pool_give(o, o->kind->bytes);
 }
 
 /* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
@@ -36,15 +36,15 @@ static const pw_pending_ops ops = {.start = start, .complete = complete, .destro
 static pw_status keep(pw_operation *o, const pw_collective_way *way, pw_operation **out)
 {
     bool persistent = way->mode == PW_PERSISTENT;
-    pw_operation *kept = pw_pool_take(o->sort->bytes);
-    pw_status status = !kept ? PW_ERR_NOMEM : persistent ? PW_OK : o->sort->pack(o);
+    pw_operation *kept = pw_pool_take(o->kind->bytes);
+    pw_status status = !kept ? PW_ERR_NOMEM : persistent ? PW_OK : o->kind->pack(o);
 
     if (status != PW_OK) {
-        o->sort->close(o);
-        pw_pool_give(kept, o->sort->bytes);
+        o->kind->close(o);
+        pw_pool_give(kept, o->kind->bytes);
         return status;
     }
-    memcpy(kept, o, (size_t)o->sort->bytes);
+    memcpy(kept, o, (size_t)o->kind->bytes);
     kept->pending = (pw_pending){.ops = &ops, .comm = way->comm, .persistent = persistent};
     *out = kept;
     return PW_OK;
@@ -57,13 +57,13 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
 
     if (status != PW_OK)
         return status;
-    *rc = kept->sort->call(kept, stand_in);
+    *rc = kept->kind->call(kept, stand_in);
     if (*rc == MPI_SUCCESS && *way->request != MPI_REQUEST_NULL) {
         pw_pending_track(*way->request, &kept->pending);
         return PW_OK;
     }
     if (*rc == MPI_SUCCESS) /* done, and there will be no completing call */
-        *rc = pw_mpi_fail(way->comm, kept->sort->unpack(kept));
+        *rc = pw_mpi_fail(way->comm, kept->kind->unpack(kept));
     destroy(&kept->pending);
     return PW_OK;
 }
@@ -72,14 +72,14 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
 
 static pw_status run(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
 {
-    pw_status status = o->sort->pack(o);
+    pw_status status = o->kind->pack(o);
 
     if (status == PW_OK) {
-        *rc = o->sort->call(o, stand_in);
+        *rc = o->kind->call(o, stand_in);
         if (*rc == MPI_SUCCESS)
-            *rc = pw_mpi_fail(way->comm, o->sort->unpack(o));
+            *rc = pw_mpi_fail(way->comm, o->kind->unpack(o));
     }
-    o->sort->close(o);
+    o->kind->close(o);
     return status;
 }
 

@@ -21,7 +21,7 @@ typedef enum pw_recall_id {
 #undef X
 } pw_recall_id;
 
-/* The buffers of a call; nothing is filled in that pw_collective_judge would. */
+/* The buffers of a call; nothing is filled in that pw_collective_check would. */
 typedef struct pw_sides {
     pw_side send, recv;
     int root;

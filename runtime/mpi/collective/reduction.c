@@ -39,7 +39,7 @@ static int call(pw_operation *head, const void *stand_in)
     return r->next(r);
 }
 
-static const pw_operation_sort sort = {
+static const pw_operation_kind kind = {
     .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
 
 static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const pw_entry *entry, const void *buf)
@@ -55,7 +55,7 @@ static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *se
     bool same = send->use && recv->use && r->send == r->recv; /* an error, and MPI is to see it */
     pw_status status;
 
-    o->head.sort = &sort;
+    o->head.kind = &kind;
     if (same) {
         recv->use = PW_USE_READ | PW_USE_WRITE;
         recv->count = recv->count > send->count ? recv->count : send->count;
@@ -96,7 +96,7 @@ static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
 
     if (!group)
         return PW_DONE; /* the first to look at the communicator is the one to complain of it */
-    if (!pw_reduction_judge(r, group, &send, &recv))
+    if (!pw_reduction_check(r, group, &send, &recv))
         return PW_PASS;
     status = open_sides(&o, &stand_in, &send, &recv);
     if (status == PW_OK && !pw_operand_is_open(&o.send) && !pw_operand_is_open(&o.recv))

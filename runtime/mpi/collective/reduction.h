@@ -1,9 +1,9 @@
 /*
- * Reductions (MPI 4.0 sections 6.9 to 6.12), blocking, nonblocking and persistent: one course for all of them.
+ * Reductions (MPI 4.0 sections 6.9 to 6.12), blocking, nonblocking and persistent. All of them take the same steps.
  *
- * MPI combines elements of the user's type, so nothing is gained by packing, and buffers in host memory are its own. In
- * GPU memory, with an MPI that does not take it, they are exchanged for mirrors in host memory; counts, types and
- * operations stay the caller's, so each rank decides alone. A user's operation then sees host memory.
+ * MPI combines elements of the user's type, so packing gains nothing: MPI gets buffers in host memory as they are. For
+ * buffers in GPU memory, with an MPI that does not take them, MPI gets mirrors in host memory. Counts, types and
+ * operations stay the caller's, so each rank decides alone. A user-defined operation then sees host memory.
  */
 #ifndef PW_RUNTIME_REDUCTION_H
 #define PW_RUNTIME_REDUCTION_H
@@ -14,8 +14,8 @@
 typedef enum pw_reduction_family {
     PW_REDUCE,
     PW_ALLREDUCE,
-    PW_REDUCE_SCATTER, /* a block for each rank: of different lengths, or (in `count`) of one */
-    PW_REDUCE_SCATTER_BLOCK,
+    PW_REDUCE_SCATTER,       /* a block for each rank: of the lengths in `counts`, */
+    PW_REDUCE_SCATTER_BLOCK, /* or all of the length `count` */
     PW_SCAN,
     PW_EXSCAN
 } pw_reduction_family;
@@ -24,9 +24,9 @@ typedef struct pw_reduction pw_reduction;
 
 struct pw_reduction {
     pw_reduction_family family;
-    int (*next)(const pw_reduction *r); /* the next function, with the arguments that are here */
-    void *send, *recv;                  /* `send` is only read */
-    MPI_Count count;                    /* all but PW_REDUCE_SCATTER */
+    int (*next)(const pw_reduction *r); /* calls the next function with the arguments in `r` */
+    void *send, *recv;                  /* `send` is not written */
+    MPI_Count count;                    /* all families except PW_REDUCE_SCATTER */
     pw_counts counts;                   /* PW_REDUCE_SCATTER */
     MPI_Datatype type;
     MPI_Op op;
@@ -34,18 +34,18 @@ struct pw_reduction {
     pw_collective_way way;
 };
 
-/* How a buffer is used on this rank. */
+/* How MPI uses a buffer on this rank. */
 typedef struct pw_reduction_side {
     unsigned use;    /* PW_USE_READ, PW_USE_WRITE; 0: not at all */
     MPI_Count count; /* objects */
 } pw_reduction_side;
 
-/* What a hook does. */
+/* What the hook of such a call does. */
 pw_verdict pw_reduction_call(const pw_reduction *r, int *rc);
 
-/* Fills in both sides. False: the arguments are for MPI to judge. `group` is what pw_communicator_look says of the
- * call's. */
-bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
+/* Checks the arguments of a call, and fills in both sides. Returns false if MPI must check the arguments itself.
+ * `group`: the result of pw_communicator_look for the call's communicator. */
+bool pw_reduction_check(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
                         pw_reduction_side *recv);
 
 #endif

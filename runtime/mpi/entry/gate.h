@@ -1,12 +1,12 @@
 /*
- * The gate of the wrappers: lazy start, the inert mode, and protection against re-entry. Calls that certainly stay
- * native (runtime/mpi/strategy/stays.h) go past it.
+ * The gate that every wrapper passes: it starts the runtime, keeps it out of the way in the inert mode, and protects it
+ * against re-entry. Only calls that are certain to be left to MPI (runtime/mpi/strategy/stays.h) go past the gate.
  *
- * Start happens in the first wrapped call of the process, whatever it is, so calls before MPI_Init and
- * sessions need nothing special. A call made by the MPI below, or by a callback of the application, while a
- * wrapped call of the same thread is under way goes straight to the next function; but not one that may complete an
- * operation of ours, since a callback may do that (one that deletes an attribute, an error handler), and nobody else
- * would unpack what has come.
+ * The runtime starts in the first wrapped call of the process, whatever it is, so calls before MPI_Init and sessions
+ * need no code of their own. While a wrapped call of a thread is under way, the MPI below or a callback of the program
+ * may call MPI again: such a call goes straight to the next function. Calls that may complete an operation are the
+ * exception. A callback may make them (an attribute's delete callback, an error handler), and no other code would
+ * unpack what the operation has received.
  */
 #ifndef PW_RUNTIME_GATE_H
 #define PW_RUNTIME_GATE_H
@@ -15,27 +15,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a hook says to its wrapper. */
+/* What a hook tells its wrapper to do. */
 typedef enum pw_verdict {
-    PW_PASS,  /* not ours: call the next function with the caller's arguments */
-    PW_LEARN, /* the same, and note the datatype when the MPI below has accepted it */
-    PW_DONE   /* the call is carried out; *rc is its result */
+    PW_PASS,  /* call the next function with the caller's arguments */
+    PW_LEARN, /* as PW_PASS, and note the datatypes if the MPI below accepts them */
+    PW_DONE   /* the hook has carried out the call; *rc is its result */
 } pw_verdict;
 
 typedef enum pw_gate_state {
-    PW_GATE_COLD, /* nothing has started */
-    PW_GATE_OPEN, /* hooks are asked */
+    PW_GATE_COLD, /* the runtime has not started */
+    PW_GATE_OPEN, /* wrappers ask their hooks */
     PW_GATE_INERT /* every call goes to the next function */
 } pw_gate_state;
 
 extern _Atomic pw_gate_state pw_gate_now;
 
-/* On the stack of a wrapped call while it is under way: its own address. */
+/* Lies on the stack of a wrapped call while that is under way, and holds its own address. */
 typedef struct pw_gate_mark {
     volatile uintptr_t itself;
 } pw_gate_mark;
 
-/* Where the mark of the outermost wrapped call of this thread is; 0: none is under way. */
+/* The address of the mark of this thread's outermost wrapped call; 0: no call is under way. */
 extern _Thread_local uintptr_t pw_gate_inside;
 
 /*
@@ -50,18 +50,19 @@ static inline bool pw_gate_has_orphans(void)
     return atomic_load_explicit(&pw_gate_orphans, memory_order_relaxed) != 0;
 }
 
-/* How many stages that call has opened and holds (runtime/mpi/strategy/strategy.h). */
+/* How many stages the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */
 extern _Thread_local int pw_gate_holds;
 
 /*
- * Whether the call that pw_gate_inside tells of is under way. An error handler may have left it by longjmp or an
- * exception: then it is forgotten, and the stages that it holds are closed. That is seen by the stack, if both calls
- * are on the one that the thread was made with; of calls on other stacks (coroutines) it cannot be known, and they are
- * under way for ever.
+ * Returns whether the call with the mark at pw_gate_inside is still under way; `mark` is the mark of the call that
+ * asks. An error handler may have left the outer call by longjmp or an exception. The stack shows that if both calls
+ * are on the stack that the thread began with: the gate then forgets the outer call and releases what it held. Calls on
+ * other stacks (coroutines) count as under way for ever.
  */
 bool pw_gate_is_inside(uintptr_t mark);
 
-/* True: ask the hook, then pw_gate_leave. False: call the next function; the table is loaded. */
+/* Both entries return true if the wrapper is to ask its hook and call pw_gate_leave after it, and false if it is to
+ * call the next function. Either way the table of next functions is loaded. */
 bool pw_gate_enter_slow(uintptr_t mark);
 
 static inline bool pw_gate_enter(pw_gate_mark *mark)
@@ -79,7 +80,8 @@ static inline void pw_gate_leave(void)
     pw_gate_holds = 0;
 }
 
-/* For calls that complete operations, in place of these two: also from within a wrapped call. *within: that is so. */
+/* In place of pw_gate_enter and pw_gate_leave for calls that may complete operations: they enter from within a wrapped
+ * call, too. *within is set to whether that is so. */
 static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
 {
     *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
@@ -103,7 +105,7 @@ void pw_parts_start(bool open);
 /* An error handler has left a wrapped call of this thread by longjmp: releases what the call held. */
 void pw_parts_abandon_call(void);
 
-/* Stands in for a function that the MPI below does not have: says so and returns an MPI error code. */
+/* Stands in for a function that the MPI below does not have: logs an error and returns an MPI error code. */
 int pw_gate_missing(const char *symbol);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The linkage tables of mapped libraries and programs: where their calls lead to, and leading them elsewhere.
- *
- * A description is valid as long as the object stays mapped.
+ * Reads the linkage tables of mapped libraries and programs, which say where their calls lead to, and redirects calls.
+ * A description is valid as long as its object stays mapped.
  */
 #ifndef PW_RUNTIME_LINKAGE_H
 #define PW_RUNTIME_LINKAGE_H
@@ -11,36 +10,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an object's dynamic section tells. */
+/* What the dynamic section of a mapped object contains. */
 typedef struct pw_linkage {
     const char *path; /* "" for the program itself */
     uintptr_t base;
     const ElfW(Sym) * symbols;
     const char *strings;
-    const ElfW(Rela) * table[2]; /* relocations of calls, and of addresses */
+    const ElfW(Rela) * table[2]; /* the relocations of calls, and those of addresses */
     size_t bytes[2];
-    bool other_format;                /* relocations without addends */
-    uintptr_t relro_begin, relro_end; /* read-only since it was linked */
+    bool other_format;                /* the relocations have no addends: such tables are not read */
+    uintptr_t relro_begin, relro_end; /* the loader made this read-only after relocating */
 } pw_linkage;
 
-/* From what dl_iterate_phdr shows. */
+/* Fills in the description of an object that dl_iterate_phdr passes to its callback. */
 void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info);
 
-/* What `choose` below returns for a name that no library defines: weak references to it become NULL, others stay. */
+/* `choose` below returns this for a name that no library defines: weak references to the name become NULL, and other
+ * references stay as they are. */
 extern char pw_linkage_nowhere[1];
 
 /*
- * Has every entry of an undefined symbol lead to what `choose` returns for its name; NULL leaves it as it is. Not
- * inside dl_iterate_phdr if `choose` asks the loader. Returns how many entries were written; -1 when the tables cannot
- * be read or written. Other threads may be calling through them.
+ * Makes every entry of an undefined symbol point to what `choose` returns for the symbol's name; NULL leaves the entry
+ * as it is. Must not be called inside dl_iterate_phdr if `choose` asks the loader. Other threads may call through the
+ * tables meanwhile. Returns how many entries were written, or -1 if the tables cannot be read or written.
  */
 int pw_linkage_redirect(const pw_linkage *l, void *(*choose)(void *arg, const char *name), void *arg);
 
-/* The loader no longer finds `function`, one that the library of this code exports. False: the symbol cannot be found
- * or written. */
+/* Hides `function`, which the library of this code exports, from the loader: look-ups no longer find it. Returns false
+ * if its symbol cannot be found or written. */
 bool pw_linkage_hide(const void *function);
 
-/* A handle of the library that this code is in; never closed, since it stays mapped as long as the process. */
+/* Returns a handle of the library that this code is in. The library stays mapped as long as the process, so the handle
+ * is never closed. */
 void *pw_linkage_own_handle(void);
 
 #endif

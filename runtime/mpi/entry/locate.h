@@ -1,36 +1,36 @@
-/* Finding the MPI below this library, and checking that the application's calls come here first. */
+/* Finds the MPI below this library, and checks that the program's calls come to this library first. */
 #ifndef PW_RUNTIME_LOCATE_H
 #define PW_RUNTIME_LOCATE_H
 
 #include <stdbool.h>
 
-/* Makes the MPI of the process visible to symbol lookup, also when it was loaded with RTLD_LOCAL (as language
- * bindings do). Once, before pw_locate_next. */
+/* Makes the MPI of the process visible to symbol look-up, even if it was loaded with RTLD_LOCAL, as language bindings
+ * do. Called once, before pw_locate_next. */
 void pw_locate_mpi(void);
 
-/* The next definition after ours: `symbol` itself, so that a tool below stays in the chain, else its PMPI_ name.
- * NULL: none. */
+/* Returns the next definition of `symbol` behind this library, so that a tool there stays in the chain, or else that of
+ * its PMPI_ name. NULL: there is neither. */
 void *pw_locate_next(const char *symbol);
 
-/* The self-test: is there an MPI, is it of the ABI and version this was built for, and do MPI_ symbols resolve to
- * this library? When not, says why in one line and returns false. */
+/* The self-test. Returns true if there is an MPI, it has the ABI and version that this library was built for, and MPI_
+ * symbols resolve to this library. Otherwise logs the reason in one line and returns false. */
 bool pw_locate_check(void);
 
 /* ---- withdraw.c -------------------------------------------------------------------------------------------------- */
 
 /*
- * Out of the way, in a process whose MPI this library was not built for. If it is another MPI, its handles and
- * constants are others, so even passing a call on would spoil its arguments. If it is an older one, it lacks calls that
- * are exported here, and a program that looks whether they are there would call them.
+ * Takes this library out of the way of a process whose MPI it was not built for. Another MPI has other handles and
+ * constants, so passing a call on would already spoil its arguments. An older MPI lacks calls that this library
+ * exports, and a program that looks whether they exist would call them.
  */
 
-/* Is the MPI of this process, as far as one is mapped and in the global scope, of the other kind? Calls no MPI. */
+/* Returns whether an MPI of the other kind is mapped and in the global scope. Calls no MPI. */
 bool pw_withdraw_is_due(void);
 
 /*
- * Has the calls of everything that is mapped lead past this library, to the next definitions, and weak references to
- * what has none to NULL. The loader does not find our definitions any more, so what is mapped or asked for later does
- * not, either. Addresses that the program has asked for before still lead here.
+ * Redirects the calls of all mapped objects past this library to the next definitions; weak references without a next
+ * definition become NULL. It also hides this library's definitions from the loader, and so from objects that are mapped
+ * later. Addresses that the program has looked up before still lead to this library.
  */
 void pw_withdraw(void);
 

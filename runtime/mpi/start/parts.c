@@ -6,7 +6,7 @@
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/mpi/collective/communicator.h"
-#include "runtime/mpi/collective/twin.h"
+#include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/one_sided/rma.h"
 #include "runtime/mpi/p2p/p2p.h"
@@ -46,7 +46,7 @@ static const part parts[] = {
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
     {.abandon_call = pw_p2p_abandon_call},   /* point to point */
     {.leave = pw_communicator_leave},        /* communicators */
-    {.leave = pw_twin_leave},                /* dense types of collectives */
+    {.leave = pw_dense_type_leave},          /* the dense types of collectives */
     {.start = pw_rma_start, .always = true}, /* one-sided operations */
 };
 

@@ -30,13 +30,13 @@ static bool is_valid_root(const pw_collective *c)
     return c->group->between_groups && (is_root(c) || c->root == MPI_PROC_NULL);
 }
 
-static void judge_bcast(pw_collective *c)
+static void check_bcast(pw_collective *c)
 {
     if (is_root(c) || faces_root(c))
         use(&c->send, 1, is_root(c) ? PW_USE_READ : PW_USE_WRITE);
 }
 
-static bool judge_gather(pw_collective *c)
+static bool check_gather(pw_collective *c)
 {
     bool in_place = c->send.buf == MPI_IN_PLACE;
 
@@ -51,7 +51,7 @@ static bool judge_gather(pw_collective *c)
     return !in_place || is_root(c);
 }
 
-static bool judge_scatter(pw_collective *c)
+static bool check_scatter(pw_collective *c)
 {
     bool in_place = c->recv.buf == MPI_IN_PLACE;
 
@@ -64,7 +64,7 @@ static bool judge_scatter(pw_collective *c)
     return !in_place || is_root(c);
 }
 
-static bool judge_allgather(pw_collective *c)
+static bool check_allgather(pw_collective *c)
 {
     bool in_place = c->send.buf == MPI_IN_PLACE;
 
@@ -76,7 +76,7 @@ static bool judge_allgather(pw_collective *c)
     return !in_place || !c->group->between_groups;
 }
 
-static bool judge_alltoall(pw_collective *c)
+static bool check_alltoall(pw_collective *c)
 {
     bool in_place = c->send.buf == MPI_IN_PLACE;
 
@@ -86,7 +86,7 @@ static bool judge_alltoall(pw_collective *c)
     return !in_place || !c->group->between_groups;
 }
 
-static bool judge_neighbours(pw_collective *c)
+static bool check_neighbours(pw_collective *c)
 {
     bool to_all = c->family == PW_NEIGHBOUR_ALLGATHER;
     const pw_neighbours *n = &c->group->neighbours;
@@ -101,18 +101,18 @@ static bool judge_neighbours(pw_collective *c)
 }
 
 /* False: that is for MPI. */
-static bool judge_family(pw_collective *c)
+static bool check_family(pw_collective *c)
 {
     if (c->family >= PW_NEIGHBOUR_ALLGATHER)
-        return judge_neighbours(c);
+        return check_neighbours(c);
     if (c->family <= PW_SCATTER && !is_valid_root(c))
         return false;
     switch (c->family) {
-    case PW_BCAST: judge_bcast(c); return true;
-    case PW_GATHER: return judge_gather(c);
-    case PW_SCATTER: return judge_scatter(c);
-    case PW_ALLGATHER: return judge_allgather(c);
-    default: return judge_alltoall(c);
+    case PW_BCAST: check_bcast(c); return true;
+    case PW_GATHER: return check_gather(c);
+    case PW_SCATTER: return check_scatter(c);
+    case PW_ALLGATHER: return check_allgather(c);
+    default: return check_alltoall(c);
     }
 }
 
@@ -233,19 +233,19 @@ static bool is_missing(const pw_side *side)
     return false;
 }
 
-pw_judgement pw_collective_judge(pw_collective *c, int *rc)
+pw_collective_verdict pw_collective_check(pw_collective *c, int *rc)
 {
     c->send.own = c->recv.own = -1;
     c->send.sort = c->recv.sort = pw_family_sort(c->family);
     if (c->way.mode != PW_BLOCKING && !c->way.request)
-        return PW_FOR_MPI;
+        return PW_COLLECTIVE_LEFT;
     /* The first to look at the communicator is the one to complain of it. */
     c->group = pw_communicator_look(c->way.comm, &c->unknown, rc);
     if (!c->group)
-        return PW_IS_ERROR;
-    if (!judge_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
-        return PW_FOR_MPI;
+        return PW_COLLECTIVE_ERROR;
+    if (!check_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
+        return PW_COLLECTIVE_LEFT;
     if (!is_known(c, &c->send) || !is_known(c, &c->recv))
-        return PW_IS_UNKNOWN;
-    return is_missing(&c->send) || is_missing(&c->recv) ? PW_FOR_MPI : PW_IS_SOUND;
+        return PW_COLLECTIVE_UNKNOWN;
+    return is_missing(&c->send) || is_missing(&c->recv) ? PW_COLLECTIVE_LEFT : PW_COLLECTIVE_SOUND;
 }

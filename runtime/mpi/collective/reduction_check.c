@@ -32,7 +32,7 @@ static bool extent_of(const pw_reduction *r, int rank, int size, extent *e)
 }
 
 /* What is contributed in place lies where the result is to come. */
-static bool judge_in_group(const pw_reduction *r, const pw_communicator *group, const extent *e,
+static bool check_in_group(const pw_reduction *r, const pw_communicator *group, const extent *e,
                            pw_reduction_side *send, pw_reduction_side *recv)
 {
     bool in_place = r->send == MPI_IN_PLACE;
@@ -52,7 +52,7 @@ static bool judge_in_group(const pw_reduction *r, const pw_communicator *group, 
 }
 
 /* Each group gets what the other has. */
-static bool judge_between_groups(const pw_reduction *r, const pw_communicator *group, const extent *e,
+static bool check_between_groups(const pw_reduction *r, const pw_communicator *group, const extent *e,
                                  pw_reduction_side *send, pw_reduction_side *recv)
 {
     bool receives = r->family != PW_REDUCE || group->as_root == r->root, gives = r->family != PW_REDUCE || r->root >= 0;
@@ -66,7 +66,7 @@ static bool judge_between_groups(const pw_reduction *r, const pw_communicator *g
     return true;
 }
 
-bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
+bool pw_reduction_check(const pw_reduction *r, const pw_communicator *group, pw_reduction_side *send,
                         pw_reduction_side *recv)
 {
     bool sound;
@@ -75,7 +75,7 @@ bool pw_reduction_judge(const pw_reduction *r, const pw_communicator *group, pw_
     *send = *recv = (pw_reduction_side){.use = 0};
     if (!extent_of(r, group->rank, group->size, &e))
         return false;
-    sound = group->between_groups ? judge_between_groups(r, group, &e, send, recv)
-                                  : judge_in_group(r, group, &e, send, recv);
+    sound = group->between_groups ? check_between_groups(r, group, &e, send, recv)
+                                  : check_in_group(r, group, &e, send, recv);
     return sound && !(recv->use && r->recv == MPI_IN_PLACE);
 }

@@ -1,0 +1,31 @@
+/*
+ * Dense types: for the type of a staged buffer, a committed type of the same size without gaps.
+ *
+ * MPI libraries choose the algorithms of collectives, and the segments of their pipelines, by counts and by the sizes
+ * of types, on each rank for itself. A collective on a stage therefore keeps the program's counts and only exchanges
+ * each type for a dense type of the same size: whatever MPI derives from these numbers is the same as on ranks that
+ * leave the call to MPI. The dense type of one byte is not MPI_BYTE for the same reason: it is a derived type, as the
+ * program's is.
+ *
+ * Dense types live until MPI ends. Thread safe; looking up a dense type that exists takes no lock.
+ */
+#ifndef PW_RUNTIME_DENSE_TYPE_H
+#define PW_RUNTIME_DENSE_TYPE_H
+
+#include "runtime/mpi/mpi_compat.h"
+
+typedef struct pw_dense_type {
+    MPI_Datatype type;
+    bool made; /* made for this caller, which gives it back; otherwise the table owns it */
+} pw_dense_type;
+
+/* Gets the dense type of `size` > 0 bytes. Returns false if MPI or memory fails. */
+bool pw_dense_type_take(int64_t size, pw_dense_type *out);
+/* Gives back a dense type after the last call that gets it; operations under way may still use it. Does nothing if the
+ * type was given back before, or is all zeros. */
+void pw_dense_type_give(pw_dense_type *dense_type);
+
+/* Frees all dense types, while MPI still works. The next pw_dense_type_take opens the table again. */
+void pw_dense_type_leave(void);
+
+#endif
