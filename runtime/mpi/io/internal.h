@@ -11,41 +11,43 @@
 
 /* ---- io_cost.c --------------------------------------------------------------------------------------------------- */
 
-/* What reading and writing files costs with a buffer that is not contiguous. The figures are of docs/mpi.md. */
+/* Whether it pays to stage a non-contiguous buffer that is written to a file or read from one. docs/mpi.md has the
+ * figures. */
 
-/* When the MPI may do the work: in the call; behind it, for this rank alone (MPI_File_iread) or for all of the file's
- * (MPI_File_iread_all, split collective calls). */
+/* When the MPI may do the work: in the call, or after it, for this rank alone (MPI_File_iread) or for all ranks that
+ * have opened the file (MPI_File_iread_all, split collective calls). */
 typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER, PW_IO_LATER_TOGETHER } pw_io_time;
 
 typedef struct pw_io_transfer {
     bool write;
     pw_io_time time;
-    bool plain; /* the file's view has no holes */
+    bool plain; /* the view of the file has no holes */
     int64_t bytes, blocks;
 } pw_io_transfer;
 
-/* Whether a stage is faster than what the MPI below does. */
+/* Returns whether a stage is faster than leaving the buffer to the MPI below. */
 bool pw_io_pays(const pw_io_transfer *t);
 
 /* ---- io_type.c --------------------------------------------------------------------------------------------------- */
 
 /*
- * Types that ROMIO writes otherwise than the typemap says. Files outlive programs, and not all that read and write them
- * have us: what an MPI makes of a type is left as it is.
+ * Types that ROMIO does not write as their typemaps say. Files outlive programs, and programs without Packwright read
+ * and write them too. Such types are therefore left to MPI, so that files do not depend on whether Packwright was
+ * there.
  */
 
-/* Whether the file would hold the packed bytes of the type. Looks into the type each time, some hundred nanoseconds a
- * constructor. */
+/* Returns whether the file would hold the packed bytes of the type. Looks into the type each time, which takes some
+ * hundred nanoseconds for each constructor. */
 bool pw_io_type_is_plain(MPI_Datatype type);
 
 /* ---- io_view.c --------------------------------------------------------------------------------------------------- */
 
 /*
- * The views of files, as far as they decide whether what a buffer holds may be written or read as bytes. Noted when
- * they are set, since MPI_File_get_view makes datatypes, which takes as long as a short write. Thread safe.
+ * The views of files, as far as they decide whether a buffer may be written or read as bytes. They are noted when the
+ * program sets them, because MPI_File_get_view makes datatypes, which takes as long as a short write. Thread safe.
  */
 
-/* A file handle as the key of a table; not 0 for a file. */
+/* Returns a file handle as the key of a table; it is not 0 for an open file. */
 static inline uint64_t pw_file_key(MPI_File fh)
 {
     uint64_t key = 0;
@@ -55,33 +57,33 @@ static inline uint64_t pw_file_key(MPI_File fh)
 }
 
 typedef struct pw_io_view {
-    bool native; /* the data representation: bytes in the file are those in memory */
+    bool native; /* the data representation: the file holds the bytes as memory does */
     bool plain;  /* the file type is predefined: the view has no holes */
 } pw_io_view;
 
-/* Not native where it cannot be known. */
+/* Returns the view of a file. A view that cannot be known is not native. */
 pw_io_view pw_io_view_of(MPI_File fh);
 
-/* MPI has set it. */
+/* MPI has set the view of a file. */
 void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representation);
-/* MPI is about to close the file: the next may have its handle. */
+/* MPI is about to close the file, and may reuse its handle for the next. */
 void pw_io_view_forget(MPI_File fh);
 
 /* ---- io_stage.c -------------------------------------------------------------------------------------------------- */
 
 /*
- * What MPI gets in place of a buffer that is written to a file or read from one: a stage, as bytes; or, for GPU memory
- * and a file whose data representation is not "native", a mirror in host memory, with the program's type.
+ * The stand-in for a buffer that is written to a file or read from one. MPI gets it as bytes. For GPU memory and a file
+ * whose data representation is not "native", MPI gets a mirror in host memory with the program's type.
  */
 
 typedef enum pw_io_use { PW_IO_WRITE, PW_IO_READ } pw_io_use;
 
-/* A call, as the program has made it. */
+/* A call as the program has made it. */
 typedef struct pw_io_call {
     pw_io_use use;
     pw_io_time time;
     MPI_File fh;
-    const void *buf; /* not written to when use is PW_IO_WRITE */
+    const void *buf; /* not written if use is PW_IO_WRITE */
     MPI_Count count;
     MPI_Datatype type;
 } pw_io_call;
@@ -89,32 +91,33 @@ typedef struct pw_io_call {
 /* Plain data: may be moved. */
 typedef struct pw_io_stage {
     pw_stage stage;
-    pw_mirror mirror; /* of GPU memory, if MPI is to be told the type; else it gets the stage's bytes */
+    pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the stage's bytes */
     void *data;
     MPI_Count count;
     MPI_Datatype type;
 } pw_io_stage;
 
-/* The stage of a call, filled. False: there is none, and the hook returns *verdict, with *rc. */
+/* Opens the stage of a call, and packs into it what a write needs. Returns false if there is no stage: the hook then
+ * returns *verdict, with *rc set. */
 bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* The same for an operation that outlives the call. Returns `bytes` bytes of the pool for what must be kept about it;
- * they are taken before MPI is called, since an operation that has begun cannot be taken back. NULL: as false above. */
+/* Does the same for an operation that outlives the call. Returns `bytes` bytes of the pool in which the caller keeps
+ * what it needs later. They are taken before MPI is called, because an operation that has begun cannot be taken back.
+ * NULL: as false above. */
 void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* Out of memory after the stage was opened: closes it, and says what the hook returns. */
+/* Closes a stage when memory runs out after it was opened, and sets what the hook returns. */
 void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* MPI has read into the stage: what came goes to the program's buffer. */
+/* MPI has read into the stage: unpacks what came to the program's buffer. */
 pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status);
 void pw_io_stage_close(pw_io_stage *s);
 
-/* Reports a failure of ours as one of the call on `fh`, as pw_mpi_fail does. */
+/* Reports a failure of the runtime as a failure of the call on `fh`, as pw_mpi_fail does. */
 int pw_io_fail(MPI_File fh, pw_status status);
 
 /* ---- hooks_split.c ----------------------------------------------------------------------------------------------- */
 
-/* Split collective calls: what lies between a `_begin` and its `_end`, one for each file at a time (MPI 4.0 14.4.5). */
-
-/* The file is about to be closed. What has begun and was not ended, an error of the program, is ended: MPI lets go of
- * memory of ours, and what was read is where both MPIs had put it. */
+/* Ends the split collective call on a file that is about to be closed (MPI 4.0 section 14.4.5). It is an error of the
+ * program if there is one. MPI then no longer uses the stage, and what was read lies where both MPIs would have put it.
+ */
 void pw_io_split_abandon(MPI_File fh);
 
 #endif

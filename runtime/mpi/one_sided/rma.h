@@ -1,4 +1,4 @@
-/* One-sided operations under way for which something is left to do when an epoch or a flush completes them. */
+/* One-sided operations under way that leave work to the runtime when an epoch or a flush completes them. */
 #ifndef PW_RUNTIME_RMA_H
 #define PW_RUNTIME_RMA_H
 
@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Their number, plus one until the next functions are known: while it is zero, wrappers of synchronising calls go
- * straight to MPI. Who finds zero sees what the last of them has brought, whichever thread completed it. */
+/* The number of such operations, plus one until the next functions are known. While it is zero, wrappers of
+ * synchronising calls go straight to MPI. A thread that reads zero sees the data that the last operation has brought,
+ * whichever thread completed it. */
 extern _Atomic int64_t pw_rma_live;
 
 static inline bool pw_rma_any(void)
@@ -15,7 +16,7 @@ static inline bool pw_rma_any(void)
     return atomic_load_explicit(&pw_rma_live, memory_order_acquire) != 0;
 }
 
-/* The next functions are known. Once, at start. */
+/* Called once, when the next functions are known. */
 void pw_rma_start(void);
 
 #endif

@@ -9,13 +9,14 @@
 /* ---- shared_request.c -------------------------------------------------------------------------------------------- */
 
 /*
- * Requests that stand for no operation in particular: MPIs hand out one already complete request for everything that
- * was done when the call returned, as short sends mostly are.
+ * Shared requests stand for no operation in particular: MPIs return one already complete request for every operation
+ * that was done when its call returned, as most short sends are.
  */
 
 #ifdef OPEN_MPI
 
-/* Open MPI's; NULL before pw_shared_request_find, or if it cannot be found: then none is recognised. */
+/* The shared request of Open MPI; NULL before pw_shared_request_find, or if that does not find it: then no request is
+ * recognised. */
 extern const void *pw_shared_request;
 
 static inline bool pw_request_is_shared(MPI_Request request)
@@ -25,7 +26,7 @@ static inline bool pw_request_is_shared(MPI_Request request)
 
 #elif defined(MPICH_NAME)
 
-/* MPICH's handles say in their two highest bits how they came to be; 1 is "predefined". */
+/* The two highest bits of MPICH's handles say how they were made; 1 is "predefined". */
 static inline bool pw_request_is_shared(MPI_Request request)
 {
     return sizeof request == sizeof(int) && ((uintptr_t)request & 0xc0000000u) == 0x40000000u;
@@ -41,21 +42,19 @@ static inline bool pw_request_is_shared(MPI_Request request)
 
 #endif
 
-/* Once, when the MPI is known. */
+/* Called once, when the MPI is known. */
 void pw_shared_request_find(void);
 
 /* ---- completion_batch.c ------------------------------------------------------------------------------------------ */
 
-/* What the completing calls share. Included by hooks_complete*.c only. */
-
 enum { PW_BATCH_FEW = 64 };
 
-/* The operations of an array of requests, claimed. Lives on the stack, and must not be moved. */
+/* The claimed operations of an array of requests. Lies on the stack and must not be moved. */
 typedef struct pw_batch {
     int n;
     bool elsewhere;       /* other threads have claimed operations of some of the requests */
-    pw_pending **ops;     /* by place in the array; NULL: none, or dealt with */
-    MPI_Status *statuses; /* as many, for calls whose caller ignores them */
+    pw_pending **ops;     /* by place in the array; NULL: the request has none, or it has been settled */
+    MPI_Status *statuses; /* memory for as many statuses, for calls whose caller ignores them */
     void *memory;
     int64_t bytes;
     pw_pending *few_ops[PW_BATCH_FEW];
@@ -63,31 +62,33 @@ typedef struct pw_batch {
 } pw_batch;
 
 /*
- * False: nothing is claimed, there is nothing to close, and the hook's verdict is *verdict: PW_PASS if there is nothing
- * to claim, PW_DONE without memory, when the error handler has been called and *rc is set. b->elsewhere is always set.
+ * Claims the operations of an array of requests. If it returns false, nothing is claimed, there is nothing to close,
+ * and the hook returns *verdict: PW_PASS if no request has an operation, PW_DONE if there was no memory; the error
+ * handler has then been called, and *rc is set. b->elsewhere is set in every case.
  */
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict);
-/* Unclaims what is left. */
+/* Unclaims the operations that were not settled. */
 void pw_batch_close(pw_batch *b);
 
 /*
- * Before the k-th of n operations is settled, or prepared: begins what that will do with it and with those behind, as
- * far as is possible at present, from *next on. `places` NULL: the k-th is at place k. `statuses` NULL: they are to be
- * prepared.
+ * Called before the k-th of n operations is settled or prepared: begins that work for it and for those behind it, from
+ * *next on, as far as is possible now. `places` NULL: the k-th operation is at place k. `statuses` NULL: the operations
+ * are going to be prepared, not settled.
  */
 void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Status *statuses, int *next);
-/* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. An error code that
- * has not been reported; *comm is then to be told. */
+/* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. Returns an error
+ * code; the caller reports an error to *comm. */
 int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm);
 
 /*
- * Whether a claimed operation is over after an error, which other operations of the call may have caused. `left` is
- * what MPI has made of the request. That tells, but for persistent ones, of which MPI must have `named` it; Open MPI
- * frees these when they have failed, and then the operation goes, too.
+ * Returns whether a claimed operation is over after a call has failed; other operations of the call may have caused the
+ * error. `left`: the request as MPI has left it. MPI sets the request of a finished operation to MPI_REQUEST_NULL. A
+ * persistent request stays as it is, so there the answer is `named`: whether MPI has named the operation in its error.
+ * Open MPI frees a persistent request that has failed; the operation is then no longer persistent.
  */
 bool pw_is_over(pw_pending *p, MPI_Request left, bool named);
 
-/* An error that says that MPI has looked at the arguments only. */
+/* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
 bool pw_is_refusal(int rc);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a status says of the message that came. */
+/* What a status says about the message that was received. */
 #ifndef PW_RUNTIME_RECEIVED_H
 #define PW_RUNTIME_RECEIVED_H
 
@@ -7,16 +7,18 @@
 struct pw_entry;
 struct pw_stage;
 
-/* Bytes that have arrived, for a receive of MPI_BYTE; -1 when MPI cannot tell. */
+/* Returns how many bytes have arrived in a receive of MPI_BYTE; -1 if MPI cannot tell. */
 int64_t pw_received_bytes(const MPI_Status *status);
 
 /*
- * What a message should be a whole number of, which is received into a stage of this entry: else it ends inside a basic
- * element, and so is not what was posted. MPICH notices this in messages that it unpacks itself, if they are not
- * contiguous. 0: who would tell? Ask before MPI is called: the entry may die then.
+ * Returns the grain of a message that is received into a stage of this entry: the number of bytes of which the message
+ * should be a multiple. Otherwise it ends inside a basic element, and does not match the receive. MPICH reports this
+ * for messages that it unpacks itself, if they are not contiguous. 0: the grain is not known, or MPI would not report
+ * it. Must be called before MPI is: from then on the entry may be freed.
  */
 int pw_received_grain(const struct pw_entry *entry);
-/* Unpacks what has arrived, whole grains of it if there is one. An MPI error code, of which nobody has been told. */
+/* Unpacks what has arrived, only whole grains if `grain` is not 0. Returns an MPI error code, which the caller reports.
+ */
 int pw_received_unpack(struct pw_stage *s, int grain, const MPI_Status *status);
 
 #endif
