@@ -151,37 +151,16 @@ static pw_status make_room(pw_handle_table *table)
 
 /* ---- in front --------------------------------------------------------------------------------------------------- */
 
-static const uint64_t TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
-
 static slot *front_of(pw_handle_table *table, uint64_t key)
 {
-    return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
+    return pw_handle_front(table, key);
 }
 
-/* False: the slot is another key's, or the key lies in the rest. The value is there before the key. */
+/* False: the slot is another key's, or the key lies in the rest. */
 static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
 {
-    slot *at = front_of(table, key);
-    uint64_t empty = 0;
-
-    if (at == table->front || load_key(at) != 0 ||
-        (atomic_load_explicit(&table->used, memory_order_acquire) > 0 && pw_handle_table_seek(table, key)) ||
-        !atomic_compare_exchange_strong_explicit(&at->key, &empty, TAKEN, memory_order_acq_rel, memory_order_relaxed))
-        return false;
-    store(at, key, value);
-    return true;
-}
-
-/* The value stays in the slot until another key brings its own. */
-static void *leave_front(pw_handle_table *table, uint64_t key)
-{
-    slot *at = front_of(table, key);
-    void *value = load_value(at);
-
-    return load_key(at) == key && atomic_compare_exchange_strong_explicit(&at->key, &key, 0, memory_order_acq_rel,
-                                                                          memory_order_relaxed)
-               ? value
-               : NULL;
+    return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 || !pw_handle_table_seek(table, key)) &&
+           pw_handle_table_take(table, key, value);
 }
 
 /* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
@@ -238,7 +217,7 @@ static pw_status enter(pw_handle_table *table, uint64_t key, void *value, bool r
     pw_status status;
 
     *is_new = false;
-    if (!key || key == TAKEN || !value)
+    if (!key || key == PW_HANDLE_TAKEN || !value)
         return PW_ERR_INVALID;
     if (load_key(front_of(table, key)) == key) {
         if (replace)
@@ -261,28 +240,24 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
     return enter(table, key, value, true, &is_new);
 }
 
-bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value)
 {
     bool is_new;
 
     return enter(table, key, value, false, &is_new) == PW_OK && is_new;
 }
 
-/* A slot that another key has taken meanwhile, or that has been left, is
- * written only if it holds `old`. */
-void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
+void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value)
 {
-    slot *at = front_of(table, key);
+    slot *at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
 
-    if (load_key(at) != key)
-        at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
     if (at && load_key(at) == key)
         atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
 }
 
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
 {
-    void *value = key ? leave_front(table, key) : NULL;
+    void *value = key ? pw_handle_table_leave(table, key) : NULL;
 
     if (value || !key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
         return value;
@@ -297,7 +272,7 @@ void pw_handle_table_clear(pw_handle_table *table)
     slots *s;
 
     for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
-        leave_front(table, load_key(&table->front[i]));
+        pw_handle_table_leave(table, load_key(&table->front[i]));
     pthread_mutex_lock(&table->lock);
     s = atomic_load_explicit(&table->current, memory_order_relaxed);
     atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);

@@ -29,6 +29,8 @@ typedef struct pw_handle_slot {
 
 enum { PW_HANDLE_FRONT_BITS = 10 };
 
+static const uint64_t PW_HANDLE_TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
+
 /* May be static: of zeros until it is opened, a table in which nothing is found. */
 typedef struct pw_handle_table {
     _Alignas(64) pw_handle_slot front[1 << PW_HANDLE_FRONT_BITS]; /* the first is not used, so that key 0 is in none */
@@ -48,11 +50,15 @@ static inline uint64_t pw_handle_hash(uint64_t key)
     return key * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+static inline pw_handle_slot *pw_handle_front(pw_handle_table *table, uint64_t key)
+{
+    return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
+}
+
 /* Looks in front only, and calls nothing. NULL: not there; pw_handle_table_find knows. */
 static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
 {
-    pw_handle_slot *at = &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
-
+    pw_handle_slot *at = pw_handle_front(table, key);
     void *value;
 
     if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
@@ -74,11 +80,61 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 
 /* Replaces the value of a key that is there. `value` is not NULL. Two threads must not insert one key at once. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
+/* Puts a key that is in neither place in front. False: its slot there is not free. The value appears before the key. */
+static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, void *value)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+    uint64_t empty = 0;
+
+    if (at == table->front || atomic_load_explicit(&at->key, memory_order_relaxed) != 0 ||
+        !atomic_compare_exchange_strong_explicit(&at->key, &empty, PW_HANDLE_TAKEN, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&at->value, value, memory_order_release);
+    atomic_store_explicit(&at->key, key, memory_order_release);
+    return true;
+}
+
+bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value);
+
 /* The same for a key that is not there. False: it is, and keeps its value, or there is no memory. */
-bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
-/* Puts `value` in the place of `old`, if that is the key's. Takes no lock, and may do nothing while others write: for
- * values of which a change may be lost. */
-void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value);
+static inline bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+{
+    return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value)) ||
+           pw_handle_table_add_other(table, key, value);
+}
+
+void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value);
+
+/*
+ * Puts `value` in the place of `old`, if that is the key's. Takes no lock, and may do nothing while others write: for
+ * values of which a change may be lost. If another thread removes the key meanwhile, the key that takes its slot may
+ * get `value`: for values that any key may have at any time.
+ */
+static inline void pw_handle_table_swap(pw_handle_table *table, uint64_t key, void *old, void *value)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+
+    if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
+        pw_handle_table_swap_other(table, key, old, value);
+    else if (atomic_load_explicit(&at->value, memory_order_relaxed) == old)
+        atomic_store_explicit(&at->value, value, memory_order_release);
+}
+
+/* Removes a key that is in front, and returns its value; NULL: it is not there. The value stays in the slot until
+ * another key brings its own. */
+static inline void *pw_handle_table_leave(pw_handle_table *table, uint64_t key)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+    void *value = atomic_load_explicit(&at->value, memory_order_acquire);
+
+    return atomic_load_explicit(&at->key, memory_order_acquire) == key &&
+                   atomic_compare_exchange_strong_explicit(&at->key, &key, 0, memory_order_acq_rel,
+                                                           memory_order_relaxed)
+               ? value
+               : NULL;
+}
+
 /* Returns the value, NULL when the key was not there. */
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key);
 void pw_handle_table_clear(pw_handle_table *table);
