@@ -48,7 +48,9 @@ VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
 # Sorts of calls whose buffers are asked about before anything else (runtime/mpi/strategy/stays.h, runtime/mpi/collective/stays.h,
 # runtime/mpi/strategy/operand.h).
-SORTS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING", "collective": None, "operand": None}
+# Each with its kind of call and the uses of a type that one call stands for.
+SORTS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
+         "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "operand": None, "packing": None}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
 
@@ -127,9 +129,10 @@ class Form:
 class Call:
     def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [sort=SORT] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [sort=SORT] [light] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
         self.large, self.returns, self.params, self.condition, self.sort = None, "int", [], None, None
+        self.light = False
         for word in words[2:-1]:
             key, _, value = word.partition("=")
             if key == "large":
@@ -148,6 +151,8 @@ class Call:
                 if value not in SORTS:
                     raise ApiError(f"unknown sort '{value}'")
                 self.sort = value
+            elif word == "light":
+                self.light = True
             else:
                 raise ApiError(f"unknown option '{word}'")
         if self.action not in ACTIONS:
@@ -172,10 +177,15 @@ class Call:
                                for p in self.params if p.role == "buffer")
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
-        return " && ".join(f"{ask}({SORTS[self.sort]}, {type.name}, {buf.name}, {count.name})"
-                           for buf, count, type in buffers)
+        if self.sort == "packing":
+            return " && ".join(f"pw_registry_leaves({type.name}, {buf.name}, {count.name})" for buf, count, type in buffers)
+        kind, times = SORTS[self.sort]
+        times = f", {times}" if ask == "pw_stays" else ""
+        return " && ".join(f"{ask}({kind}, {type.name}, {buf.name}, {count.name}{times})" for buf, count, type in buffers)
 
     def check(self):
+        if self.light and (self.action != "hook" or self.sort or self.condition or self.large):
+            raise ApiError(f"{self.name}: only a hook with nothing but its action can be light")
         if self.sort and (self.action != "hook" or not self.stays(False)):
             raise ApiError(f"{self.name}: a sort is for hooked calls with buffers")
         if self.action != "hook" or not self.large:
@@ -305,12 +315,14 @@ def hooks_header(calls):
 def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
     call, arguments, asked = f.call, ", ".join(p.name for p in f.call.params), None
-    if call.sort == "operand":
+    if call.sort in ("operand", "packing"):
         straight = call.stays(f.large)
     elif call.sort:
         straight, asked = call.stays(f.large, "pw_recalls"), call.stays(f.large)
     else:
         straight = f"!{call.condition}" if call.condition else None
+    if call.light:
+        return guarded(f.since, light_wrapper(f), f.large)
     if not straight:
         return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n", f.large)
     return guarded(f.since, f"""\
@@ -324,6 +336,24 @@ PW_EXPORT int {f.symbol}({f.params()})
 }}
 
 """, f.large)
+
+
+def light_wrapper(f):
+    """Calls the hook without entering the gate, unless the gate is closed or a wrapped call is under way."""
+    names = ", ".join(p.name for p in f.call.params)
+    return f"""\
+static PW_APART int gated_{f.symbol}({f.params()})
+{gated_body(f)}
+PW_EXPORT int {f.symbol}({f.params()})
+{{
+    int rc;
+
+    if (!pw_gate_is_open())
+        return gated_{f.symbol}({names});
+    return pw_hook_{f.call.short}({names}, &rc) == PW_DONE ? rc : pw_next.{f.symbol}({names});
+}}
+
+"""
 
 
 def gated_body(f, asked=None):

@@ -65,10 +65,16 @@ bool pw_gate_is_inside(uintptr_t mark);
  * call the next function. Either way the table of next functions is loaded. */
 bool pw_gate_enter_slow(uintptr_t mark);
 
+/* Whether hooks are asked and no wrapped call of this thread is under way. */
+static inline bool pw_gate_is_open(void)
+{
+    return !pw_gate_inside && atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN;
+}
+
 static inline bool pw_gate_enter(pw_gate_mark *mark)
 {
     mark->itself = (uintptr_t)mark;
-    if (pw_gate_inside || atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+    if (!pw_gate_is_open())
         return pw_gate_enter_slow((uintptr_t)mark);
     pw_gate_inside = (uintptr_t)mark;
     return true;

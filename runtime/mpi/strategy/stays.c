@@ -5,13 +5,25 @@
 _Static_assert((int)PW_CALL_BLOCKING < PW_RECALL_SORTS && (int)PW_CALL_NONBLOCKING < PW_RECALL_SORTS,
                "there is a place for messages of both sorts");
 
-bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count)
+/* By the strictest of the directions. The hook, which knows the direction, asks again if the answer is no. */
+static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times, void *note)
+{
+    return pw_note_takes(&pw_registry_types, type,
+                         &(pw_note_use){.buf = buf, .count = count, .role = PW_BOTH, .times = times}, note);
+}
+
+bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     uint64_t version = pw_recall_now();
-    const pw_entry *entry = pw_registry_learned(type);
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    const pw_entry *entry = found;
     int left = PW_RECALL_USES;
 
-    if (!entry || pw_gate_has_orphans() || !pw_buffer_stays(entry, sort, buf, count, 1, &left)) {
+    if (pw_gate_has_orphans())
+        return false;
+    if (pw_note_is(found))
+        return takes(type, buf, count, times, found);
+    if (!entry || !pw_buffer_stays(entry, sort, buf, count, 1, &left)) {
         pw_recall_drop(sort, type, buf);
         return false;
     }

@@ -62,7 +62,7 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
 }
 
 /* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is
- * something to sweep on the way out. Before the start no type is known. */
-bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count);
+ * something to sweep on the way out. Before the start no type is known. `times`: as in pw_note_use. */
+bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
 #endif

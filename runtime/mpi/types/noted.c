@@ -13,19 +13,16 @@ static const int64_t PLENTY = INT64_C(1) << 40; /* bytes in one use that pay for
 
 /* The singleton. */
 static struct {
-    bool off, told; /* set once at start; told: statistics will tell of the rest */
+    bool told; /* set once at start: statistics will tell of the rest */
     _Atomic int64_t types, uses, bytes;
 } noted;
+
+bool pw_note_is_off;
 
 void pw_note_start(void)
 {
     noted.told = pw_env_bool(PW_ENV_STATS);
-    noted.off = pw_strategy_is_forced() || pw_trace_is_on() || pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC;
-}
-
-bool pw_note_is_off(void)
-{
-    return noted.off;
+    pw_note_is_off = pw_strategy_is_forced() || pw_trace_is_on() || pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC;
 }
 
 /* False: so much that it does not count. */
@@ -58,21 +55,21 @@ static int64_t learning_ns(MPI_Datatype type)
     return PW_NOTE_LEARN_NS + PW_NOTE_LEARN_ENTRY_NS * (e.nints + e.naddrs + e.ncounts + e.ntypes);
 }
 
-bool pw_note_pays(void **note, MPI_Datatype type, const pw_note_use *use)
+bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use *use, void *note)
 {
-    int64_t bytes, ns = pw_note_ns(*note);
+    int64_t bytes, ns = pw_note_ns(note);
 
     if (use->count <= 0 || !bytes_of(type, use->count, &bytes))
-        return false;
+        return true;
     ns += (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * use->times;
     if (is_needed(use, bytes) || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
-        return true;
-    *note = pw_note_make(ns);
+        return false;
+    pw_handle_table_swap(types, pw_type_key(type), note, pw_note_make(ns));
     if (noted.told) {
         atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
     }
-    return false;
+    return true;
 }
 
 void pw_note_count(int types)

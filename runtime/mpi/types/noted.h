@@ -17,6 +17,7 @@
 #ifndef PW_RUNTIME_NOTED_H
 #define PW_RUNTIME_NOTED_H
 
+#include "runtime/engine/memory/handle_table.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/strategy/strategy.h"
 
@@ -70,10 +71,11 @@ void pw_note_start(void);
 
 /* Whether types are learned at MPI_Type_commit: where a strategy is forced, kernels are compiled at commit, or the
  * trace names every committed type. */
-bool pw_note_is_off(void);
+extern bool pw_note_is_off;
 
-/* Is the type to be learned before this use? If not, the use is left to MPI, and *note counts it from now on. */
-bool pw_note_pays(void **note, MPI_Datatype type, const pw_note_use *use);
+/* Leaves a use to MPI and counts it in the type's note, which stands in `types`. False: the type is to be learned
+ * before this use, which is not counted. */
+bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use *use, void *note);
 
 /* A type was noted (1), or a noted type was learned (-1). */
 void pw_note_count(int types);

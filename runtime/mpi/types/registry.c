@@ -457,7 +457,7 @@ void pw_registry_committed(MPI_Datatype type)
     if (!is_started())
         return;
     look_around();
-    if (pw_note_is_off())
+    if (pw_note_is_off)
         learn(type);
     else
         take_note(type, pw_note_make(0));
@@ -469,7 +469,7 @@ void pw_registry_accepted(MPI_Datatype type)
 {
     if (type == MPI_DATATYPE_NULL || !is_started() || is_known(type))
         return;
-    if (pw_note_is_off() || is_basic(type))
+    if (pw_note_is_off || is_basic(type))
         learn(type);
     else
         take_note(type, pw_note_make(0));
@@ -489,14 +489,11 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
 pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
 {
     uint64_t key = pw_type_key(type);
-    void *note = found;
 
     if (!found)
         return pw_registry_find_other(type);
-    if (!pw_note_pays(&note, type, use)) {
-        pw_handle_table_swap(&pw_registry_types, key, found, note);
+    if (pw_note_takes(&pw_registry_types, type, use, found))
         return &left_to_mpi;
-    }
     learn(type);
     found = pw_handle_table_find(&pw_registry_types, key);
     if (found && !pw_note_is(found)) {
@@ -523,11 +520,12 @@ void pw_registry_let_go(MPI_Datatype type)
 
 bool pw_registry_end_note(MPI_Datatype type)
 {
-    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
+    uint64_t key = pw_type_key(type);
+    void *found = pw_handle_table_find(&pw_registry_types, key);
 
-    if (noted)
-        pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
-    return noted;
+    if (pw_note_is(found) && !pw_handle_table_leave(&pw_registry_types, key))
+        pw_handle_table_remove(&pw_registry_types, key);
+    return pw_note_is(found);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------- */

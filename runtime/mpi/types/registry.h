@@ -93,6 +93,17 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
     return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
+/* Is the type a noted one that this use, by a call that packs, does not make worth learning? Then the use is counted,
+ * and the call can be left to MPI. */
+static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count)
+{
+    void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+
+    return pw_note_is(found) &&
+           pw_note_takes(&pw_registry_types, type,
+                         &(pw_note_use){.buf = buf, .count = count, .direction = PW_SEND, .times = 1}, found);
+}
+
 /* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */
 void pw_registry_committed(MPI_Datatype type);
 /* has accepted one that was not known, */
