@@ -34,8 +34,8 @@ static double measured(const pw_probe_list *list, pw_model_memory way, int64_t b
 {
     double sum = 0;
 
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
-        pw_model_table_id table = pw_measure_gpu_table(way, (pw_model_action)action, spread);
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
+        pw_model_table_id table = pw_measure_gpu_table(way, (pw_direction)direction, spread);
         const pw_probe *p = NULL;
 
         for (int i = 0; i < list->n && !p; i++)
@@ -54,11 +54,11 @@ static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, i
     const pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {bytes, block, pw_measure_every[spread]}};
     double sum = 0;
 
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
         switch (way) {
-        case PW_MODEL_MAPPED: sum += pw_model_own_one_shot(m, &q, (pw_model_action)action); break;
-        case PW_MODEL_STAGED: sum += pw_model_own_staged(m, &q, (pw_model_action)action); break;
-        default: sum += pw_model_own_pipelined(m, &q, (pw_model_action)action, pw_gpu_chunk(bytes)); break;
+        case PW_MODEL_MAPPED: sum += pw_model_own_one_shot(m, &q, (pw_direction)direction); break;
+        case PW_MODEL_STAGED: sum += pw_model_own_staged(m, &q, (pw_direction)direction); break;
+        default: sum += pw_model_own_pipelined(m, &q, (pw_direction)direction, pw_gpu_chunk(bytes)); break;
         }
     return sum;
 }

@@ -46,7 +46,7 @@ pw_layout *pw_measure_layout(pw_layout_engine *engine, int64_t size, int64_t blo
     return layout;
 }
 
-/* kind: action * PW_MEASURE_SPREADS + spread. */
+/* kind: direction * PW_MEASURE_SPREADS + spread. */
 static double run(pw_probe *p, int runs)
 {
     pw_measure_cpu *c = p->arg;
@@ -58,7 +58,7 @@ static double run(pw_probe *p, int runs)
     if (!p->own || p->bytes * every > c->memory_bytes || p->bytes > c->packed_bytes)
         return -1;
     begin = now_ns();
-    if (p->kind / PW_MEASURE_SPREADS == PW_MODEL_PACK)
+    if (p->kind / PW_MEASURE_SPREADS == PW_PACK)
         for (int i = 0; i < runs; i++)
             pw_layout_pack(p->own, c->memory, 1, c->packed);
     else
@@ -90,7 +90,7 @@ static char *allocate(int64_t size)
 
 pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list)
 {
-    static const pw_model_table_id first[PW_MODEL_ACTIONS] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR};
+    static const pw_model_table_id first[PW_DIRECTIONS] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR};
     pw_status status;
 
     *c = (pw_measure_cpu){.memory_bytes = (int64_t)CPU_MOST_FAR * pw_measure_every[PW_MEASURE_FAR],
@@ -104,11 +104,11 @@ pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list)
         pw_measure_cpu_end(c, list);
         return PW_ERR_NOMEM;
     }
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
         for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
-            pw_probe_add(list, first[action] + (unsigned)spread, &pw_measure_bytes, &pw_measure_blocks,
+            pw_probe_add(list, first[direction] + (unsigned)spread, &pw_measure_bytes, &pw_measure_blocks,
                          spread == PW_MEASURE_FAR ? CPU_MOST_FAR : CPU_MOST_NEAR,
-                         &(pw_probe){.run = run, .arg = c, .kind = action * PW_MEASURE_SPREADS + spread});
+                         &(pw_probe){.run = run, .arg = c, .kind = direction * PW_MEASURE_SPREADS + spread});
     return PW_OK;
 }
 

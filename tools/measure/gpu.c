@@ -20,8 +20,8 @@ enum {
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
 
-/* kind: of a move, memory, action and spread; of a copy its way. */
-enum { BY_ACTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_MODEL_ACTIONS };
+/* kind: of a move, memory, direction and spread; of a copy its way. */
+enum { BY_DIRECTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_DIRECTIONS };
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static double run_move(pw_probe *p, int runs)
                                                        [PW_MODEL_PIPELINED] = PW_GPU_PIPELINED};
     const pw_measure_gpu *g = p->arg;
     int memory = p->kind / BY_MEMORY;
-    bool unpack = p->kind / BY_ACTION % PW_MODEL_ACTIONS;
+    bool unpack = p->kind / BY_DIRECTION % PW_DIRECTIONS;
     pw_gpu_packed packed = pw_gpu_packed_in(memory == PW_MODEL_DEVICE ? g->packed : g->pinned);
     pw_layout *layout = layout_of(p, pw_measure_every[p->kind % PW_MEASURE_SPREADS]);
     pw_status status = PW_OK;
@@ -144,27 +144,28 @@ static pw_status take_memory(pw_measure_gpu *g)
     return status;
 }
 
-pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_model_action action, int spread)
+pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_direction direction, int spread)
 {
-    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_MODEL_ACTIONS] = {
+    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_DIRECTIONS] = {
         [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
         [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
         [PW_MODEL_STAGED] = {PW_TABLE_PACK_STAGED_NEAR, PW_TABLE_UNPACK_STAGED_NEAR},
         [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
     };
 
-    return near[memory][action] + (unsigned)spread;
+    return near[memory][direction] + (unsigned)spread;
 }
 
 void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths)
 {
     for (int memory = PW_MODEL_DEVICE; memory <= PW_MODEL_PIPELINED; memory++)
-        for (int action = 0; action < PW_MODEL_ACTIONS; action++)
+        for (int direction = 0; direction < PW_DIRECTIONS; direction++)
             for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
-                pw_probe_add(
-                    list, pw_measure_gpu_table((pw_model_memory)memory, (pw_model_action)action, spread), sizes,
-                    lengths, GPU_MOST,
-                    &(pw_probe){.run = run_move, .arg = g, .kind = memory * BY_MEMORY + action * BY_ACTION + spread});
+                pw_probe_add(list, pw_measure_gpu_table((pw_model_memory)memory, (pw_direction)direction, spread),
+                             sizes, lengths, GPU_MOST,
+                             &(pw_probe){.run = run_move,
+                                         .arg = g,
+                                         .kind = memory * BY_MEMORY + direction * BY_DIRECTION + spread});
 }
 
 void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list)

@@ -52,7 +52,7 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag);
 void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths);
 void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list);
 /* The table of a move. */
-pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_model_action action, int spread);
+pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_direction direction, int spread);
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list);
 
 #endif

@@ -27,7 +27,7 @@ static struct {
     pw_decision *buckets[BUCKETS];
     pw_decision *all[PW_DECIDE_RECORDS];
     int n;
-    pw_correction corrections[PW_DECIDE_STRATEGIES][OCTAVES][PW_MODEL_ACTIONS];
+    pw_correction corrections[PW_DECIDE_STRATEGIES][OCTAVES][PW_DIRECTIONS];
     _Atomic unsigned generation; /* goes up when records go */
 } decisions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -70,9 +70,9 @@ static bool same(const pw_decision_key *a, const pw_decision_key *b)
 
 /* ---- corrections ---------------------------------------------------------------------------------------------- */
 
-static pw_correction *correction_of(int strategy, uint16_t size, pw_model_action action)
+static pw_correction *correction_of(int strategy, uint16_t size, pw_direction direction)
 {
-    return &decisions.corrections[strategy][size / 4 % OCTAVES][action];
+    return &decisions.corrections[strategy][size / 4 % OCTAVES][direction];
 }
 
 static float limited(float log)
@@ -80,9 +80,9 @@ static float limited(float log)
     return log < -most_correction ? -most_correction : log > most_correction ? most_correction : log;
 }
 
-double pw_decision_factor(int strategy, uint16_t size, pw_model_action action)
+double pw_decision_factor(int strategy, uint16_t size, pw_direction direction)
 {
-    pw_correction *c = correction_of(strategy, size, action);
+    pw_correction *c = correction_of(strategy, size, direction);
 
     if (atomic_load_explicit(&c->count, memory_order_relaxed) < TRUSTED)
         return 1;
@@ -112,25 +112,26 @@ static void update(pw_correction *c, float log)
 
 static void relax(int strategy, uint16_t size)
 {
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
-        pw_correction *c = correction_of(strategy, size, (pw_model_action)action);
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
+        pw_correction *c = correction_of(strategy, size, (pw_direction)direction);
 
         atomic_store_explicit(&c->log, atomic_load_explicit(&c->log, memory_order_relaxed) / 2, memory_order_relaxed);
     }
 }
 
-void pw_decision_observe(pw_decision *d, int strategy, pw_model_action action, int64_t ns, bool learn)
+void pw_decision_observe(pw_decision *d, int strategy, pw_direction direction, int64_t ns, bool learn)
 {
     pw_decision_cell *cell = d ? &d->cells[strategy] : NULL;
-    float estimate = cell ? atomic_load_explicit(&cell->own[action], memory_order_relaxed) : 0;
+    float estimate = cell ? atomic_load_explicit(&cell->own[direction], memory_order_relaxed) : 0;
 
     if (estimate <= 0 || ns <= 0)
         return;
-    atomic_fetch_add_explicit(&cell->timed[action], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&cell->observed[action], ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&cell->estimated[action], (int64_t)estimate, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cell->timed[direction], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cell->observed[direction], ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cell->estimated[direction], (int64_t)estimate, memory_order_relaxed);
     if (learn)
-        update(d->key.memory == PW_MODEL_HOST ? &cell->seen[action] : correction_of(strategy, d->key.size, action),
+        update(d->key.memory == PW_MODEL_HOST ? &cell->seen[direction]
+                                              : correction_of(strategy, d->key.size, direction),
                log2f((float)ns / estimate));
 }
 
@@ -140,9 +141,9 @@ static double corrected(const pw_estimate *e, int strategy, uint16_t size)
 {
     double total = e->total;
 
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
-        if (e->own[action] > 0)
-            total += e->own[action] * (pw_decision_factor(strategy, size, (pw_model_action)action) - 1);
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
+        if (e->own[direction] > 0)
+            total += e->own[direction] * (pw_decision_factor(strategy, size, (pw_direction)direction) - 1);
     return total > 0 ? total : 0;
 }
 
@@ -151,8 +152,8 @@ static void note(pw_decision *d, int strategy, const pw_estimate *e, double tota
     pw_decision_cell *cell = &d->cells[strategy];
 
     atomic_store_explicit(&cell->total, (float)total, memory_order_relaxed);
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
-        atomic_store_explicit(&cell->own[action], (float)e->own[action], memory_order_relaxed);
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
+        atomic_store_explicit(&cell->own[direction], (float)e->own[direction], memory_order_relaxed);
 }
 
 /* What a trial has found holds while estimates guess as they did then. */
@@ -290,13 +291,13 @@ static int64_t uses_of(const pw_decision *d)
 
 static bool has_own(const pw_decision_cell *cell)
 {
-    return cell->own[PW_MODEL_PACK] > 0 || cell->own[PW_MODEL_UNPACK] > 0;
+    return cell->own[PW_PACK] > 0 || cell->own[PW_UNPACK] > 0;
 }
 
 /* The logarithm of observed by estimated time in one direction of a cell; 0 while too little was observed. */
-static float seen_log(const pw_decision_cell *cell, int action)
+static float seen_log(const pw_decision_cell *cell, int direction)
 {
-    const pw_correction *c = &cell->seen[action];
+    const pw_correction *c = &cell->seen[direction];
 
     return atomic_load_explicit(&c->count, memory_order_relaxed) < SEVERAL
                ? 0
@@ -305,7 +306,7 @@ static float seen_log(const pw_decision_cell *cell, int action)
 
 static bool is_wrong(const pw_decision_cell *cell)
 {
-    return fabsf(seen_log(cell, PW_MODEL_PACK)) > 1 || fabsf(seen_log(cell, PW_MODEL_UNPACK)) > 1;
+    return fabsf(seen_log(cell, PW_PACK)) > 1 || fabsf(seen_log(cell, PW_UNPACK)) > 1;
 }
 
 /* An estimate, with the rank's own work as it was observed. */
@@ -313,8 +314,8 @@ static double expected(const pw_decision_cell *cell)
 {
     double total = (double)cell->total;
 
-    for (int action = 0; action < PW_MODEL_ACTIONS; action++)
-        total += (double)cell->own[action] * (exp2((double)seen_log(cell, action)) - 1);
+    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
+        total += (double)cell->own[direction] * (exp2((double)seen_log(cell, direction)) - 1);
     return total > 0 ? total : 0;
 }
 

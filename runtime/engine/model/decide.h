@@ -74,7 +74,7 @@ int64_t pw_decision_most(uint16_t size);
 
 /* What a strategy would cost; total below 0: it cannot. `own` is the rank's part of it that is timed, 0: none is. */
 typedef struct pw_estimate {
-    double total, own[PW_MODEL_ACTIONS];
+    double total, own[PW_DIRECTIONS];
 } pw_estimate;
 
 typedef pw_estimate pw_estimate_fn(void *arg, int strategy);
@@ -95,13 +95,13 @@ typedef struct pw_correction {
 } pw_correction;
 
 typedef struct pw_decision_cell {
-    _Atomic int64_t uses;                        /* of which threads may lose some */
-    _Atomic float total, own[PW_MODEL_ACTIONS];  /* estimated when last made; total as corrected, below 0: cannot */
-    _Atomic int64_t timed[PW_MODEL_ACTIONS];     /* observations */
-    _Atomic int64_t observed[PW_MODEL_ACTIONS];  /* their sum */
-    _Atomic int64_t estimated[PW_MODEL_ACTIONS]; /* the sum of the estimates for the same, uncorrected */
-    pw_correction seen[PW_MODEL_ACTIONS];        /* in host memory */
-    _Atomic float tried;                         /* a use in the last trial; 0: there was none */
+    _Atomic int64_t uses;                     /* of which threads may lose some */
+    _Atomic float total, own[PW_DIRECTIONS];  /* estimated when last made; total as corrected, below 0: cannot */
+    _Atomic int64_t timed[PW_DIRECTIONS];     /* observations */
+    _Atomic int64_t observed[PW_DIRECTIONS];  /* their sum */
+    _Atomic int64_t estimated[PW_DIRECTIONS]; /* the sum of the estimates for the same, uncorrected */
+    pw_correction seen[PW_DIRECTIONS];        /* in host memory */
+    _Atomic float tried;                      /* a use in the last trial; 0: there was none */
 } pw_decision_cell;
 
 typedef struct pw_decision {
@@ -143,23 +143,23 @@ static inline __attribute__((always_inline)) int pw_decision_again(pw_decision *
  * Is it worth two looks at the clock, which take some 50 ns, to time this? In host memory that is done for the first
  * few uses and then now and then; 15 is odd, so that it meets both of a send and a receive that take turns.
  */
-static inline bool pw_decision_is_timed(const pw_decision *d, int strategy, pw_model_action action)
+static inline bool pw_decision_is_timed(const pw_decision *d, int strategy, pw_direction direction)
 {
     const pw_decision_cell *cell = d ? &d->cells[strategy] : NULL;
 
     if (!cell || d->key.memory != PW_MODEL_HOST)
-        return cell && cell->own[action] >= 5000;
-    return (double)cell->own[action] >= pw_decide_least_ns &&
-           (atomic_load_explicit(&cell->seen[action].count, memory_order_relaxed) < PW_DECIDE_TRUSTED ||
+        return cell && cell->own[direction] >= 5000;
+    return (double)cell->own[direction] >= pw_decide_least_ns &&
+           (atomic_load_explicit(&cell->seen[direction].count, memory_order_relaxed) < PW_DECIDE_TRUSTED ||
             atomic_load_explicit(&cell->uses, memory_order_relaxed) % 15 == 0);
 }
 
 /* The rank's own work took so long, for one message. `learn`: the estimates of later decisions are corrected by it;
  * else it is only noted. NULL is allowed. */
-void pw_decision_observe(pw_decision *d, int strategy, pw_model_action action, int64_t ns, bool learn);
+void pw_decision_observe(pw_decision *d, int strategy, pw_direction direction, int64_t ns, bool learn);
 
 /* The factor in force for a strategy and size in GPU memory. */
-double pw_decision_factor(int strategy, uint16_t size, pw_model_action action);
+double pw_decision_factor(int strategy, uint16_t size, pw_direction direction);
 
 /* Calls fn for every record, in the order of their making. */
 void pw_decision_each(void (*fn)(void *arg, const pw_decision *d), void *arg);

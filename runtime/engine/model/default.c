@@ -33,28 +33,28 @@ static double touched(pw_model_shape s)
     return smaller(alone, s.spread * bytes);
 }
 
-static double gpu_move(pw_model_action action, pw_model_shape s)
+static double gpu_move(pw_direction direction, pw_model_shape s)
 {
     double granules = touched(s), traffic = granules + (double)s.bytes;
 
     /* Granules that are written in part are read first. */
-    if (action == PW_MODEL_UNPACK && s.block % GRANULE)
+    if (direction == PW_UNPACK && s.block % GRANULE)
         traffic += granules;
     return traffic / gpu_memory;
 }
 
-static double mapped_move(pw_model_action action, pw_model_shape s)
+static double mapped_move(pw_direction direction, pw_model_shape s)
 {
-    return launch_ns + (action == PW_MODEL_PACK ? 0 : mapped_read_ns) +
-           larger(gpu_move(action, s), (double)s.bytes / mapped);
+    return launch_ns + (direction == PW_PACK ? 0 : mapped_read_ns) +
+           larger(gpu_move(direction, s), (double)s.bytes / mapped);
 }
 
-double pw_model_default_move(pw_model_memory packed, pw_model_action action, pw_model_shape s)
+double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_model_shape s)
 {
     switch (packed) {
     case PW_MODEL_HOST: return 60 + 0.6 * (double)s.bytes / (double)s.block + 0.08 * (double)s.bytes;
-    case PW_MODEL_DEVICE: return launch_ns + gpu_move(action, s);
-    default: return mapped_move(action, s);
+    case PW_MODEL_DEVICE: return launch_ns + gpu_move(direction, s);
+    default: return mapped_move(direction, s);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "runtime/engine/model/model.h"
 
-double pw_model_default_move(pw_model_memory packed, pw_model_action action, pw_model_shape s);
+double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_model_shape s);
 double pw_model_default_send(bool device, int64_t bytes);
 double pw_model_default_native_device(int64_t bytes, int64_t blocks);
 double pw_model_default_copy(pw_model_copy_way way, int64_t bytes);

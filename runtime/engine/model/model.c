@@ -52,9 +52,9 @@ static double first_known(double measured, double otherwise)
 }
 
 /* The near table of a move; the far one is the next. */
-static pw_model_table_id table_of_move(pw_model_memory packed, pw_model_action action)
+static pw_model_table_id table_of_move(pw_model_memory packed, pw_direction direction)
 {
-    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_MODEL_ACTIONS] = {
+    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_DIRECTIONS] = {
         [PW_MODEL_HOST] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR},
         [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
         [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
@@ -62,7 +62,7 @@ static pw_model_table_id table_of_move(pw_model_memory packed, pw_model_action a
         [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
     };
 
-    return near[packed][action];
+    return near[packed][direction];
 }
 
 /* Between two tables, for near and for far blocks; farther ones count as far. */
@@ -87,18 +87,18 @@ static double wait_beyond(pw_model_shape s)
     return pw_touch_wait(s) - pw_touch_wait(measured);
 }
 
-static double measured_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+static double measured_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape s)
 {
-    pw_model_table_id near = table_of_move(packed, action), far = near + 1;
+    pw_model_table_id near = table_of_move(packed, direction), far = near + 1;
 
     if (!pw_model_has(m, near) || !pw_model_has(m, far))
         return ask(m, pw_model_has(m, near) ? near : far, s.bytes, s.block);
     return by_spread(m, near, far, s);
 }
 
-static pw_model_copy_way way_of(pw_model_action action)
+static pw_model_copy_way way_of(pw_direction direction)
 {
-    return action == PW_MODEL_PACK ? PW_MODEL_D2H : PW_MODEL_H2D;
+    return direction == PW_PACK ? PW_MODEL_D2H : PW_MODEL_H2D;
 }
 
 /*
@@ -106,48 +106,48 @@ static pw_model_copy_way way_of(pw_model_action action)
  * the kernel, whose end it has to see; a third before it; and more than half of one more when it is given to a copy
  * engine.
  */
-static double copy_beside(const pw_model *m, pw_model_action action, int64_t bytes)
+static double copy_beside(const pw_model *m, pw_direction direction, int64_t bytes)
 {
-    pw_model_copy_way way = way_of(action);
+    pw_model_copy_way way = way_of(direction);
     double more = pw_model_copy(m, way, bytes) - pw_model_copy(m, way, 1);
-    double launches = (action == PW_MODEL_PACK ? 0.4 : 0.3) + (bytes > BY_ENGINE ? 0.6 : 0);
+    double launches = (direction == PW_PACK ? 0.4 : 0.3) + (bytes > BY_ENGINE ? 0.6 : 0);
 
     return (more > 0 ? more : 0) + launches * pw_model_launch(m);
 }
 
-static double staged(const pw_model *m, pw_model_action action, pw_model_shape s)
+static double staged(const pw_model *m, pw_direction direction, pw_model_shape s)
 {
-    return pw_model_move(m, PW_MODEL_DEVICE, action, s) + copy_beside(m, action, s.bytes);
+    return pw_model_move(m, PW_MODEL_DEVICE, direction, s) + copy_beside(m, direction, s.bytes);
 }
 
 /* Kernel and copy engine work at the same time, each on its own chunk: the first chunk as if it were alone, and for
  * every other one the slower of the two, with a quarter of a launch, since launches overlap with work, too. */
-static double pipelined(const pw_model *m, pw_model_action action, pw_model_shape s, int64_t chunk)
+static double pipelined(const pw_model *m, pw_direction direction, pw_model_shape s, int64_t chunk)
 {
     pw_model_shape part = s;
     double chunks, kernel, copy, launch = pw_model_launch(m), first;
 
     if (s.bytes <= chunk)
-        return staged(m, action, s);
+        return staged(m, direction, s);
     part.bytes = chunk;
     chunks = (double)((s.bytes + chunk - 1) / chunk);
-    first = staged(m, action, part);
-    kernel = pw_model_move(m, PW_MODEL_DEVICE, action, part) - launch * 3 / 4;
-    copy = pw_model_copy(m, way_of(action), chunk) - pw_model_copy(m, way_of(action), 1) + launch / 4;
+    first = staged(m, direction, part);
+    kernel = pw_model_move(m, PW_MODEL_DEVICE, direction, part) - launch * 3 / 4;
+    copy = pw_model_copy(m, way_of(direction), chunk) - pw_model_copy(m, way_of(direction), 1) + launch / 4;
     return first + (chunks - 1) * (kernel > copy ? kernel : copy);
 }
 
-double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape s)
+double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape s)
 {
-    double measured = measured_move(m, packed, action, s);
+    double measured = measured_move(m, packed, direction, s);
 
     if (!isnan(measured))
         return measured + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
     switch (packed) {
-    case PW_MODEL_HOST: return pw_model_default_move(packed, action, s) + pw_touch_wait(s);
-    case PW_MODEL_STAGED: return staged(m, action, s);
-    case PW_MODEL_PIPELINED: return pipelined(m, action, s, DEFAULT_CHUNK);
-    default: return pw_model_default_move(packed, action, s);
+    case PW_MODEL_HOST: return pw_model_default_move(packed, direction, s) + pw_touch_wait(s);
+    case PW_MODEL_STAGED: return staged(m, direction, s);
+    case PW_MODEL_PIPELINED: return pipelined(m, direction, s, DEFAULT_CHUNK);
+    default: return pw_model_default_move(packed, direction, s);
     }
 }
 
@@ -179,9 +179,9 @@ static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shap
 
     near.spread = PW_MODEL_NEAR;
     s.spread = fmin(s.spread, PW_MODEL_FAR);
-    for (int action = 0; s.spread > PW_MODEL_NEAR && action < PW_MODEL_ACTIONS; action++) {
-        double extra = pw_model_move(m, memory, (pw_model_action)action, s) -
-                       pw_model_move(m, memory, (pw_model_action)action, near);
+    for (int direction = 0; s.spread > PW_MODEL_NEAR && direction < PW_DIRECTIONS; direction++) {
+        double extra = pw_model_move(m, memory, (pw_direction)direction, s) -
+                       pw_model_move(m, memory, (pw_direction)direction, near);
 
         more += extra > 0 ? extra : 0;
     }
@@ -202,8 +202,8 @@ static double measured_packed(const pw_model *m, pw_call_sort sort, pw_model_sha
 
     if (pw_model_has(m, near))
         return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)sort, s) + 2 * wait_beyond(s);
-    return pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s) + pw_model_send(m, PW_MODEL_HOST, sort, s.bytes) +
-           pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s);
+    return pw_model_move(m, PW_MODEL_HOST, PW_PACK, s) + pw_model_send(m, PW_MODEL_HOST, sort, s.bytes) +
+           pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, s);
 }
 
 /* What a message in host memory costs when it is left to MPI, and packed. Where either was not measured, both come from
@@ -257,36 +257,36 @@ double pw_model_launch(const pw_model *m)
 
 /* ---- what a rank does itself ------------------------------------------------------------------------------------- */
 
-double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_model_action action)
+double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_direction direction)
 {
-    return pw_model_move(m, PW_MODEL_HOST, action, q->shape);
+    return pw_model_move(m, PW_MODEL_HOST, direction, q->shape);
 }
 
-double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_model_action action)
+double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_direction direction)
 {
-    return q->contiguous ? 0 : pw_model_move(m, PW_MODEL_DEVICE, action, q->shape);
+    return q->contiguous ? 0 : pw_model_move(m, PW_MODEL_DEVICE, direction, q->shape);
 }
 
-double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_model_action action)
+double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_direction direction)
 {
-    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
-                         : pw_model_move(m, PW_MODEL_MAPPED, action, q->shape);
+    return q->contiguous ? pw_model_copy(m, way_of(direction), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_MAPPED, direction, q->shape);
 }
 
-double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_model_action action)
+double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_direction direction)
 {
-    return q->contiguous ? pw_model_copy(m, way_of(action), q->shape.bytes)
-                         : pw_model_move(m, PW_MODEL_STAGED, action, q->shape);
+    return q->contiguous ? pw_model_copy(m, way_of(direction), q->shape.bytes)
+                         : pw_model_move(m, PW_MODEL_STAGED, direction, q->shape);
 }
 
-double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_model_action action, int64_t chunk)
+double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_direction direction, int64_t chunk)
 {
     double measured;
 
     if (q->contiguous)
-        return pw_model_own_staged(m, q, action);
-    measured = measured_move(m, PW_MODEL_PIPELINED, action, q->shape);
-    return isnan(measured) ? pipelined(m, action, q->shape, chunk) : measured;
+        return pw_model_own_staged(m, q, direction);
+    measured = measured_move(m, PW_MODEL_PIPELINED, direction, q->shape);
+    return isnan(measured) ? pipelined(m, direction, q->shape, chunk) : measured;
 }
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
@@ -353,8 +353,8 @@ double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
 
 double pw_model_cost_device(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_own_device(m, q, PW_MODEL_PACK) + pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) +
-           pw_model_own_device(m, q, PW_MODEL_UNPACK);
+    return pw_model_own_device(m, q, PW_PACK) + pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) +
+           pw_model_own_device(m, q, PW_UNPACK);
 }
 
 /* A packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's, MPI copies nothing,
@@ -368,17 +368,16 @@ static double pinned_send(const pw_model *m, const pw_model_query *q)
 
 double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_own_one_shot(m, q, PW_MODEL_PACK) + pinned_send(m, q) +
-           pw_model_own_one_shot(m, q, PW_MODEL_UNPACK);
+    return pw_model_own_one_shot(m, q, PW_PACK) + pinned_send(m, q) + pw_model_own_one_shot(m, q, PW_UNPACK);
 }
 
 double pw_model_cost_staged(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_own_staged(m, q, PW_MODEL_PACK) + pinned_send(m, q) + pw_model_own_staged(m, q, PW_MODEL_UNPACK);
+    return pw_model_own_staged(m, q, PW_PACK) + pinned_send(m, q) + pw_model_own_staged(m, q, PW_UNPACK);
 }
 
 double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk)
 {
-    return pw_model_own_pipelined(m, q, PW_MODEL_PACK, chunk) + pinned_send(m, q) +
-           pw_model_own_pipelined(m, q, PW_MODEL_UNPACK, chunk);
+    return pw_model_own_pipelined(m, q, PW_PACK, chunk) + pinned_send(m, q) +
+           pw_model_own_pipelined(m, q, PW_UNPACK, chunk);
 }

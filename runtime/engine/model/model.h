@@ -14,6 +14,7 @@
 #ifndef PW_RUNTIME_MODEL_H
 #define PW_RUNTIME_MODEL_H
 
+#include "base/direction.h"
 #include "runtime/engine/model/call_sort.h"
 
 #include <stdbool.h>
@@ -28,8 +29,6 @@ typedef enum pw_model_memory {
     PW_MODEL_PIPELINED, /* the same, in chunks, of which one is packed while the one before is copied */
     PW_MODEL_MEMORIES
 } pw_model_memory;
-
-typedef enum pw_model_action { PW_MODEL_PACK, PW_MODEL_UNPACK, PW_MODEL_ACTIONS } pw_model_action;
 
 /* Copies by the GPU's engines or by the driver, of contiguous bytes or of rows (cuMemcpy2D); host memory is pinned. */
 typedef enum pw_model_copy_way { PW_MODEL_D2H, PW_MODEL_H2D, PW_MODEL_D2D, PW_MODEL_COPY_WAYS } pw_model_copy_way;
@@ -64,7 +63,7 @@ pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
 
 /* Packing or unpacking: by a CPU kernel (HOST), or by a GPU kernel between device memory and a packed copy there or in
  * pinned memory, launch and synchronisation included. Chunks of PIPELINED are those of runtime/engine/gpu. */
-double pw_model_move(const pw_model *m, pw_model_memory packed, pw_model_action action, pw_model_shape shape);
+double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape shape);
 
 /* A contiguous message from memory of one sort to the same on another rank, one way. Mapped memory is host memory.
  * Calls of sorts that were not measured: as blocking ones. */
@@ -110,10 +109,10 @@ double pw_model_cost_staged(const pw_model *m, const pw_model_query *q);
 double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk);
 
 /* The part of a cost above that is the rank's own work and can be timed: packing (or unpacking) with its copies. */
-double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_model_action action);
-double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_model_action action);
-double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_model_action action);
-double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_model_action action);
-double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_model_action action, int64_t chunk);
+double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_direction direction);
+double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_direction direction);
+double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_direction direction);
+double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_direction direction);
+double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_direction direction, int64_t chunk);
 
 #endif

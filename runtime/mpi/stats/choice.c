@@ -33,10 +33,10 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
                               .ranks = total >= 0,
                               .tries = tried > 0,
                               .tried = (double)tried};
-        for (int action = 0; action < PW_MODEL_ACTIONS; action++) {
-            to->timed += from->timed[action];
-            to->observed += from->observed[action];
-            to->estimated += from->estimated[action];
+        for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
+            to->timed += from->timed[direction];
+            to->observed += from->observed[direction];
+            to->estimated += from->estimated[direction];
         }
         uses += to->uses;
     }

@@ -66,7 +66,7 @@ pw_status pw_strategy_gpu_take(pw_stage *s)
 }
 
 /* The message of a stage, or of a part of one, as runtime/engine/gpu has it. */
-static pw_gpu_order order_of(const pw_stage *s, pw_model_action action, int64_t bytes)
+static pw_gpu_order order_of(const pw_stage *s, pw_direction direction, int64_t bytes)
 {
     return (pw_gpu_order){.user = {.gpu = s->place.gpu,
                                    .layout = s->layout,
@@ -76,7 +76,7 @@ static pw_gpu_order order_of(const pw_stage *s, pw_model_action action, int64_t 
                                    .bytes = s->bytes},
                           .packed = packed_of(s),
                           .bytes = bytes,
-                          .direction = action == PW_MODEL_UNPACK ? PW_UNPACK : PW_PACK,
+                          .direction = direction,
                           .way = (pw_gpu_way)s->strategy->way};
 }
 
@@ -104,7 +104,7 @@ static void note_packing(const pw_stage *s, bool replicated)
 /* Messages that a peer's GPU may read (pw_strategy_gpu_expect), those from point to point, are in the replica, too. */
 static pw_gpu_order packing_of(const pw_stage *s)
 {
-    pw_gpu_order order = order_of(s, PW_MODEL_PACK, s->bytes);
+    pw_gpu_order order = order_of(s, PW_PACK, s->bytes);
     pw_gpu_block *block = s->own;
 
     if (block && (s->sort == PW_CALL_BLOCKING || s->sort == PW_CALL_NONBLOCKING))
@@ -135,7 +135,7 @@ _Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a rec
 
 void pw_strategy_gpu_expect(pw_stage *s)
 {
-    pw_gpu_order order = order_of(s, PW_MODEL_UNPACK, s->bytes);
+    pw_gpu_order order = order_of(s, PW_UNPACK, s->bytes);
 
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
@@ -152,7 +152,7 @@ static bool is_in_place(pw_stage *s)
 
 pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
 {
-    pw_gpu_order order = order_of(s, PW_MODEL_UNPACK, received);
+    pw_gpu_order order = order_of(s, PW_UNPACK, received);
 
     if (s->inbound)
         pw_sharing_note_message(s->bytes);
@@ -165,14 +165,14 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
     return pw_gpu_carry_out(&order);
 }
 
-bool pw_strategy_gpu_begin(pw_stage *s, pw_model_action action, int64_t received)
+bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received)
 {
-    pw_gpu_order order = action == PW_MODEL_PACK ? packing_of(s) : order_of(s, action, received);
+    pw_gpu_order order = direction == PW_PACK ? packing_of(s) : order_of(s, direction, received);
 
-    if (action == PW_MODEL_UNPACK && is_in_place(s))
+    if (direction == PW_UNPACK && is_in_place(s))
         return true; /* and nothing is left to be done by pw_strategy_gpu_unpack */
     s->under_way = pw_gpu_begin(&order);
-    if (s->under_way && action == PW_MODEL_PACK)
+    if (s->under_way && direction == PW_PACK)
         note_packing(s, order.replica);
     return s->under_way;
 }

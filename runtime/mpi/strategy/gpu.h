@@ -16,11 +16,11 @@ bool pw_strategy_gpu_can(const pw_message *m);
                                                                         \
         return pw_model_cost_##name(pw_model_now(), &q);                \
     }                                                                   \
-    static double own_cost(const pw_message *m, pw_model_action action) \
+    static double own_cost(const pw_message *m, pw_direction direction) \
     {                                                                   \
         pw_model_query q = pw_message_query(m);                         \
                                                                         \
-        return pw_model_own_##name(pw_model_now(), &q, action);         \
+        return pw_model_own_##name(pw_model_now(), &q, direction);      \
     }
 
 /* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `way`, a pw_gpu_way. */
@@ -36,7 +36,7 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received);
 void pw_strategy_gpu_give(pw_stage *s);
 /* What comes out of the memory of a process of this node is unpacked from there by the GPU. */
 void pw_strategy_gpu_expect(pw_stage *s);
-bool pw_strategy_gpu_begin(pw_stage *s, pw_model_action action, int64_t received);
+bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received);
 pw_status pw_strategy_gpu_finish(pw_stage *s);
 
 #endif

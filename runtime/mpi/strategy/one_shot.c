@@ -29,12 +29,12 @@ static double cost(const pw_message *m)
     return odd_cost(m, pw_model_cost_one_shot(model, &q), pw_model_cost_staged(model, &q));
 }
 
-static double own_cost(const pw_message *m, pw_model_action action)
+static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
     const pw_model *model = pw_model_now();
 
-    return odd_cost(m, pw_model_own_one_shot(model, &q, action), pw_model_own_staged(model, &q, action));
+    return odd_cost(m, pw_model_own_one_shot(model, &q, direction), pw_model_own_staged(model, &q, direction));
 }
 
 const pw_strategy pw_strategy_one_shot = {.name = "one_shot",

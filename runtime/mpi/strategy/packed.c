@@ -31,11 +31,11 @@ static double cost(const pw_message *m)
                                                             : packed;
 }
 
-static double own_cost(const pw_message *m, pw_model_action action)
+static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_own_packed(pw_model_now(), &q, action);
+    return pw_model_own_packed(pw_model_now(), &q, direction);
 }
 
 static pw_pool_side side_of(const pw_stage *s)

@@ -26,11 +26,11 @@ static double cost(const pw_message *m)
     return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->bytes));
 }
 
-static double own_cost(const pw_message *m, pw_model_action action)
+static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_own_pipelined(pw_model_now(), &q, action, pw_gpu_chunk(m->bytes));
+    return pw_model_own_pipelined(pw_model_now(), &q, direction, pw_gpu_chunk(m->bytes));
 }
 
 const pw_strategy pw_strategy_pipelined = {.name = "pipelined",

@@ -105,8 +105,8 @@ static pw_estimate estimate(void *arg, int id)
     if (id != PW_STRATEGY_NATIVE && !s->can(m))
         return e;
     e.total = s->cost(m);
-    for (int action = 0; s->own_cost && action < PW_MODEL_ACTIONS; action++)
-        e.own[action] = s->own_cost(m, (pw_model_action)action);
+    for (int direction = 0; s->own_cost && direction < PW_DIRECTIONS; direction++)
+        e.own[direction] = s->own_cost(m, (pw_direction)direction);
     return e;
 }
 
@@ -315,34 +315,34 @@ typedef struct watch {
 } watch;
 
 /* The interpreter says nothing of the kernel that is yet to come. */
-static bool has_come(const pw_stage *s, pw_model_action action)
+static bool has_come(const pw_stage *s, pw_direction direction)
 {
     pw_kernel *k = s->place.kind == PW_PLACE_HOST && s->layout && !s->layout->contiguous ? s->layout->kernel : NULL;
 
-    return !k || atomic_load_explicit(action == PW_MODEL_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
+    return !k || atomic_load_explicit(direction == PW_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
 }
 
 /* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
  * stage may have been narrowed to a part of the message that was decided about. */
-static watch begin(const pw_stage *s, pw_model_action action)
+static watch begin(const pw_stage *s, pw_direction direction)
 {
     watch w = {.timed = s->decision && pw_decision_size(s->bytes) == s->decision->key.size};
 
     if (!w.timed)
         return w;
     w.id = id_of(s->strategy);
-    w.learn = pw_decision_is_timed(s->decision, w.id, action) && has_come(s, action);
+    w.learn = pw_decision_is_timed(s->decision, w.id, direction) && has_come(s, direction);
     w.timed = w.learn || chosen_by.stats;
     if (w.timed)
         w.begin = pw_clock_ns();
     return w;
 }
 
-static pw_status end(const watch *w, const pw_stage *s, pw_model_action action, pw_status status)
+static pw_status end(const watch *w, const pw_stage *s, pw_direction direction, pw_status status)
 {
     if (w->timed && status == PW_OK)
-        pw_decision_observe(s->decision, w->id, action,
-                            pw_clock_ns() - w->begin + (action == PW_MODEL_UNPACK ? s->ahead_ns : 0), w->learn);
+        pw_decision_observe(s->decision, w->id, direction,
+                            pw_clock_ns() - w->begin + (direction == PW_UNPACK ? s->ahead_ns : 0), w->learn);
     return status;
 }
 
@@ -352,8 +352,8 @@ pw_status pw_stage_pack(pw_stage *s)
 
     if (s->under_way)
         return s->strategy->finish(s);
-    w = begin(s, PW_MODEL_PACK);
-    return end(&w, s, PW_MODEL_PACK, s->strategy->pack(s));
+    w = begin(s, PW_PACK);
+    return end(&w, s, PW_PACK, s->strategy->pack(s));
 }
 
 void pw_stage_expect(pw_stage *s)
@@ -378,35 +378,35 @@ pw_status pw_stage_unpack(pw_stage *s, int64_t received)
         return s->strategy->finish(s);
     if (received < s->bytes)
         return s->strategy->unpack(s, received);
-    w = begin(s, PW_MODEL_UNPACK);
-    return end(&w, s, PW_MODEL_UNPACK, s->strategy->unpack(s, received));
+    w = begin(s, PW_UNPACK);
+    return end(&w, s, PW_UNPACK, s->strategy->unpack(s, received));
 }
 
 /* Work that overlaps with other work says nothing of its time, so estimates are corrected by the first few of a kind,
  * which are done alone. */
-static bool is_watched(const pw_stage *s, pw_model_action action)
+static bool is_watched(const pw_stage *s, pw_direction direction)
 {
     int id;
 
     if (!s->decision || pw_decision_size(s->bytes) != s->decision->key.size)
         return false;
     id = id_of(s->strategy);
-    return pw_decision_is_timed(s->decision, id, action) &&
-           atomic_load_explicit(&s->decision->cells[id].timed[action], memory_order_relaxed) < WATCHED;
+    return pw_decision_is_timed(s->decision, id, direction) &&
+           atomic_load_explicit(&s->decision->cells[id].timed[direction], memory_order_relaxed) < WATCHED;
 }
 
 bool pw_stage_begin_pack(pw_stage *s)
 {
-    if (!s->strategy || !s->strategy->begin || is_watched(s, PW_MODEL_PACK))
+    if (!s->strategy || !s->strategy->begin || is_watched(s, PW_PACK))
         return true;
-    return s->strategy->begin(s, PW_MODEL_PACK, s->bytes);
+    return s->strategy->begin(s, PW_PACK, s->bytes);
 }
 
 bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
 {
-    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->bytes || is_watched(s, PW_MODEL_UNPACK))
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->bytes || is_watched(s, PW_UNPACK))
         return true;
-    return s->strategy->begin(s, PW_MODEL_UNPACK, received);
+    return s->strategy->begin(s, PW_UNPACK, received);
 }
 
 void pw_stage_close(pw_stage *s)

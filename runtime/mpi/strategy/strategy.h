@@ -75,7 +75,7 @@ typedef struct pw_strategy {
      * (runtime/engine/model/decide.h). */
     double (*cost)(const pw_message *m);
     /* The part of it that `pack` or `unpack` takes: timed, it corrects the estimate. NULL: nothing is timed. */
-    double (*own_cost)(const pw_message *m, pw_model_action action);
+    double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the stage's memory: sets data and own; everything else is set. On failure (no memory) the next cheapest
      * strategy is asked. NULL: native. */
     pw_status (*take)(pw_stage *s);
@@ -91,7 +91,7 @@ typedef struct pw_strategy {
      * does, and sets under_way; finish waits for it, and clears that. False: not now. NULL: the strategy has no such
      * stages.
      */
-    bool (*begin)(pw_stage *s, pw_model_action action, int64_t received);
+    bool (*begin)(pw_stage *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_stage *s);
     int memory, way; /* of those for GPU memory (strategy/gpu.h) */
 } pw_strategy;

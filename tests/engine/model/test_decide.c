@@ -164,7 +164,7 @@ static void keys_are_told_apart(void **state)
 static void observe(pw_decision *d, int strategy, int64_t ns, int times)
 {
     for (int i = 0; i < times; i++)
-        pw_decision_observe(d, strategy, PW_MODEL_PACK, ns, true);
+        pw_decision_observe(d, strategy, PW_PACK, ns, true);
 }
 
 static void observations_correct(void **state)
@@ -177,16 +177,16 @@ static void observations_correct(void **state)
     (void)state;
     assert_int_equal(decide(&k, 2, -1, &m, &d), 1);
     observe(d, 1, 90, 7);
-    assert_true(pw_decision_factor(1, k.size, PW_MODEL_PACK) == 1); /* not trusted yet */
+    assert_true(pw_decision_factor(1, k.size, PW_PACK) == 1); /* not trusted yet */
     observe(d, 1, 90, 20);
-    assert_true(fabs(pw_decision_factor(1, k.size, PW_MODEL_PACK) - 3) < 1e-3);
+    assert_true(fabs(pw_decision_factor(1, k.size, PW_PACK) - 3) < 1e-3);
     for (int i = 0; i < 8; i++)
         decide(&k, 2, -1, &m, NULL);
     assert_int_equal(decide(&k, 2, -1, &m, NULL), 0);
-    assert_int_equal(d->cells[1].observed[PW_MODEL_PACK], 27 * 90);
-    assert_int_equal(d->cells[1].estimated[PW_MODEL_PACK], 27 * 30);
+    assert_int_equal(d->cells[1].observed[PW_PACK], 27 * 90);
+    assert_int_equal(d->cells[1].estimated[PW_PACK], 27 * 30);
     /* Other layouts of like size learn from it, those of other sizes do not. */
-    assert_true(pw_decision_factor(1, neighbour.size, PW_MODEL_PACK) > 1.5);
+    assert_true(pw_decision_factor(1, neighbour.size, PW_PACK) > 1.5);
     assert_int_equal(decide(&far, 2, -1, &m, NULL), 1);
     /* What is not taken any more is tried again some time. */
     for (int i = 0; i < 20000; i++)
@@ -204,10 +204,10 @@ static void corrections_are_bounded(void **state)
     (void)state;
     decide(&k, 2, -1, &m, &d);
     observe(d, 1, INT64_C(1) << 50, 1000);
-    assert_true(fabs(pw_decision_factor(1, k.size, PW_MODEL_PACK) - 4) < 1e-3);
+    assert_true(fabs(pw_decision_factor(1, k.size, PW_PACK) - 4) < 1e-3);
     observe(d, 1, 1, 1000);
-    assert_true(fabs(pw_decision_factor(1, k.size, PW_MODEL_PACK) - 0.25) < 1e-3);
-    assert_true(pw_decision_factor(1, k.size, PW_MODEL_UNPACK) == 1);
+    assert_true(fabs(pw_decision_factor(1, k.size, PW_PACK) - 0.25) < 1e-3);
+    assert_true(pw_decision_factor(1, k.size, PW_UNPACK) == 1);
     /* A fifth of the times with a lost slice in them hardly moves the factor. */
     pw_decision_reset();
     decide(&k, 2, -1, &m, &d);
@@ -215,16 +215,16 @@ static void corrections_are_bounded(void **state)
     for (int i = 0; i < 200; i++) {
         observe(d, 1, INT64_C(1) << 40, 1);
         observe(d, 1, 100, 4);
-        assert_true(pw_decision_factor(1, k.size, PW_MODEL_PACK) < 1.2);
+        assert_true(pw_decision_factor(1, k.size, PW_PACK) < 1.2);
     }
     observe(d, 0, 100, 100); /* has nothing of its own */
-    assert_true(pw_decision_factor(0, k.size, PW_MODEL_PACK) == 1);
+    assert_true(pw_decision_factor(0, k.size, PW_PACK) == 1);
     observe(NULL, 0, 100, 1);
-    pw_decision_observe(d, 1, PW_MODEL_UNPACK, 400, false); /* only noted */
-    assert_int_equal(d->cells[1].observed[PW_MODEL_UNPACK], 400);
+    pw_decision_observe(d, 1, PW_UNPACK, 400, false); /* only noted */
+    assert_int_equal(d->cells[1].observed[PW_UNPACK], 400);
     for (int i = 0; i < 20; i++)
-        pw_decision_observe(d, 1, PW_MODEL_UNPACK, 400, false);
-    assert_true(pw_decision_factor(1, k.size, PW_MODEL_UNPACK) == 1);
+        pw_decision_observe(d, 1, PW_UNPACK, 400, false);
+    assert_true(pw_decision_factor(1, k.size, PW_UNPACK) == 1);
 }
 
 static void a_full_table_still_decides(void **state)
@@ -251,7 +251,7 @@ static void *decide_much(void *arg)
         pw_decision *d;
 
         wrong += decide(&k, 3, -1, &m, &d) != 1;
-        pw_decision_observe(d, 1, i % 2 ? PW_MODEL_PACK : PW_MODEL_UNPACK, 20 + i % 5, true);
+        pw_decision_observe(d, 1, i % 2 ? PW_PACK : PW_UNPACK, 20 + i % 5, true);
     }
     (void)arg;
     return (void *)wrong;

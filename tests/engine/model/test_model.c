@@ -198,7 +198,7 @@ static void only_likes_are_compared(void **state)
     (void)state;
     near(pw_model_cost_native(m, &q), 150000);
     near(pw_model_cost_packed(m, &q),
-         100000 + pw_model_own_packed(m, &q, PW_MODEL_PACK) + pw_model_own_packed(m, &q, PW_MODEL_UNPACK));
+         100000 + pw_model_own_packed(m, &q, PW_PACK) + pw_model_own_packed(m, &q, PW_UNPACK));
     q.sort = PW_CALL_IO;
     near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
     near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
@@ -238,9 +238,9 @@ static void one_spread_stands_in_for_the_other(void **state)
 
     (void)state;
     assert_int_equal(pw_model_set(m, PW_TABLE_PACK_DEVICE_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
-    near(pw_model_move(m, PW_MODEL_DEVICE, PW_MODEL_PACK, s), 150000);
+    near(pw_model_move(m, PW_MODEL_DEVICE, PW_PACK, s), 150000);
     s.spread = PW_MODEL_NEAR;
-    near(pw_model_move(m, PW_MODEL_DEVICE, PW_MODEL_PACK, s), 150000);
+    near(pw_model_move(m, PW_MODEL_DEVICE, PW_PACK, s), 150000);
     pw_model_destroy(m);
 }
 
@@ -255,15 +255,15 @@ static void spreads_are_interpolated(void **state)
     assert_int_equal(pw_model_set(m, PW_TABLE_PACK_HOST_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
     assert_int_equal(pw_model_set(m, PW_TABLE_PACK_HOST_FAR, bytes, 3, blocks, 3, far, NULL), PW_OK);
     assert_int_equal(pw_model_set(m, PW_TABLE_UNPACK_HOST_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
-    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 3000);
+    near(pw_model_move(m, PW_MODEL_HOST, PW_PACK, s), 3000);
     near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, s), 1500 + 3000 - 1500);
     s.spread = 4;
-    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 1500 * pow(2, 1.0 / 3));
+    near(pw_model_move(m, PW_MODEL_HOST, PW_PACK, s), 1500 * pow(2, 1.0 / 3));
     s.spread = PW_MODEL_NEAR;
-    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_PACK, s), 1500);
+    near(pw_model_move(m, PW_MODEL_HOST, PW_PACK, s), 1500);
     near(pw_model_native(m, PW_MODEL_HOST, PW_CALL_BLOCKING, s), 1500);
     s.spread = 7;
-    near(pw_model_move(m, PW_MODEL_HOST, PW_MODEL_UNPACK, s), 1500);
+    near(pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, s), 1500);
     pw_model_destroy(m);
 }
 
@@ -319,7 +319,7 @@ static void pipelines_wait_once(void **state)
     assert_true(is_packed(none, &near));
     assert_false(is_packed(none, &face));
     assert_false(is_packed(none, &rows));
-    assert_true(pw_model_own_packed(none, &face, PW_MODEL_PACK) > 400000);
+    assert_true(pw_model_own_packed(none, &face, PW_PACK) > 400000);
     /* Not so when both ranks send and receive, nor when they share no cache. */
     face.apart = true;
     assert_true(is_packed(none, &face));
@@ -374,14 +374,14 @@ static void pipelines_overlap(void **state)
 {
     pw_model *m = pw_model_create();
     pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {64 << 20, 8, PW_MODEL_FAR}};
-    double staged = pw_model_own_staged(m, &q, PW_MODEL_PACK);
-    double piped = pw_model_own_pipelined(m, &q, PW_MODEL_PACK, 1 << 20);
+    double staged = pw_model_own_staged(m, &q, PW_PACK);
+    double piped = pw_model_own_pipelined(m, &q, PW_PACK, 1 << 20);
 
     (void)state;
     assert_true(piped < staged);
     assert_true(piped > pw_model_copy(m, PW_MODEL_D2H, 64 << 20) / 1.1);
     q.shape.bytes = 1 << 18;
-    near(pw_model_own_pipelined(m, &q, PW_MODEL_PACK, 1 << 20), pw_model_own_staged(m, &q, PW_MODEL_PACK));
+    near(pw_model_own_pipelined(m, &q, PW_PACK, 1 << 20), pw_model_own_staged(m, &q, PW_PACK));
     pw_model_destroy(m);
 }
 

@@ -48,10 +48,10 @@ static int use(program *p, int direction)
 {
     const pw_question q = {.strategies = STRATEGIES, .forced = -1, .direction = direction, .fn = estimate, .arg = p};
     int id = pw_decide(&p->key, &q, &p->decision);
-    pw_model_action action = direction == SEND ? PW_MODEL_PACK : PW_MODEL_UNPACK;
+    pw_direction side = direction == SEND ? PW_PACK : PW_UNPACK;
 
-    if (id == PACKED && pw_decision_is_timed(p->decision, id, action))
-        pw_decision_observe(p->decision, id, action, p->own, true);
+    if (id == PACKED && pw_decision_is_timed(p->decision, id, side))
+        pw_decision_observe(p->decision, id, side, p->own, true);
     return id;
 }
 
