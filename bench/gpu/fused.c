@@ -58,13 +58,13 @@ static void add(bench *b, batch *all, const char *text, int64_t offset)
     if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK || pw_layout_get(b->engine, &type, &layout, &diag) != PW_OK)
         die(diag.text);
     pw_arena_destroy(arena);
-    *o = (pw_gpu_order){.user = {.gpu = b->gpu,
-                                 .layout = layout,
-                                 .buf = (char *)(uintptr_t)b->memory + offset,
-                                 .count = 1,
-                                 .bytes = layout->size},
+    *o = (pw_gpu_order){.buffer = {.layout = layout,
+                                   .place = {.kind = PW_PLACE_DEVICE, .gpu = b->gpu},
+                                   .base = (char *)(uintptr_t)b->memory + offset,
+                                   .count = 1,
+                                   .bytes = layout->size},
                         .bytes = layout->size,
-                        .way = PW_GPU_DIRECT};
+                        .path = PW_GPU_DIRECT};
     all->layouts[all->n++] = layout;
     all->bytes += layout->size;
 }

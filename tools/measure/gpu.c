@@ -34,37 +34,37 @@ static pw_layout *layout_of(pw_probe *p, int every)
     return p->own;
 }
 
-static pw_gpu_user user_of(const pw_measure_gpu *g, pw_layout *layout)
+static pw_buffer buffer_of(const pw_measure_gpu *g, pw_layout *layout)
 {
-    return (pw_gpu_user){.gpu = g->gpu,
-                         .layout = layout,
-                         .buf = (void *)(uintptr_t)g->memory->device,
-                         .count = 1,
-                         .bytes = layout->size};
+    return (pw_buffer){.layout = layout,
+                       .place = {.kind = PW_PLACE_DEVICE, .gpu = g->gpu},
+                       .base = (void *)(uintptr_t)g->memory->device,
+                       .count = 1,
+                       .bytes = layout->size};
 }
 
 static double run_move(pw_probe *p, int runs)
 {
-    static const pw_gpu_way ways[PW_MODEL_MEMORIES] = {[PW_MODEL_DEVICE] = PW_GPU_DIRECT,
-                                                       [PW_MODEL_MAPPED] = PW_GPU_DIRECT,
-                                                       [PW_MODEL_STAGED] = PW_GPU_STAGED,
-                                                       [PW_MODEL_PIPELINED] = PW_GPU_PIPELINED};
+    static const pw_gpu_path paths[PW_MODEL_MEMORIES] = {[PW_MODEL_DEVICE] = PW_GPU_DIRECT,
+                                                         [PW_MODEL_MAPPED] = PW_GPU_DIRECT,
+                                                         [PW_MODEL_STAGED] = PW_GPU_STAGED,
+                                                         [PW_MODEL_PIPELINED] = PW_GPU_PIPELINED};
     const pw_measure_gpu *g = p->arg;
     int memory = p->kind / BY_MEMORY;
-    bool unpack = p->kind / BY_DIRECTION % PW_DIRECTIONS;
-    pw_gpu_packed packed = pw_gpu_packed_in(memory == PW_MODEL_DEVICE ? g->packed : g->pinned);
+    pw_gpu_order order = {.packed = pw_gpu_packed_in(memory == PW_MODEL_DEVICE ? g->packed : g->pinned),
+                          .direction = (pw_direction)(p->kind / BY_DIRECTION % PW_DIRECTIONS),
+                          .path = paths[memory]};
     pw_layout *layout = layout_of(p, pw_measure_every[p->kind % PW_MEASURE_SPREADS]);
     pw_status status = PW_OK;
-    pw_gpu_user user;
     double begin = 0;
 
     if (!layout)
         return -1;
-    user = user_of(g, layout);
+    order.buffer = buffer_of(g, layout);
+    order.bytes = layout->size;
     for (int i = -GRAPH_RUNS; i < runs && status == PW_OK; i++) {
         begin = i <= 0 ? pw_clock_ns() : begin;
-        status =
-            unpack ? pw_gpu_unpack(&user, packed, p->bytes, ways[memory]) : pw_gpu_pack(&user, packed, ways[memory]);
+        status = pw_gpu_carry_out(&order);
     }
     return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }

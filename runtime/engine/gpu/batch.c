@@ -46,7 +46,7 @@ static _Thread_local batch *collected;
 /* Whole objects only: what is there of a last one is unpacked in steps. */
 static int64_t objects_of(const pw_gpu_order *o)
 {
-    return o->user.layout ? o->bytes / o->user.layout->size : o->bytes;
+    return o->buffer.layout ? o->bytes / o->buffer.layout->size : o->bytes;
 }
 
 static int64_t most_bytes(const pw_gpu_order *o, const pw_gpu_layout *l)
@@ -59,12 +59,12 @@ static int64_t most_bytes(const pw_gpu_order *o, const pw_gpu_layout *l)
 
 static bool can_be_fused(const pw_gpu_order *o)
 {
-    const pw_gpu_layout *l = o->user.layout ? pw_gpu_layout_of(o->user.layout) : NULL;
+    const pw_gpu_layout *l = o->buffer.layout ? pw_gpu_layout_of(o->buffer.layout) : NULL;
 
-    if (atomic_load_explicit(&o->user.gpu->fuseless, memory_order_relaxed) || (o->user.layout && !l) ||
+    if (atomic_load_explicit(&o->buffer.place.gpu->fuseless, memory_order_relaxed) || (o->buffer.layout && !l) ||
         !o->packed.device || o->replica)
         return false;
-    return o->bytes > 0 && o->bytes <= most_bytes(o, l) && (!l || o->bytes % o->user.layout->size == 0);
+    return o->bytes > 0 && o->bytes <= most_bytes(o, l) && (!l || o->bytes % o->buffer.layout->size == 0);
 }
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static batch *batch_of(pw_gpu_lane *lane)
 
 static batch *open_batch(const pw_gpu_order *o)
 {
-    pw_gpu_lane *lane = pw_gpu_lane_take_kept(o->user.gpu);
+    pw_gpu_lane *lane = pw_gpu_lane_take_kept(o->buffer.place.gpu);
     batch *b = lane ? batch_of(lane) : NULL;
 
     if (!b) {
@@ -171,10 +171,10 @@ static void stop_collecting(void)
 
 static pw_status add_job(batch *b, const pw_gpu_order *o)
 {
-    const pw_gpu_user *u = &o->user;
+    const pw_buffer *u = &o->buffer;
     pw_gpu_layout *l = u->layout ? pw_gpu_layout_of(u->layout) : NULL;
-    pw_gpu_bound *bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL;
-    char *here = (char *)u->buf + (l ? 0 : u->offset);
+    pw_gpu_bound *bound = l ? pw_gpu_layout_bind(l, u->place.gpu) : NULL;
+    char *here = (char *)u->base + (l ? 0 : u->offset);
     void *there = (void *)(uintptr_t)o->packed.device;
     const pw_gpu_call call = {.count = objects_of(o),
                               .dst = o->direction == PW_UNPACK ? (void *)here : there,
@@ -186,22 +186,14 @@ static pw_status add_job(batch *b, const pw_gpu_order *o)
     return pw_gpu_fused_add(&b->fused, l ? u->layout->nest : NULL, l ? bound->table_addresses : NULL, &call);
 }
 
-static pw_gpu_order order_of(const pw_gpu_transfer *t)
-{
-    return (pw_gpu_order){
-        .user = t->user, .packed = t->packed, .bytes = t->bytes, .direction = t->direction, .way = t->way};
-}
-
 /* The first may stay alone, and is not written down before there is a second. */
 static pw_status add_jobs(batch *b, const pw_gpu_order *o)
 {
     if (b->n == 0)
         return PW_OK;
     if (b->n == 1) {
-        const pw_gpu_order first = order_of(&b->members[0]);
-
         b->fused.jobs = b->fused.words = 0;
-        if (add_job(b, &first) != PW_OK)
+        if (add_job(b, &b->members[0].order) != PW_OK)
             return PW_ERR_OVERFLOW;
     }
     return add_job(b, o);
@@ -218,13 +210,7 @@ static pw_status put(batch *b, const pw_gpu_order *o)
     status = add_jobs(b, o);
     if (status != PW_OK)
         return status;
-    *t = (pw_gpu_transfer){.user = o->user,
-                           .packed = o->packed,
-                           .bytes = o->bytes,
-                           .direction = o->direction,
-                           .way = o->way,
-                           .lane = b->lane,
-                           .batch = b};
+    *t = (pw_gpu_transfer){.order = *o, .lane = b->lane, .batch = b};
     b->bytes += o->bytes;
     b->n++;
     atomic_fetch_add_explicit(&b->left, 1, memory_order_relaxed);
@@ -233,7 +219,7 @@ static pw_status put(batch *b, const pw_gpu_order *o)
 
 static bool suits(const batch *b, const pw_gpu_order *o)
 {
-    return b->lane->gpu == o->user.gpu && b->direction == o->direction;
+    return b->lane->gpu == o->buffer.place.gpu && b->direction == o->direction;
 }
 
 /* In the context. */
@@ -277,9 +263,9 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
         return NULL;
     if (collected && !suits(collected, o))
         pw_gpu_batch_launch();
-    if ((collected && !suits(collected, o)) || pw_gpu_enter(o->user.gpu, &scope) != PW_OK)
+    if ((collected && !suits(collected, o)) || pw_gpu_enter(o->buffer.place.gpu, &scope) != PW_OK)
         return NULL;
-    if (pw_gpu_fused_functions(o->user.gpu))
+    if (pw_gpu_fused_functions(o->buffer.place.gpu))
         t = add(o);
     pw_gpu_leave(&scope);
     return t;
@@ -321,8 +307,8 @@ static bool is_soon_done(batch *b)
 
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
 {
-    const pw_gpu_order again = order_of(t);
-    pw_gpu *gpu = t->user.gpu;
+    const pw_gpu_order again = t->order;
+    pw_gpu *gpu = again.buffer.place.gpu;
     batch *b = t->batch;
     pw_gpu_scope scope;
     pw_status status;

@@ -11,15 +11,13 @@ enum {
     MAX_PARAMS = 128 /* of a shape whose object is taken in parts by its kernel */
 };
 
-/* A part, with the nest that says what it is. */
+/* The part of a move, with the nest that says what it is. */
 typedef struct piece {
+    const pw_gpu_move *move;
     const pw_nest *nest;
     pw_gpu_bound *bound;
     char *mem;
     int64_t count, bytes;
-    pw_gpu_packed packed;
-    pw_direction direction;
-    bool last, one_of_many;     /* of pw_gpu_move */
     const pw_kernel_args *args; /* for the layout's kernel; NULL: it cannot do this part */
 } piece;
 
@@ -27,13 +25,13 @@ typedef struct piece {
 
 static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 {
-    void *packed = (void *)(uintptr_t)p->packed.device;
+    void *packed = (void *)(uintptr_t)p->move->packed.device;
 
     return (pw_gpu_call){.args = args,
                          .count = p->count,
-                         .direction = p->direction,
-                         .dst = p->direction == PW_UNPACK ? p->mem : packed,
-                         .src = p->direction == PW_UNPACK ? packed : p->mem};
+                         .direction = p->move->direction,
+                         .dst = p->move->direction == PW_UNPACK ? p->mem : packed,
+                         .src = p->move->direction == PW_UNPACK ? packed : p->mem};
 }
 
 /* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
@@ -55,7 +53,7 @@ pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_l
 static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
                         const pw_gpu_call *call, bool alone)
 {
-    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->direction][l->big], l, alone);
+    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->move->direction][l->big], l, alone);
 
     lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
     return status;
@@ -73,7 +71,7 @@ pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
 /* The last launch of a transfer says that all is done. */
 static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
-    if (p->last && pw_gpu_flag_pays(p->bytes, p->direction))
+    if (p->move->last && pw_gpu_flag_pays(p->bytes, p->move->direction))
         call->flag = pw_gpu_lane_flag(lane);
 }
 
@@ -85,7 +83,7 @@ static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw
 
     flag(lane, p, &call);
     status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
-    return status == PW_OK ? launch(lane, f, p, &l, &call, !p->one_of_many) : status;
+    return status == PW_OK ? launch(lane, f, p, &l, &call, !p->move->one_of_many) : status;
 }
 
 static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int n, const piece *p)
@@ -103,7 +101,7 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
         status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
                                      lane->params, &kernel, &l);
         if (status == PW_OK)
-            status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->one_of_many);
+            status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->move->one_of_many);
     }
     return status;
 }
@@ -120,7 +118,7 @@ static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piec
         return false;
     flag(lane, p, &call);
     pw_gpu_fused_launch(&jobs, &call.flag, &lane->gpu->limits, lane->params, &launched);
-    *status = launch(lane, f, p, &launched, &call, !p->one_of_many);
+    *status = launch(lane, f, p, &launched, &call, !p->move->one_of_many);
     return true;
 }
 
@@ -136,7 +134,7 @@ static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const 
 static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
 {
     lane->flagged = false;
-    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->packed, p->direction);
+    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->move->packed, p->move->direction);
 }
 
 /* In sync mode kernels are compiled when they are needed. */
@@ -147,7 +145,7 @@ static bool is_patient(const pw_gpu_lane *lane)
 
 static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p)
 {
-    bool reachable = p->packed.device && p->bound->table_addresses;
+    bool reachable = p->move->packed.device && p->bound->table_addresses;
     const pw_gpu_functions *own = NULL, *tier0 = NULL;
 
     if (reachable && l->plan && p->args)
@@ -171,20 +169,20 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced)
+int64_t pw_gpu_buffer_parts(const pw_buffer *b, int64_t *part_bytes, bool *sliced)
 {
     const pw_gpu_layout *l;
 
     *sliced = false;
-    *part_bytes = u->bytes / (u->count > 0 ? u->count : 1);
-    if (!u->layout || u->count > 1)
-        return u->count;
-    l = pw_gpu_layout_of(u->layout);
+    *part_bytes = b->bytes / (b->count > 0 ? b->count : 1);
+    if (!b->layout || b->count > 1)
+        return b->count;
+    l = pw_gpu_layout_of(b->layout);
     if (!l || l->slice_dim < 0)
         return 1;
     *sliced = true;
-    *part_bytes = u->layout->nest->regions[0].dims[l->slice_dim].packed_stride;
-    return u->layout->nest->regions[0].dims[l->slice_dim].count;
+    *part_bytes = b->layout->nest->regions[0].dims[l->slice_dim].packed_stride;
+    return b->layout->nest->regions[0].dims[l->slice_dim].count;
 }
 
 /* The only region of a nest with fewer iterations of one loop, and the arguments that say so to the kernel. */
@@ -231,40 +229,37 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
     return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
 }
 
-static pw_status move_dense(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
+static pw_status move_dense(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
 {
-    int64_t each = u->bytes / u->count;
+    int64_t each = b->bytes / b->count;
     pw_cu_ptr there = m->packed.host ? pw_cu_address(m->packed.host) : m->packed.device;
-    pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)(u->offset + m->part.first * each);
+    pw_cu_ptr here = pw_cu_address(b->base) + (pw_cu_ptr)(b->offset + m->part.first * each);
 
     return pw_gpu_move_bytes(lane, m->direction == PW_UNPACK ? here : there, m->direction == PW_UNPACK ? there : here,
                              m->part.n * each);
 }
 
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m)
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
 {
     pw_gpu_layout *l;
     piece p;
     slice s;
 
-    if (!u->layout)
-        return move_dense(lane, u, m);
-    l = pw_gpu_layout_of(u->layout);
-    p = (piece){.nest = u->layout->nest,
-                .bound = l ? pw_gpu_layout_bind(l, u->gpu) : NULL,
-                .mem = u->buf,
+    if (!b->layout)
+        return move_dense(lane, b, m);
+    l = pw_gpu_layout_of(b->layout);
+    p = (piece){.move = m,
+                .nest = b->layout->nest,
+                .bound = l ? pw_gpu_layout_bind(l, b->place.gpu) : NULL,
+                .mem = b->base,
                 .count = m->part.n,
-                .bytes = m->part.n * u->layout->size,
-                .packed = m->packed,
-                .direction = m->direction,
-                .last = m->last,
-                .one_of_many = m->one_of_many};
+                .bytes = m->part.n * b->layout->size};
     if (!p.bound)
         return PW_ERR_NOMEM;
     p.args = &p.bound->args;
     if (m->part.sliced)
         make_slice(&s, l, m->part, &p);
     else
-        p.mem += m->part.first * u->layout->extent;
+        p.mem += m->part.first * b->layout->extent;
     return m->plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
 }

@@ -6,16 +6,8 @@
 #define PW_RUNTIME_GPU_MOVE_H
 
 #include "base/direction.h"
+#include "runtime/engine/buffer.h"
 #include "runtime/engine/gpu/layout.h"
-
-/* The user's buffer. */
-typedef struct pw_gpu_user {
-    pw_gpu *gpu;
-    pw_layout *layout; /* NULL: dense, count * size bytes from `offset` on */
-    int64_t offset;
-    void *buf;
-    int64_t count, bytes; /* bytes: of all objects */
-} pw_gpu_user;
 
 /* The packed copy. Memory that the GPU cannot reach has device 0: then copies of the driver move it. */
 typedef struct pw_gpu_packed {
@@ -30,14 +22,14 @@ static inline pw_gpu_packed pw_gpu_packed_at(pw_gpu_packed p, int64_t offset)
 }
 
 /* Which part: objects [first, first + n); or, with `sliced`, iterations [first, first + n) of the only object's
- * outermost loop (pw_gpu_user_parts says whether it has one). */
+ * outermost loop (pw_gpu_buffer_parts says whether it has one). */
 typedef struct pw_gpu_part {
     int64_t first, n;
     bool sliced;
 } pw_gpu_part;
 
 /* Into how many parts the message can be cut, and the bytes of each; *sliced says how. */
-int64_t pw_gpu_user_parts(const pw_gpu_user *u, int64_t *part_bytes, bool *sliced);
+int64_t pw_gpu_buffer_parts(const pw_buffer *b, int64_t *part_bytes, bool *sliced);
 
 typedef struct pw_gpu_move {
     pw_gpu_part part;
@@ -49,7 +41,7 @@ typedef struct pw_gpu_move {
 } pw_gpu_move;
 
 /* The context must be current. */
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_gpu_user *u, const pw_gpu_move *m);
+pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m);
 /* `bytes` contiguous bytes between two places that the GPU or the driver knows. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 

@@ -14,6 +14,11 @@ typedef struct pw_gpu_transfer transfer;
 
 _Static_assert(sizeof(transfer) <= PW_GPU_WORK_BYTES, "a lane has room for a transfer");
 
+static pw_gpu *gpu_of(const transfer *t)
+{
+    return t->order.buffer.place.gpu;
+}
+
 static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
 {
     return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
@@ -22,17 +27,17 @@ static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
 /* Device memory for the packed copy. False: there is none. */
 static bool has_scratch(transfer *t)
 {
-    return t->replica || need(t->user.gpu, t->bytes, &t->scratch) == PW_OK;
+    return t->order.replica || need(gpu_of(t), t->order.bytes, &t->scratch) == PW_OK;
 }
 
 static pw_gpu_packed scratch_of(const transfer *t)
 {
-    return t->replica ? (pw_gpu_packed){.device = t->replica} : pw_gpu_packed_in(t->scratch);
+    return t->order.replica ? (pw_gpu_packed){.device = t->order.replica} : pw_gpu_packed_in(t->scratch);
 }
 
-static int64_t object_bytes(const pw_gpu_user *u)
+static int64_t object_bytes(const pw_buffer *b)
 {
-    return u->layout ? u->layout->size : u->bytes / u->count;
+    return b->layout ? b->layout->size : b->bytes / b->count;
 }
 
 /* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
@@ -45,9 +50,9 @@ static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_di
                            .direction = direction,
                            .plainly = t->plainly,
                            .last = last,
-                           .one_of_many = t->way == PW_GPU_PIPELINED};
+                           .one_of_many = t->order.path == PW_GPU_PIPELINED};
 
-    return pw_gpu_move_part(t->lane, &t->user, &m);
+    return pw_gpu_move_part(t->lane, &t->order.buffer, &m);
 }
 
 /*
@@ -56,10 +61,10 @@ static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_di
  */
 static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
 {
-    pw_gpu *gpu = t->user.gpu;
+    pw_gpu *gpu = gpu_of(t);
     pw_gpu_part part = {.first = object, .n = 1};
     pw_gpu_packed whole;
-    pw_status status = need(gpu, object_bytes(&t->user), &t->part);
+    pw_status status = need(gpu, object_bytes(&t->order.buffer), &t->part);
 
     if (status != PW_OK)
         return status;
@@ -71,32 +76,32 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
 }
 
-/* Kernels between the user's buffer and `packed`, which holds the first t->bytes. */
+/* Kernels between the user's buffer and `packed`, which holds the first t->order.bytes. */
 static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 {
-    const pw_gpu_user *u = &t->user;
-    int64_t each = object_bytes(u), whole = t->bytes / each, rest = t->bytes % each;
+    const pw_buffer *b = &t->order.buffer;
+    int64_t each = object_bytes(b), whole = t->order.bytes / each, rest = t->order.bytes % each;
     pw_status status = PW_OK;
 
-    if (!u->layout) {
+    if (!b->layout) {
         pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
-        pw_cu_ptr here = pw_cu_address(u->buf) + (pw_cu_ptr)u->offset;
+        pw_cu_ptr here = pw_cu_address(b->base) + (pw_cu_ptr)b->offset;
 
-        return pw_gpu_move_bytes(t->lane, t->direction == PW_UNPACK ? here : there,
-                                 t->direction == PW_UNPACK ? there : here, t->bytes);
+        return pw_gpu_move_bytes(t->lane, t->order.direction == PW_UNPACK ? here : there,
+                                 t->order.direction == PW_UNPACK ? there : here, t->order.bytes);
     }
     if (whole > 0)
-        status = move(t, (pw_gpu_part){.n = whole}, packed, t->direction, last && rest == 0);
+        status = move(t, (pw_gpu_part){.n = whole}, packed, t->order.direction, last && rest == 0);
     if (status == PW_OK && rest > 0)
         status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
     return status;
 }
 
-/* ---- ways -------------------------------------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 static pw_cu_ptr host_end(const transfer *t, int64_t offset)
 {
-    return pw_cu_address((char *)t->packed.host + offset);
+    return pw_cu_address((char *)t->order.packed.host + offset);
 }
 
 /* Without device memory for the copy, kernels use the packed copy itself if they can reach it. */
@@ -104,14 +109,14 @@ static pw_status move_staged(transfer *t)
 {
     pw_status status;
 
-    if ((!t->user.layout && !t->replica) || !t->packed.host || !has_scratch(t))
-        return move_all(t, t->packed, true);
-    if (t->direction == PW_UNPACK) {
-        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->bytes);
+    if ((!t->order.buffer.layout && !t->order.replica) || !t->order.packed.host || !has_scratch(t))
+        return move_all(t, t->order.packed, true);
+    if (t->order.direction == PW_UNPACK) {
+        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->order.bytes);
         return status == PW_OK ? move_all(t, scratch_of(t), true) : status;
     }
     status = move_all(t, scratch_of(t), false);
-    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->bytes) : status;
+    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->order.bytes) : status;
 }
 
 /* The side stream goes on when the stream is as far as it is now; or the other way round. */
@@ -127,8 +132,8 @@ static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
 {
     pw_cu_ptr device = scratch_of(t).device + (pw_cu_ptr)at, host = host_end(t, at);
 
-    return pw_cu_check(pw_cu.copy(t->direction == PW_UNPACK ? device : host, t->direction == PW_UNPACK ? host : device,
-                                  (size_t)bytes, t->lane->side),
+    return pw_cu_check(pw_cu.copy(t->order.direction == PW_UNPACK ? device : host,
+                                  t->order.direction == PW_UNPACK ? host : device, (size_t)bytes, t->lane->side),
                        "cuMemcpyAsync");
 }
 
@@ -137,24 +142,25 @@ static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t b
 {
     pw_gpu_lane *lane = t->lane;
     pw_gpu_packed chunk = pw_gpu_packed_at(scratch_of(t), at);
-    pw_status status = t->direction == PW_UNPACK ? copy_beside(t, at, bytes) : move(t, part, chunk, PW_PACK, false);
+    pw_status status =
+        t->order.direction == PW_UNPACK ? copy_beside(t, at, bytes) : move(t, part, chunk, PW_PACK, false);
 
     if (status == PW_OK)
-        status = t->direction == PW_UNPACK ? follow(lane, lane->side, lane->stream, 0)
-                                           : follow(lane, lane->stream, lane->side, 0);
+        status = t->order.direction == PW_UNPACK ? follow(lane, lane->side, lane->stream, 0)
+                                                 : follow(lane, lane->stream, lane->side, 0);
     if (status == PW_OK)
-        status = t->direction == PW_UNPACK ? move(t, part, chunk, PW_UNPACK, last) : copy_beside(t, at, bytes);
+        status = t->order.direction == PW_UNPACK ? move(t, part, chunk, PW_UNPACK, last) : copy_beside(t, at, bytes);
     return status;
 }
 
 static pw_status move_pipelined(transfer *t)
 {
-    int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->bytes);
+    int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->order.bytes);
     bool sliced;
-    int64_t parts = pw_gpu_user_parts(&t->user, &each, &sliced);
+    int64_t parts = pw_gpu_buffer_parts(&t->order.buffer, &each, &sliced);
     pw_status status;
 
-    if (t->bytes != t->user.bytes || parts < 2 || each <= 0 || !t->packed.host || !has_scratch(t))
+    if (t->order.bytes != t->order.buffer.bytes || parts < 2 || each <= 0 || !t->order.packed.host || !has_scratch(t))
         return move_staged(t);
     step = chunk / each > 0 ? chunk / each : 1;
     /* The side stream begins after what the stream did with the scratch memory before. */
@@ -166,15 +172,15 @@ static pw_status move_pipelined(transfer *t)
             move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each, first + n == parts);
         at += n * each;
     }
-    if (status == PW_OK && t->direction == PW_PACK)
+    if (status == PW_OK && t->order.direction == PW_PACK)
         status = follow(t->lane, t->lane->side, t->lane->stream, 1);
     return status;
 }
 
 pw_status pw_gpu_enqueue(transfer *t)
 {
-    switch (t->way) {
-    case PW_GPU_DIRECT: return t->replica ? move_staged(t) : move_all(t, t->packed, true);
+    switch (t->order.path) {
+    case PW_GPU_DIRECT: return t->order.replica ? move_staged(t) : move_all(t, t->order.packed, true);
     case PW_GPU_STAGED: return move_staged(t);
     case PW_GPU_PIPELINED: return move_pipelined(t);
     }
@@ -203,13 +209,7 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
 {
     transfer *t = (transfer *)(void *)lane->work;
 
-    *t = (transfer){.user = o->user,
-                    .packed = o->packed,
-                    .bytes = o->bytes,
-                    .direction = o->direction,
-                    .way = o->way,
-                    .lane = lane,
-                    .replica = o->replica};
+    *t = (transfer){.order = *o, .lane = lane};
     t->begun = pw_gpu_enqueue(t);
     return t;
 }
@@ -217,14 +217,14 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
 /* In the GPU's context. A transfer whose kernel failed is made again, by copies. */
 static pw_status finish(transfer *t)
 {
-    pw_gpu *gpu = t->user.gpu;
+    pw_gpu *gpu = gpu_of(t);
     pw_status status = wait(t, t->begun);
 
     if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !is_lost(gpu)) {
         pw_warn_once("a kernel failed on GPU %d (%s); buffers are copied block by block", gpu->ordinal,
                      pw_status_text(status));
         t->plainly = true;
-        t->way = PW_GPU_DIRECT;
+        t->order.path = PW_GPU_DIRECT;
         status = wait(t, pw_gpu_enqueue(t));
     }
     pw_gpu_block_give(gpu, t->scratch);
@@ -235,7 +235,7 @@ static pw_status finish(transfer *t)
 
 pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
 {
-    pw_gpu *gpu = order->user.gpu;
+    pw_gpu *gpu = order->buffer.place.gpu;
     pw_gpu_scope scope;
     pw_gpu_lane *lane;
     transfer *t;
@@ -260,8 +260,8 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
         return pw_gpu_batch_finish(t);
     pw_gpu_batch_launch();
     /* Without the context there is nobody to be waited for, and its lanes are no good to anybody. */
-    if (pw_gpu_enter(t->user.gpu, &scope) != PW_OK)
-        return pw_gpu_judge(t->user.gpu, PW_ERR_IO);
+    if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK)
+        return pw_gpu_judge(gpu_of(t), PW_ERR_IO);
     status = finish(t);
     pw_gpu_leave(&scope);
     return status;
@@ -269,7 +269,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
 
 pw_status pw_gpu_carry_out(const pw_gpu_order *order)
 {
-    pw_gpu *gpu = order->user.gpu;
+    pw_gpu *gpu = order->buffer.place.gpu;
     pw_gpu_scope scope;
     pw_gpu_lane *lane;
     pw_status status;
@@ -282,17 +282,6 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order)
         status = finish(begin_in(lane, order));
     pw_gpu_leave(&scope);
     return status;
-}
-
-pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way)
-{
-    return pw_gpu_carry_out(&(pw_gpu_order){.user = *u, .packed = packed, .bytes = u->bytes, .way = way});
-}
-
-pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way)
-{
-    return pw_gpu_carry_out(
-        &(pw_gpu_order){.user = *u, .packed = packed, .bytes = bytes, .direction = PW_UNPACK, .way = way});
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -311,12 +300,12 @@ bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
     return l && l->odd;
 }
 
-bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk)
+bool pw_gpu_is_divisible(const pw_buffer *b, int64_t chunk)
 {
     int64_t each;
     bool sliced;
 
-    return u->bytes > chunk && pw_gpu_user_parts(u, &each, &sliced) > 1 && each <= chunk;
+    return b->bytes > chunk && pw_gpu_buffer_parts(b, &each, &sliced) > 1 && each <= chunk;
 }
 
 pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)

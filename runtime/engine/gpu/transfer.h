@@ -14,19 +14,19 @@
 #include "runtime/engine/gpu/move.h"
 
 /* How the bytes get to where the packed copy is. */
-typedef enum pw_gpu_way {
+typedef enum pw_gpu_path {
     PW_GPU_DIRECT,   /* kernels write and read the packed copy themselves: device or mapped memory */
     PW_GPU_STAGED,   /* kernels to device memory, then one copy */
     PW_GPU_PIPELINED /* the same in chunks, of which one is packed while the one before is copied */
-} pw_gpu_way;
+} pw_gpu_path;
 
 /* One transfer. */
 typedef struct pw_gpu_order {
-    pw_gpu_user user;
+    pw_buffer buffer;
     pw_gpu_packed packed;
     int64_t bytes; /* of the packed copy, from its beginning; all of them when packing */
     pw_direction direction;
-    pw_gpu_way way;
+    pw_gpu_path path;
     pw_cu_ptr replica; /* device memory where the packed bytes are to be, too (replica.h), when packing to host memory;
                           0: none */
 } pw_gpu_order;
@@ -41,15 +41,10 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t);
 /* Both at once. */
 pw_status pw_gpu_carry_out(const pw_gpu_order *order);
 
-/* The same, with the parts of the order as arguments. */
-pw_status pw_gpu_pack(const pw_gpu_user *u, pw_gpu_packed packed, pw_gpu_way way);
-/* The first `bytes` packed bytes only. */
-pw_status pw_gpu_unpack(const pw_gpu_user *u, pw_gpu_packed packed, int64_t bytes, pw_gpu_way way);
-
 /* Is this much of it, in pieces of odd lengths, better copied behind the kernel than written to host memory by it? */
 bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes);
 /* Could the message be cut into chunks of about `chunk` bytes? */
-bool pw_gpu_is_divisible(const pw_gpu_user *u, int64_t chunk);
+bool pw_gpu_is_divisible(const pw_buffer *b, int64_t chunk);
 /* Bytes of a chunk. */
 int64_t pw_gpu_chunk(int64_t bytes);
 

@@ -11,15 +11,10 @@ struct pw_gpu_batch;
 
 /* Lives in its lane, or in its batch. */
 struct pw_gpu_transfer {
-    pw_gpu_user user;
-    pw_gpu_packed packed;
-    int64_t bytes; /* of the packed copy that are to be moved */
-    pw_direction direction;
-    bool plainly;
-    pw_gpu_way way;
+    pw_gpu_order order;
+    bool plainly; /* by copies only, after kernels have failed */
     pw_gpu_lane *lane;
     pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
-    pw_cu_ptr replica;            /* instead of scratch; 0: none */
     pw_status begun;              /* has its work got into the stream? */
     struct pw_gpu_batch *batch;   /* NULL: it is alone */
 };

@@ -25,13 +25,8 @@ static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
 {
     pw_stage s = b->whole;
 
-    s.layout = run->layout;
-    s.offset = run->offset;
-    s.buf = run->buf;
-    s.count = run->count;
-    s.place = run->place;
+    s.buffer = run->buffer;
     s.data = (char *)b->whole.data + run->at;
-    s.bytes = run->bytes;
     s.under_way = run->under_way;
     return s;
 }
@@ -44,23 +39,23 @@ static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
     if (run->by_cpu || !(run->use & use))
         return true;
     part = narrow(b, run);
-    begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->bytes);
+    begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->buffer.bytes);
     run->under_way = part.under_way;
     return begun;
 }
 
 static void move_by_cpu(const pw_stage *part, unsigned use)
 {
-    char *user = (char *)part->buf + part->offset;
+    char *user = (char *)part->buffer.base + part->buffer.offset;
 
-    if (part->layout && use == PW_USE_READ)
-        pw_layout_pack(part->layout, part->buf, part->count, part->data);
-    else if (part->layout)
-        pw_layout_unpack(part->layout, part->buf, part->count, part->data);
+    if (part->buffer.layout && use == PW_USE_READ)
+        pw_layout_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
+    else if (part->buffer.layout)
+        pw_layout_unpack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
     else if (use == PW_USE_READ)
-        memcpy(part->data, user, (size_t)part->bytes);
+        memcpy(part->data, user, (size_t)part->buffer.bytes);
     else
-        memcpy(user, part->data, (size_t)part->bytes);
+        memcpy(user, part->data, (size_t)part->buffer.bytes);
 }
 
 static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
@@ -69,7 +64,7 @@ static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
 
     run->under_way = NULL;
     if (!run->by_cpu)
-        return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->bytes);
+        return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->buffer.bytes);
     move_by_cpu(&part, use);
     return PW_OK;
 }
@@ -78,7 +73,7 @@ static pw_status move_whole(pw_block_stage *b, unsigned use)
 {
     if (!(b->one.use & use))
         return PW_OK;
-    return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.bytes);
+    return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.buffer.bytes);
 }
 
 /* Runs that can are begun before those in front of them are finished. After a failure the others are moved all the
@@ -130,7 +125,7 @@ void pw_block_stage_close(pw_block_stage *b)
     pw_block_stage_called(b, false);
     for (int64_t i = 0; i < b->runs; i++)
         if (runs[i].owner)
-            pw_layout_unref(runs[i].layout);
+            pw_layout_unref(runs[i].buffer.layout);
     b->runs = 0;
     pw_stage_close(&b->whole);
     pw_pool_give(b->arrays, b->array_bytes);

@@ -5,8 +5,8 @@
  * that follow each other both in the user's memory and in the stage. Memory that no block names is not written: gaps
  * between blocks, blocks of neighbours that do not exist, the block contributed in place.
  *
- * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: layout, buf, count, data and
- * bytes are those of the run. A strategy must therefore keep in `own` only what is valid for every part of the stage.
+ * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: buffer and data are those of
+ * the run. A strategy must therefore keep in `own` only what is valid for every part of the stage.
  */
 #ifndef PW_RUNTIME_BLOCK_STAGE_H
 #define PW_RUNTIME_BLOCK_STAGE_H
@@ -16,15 +16,11 @@
 #include "runtime/mpi/collective/dense_type.h"
 
 typedef struct pw_run {
-    pw_layout *layout; /* NULL: the run is dense */
-    int64_t offset;    /* from buf to the first byte of a dense run */
-    char *buf;
-    int64_t count, bytes;
-    int64_t at; /* the place in the stage, in bytes from its beginning */
+    pw_buffer buffer; /* layout NULL: the run is dense */
+    int64_t at;       /* the place in the stage, in bytes from its beginning */
     unsigned use;
-    bool by_cpu; /* the CPU copies without a strategy: host memory that is dense, or in a stage for GPU memory */
-    pw_memory_place place;
-    bool owner;      /* the run holds a reference of its own to `layout` */
+    bool by_cpu;     /* the CPU copies without a strategy: host memory that is dense, or in a stage for GPU memory */
+    bool owner;      /* the run holds a reference of its own to the buffer's layout */
     void *under_way; /* as in pw_stage, between begin and finish */
     pw_dense_type dense_type;
 } pw_run;

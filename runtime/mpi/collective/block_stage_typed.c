@@ -28,22 +28,23 @@ typedef enum fate {
 
 static pw_message message_of(const pw_side *side, int i)
 {
-    return (pw_message){.sort = side->sort,
-                        .role = pw_use_role(side->use),
-                        .entry = pw_registry_find(side->types[i]),
-                        .buf = (char *)side->buf + pw_displ_at(side->displs, i),
-                        .count = pw_count_at(side->counts, i)};
+    return (pw_message){
+        .sort = side->sort,
+        .role = pw_use_role(side->use),
+        .entry = pw_registry_find(side->types[i]),
+        .buffer = {.base = (char *)side->buf + pw_displ_at(side->displs, i), .count = pw_count_at(side->counts, i)}};
 }
 
 static bool is_plain(const pw_message *m)
 {
-    return m->entry->dense && m->bytes > 0 && m->buf != MPI_BOTTOM && m->place.kind == PW_PLACE_HOST;
+    return m->entry->dense && m->buffer.bytes > 0 && m->buffer.base != MPI_BOTTOM &&
+           m->buffer.place.kind == PW_PLACE_HOST;
 }
 
 /* Open MPI sees it by itself. What must not be staged must not be sent as bytes either. */
 static bool lies_well(const pw_message *m)
 {
-    return !PW_MPI_IS_OPEN_MPI && m->place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
+    return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
            !pw_fragile_needs_native(m);
 }
 
@@ -75,7 +76,8 @@ typedef struct known {
  * same memory. */
 static bool is_as_before(const pw_side *side, int i, const pw_message *m)
 {
-    return side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->count && pw_side_use(side, i) &&
+    return side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->buffer.count &&
+           pw_side_use(side, i) &&
            pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest);
 }
 
@@ -88,13 +90,13 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
         return;
     }
     *k = *before;
-    k->m.buf = (char *)side->buf + pw_displ_at(side->displs, i);
+    k->m.buffer.base = (char *)side->buf + pw_displ_at(side->displs, i);
 }
 
 /* May what is known of this block be used for the next one, if that is like it? */
 static bool is_telling(const known *k)
 {
-    return k->fate == IS_STAGED && k->m.place.kind == PW_PLACE_HOST;
+    return k->fate == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
 }
 
 /* What all blocks that lie in the stage have together. */
@@ -108,7 +110,7 @@ static bool leads(const pw_message *m, const pw_message *other)
 {
     bool must = pw_mirror_is_needed(m), other_must = pw_mirror_is_needed(other);
 
-    return must != other_must ? must : m->bytes > other->bytes;
+    return must != other_must ? must : m->buffer.bytes > other->buffer.bytes;
 }
 
 /* Looks at all blocks, also if some cannot be staged. */
@@ -119,7 +121,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     known own;
 
     t->runs = t->staged = t->bytes = t->pieces = 0;
-    t->leading = (pw_message){.bytes = 0};
+    t->leading = (pw_message){.buffer = {.bytes = 0}};
     for (int i = 0; i < side->blocks; i++) {
         known *k = i < FEW ? &t->few[i] : &own;
         fate f;
@@ -135,16 +137,16 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
         if (f == LIES_WELL)
             continue;
         t->staged++;
-        if (__builtin_add_overflow(t->bytes, k->m.bytes, &t->bytes))
+        if (__builtin_add_overflow(t->bytes, k->m.buffer.bytes, &t->bytes))
             return PW_ERR_OVERFLOW;
-        t->pieces += f == IS_STAGED ? k->m.count * k->m.entry->blocks : 1;
+        t->pieces += f == IS_STAGED ? k->m.buffer.count * k->m.entry->blocks : 1;
         if (f == IS_STAGED && leads(&k->m, &t->leading))
             t->leading = k->m;
     }
     *needed = pw_mirror_is_needed(&t->leading);
     if (!side->displs.wide && t->bytes > INT_MAX)
         status = PW_ERR_OVERFLOW;
-    return t->leading.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
+    return t->leading.buffer.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
 }
 
 /* One stage for all, by the strategy for a message with their bytes in their pieces. */
@@ -152,9 +154,9 @@ static pw_status take_whole(pw_block_stage *b, const tally *t)
 {
     pw_message m = t->leading;
 
-    m.bytes = t->bytes;
-    m.judged = m.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->staged) : t->bytes;
-    m.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
+    m.buffer.bytes = t->bytes;
+    m.judged = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->staged) : t->bytes;
+    m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     return pw_operand_stage(&b->whole, &m);
 }
 
@@ -198,10 +200,10 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
 static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
 {
     pw_run *run = &b->many[b->runs];
-    int64_t away = (intptr_t)m->buf - (intptr_t)b->whole.data;
+    int64_t away = (intptr_t)m->buffer.base - (intptr_t)b->whole.data;
 
     *run = (pw_run){.use = 0};
-    if (!pw_dense_type_take(m->bytes, &run->dense_type))
+    if (!pw_dense_type_take(m->buffer.bytes, &run->dense_type))
         return false;
     b->runs++;
     s->types[i] = run->dense_type.type;
@@ -214,10 +216,11 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
  * memory, which the CPU and every GPU can use. */
 static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
 {
-    bool device = m->place.kind == PW_PLACE_DEVICE, among_devices = b->whole.place.kind == PW_PLACE_DEVICE;
+    bool device = m->buffer.place.kind == PW_PLACE_DEVICE,
+         among_devices = b->whole.buffer.place.kind == PW_PLACE_DEVICE;
 
     *by_cpu = !device && (among_devices || !m->entry->layout);
-    if (device != among_devices || (device && m->place.gpu != b->whole.place.gpu))
+    if (device != among_devices || (device && m->buffer.place.gpu != b->whole.buffer.place.gpu))
         return b->needed;
     return device || *by_cpu || b->whole.strategy->can(m);
 }
@@ -228,18 +231,11 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
 {
     pw_run *run = &b->many[b->runs];
 
-    *run = (pw_run){.layout = m->entry->layout,
-                    .offset = m->entry->offset,
-                    .buf = m->buf,
-                    .count = m->count,
-                    .bytes = m->bytes,
-                    .at = at,
-                    .use = pw_side_use(side, i),
-                    .place = m->place};
+    *run = (pw_run){.buffer = m->buffer, .at = at, .use = pw_side_use(side, i)};
     if (!can_be_part(b, m, &run->by_cpu) || !pw_dense_type_take(m->entry->size, &run->dense_type))
         return false;
-    if (run->layout && run->layout != b->whole.layout) {
-        pw_layout_ref(run->layout);
+    if (run->buffer.layout && run->buffer.layout != b->whole.buffer.layout) {
+        pw_layout_ref(run->buffer.layout);
         run->owner = true;
     }
     b->runs++;
@@ -268,8 +264,8 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
             keep_block(b, side, s, i);
         } else if (f == LIES_WELL) {
             continue;
-        } else if (has_room(b, t, at, m->bytes) && stage_block(b, side, s, i, m, at)) {
-            at += m->bytes;
+        } else if (has_room(b, t, at, m->buffer.bytes) && stage_block(b, side, s, i, m, at)) {
+            at += m->buffer.bytes;
         } else if (side->displs.wide && !pw_mirror_is_needed(m)) {
             keep_block(b, side, s, i);
         } else {

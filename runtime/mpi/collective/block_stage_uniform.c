@@ -36,7 +36,7 @@ static void list_displ(const listing *l, int i, int64_t at)
 
 static void list_run(const listing *l, int64_t k, int64_t displ, int64_t at, unsigned use)
 {
-    l->run[k] = (pw_run){.buf = l->buf + displ * l->extent, .at = at * l->size, .use = use};
+    l->run[k] = (pw_run){.buffer = {.base = l->buf + displ * l->extent}, .at = at * l->size, .use = use};
 }
 
 static bool walk_one(const pw_side *side, survey *s, const listing *l)
@@ -46,8 +46,8 @@ static bool walk_one(const pw_side *side, survey *s, const listing *l)
     *s = (survey){.runs = use && side->count > 0, .total = side->count};
     if (l && s->runs) {
         list_run(l, 0, 0, 0, use);
-        l->run->count = s->total;
-        l->run->bytes = s->total * l->size;
+        l->run->buffer.count = s->total;
+        l->run->buffer.bytes = s->total * l->size;
     }
     return true;
 }
@@ -82,8 +82,8 @@ static bool walk(const pw_side *side, survey *s, const listing *l)
             s->runs++;
         }
         if (l) {
-            l->run[s->runs - 1].count += count;
-            l->run[s->runs - 1].bytes += count * l->size;
+            l->run[s->runs - 1].buffer.count += count;
+            l->run[s->runs - 1].buffer.bytes += count * l->size;
         }
         end = displ + count;
         end_at = s->total;
@@ -128,12 +128,12 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
     walk(joined, &s, l);
     b->runs = s.runs;
     for (int64_t i = 0; i < s.runs; i++) {
-        runs[i].layout = b->whole.layout;
-        runs[i].offset = b->whole.offset;
-        runs[i].place = b->whole.place;
+        runs[i].buffer.layout = b->whole.buffer.layout;
+        runs[i].buffer.offset = b->whole.buffer.offset;
+        runs[i].buffer.place = b->whole.buffer.place;
     }
     runs[0].dense_type = dense_type;
-    b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].bytes == b->whole.bytes;
+    b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].buffer.bytes == b->whole.buffer.bytes;
     side->buf = b->whole.data;
     side->type = dense_type.type;
     if (l->displs)
@@ -161,12 +161,12 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
         return PW_ERR_UNSUPPORTED;
     l.size = entry->size;
     l.extent = entry->layout ? entry->layout->extent : entry->size;
-    m.buf = l.buf + s.first * l.extent;
-    m.count = s.total;
+    m.buffer.base = l.buf + s.first * l.extent;
+    m.buffer.count = s.total;
     if (!pw_message_describe(&m))
         return PW_ERR_UNSUPPORTED;
-    if (m.place.kind == PW_PLACE_HOST)
-        m.judged = pw_cost_judged(m.sort, m.bytes, side->blocks);
+    if (m.buffer.place.kind == PW_PLACE_HOST)
+        m.judged = pw_cost_judged(m.sort, m.buffer.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
     if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
         return PW_ERR_OVERFLOW;

@@ -28,10 +28,10 @@ static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
     pw_io_transfer transfer = {.write = call->use == PW_IO_WRITE,
                                .time = call->time,
                                .plain = view.plain,
-                               .bytes = m->bytes,
-                               .blocks = m->count * m->entry->blocks};
+                               .bytes = m->buffer.bytes,
+                               .blocks = m->buffer.count * m->entry->blocks};
 
-    return (m->place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
+    return (m->buffer.place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
            pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE;
 }
 
@@ -51,7 +51,7 @@ static void describe(pw_io_stage *s, const pw_message *m, MPI_Datatype type)
     bool mirrored = s->mirror.buf;
 
     s->data = mirrored ? s->mirror.buf : s->stage.data;
-    s->count = mirrored ? m->count : s->stage.bytes;
+    s->count = mirrored ? m->buffer.count : s->stage.buffer.bytes;
     s->type = mirrored ? type : MPI_BYTE;
 }
 
@@ -102,8 +102,7 @@ bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdic
     pw_message m = {.sort = PW_CALL_IO,
                     .role = call->use == PW_IO_WRITE ? PW_SEND : PW_RECV,
                     .entry = pw_registry_use(call->type, use),
-                    .buf = (void *)call->buf,
-                    .count = call->count};
+                    .buffer = {.base = (void *)call->buf, .count = call->count}};
 
     *verdict = !m.entry && call->count > 0 ? PW_LEARN : PW_PASS;
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
@@ -112,7 +111,7 @@ bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdic
 void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     *verdict = PW_PASS;
-    if (s->stage.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
+    if (s->stage.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
         *rc = pw_io_fail(call->fh, PW_ERR_NOMEM);
         *verdict = PW_DONE;
     }

@@ -77,7 +77,7 @@ static void close_side(pw_rma_side *side)
 {
     pw_mirror_close(&side->mirror);
     if (pw_stage_is_open(&side->stage))
-        atomic_fetch_sub_explicit(&staged_bytes, side->stage.bytes, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&staged_bytes, side->stage.buffer.bytes, memory_order_relaxed);
     pw_stage_close(&side->stage);
 }
 
@@ -96,7 +96,7 @@ static pw_status unpack(pw_rma_side *side, int64_t bytes)
  * needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
-    bool allowed = may_stage(side->stage.bytes), is_read = wish->message.role == PW_SEND;
+    bool allowed = may_stage(side->stage.buffer.bytes), is_read = wish->message.role == PW_SEND;
     pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK && wish->mirrored)
@@ -113,7 +113,7 @@ static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t b
     *side = (pw_rma_side){.stage = {.strategy = NULL}};
     if (!wish || !pw_stage_open(&side->stage, &wish->message))
         return needed ? PW_ERR_NOMEM : PW_OK;
-    status = fill(side, wish, needed, brought >= side->stage.bytes);
+    status = fill(side, wish, needed, brought >= side->stage.buffer.bytes);
     if (status == PW_OK)
         return PW_OK;
     close_side(side);
@@ -160,7 +160,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
         return pw_rma_wishes_are_needed(wishes) ? PW_ERR_NOMEM : PW_OK;
     *op = (pw_rma_op){.win = 0};
     status = open_sides(op, wishes);
-    op->brought = wishes->brought < op->got.stage.bytes ? wishes->brought : op->got.stage.bytes;
+    op->brought = wishes->brought < op->got.stage.buffer.bytes ? wishes->brought : op->got.stage.buffer.bytes;
     if (status == PW_OK && is_staged(op))
         *out = op;
     else

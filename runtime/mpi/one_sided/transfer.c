@@ -113,8 +113,7 @@ static bool describe(const pw_origin *origin, pw_role role, pw_message *m)
     *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
                       .role = role,
                       .entry = pw_registry_find(origin->type),
-                      .buf = origin->buf,
-                      .count = origin->count};
+                      .buffer = {.base = origin->buf, .count = origin->count}};
     return pw_message_describe(m);
 }
 
@@ -130,9 +129,10 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
 /* For host memory; GPU memory is for the strategies to judge. */
 static bool pays(const pw_transfer *t, const pw_message *m)
 {
-    pw_rma_transfer transfer = {.part = part_of(t, m->role), .bytes = m->bytes, .blocks = m->count * m->entry->blocks};
+    pw_rma_transfer transfer = {
+        .part = part_of(t, m->role), .bytes = m->buffer.bytes, .blocks = m->buffer.count * m->entry->blocks};
 
-    if (m->place.kind != PW_PLACE_HOST || decided() & FORCED)
+    if (m->buffer.place.kind != PW_PLACE_HOST || decided() & FORCED)
         return true;
     if (pw_registry_find(t->type)->layout)
         return false;
@@ -209,7 +209,7 @@ static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_
         origin->buf = side->mirror.buf;
         return;
     }
-    *origin = (pw_origin){.buf = stage->data, .count = stage->bytes / elements->size, .type = elements->type};
+    *origin = (pw_origin){.buf = stage->data, .count = stage->buffer.bytes / elements->size, .type = elements->type};
     *large |= origin->count > INT_MAX;
 }
 

@@ -68,7 +68,7 @@ static const pw_pending_ops gpu_recv_ops = {
 
 static const pw_pending_ops *recv_ops_of(const pw_stage *s)
 {
-    return s->place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
+    return s->buffer.place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
 }
 
 /* How many uses of its type a call stands for. */
@@ -142,7 +142,7 @@ static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Coun
     t->pending.persistent = persistent;
     *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_stage_pack(&t->out));
     if (*rc == MPI_SUCCESS)
-        *rc = next(t->out.data, t->out.bytes, MPI_BYTE, dest, tag, comm, request, t->out.bytes > INT_MAX);
+        *rc = next(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 
@@ -183,7 +183,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     t->pending.persistent = persistent;
     t->grain = pw_received_grain(entry);
     pw_stage_expect(&t->in);
-    *rc = next(t->in.data, t->in.bytes, MPI_BYTE, source, tag, comm, request, t->in.bytes > INT_MAX);
+    *rc = next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, t->in.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 
@@ -218,7 +218,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
         return PW_PASS;
     t->grain = pw_received_grain(entry);
     pw_stage_expect(&t->in);
-    *rc = pw_call_Imrecv(t->in.data, t->in.bytes, MPI_BYTE, message, request, t->in.bytes > INT_MAX);
+    *rc = pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, t->in.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 
@@ -233,7 +233,7 @@ static int unpack_whole(pw_pending *p, const MPI_Status *status)
     transfer *t = (transfer *)p;
 
     (void)status;
-    return pw_mpi_error(pw_stage_unpack(&t->in, t->in.bytes));
+    return pw_mpi_error(pw_stage_unpack(&t->in, t->in.buffer.bytes));
 }
 
 static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
@@ -262,11 +262,11 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         return PW_PASS;
     *rc = MPI_SUCCESS;
     if (pw_stage_is_open(&s)) {
-        sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
+        sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
         *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
     }
     if (pw_stage_is_open(&r)) {
-        recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
+        recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
         *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_stage_pack(&t->in)) : *rc;
     }
     large = large || sendcount > INT_MAX || recvcount > INT_MAX;
@@ -296,8 +296,8 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
         return PW_PASS;
     *rc = pw_mpi_fail(comm, pw_stage_pack(&t->in));
     if (*rc == MPI_SUCCESS)
-        *rc = pw_call_Isendrecv_replace(t->in.data, t->in.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
-                                        request, t->in.bytes > INT_MAX);
+        *rc = pw_call_Isendrecv_replace(t->in.data, t->in.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
+                                        request, t->in.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 

@@ -28,7 +28,7 @@ static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Data
         return pw_p2p_pass(entry, count, dest);
     *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
     if (*rc == MPI_SUCCESS)
-        *rc = next(s.data, s.bytes, MPI_BYTE, dest, tag, comm, s.bytes > INT_MAX);
+        *rc = next(s.data, s.buffer.bytes, MPI_BYTE, dest, tag, comm, s.buffer.bytes > INT_MAX);
     pw_stage_close(&s);
     return PW_DONE;
 }
@@ -70,7 +70,7 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
         status = &own;
     grain = pw_received_grain(entry);
     pw_stage_expect(&s);
-    *rc = pw_call_Recv(s.data, s.bytes, MPI_BYTE, source, tag, comm, status, s.bytes > INT_MAX);
+    *rc = pw_call_Recv(s.data, s.buffer.bytes, MPI_BYTE, source, tag, comm, status, s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, comm);
     pw_stage_close(&s);
@@ -94,7 +94,7 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
         status = &own;
     grain = pw_received_grain(entry);
     pw_stage_expect(&s);
-    *rc = pw_call_Mrecv(s.data, s.bytes, MPI_BYTE, message, status, s.bytes > INT_MAX);
+    *rc = pw_call_Mrecv(s.data, s.buffer.bytes, MPI_BYTE, message, status, s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, MPI_COMM_SELF);
     pw_stage_close(&s);
@@ -120,11 +120,11 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
                    ? PW_LEARN
                    : PW_PASS;
     if (pw_stage_is_open(&s))
-        sendbuf = s.data, sendcount = s.bytes, sendtype = MPI_BYTE;
+        sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
     if (pw_stage_is_open(&r)) {
         grain = pw_received_grain(in);
         pw_stage_expect(&r);
-        recvbuf = r.data, recvcount = r.bytes, recvtype = MPI_BYTE;
+        recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
         status = status == MPI_STATUS_IGNORE ? &own : status;
     }
     large = large || sendcount > INT_MAX || recvcount > INT_MAX;
@@ -160,8 +160,8 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     grain = pw_received_grain(entry);
     *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
     if (*rc == MPI_SUCCESS)
-        *rc = pw_call_Sendrecv_replace(s.data, s.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
-                                       s.bytes > INT_MAX);
+        *rc = pw_call_Sendrecv_replace(s.data, s.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
+                                       s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, comm);
     pw_stage_close(&s);

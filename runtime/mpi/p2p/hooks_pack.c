@@ -32,50 +32,59 @@ static int check_comm(MPI_Comm comm)
     return rc;
 }
 
-/* A call, whichever way it goes. */
+/* A call, in either direction. */
 typedef struct pack_call {
     const pw_entry *entry;
-    void *user, *packed; /* packed: at the position */
-    MPI_Count count;
-    int64_t bytes;
-    bool unpack;
-    pw_memory_place at, packed_at;
+    pw_buffer buffer;
+    pw_direction direction;
+    void *packed; /* at the position */
+    pw_memory_place packed_at;
 } pack_call;
+
+static pack_call call_of(const pw_entry *entry, const void *user, MPI_Count count, pw_direction direction,
+                         const void *packed)
+{
+    return (pack_call){
+        .entry = entry,
+        .buffer = {.layout = entry->layout, .base = (void *)user, .offset = entry->offset, .count = count},
+        .direction = direction,
+        .packed = (void *)packed};
+}
 
 /* Is this a call that MPI would accept (its communicator aside) and that moves something? */
 static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
 {
-    if (c->count <= 0 || position < 0 || !c->packed || (c->user == MPI_BOTTOM && c->entry->touches_origin))
+    pw_buffer *b = &c->buffer;
+
+    if (b->count <= 0 || position < 0 || !c->packed || (b->base == MPI_BOTTOM && c->entry->touches_origin))
         return false;
     c->packed = (char *)c->packed + position;
-    return !__builtin_mul_overflow((int64_t)c->count, c->entry->size, &c->bytes) && c->bytes <= size - position &&
-           c->bytes > 0;
+    return !__builtin_mul_overflow(b->count, c->entry->size, &b->bytes) && b->bytes <= size - position && b->bytes > 0;
 }
 
-/* Ours are layouts in host memory, and everything that a GPU's memory takes part in. */
+/* The library carries out calls whose layout it has in host memory, and all in which a GPU's memory takes part. */
 static bool is_ours(pack_call *c)
 {
-    const pw_entry *e = c->entry;
+    pw_buffer *b = &c->buffer;
 
-    c->at = pw_memory_place_of((char *)c->user + (e->layout ? e->layout->nest->lo : e->offset));
+    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
     c->packed_at = pw_memory_place_of(c->packed);
-    if (c->at.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
+    if (b->place.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
         return false;
-    return (e->layout && !e->gpu_only) || c->at.kind == PW_PLACE_DEVICE || c->packed_at.kind == PW_PLACE_DEVICE;
+    return (b->layout && !c->entry->gpu_only) || b->place.kind == PW_PLACE_DEVICE ||
+           c->packed_at.kind == PW_PLACE_DEVICE;
 }
 
 static pw_status carry_out(const pack_call *c)
 {
-    const pw_gpu_user user = {
-        .layout = c->entry->layout, .offset = c->entry->offset, .buf = c->user, .count = c->count, .bytes = c->bytes};
+    const pw_buffer *b = &c->buffer;
 
-    if (c->at.kind != PW_PLACE_HOST || c->packed_at.kind != PW_PLACE_HOST)
-        return c->unpack ? pw_gpu_unpack_between(&user, c->at, c->packed, c->packed_at)
-                         : pw_gpu_pack_between(&user, c->at, c->packed, c->packed_at);
-    if (c->unpack)
-        pw_layout_unpack(c->entry->layout, c->user, c->count, c->packed);
+    if (b->place.kind != PW_PLACE_HOST || c->packed_at.kind != PW_PLACE_HOST)
+        return pw_gpu_move_between(b, c->direction, c->packed, c->packed_at);
+    if (c->direction == PW_UNPACK)
+        pw_layout_unpack(b->layout, b->base, b->count, c->packed);
     else
-        pw_layout_pack(c->entry->layout, c->user, c->count, c->packed);
+        pw_layout_pack(b->layout, b->base, b->count, c->packed);
     return PW_OK;
 }
 
@@ -94,7 +103,7 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
         return PW_PASS;
     *rc = pw_mpi_fail(comm, status);
     if (*rc == MPI_SUCCESS)
-        *position += c->bytes;
+        *position += c->buffer.bytes;
     return PW_DONE;
 }
 
@@ -113,23 +122,24 @@ pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datat
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
     const pw_entry *entry = look_up(datatype, inbuf, incount);
+    pack_call call;
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
         return pass(entry, incount);
-    return move(&(pack_call){.entry = entry, .user = (void *)inbuf, .packed = outbuf, .count = incount}, outsize,
-                position, comm, rc);
+    call = call_of(entry, inbuf, incount, PW_PACK, outbuf);
+    return move(&call, outsize, position, comm, rc);
 }
 
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
     const pw_entry *entry = look_up(datatype, outbuf, outcount);
+    pack_call call;
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
         return pass(entry, outcount);
-    return move(
-        &(pack_call){.entry = entry, .user = outbuf, .packed = (void *)inbuf, .count = outcount, .unpack = true},
-        insize, position, comm, rc);
+    call = call_of(entry, outbuf, outcount, PW_UNPACK, inbuf);
+    return move(&call, insize, position, comm, rc);
 }

@@ -14,9 +14,10 @@
 
 static bool can(const pw_message *m)
 {
-    return !PW_MPI_IS_OPEN_MPI && m->place.kind == PW_PLACE_HOST &&
+    return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST &&
            (m->sort == PW_CALL_BLOCKING || m->sort == PW_CALL_NONBLOCKING) && pw_message_is_one_block(m) &&
-           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) && pw_message_may_be_contiguous(m);
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) &&
+           pw_message_may_be_contiguous(m);
 }
 
 /* It spares either of the other ways its copies or its walk, whatever a model says of contiguous messages that were not
@@ -27,12 +28,12 @@ static double cost(const pw_message *m)
     pw_model_query q = pw_message_query(m);
     double others = fmin(pw_model_cost_native(model, &q), pw_model_cost_packed(model, &q));
 
-    return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->bytes), 0.95 * others);
+    return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->buffer.bytes), 0.95 * others);
 }
 
 static pw_status take(pw_stage *s)
 {
-    s->data = (char *)s->buf + s->layout->nest->lo;
+    s->data = (char *)s->buffer.base + s->buffer.layout->nest->lo;
     return PW_OK;
 }
 

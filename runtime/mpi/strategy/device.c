@@ -18,4 +18,4 @@ const pw_strategy pw_strategy_device = {.name = "device",
                                         .take = pw_strategy_gpu_take,
                                         PW_STRATEGY_GPU,
                                         .memory = PW_GPU_DEVICE_MEMORY,
-                                        .way = PW_GPU_DIRECT};
+                                        .path = PW_GPU_DIRECT};

@@ -40,7 +40,7 @@ bool pw_fragile_is_staged(void)
 
 static bool is_fragile(const pw_message *m)
 {
-    return cuts_elements && m->bytes > PW_FRAGILE_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
+    return cuts_elements && m->buffer.bytes > PW_FRAGILE_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
 }
 
 static bool is_collective(const pw_message *m)

@@ -23,8 +23,8 @@ enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 /* An MPI that takes GPU memory is given messages beyond PACKWRIGHT_STAGING; another would not know what to do. */
 bool pw_strategy_gpu_can(const pw_message *m)
 {
-    return m->place.kind == PW_PLACE_DEVICE && (m->bytes <= INT_MAX || PW_MPI_LARGE) &&
-           (!pw_gpu_mpi_is_aware() || m->bytes <= pw_env_int(PW_ENV_STAGING));
+    return m->buffer.place.kind == PW_PLACE_DEVICE && (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) &&
+           (!pw_gpu_mpi_is_aware() || m->buffer.bytes <= pw_env_int(PW_ENV_STAGING));
 }
 
 static char *base_of(const pw_gpu_block *block)
@@ -53,7 +53,7 @@ pw_status pw_strategy_gpu_take(pw_stage *s)
 {
     pw_gpu_memory memory = memory_of(s);
     pw_gpu_block *block = NULL;
-    pw_status status = pw_gpu_take(s->place.gpu, memory, s->bytes, &block);
+    pw_status status = pw_gpu_take(s->buffer.place.gpu, memory, s->buffer.bytes, &block);
 
     if (status == PW_OK) {
         s->own = block;
@@ -61,23 +61,18 @@ pw_status pw_strategy_gpu_take(pw_stage *s)
         return PW_OK;
     }
     pw_warn_once("no memory for staging of %s memory on GPU %d (%s); slower ways are taken",
-                 memory == PW_GPU_DEVICE_MEMORY ? "device" : "pinned", s->place.device, pw_status_text(status));
+                 memory == PW_GPU_DEVICE_MEMORY ? "device" : "pinned", s->buffer.place.device, pw_status_text(status));
     return status;
 }
 
 /* The message of a stage, or of a part of one, as runtime/engine/gpu has it. */
 static pw_gpu_order order_of(const pw_stage *s, pw_direction direction, int64_t bytes)
 {
-    return (pw_gpu_order){.user = {.gpu = s->place.gpu,
-                                   .layout = s->layout,
-                                   .offset = s->offset,
-                                   .buf = s->buf,
-                                   .count = s->count,
-                                   .bytes = s->bytes},
+    return (pw_gpu_order){.buffer = s->buffer,
                           .packed = packed_of(s),
                           .bytes = bytes,
                           .direction = direction,
-                          .way = (pw_gpu_way)s->strategy->way};
+                          .path = (pw_gpu_path)s->strategy->path};
 }
 
 static bool is_in_host_memory(const pw_stage *s)
@@ -95,20 +90,20 @@ static void note_packing(const pw_stage *s, bool replicated)
     if (!is_in_host_memory(s))
         return;
     if (replicated)
-        pw_segment_note_replicated(s->data, (size_t)s->bytes);
+        pw_segment_note_replicated(s->data, (size_t)s->buffer.bytes);
     else if (block && block->shared)
-        pw_segment_note_message(s->data, (size_t)s->bytes);
-    pw_sharing_note_message(s->bytes);
+        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+    pw_sharing_note_message(s->buffer.bytes);
 }
 
 /* Messages that a peer's GPU may read (pw_strategy_gpu_expect), those from point to point, are in the replica, too. */
 static pw_gpu_order packing_of(const pw_stage *s)
 {
-    pw_gpu_order order = order_of(s, PW_PACK, s->bytes);
+    pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
     pw_gpu_block *block = s->own;
 
     if (block && (s->sort == PW_CALL_BLOCKING || s->sort == PW_CALL_NONBLOCKING))
-        order.replica = pw_gpu_replica_of(s->place.gpu, block, s->bytes);
+        order.replica = pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
     return order;
 }
 
@@ -135,12 +130,12 @@ _Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a rec
 
 void pw_strategy_gpu_expect(pw_stage *s)
 {
-    pw_gpu_order order = order_of(s, PW_UNPACK, s->bytes);
+    pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
 
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else if (is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_by(s->data, s->bytes, take_foreign, &order, sizeof order);
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, take_foreign, &order, sizeof order);
 }
 
 static bool is_in_place(pw_stage *s)
@@ -155,10 +150,10 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
     pw_gpu_order order = order_of(s, PW_UNPACK, received);
 
     if (s->inbound)
-        pw_sharing_note_message(s->bytes);
+        pw_sharing_note_message(s->buffer.bytes);
     if (is_in_place(s)) {
-        if (s->layout)
-            atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);
+        if (s->buffer.layout)
+            atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
         return PW_OK;
     }
     s->ahead_ns = 0;
@@ -190,7 +185,7 @@ void pw_strategy_gpu_give(pw_stage *s)
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
     if (s->own)
-        pw_gpu_give(s->place.gpu, s->own);
+        pw_gpu_give(s->buffer.place.gpu, s->own);
     else
-        pw_pool_give(s->data, s->bytes);
+        pw_pool_give(s->data, s->buffer.bytes);
 }

@@ -23,7 +23,7 @@ bool pw_strategy_gpu_can(const pw_message *m);
         return pw_model_own_##name(pw_model_now(), &q, direction);      \
     }
 
-/* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `way`, a pw_gpu_way. */
+/* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `path`, a pw_gpu_path. */
 #define PW_STRATEGY_GPU                                                                           \
     .pack = pw_strategy_gpu_pack, .unpack = pw_strategy_gpu_unpack, .give = pw_strategy_gpu_give, \
     .expect = pw_strategy_gpu_expect, .begin = pw_strategy_gpu_begin, .finish = pw_strategy_gpu_finish

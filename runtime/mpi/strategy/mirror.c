@@ -8,16 +8,16 @@
 
 bool pw_mirror_is_needed(const pw_message *m)
 {
-    return m->place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
+    return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
 }
 
 /* From the lowest to the highest byte of all objects, from the first object's address on. */
 static bool span_of(const pw_stage *s, int64_t *lo, int64_t *bytes)
 {
-    const pw_nest *nest = s->layout->nest;
+    const pw_nest *nest = s->buffer.layout->nest;
     int64_t last, hi;
 
-    if (__builtin_mul_overflow(s->count - 1, s->layout->extent, &last) ||
+    if (__builtin_mul_overflow(s->buffer.count - 1, s->buffer.layout->extent, &last) ||
         __builtin_add_overflow(nest->lo, last < 0 ? last : 0, lo) ||
         __builtin_add_overflow(nest->hi, last > 0 ? last : 0, &hi))
         return false;
@@ -29,8 +29,8 @@ pw_status pw_mirror_open(pw_mirror *x, const pw_stage *s)
     int64_t lo;
 
     *x = (pw_mirror){.memory = NULL};
-    if (!s->layout) {
-        x->buf = (char *)s->data - s->offset;
+    if (!s->buffer.layout) {
+        x->buf = (char *)s->data - s->buffer.offset;
         return PW_OK;
     }
     if (!span_of(s, &lo, &x->bytes))
@@ -48,15 +48,15 @@ pw_status pw_mirror_pack(pw_mirror *x, pw_stage *s)
     pw_status status = pw_stage_pack(s);
 
     if (status == PW_OK && x->memory)
-        pw_layout_unpack(s->layout, x->buf, s->count, s->data);
+        pw_layout_unpack(s->buffer.layout, x->buf, s->buffer.count, s->data);
     return status;
 }
 
 pw_status pw_mirror_unpack(pw_mirror *x, pw_stage *s)
 {
     if (x->memory)
-        pw_layout_pack(s->layout, x->buf, s->count, s->data);
-    return pw_stage_unpack(s, s->bytes);
+        pw_layout_pack(s->buffer.layout, x->buf, s->buffer.count, s->data);
+    return pw_stage_unpack(s, s->buffer.bytes);
 }
 
 void pw_mirror_close(pw_mirror *x)

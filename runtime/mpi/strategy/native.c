@@ -10,7 +10,7 @@
 
 static bool can(const pw_message *m)
 {
-    return m->place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware();
+    return m->buffer.place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware();
 }
 
 static double cost(const pw_message *m)

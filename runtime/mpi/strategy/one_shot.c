@@ -16,7 +16,7 @@ static bool can(const pw_message *m)
 
 static double odd_cost(const pw_message *m, double words, double staged)
 {
-    if (!pw_gpu_is_odd(m->entry->layout, m->bytes))
+    if (!pw_gpu_is_odd(m->entry->layout, m->buffer.bytes))
         return words;
     return words > staged ? words : staged * 1.1;
 }
@@ -44,4 +44,4 @@ const pw_strategy pw_strategy_one_shot = {.name = "one_shot",
                                           .take = pw_strategy_gpu_take,
                                           PW_STRATEGY_GPU,
                                           .memory = PW_GPU_PINNED_MEMORY,
-                                          .way = PW_GPU_DIRECT};
+                                          .path = PW_GPU_DIRECT};

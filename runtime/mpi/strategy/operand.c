@@ -35,12 +35,12 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
 /* False: it is for MPI. */
 static bool describe(pw_message *m)
 {
-    return m->buf != MPI_IN_PLACE && pw_message_describe(m) && pw_mirror_is_needed(m);
+    return m->buffer.base != MPI_IN_PLACE && pw_message_describe(m) && pw_mirror_is_needed(m);
 }
 
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count)
 {
-    pw_message m = {.sort = PW_CALL_COLLECTIVE, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_message m = {.sort = PW_CALL_COLLECTIVE, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
     return describe(&m);
 }
@@ -55,7 +55,7 @@ pw_status pw_operand_stage(pw_stage *s, const pw_message *m)
 pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
                           MPI_Count count)
 {
-    pw_message m = {.sort = sort, .role = role, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_message m = {.sort = sort, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
     pw_status status;
 
     *o = (pw_operand){.role = role};

@@ -17,8 +17,9 @@
 
 static bool can(const pw_message *m)
 {
-    return m->place.kind == PW_PLACE_HOST && m->entry->layout && m->bytes <= pw_env_int(PW_ENV_STAGING) &&
-           (m->bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) && pw_message_may_be_contiguous(m);
+    return m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->buffer.bytes <= pw_env_int(PW_ENV_STAGING) &&
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) &&
+           pw_message_may_be_contiguous(m);
 }
 
 /* To Open MPI one block is a contiguous message, which models of messages of several blocks do not know. */
@@ -51,30 +52,30 @@ static bool is_collective(const pw_stage *s)
 /* What a collective receives may be read again by MPI, so it is copied to the stage and unpacked afterwards. */
 static pw_status take(pw_stage *s)
 {
-    s->data = pw_pool_take_from(side_of(s), s->bytes);
+    s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
     if (!s->data)
         return PW_ERR_NOMEM;
-    if (is_collective(s) && s->role != PW_SEND && s->bytes >= PW_LEAST_READ)
-        s->inbound = pw_inbound_expect_copies(s->data, s->bytes);
+    if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
+        s->inbound = pw_inbound_expect_copies(s->data, s->buffer.bytes);
     return PW_OK;
 }
 
 /* What is to be streamed is packed into memory that no other core has seen, and that is still in this one's caches. */
 static pw_status pack(pw_stage *s)
 {
-    pw_outbound_way way = pw_outbound_way_of(s->bytes);
-    void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->bytes);
+    pw_outbound_way way = pw_outbound_way_of(s->buffer.bytes);
+    void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
 
-    pw_layout_pack(s->layout, s->buf, s->count, scratch ? scratch : s->data);
+    pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
     if (scratch) {
-        pw_outbound_write(way, s->data, scratch, s->bytes);
-        pw_pool_give(scratch, s->bytes);
+        pw_outbound_write(way, s->data, scratch, s->buffer.bytes);
+        pw_pool_give(scratch, s->buffer.bytes);
         if (way == PW_OUTBOUND_STREAMED)
-            atomic_fetch_add_explicit(&s->layout->stats.streamed, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
     }
-    if (s->bytes >= PW_LEAST_READ) {
-        pw_segment_note_message(s->data, (size_t)s->bytes);
-        pw_sharing_note_message(s->bytes);
+    if (s->buffer.bytes >= PW_LEAST_READ) {
+        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+        pw_sharing_note_message(s->buffer.bytes);
     }
     return PW_OK;
 }
@@ -82,12 +83,12 @@ static pw_status pack(pw_stage *s)
 /* MPICH cuts a message off that is longer than was posted before it reads it; Open MPI does not (single_copy.c). */
 static void expect(pw_stage *s)
 {
-    if (s->bytes < PW_LEAST_READ && !PW_MPI_IS_OPEN_MPI)
+    if (s->buffer.bytes < PW_LEAST_READ && !PW_MPI_IS_OPEN_MPI)
         return;
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else
-        s->inbound = pw_inbound_expect(s->data, s->bytes, s->layout, s->buf);
+        s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, s->buffer.layout, s->buffer.base);
 }
 
 /* What is in the user's buffer already. */
@@ -97,9 +98,9 @@ static int64_t in_place(pw_stage *s)
     int64_t bytes = expected ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
 
     if (expected)
-        pw_sharing_note_message(s->bytes);
+        pw_sharing_note_message(s->buffer.bytes);
     if (bytes > 0)
-        atomic_fetch_add_explicit(&s->layout->stats.shared, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
     return bytes;
 }
 
@@ -107,17 +108,17 @@ static pw_status unpack(pw_stage *s, int64_t received)
 {
     int64_t first = in_place(s);
 
-    if (first == 0 && received == s->bytes)
-        pw_layout_unpack(s->layout, s->buf, s->count, s->data);
+    if (first == 0 && received == s->buffer.bytes)
+        pw_layout_unpack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
     else
-        pw_layout_unpack_part(s->layout, s->buf, first, received, (char *)s->data + first);
+        pw_layout_unpack_part(s->buffer.layout, s->buffer.base, first, received, (char *)s->data + first);
     return PW_OK;
 }
 
 static void give(pw_stage *s)
 {
     pw_inbound_forget(s->inbound);
-    pw_pool_give_to(side_of(s), s->data, s->bytes);
+    pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
 }
 
 const pw_strategy pw_strategy_packed = {.name = "packed",

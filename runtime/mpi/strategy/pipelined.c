@@ -8,10 +8,7 @@
 
 static bool is_divisible(const pw_message *m)
 {
-    const pw_gpu_user user = {
-        .gpu = m->place.gpu, .layout = m->entry->layout, .buf = m->buf, .count = m->count, .bytes = m->bytes};
-
-    return pw_gpu_is_divisible(&user, pw_gpu_chunk(m->bytes));
+    return pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes));
 }
 
 static bool can(const pw_message *m)
@@ -23,14 +20,14 @@ static double cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->bytes));
+    return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->buffer.bytes));
 }
 
 static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_own_pipelined(pw_model_now(), &q, direction, pw_gpu_chunk(m->bytes));
+    return pw_model_own_pipelined(pw_model_now(), &q, direction, pw_gpu_chunk(m->buffer.bytes));
 }
 
 const pw_strategy pw_strategy_pipelined = {.name = "pipelined",
@@ -40,4 +37,4 @@ const pw_strategy pw_strategy_pipelined = {.name = "pipelined",
                                            .take = pw_strategy_gpu_take,
                                            PW_STRATEGY_GPU,
                                            .memory = PW_GPU_PINNED_MEMORY,
-                                           .way = PW_GPU_PIPELINED};
+                                           .path = PW_GPU_PIPELINED};

@@ -13,7 +13,7 @@ static pw_status take(pw_stage *s)
     if (pw_strategy_gpu_take(s) == PW_OK)
         return PW_OK;
     s->own = NULL;
-    s->data = pw_pool_take(s->bytes);
+    s->data = pw_pool_take(s->buffer.bytes);
     return s->data ? PW_OK : PW_ERR_NOMEM;
 }
 
@@ -26,4 +26,4 @@ const pw_strategy pw_strategy_staged = {.name = "staged",
                                         .take = take,
                                         PW_STRATEGY_GPU,
                                         .memory = PW_GPU_PINNED_MEMORY,
-                                        .way = PW_GPU_STAGED};
+                                        .path = PW_GPU_STAGED};

@@ -55,7 +55,7 @@ static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
     int64_t one = layout->nest->hi - layout->nest->lo, all;
-    int64_t count = m->judged == m->bytes ? (int64_t)m->count : m->judged / m->entry->size;
+    int64_t count = m->judged == m->buffer.bytes ? (int64_t)m->buffer.count : m->judged / m->entry->size;
 
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
         return INT64_MAX;
@@ -67,7 +67,7 @@ pw_model_query pw_message_query(const pw_message *m)
 {
     const pw_entry *entry = m->entry;
     pw_model_query q = {.sort = m->sort,
-                        .memory = m->place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                        .memory = m->buffer.place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart()};
@@ -83,12 +83,13 @@ bool pw_message_is_one_block(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
 
-    return layout && m->count == 1 && m->entry->blocks == 1 && layout->nest->hi - layout->nest->lo == m->bytes;
+    return layout && m->buffer.count == 1 && m->entry->blocks == 1 &&
+           layout->nest->hi - layout->nest->lo == m->buffer.bytes;
 }
 
 bool pw_message_may_be_contiguous(const pw_message *m)
 {
-    return m->bytes < PW_LEAST_READ || m->sort == PW_CALL_IO || !pw_sharing_is_refused();
+    return m->buffer.bytes < PW_LEAST_READ || m->sort == PW_CALL_IO || !pw_sharing_is_refused();
 }
 
 static bool is_possible(int id, const pw_message *m, unsigned refused)
@@ -131,13 +132,13 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
 
 static pw_decision_key key_of(const pw_message *m)
 {
-    bool device = m->place.kind == PW_PLACE_DEVICE;
+    bool device = m->buffer.place.kind == PW_PLACE_DEVICE;
 
     return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
                              .size = pw_decision_size(m->judged),
                              .sort = (uint8_t)m->sort,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                             .device = device ? m->place.device : 0};
+                             .device = device ? m->buffer.place.device : 0};
 }
 
 /* For runtime/mpi/strategy/stays.h. */
@@ -146,7 +147,7 @@ static void remember_native(const pw_message *m, pw_decision *d)
     /* Entries are shared and constant but for what is atomic. */
     pw_entry *entry = (pw_entry *)m->entry;
 
-    if (d && !chosen_by.counted && entry->layout && m->place.kind == PW_PLACE_HOST)
+    if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
         atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
 }
 
@@ -187,14 +188,17 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused)
 bool pw_message_describe(pw_message *m)
 {
     const pw_entry *entry = m->entry;
+    pw_buffer *b = &m->buffer;
 
-    if (m->count <= 0 || pw_entry_is_left(entry) || __builtin_mul_overflow((int64_t)m->count, entry->size, &m->bytes) ||
-        m->bytes == 0 || (m->buf == MPI_BOTTOM && entry->touches_origin))
+    if (b->count <= 0 || pw_entry_is_left(entry) || __builtin_mul_overflow(b->count, entry->size, &b->bytes) ||
+        b->bytes == 0 || (b->base == MPI_BOTTOM && entry->touches_origin))
         return false;
-    m->judged = m->bytes;
-    /* Where the first object's lowest byte is: buf itself need not be part of the buffer. */
-    m->place = pw_memory_place_of((char *)m->buf + (entry->layout ? entry->layout->nest->lo : entry->offset));
-    return m->place.kind == PW_PLACE_HOST ? entry->layout && !entry->gpu_only : m->place.kind != PW_PLACE_UNKNOWN;
+    m->judged = b->bytes;
+    b->layout = entry->layout;
+    b->offset = entry->offset;
+    /* Where the first object's lowest byte is: the base itself need not be part of the buffer. */
+    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
+    return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
 }
 
 /* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
@@ -253,20 +257,12 @@ pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *
 {
     pw_status status;
 
-    *s = (pw_stage){.strategy = strategy,
-                    .layout = m->entry->layout,
-                    .offset = m->entry->offset,
-                    .buf = m->buf,
-                    .count = m->count,
-                    .role = m->role,
-                    .sort = m->sort,
-                    .place = m->place,
-                    .bytes = m->bytes};
+    *s = (pw_stage){.strategy = strategy, .buffer = m->buffer, .role = m->role, .sort = m->sort};
     status = strategy->take(s);
     if (status != PW_OK)
         *s = (pw_stage){.strategy = NULL};
-    else if (s->layout)
-        pw_layout_ref(s->layout);
+    else if (s->buffer.layout)
+        pw_layout_ref(s->buffer.layout);
     if (status == PW_OK)
         hold(s);
     return status;
@@ -291,7 +287,7 @@ bool pw_stage_open(pw_stage *s, const pw_message *m)
 
 bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count)
 {
-    pw_message m = {.sort = sort, .role = role, .entry = entry, .buf = (void *)buf, .count = count};
+    pw_message m = {.sort = sort, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
     s->strategy = NULL;
     return pw_message_describe(&m) && pw_stage_open(s, &m);
@@ -317,7 +313,9 @@ typedef struct watch {
 /* The interpreter says nothing of the kernel that is yet to come. */
 static bool has_come(const pw_stage *s, pw_direction direction)
 {
-    pw_kernel *k = s->place.kind == PW_PLACE_HOST && s->layout && !s->layout->contiguous ? s->layout->kernel : NULL;
+    pw_kernel *k = s->buffer.place.kind == PW_PLACE_HOST && s->buffer.layout && !s->buffer.layout->contiguous
+                       ? s->buffer.layout->kernel
+                       : NULL;
 
     return !k || atomic_load_explicit(direction == PW_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
 }
@@ -326,7 +324,7 @@ static bool has_come(const pw_stage *s, pw_direction direction)
  * stage may have been narrowed to a part of the message that was decided about. */
 static watch begin(const pw_stage *s, pw_direction direction)
 {
-    watch w = {.timed = s->decision && pw_decision_size(s->bytes) == s->decision->key.size};
+    watch w = {.timed = s->decision && pw_decision_size(s->buffer.bytes) == s->decision->key.size};
 
     if (!w.timed)
         return w;
@@ -372,11 +370,11 @@ pw_status pw_stage_unpack(pw_stage *s, int64_t received)
 {
     watch w;
 
-    if (received <= 0 || received > s->bytes)
+    if (received <= 0 || received > s->buffer.bytes)
         return PW_OK;
     if (s->under_way)
         return s->strategy->finish(s);
-    if (received < s->bytes)
+    if (received < s->buffer.bytes)
         return s->strategy->unpack(s, received);
     w = begin(s, PW_UNPACK);
     return end(&w, s, PW_UNPACK, s->strategy->unpack(s, received));
@@ -388,7 +386,7 @@ static bool is_watched(const pw_stage *s, pw_direction direction)
 {
     int id;
 
-    if (!s->decision || pw_decision_size(s->bytes) != s->decision->key.size)
+    if (!s->decision || pw_decision_size(s->buffer.bytes) != s->decision->key.size)
         return false;
     id = id_of(s->strategy);
     return pw_decision_is_timed(s->decision, id, direction) &&
@@ -399,12 +397,12 @@ bool pw_stage_begin_pack(pw_stage *s)
 {
     if (!s->strategy || !s->strategy->begin || is_watched(s, PW_PACK))
         return true;
-    return s->strategy->begin(s, PW_PACK, s->bytes);
+    return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
 bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
 {
-    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->bytes || is_watched(s, PW_UNPACK))
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes || is_watched(s, PW_UNPACK))
         return true;
     return s->strategy->begin(s, PW_UNPACK, received);
 }
@@ -422,6 +420,6 @@ void pw_stage_close(pw_stage *s)
         s->strategy->finish(s);
     s->strategy->give(s);
     s->strategy = NULL;
-    pw_layout_unref(s->layout);
-    s->layout = NULL;
+    pw_layout_unref(s->buffer.layout);
+    s->buffer.layout = NULL;
 }

@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "base/strategy_table.h"
-#include "runtime/engine/gpu/memory.h"
+#include "runtime/engine/buffer.h"
 #include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
@@ -38,28 +38,20 @@ struct pw_decision;
 
 /* One buffer argument of a call. */
 typedef struct pw_message {
+    pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
+    const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
+    int64_t judged; /* the bytes by which the strategy is chosen, pw_cost_judged; described as those of one block */
     pw_call_sort sort;
     pw_role role;
-    const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    void *buf;                    /* MPI only reads it when role is PW_SEND */
-    MPI_Count count;              /* objects */
-    int64_t bytes;                /* count * size of the type; filled by pw_message_describe */
-    int64_t judged;        /* the bytes by which the strategy is chosen, pw_cost_judged; likewise, as of one block */
-    pw_memory_place place; /* where buf lies; filled by pw_message_describe */
 } pw_message;
 
 /* A contiguous stand-in for the buffer of a message. Plain data: may be moved, is not shared between threads. */
 typedef struct pw_stage {
     const struct pw_strategy *strategy; /* NULL: there is none, the message is native */
-    struct pw_layout *layout;           /* a reference: the type may die while MPI works with the stage */
-    int64_t offset;                     /* of the first byte from buf, for dense types without a layout */
-    void *buf;
-    int64_t count;
+    pw_buffer buffer; /* the user's; with a reference to its layout: the type may die while MPI works with the stage */
     pw_role role;
     pw_call_sort sort;
-    pw_memory_place place;
-    void *data;                   /* what MPI gets: `bytes` bytes in packed order */
-    int64_t bytes;                /* > 0 */
+    void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                    /* of the strategy */
     struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
     int64_t ahead_ns;             /* spent on unpacking before that was asked for (pw_stage_expect) */
@@ -93,7 +85,7 @@ typedef struct pw_strategy {
      */
     bool (*begin)(pw_stage *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_stage *s);
-    int memory, way; /* of those for GPU memory (strategy/gpu.h) */
+    int memory, path; /* of those for GPU memory (strategy/gpu.h) */
 } pw_strategy;
 
 #define X(symbol, name, packed, help) extern const pw_strategy pw_strategy_##name;
@@ -117,7 +109,7 @@ bool pw_message_may_be_contiguous(const pw_message *m);
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*
- * Fills bytes and place. False: leave the buffer to MPI, since there is nothing to gain (no bytes, a type left to MPI
+ * Fills the buffer. False: leave the buffer to MPI, since there is nothing to gain (no bytes, a type left to MPI
  * in host memory), or it is for MPI to judge (a negative count, a null buffer, an overflow). MPI_IN_PLACE is for the
  * caller to look at first.
  */

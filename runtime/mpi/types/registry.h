@@ -101,7 +101,7 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
 
     return pw_note_is(found) &&
            pw_note_takes(&pw_registry_types, type,
-                         &(pw_note_use){.buf = buf, .count = count, .direction = PW_SEND, .times = 1}, found);
+                         &(pw_note_use){.buf = buf, .count = count, .role = PW_SEND, .times = 1}, found);
 }
 
 /* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */

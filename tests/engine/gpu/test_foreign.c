@@ -53,7 +53,9 @@ static unsigned char *a_block(size_t bytes, int seed)
 static bool unpack(const unsigned char *block)
 {
     unsigned char got[BYTES];
-    pw_gpu_order order = {.user = {.gpu = gpu, .buf = target.at, .count = 1, .bytes = BYTES}, .bytes = BYTES};
+    pw_gpu_order order = {
+        .buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}, .base = target.at, .count = 1, .bytes = BYTES},
+        .bytes = BYTES};
     pw_peer_block b;
     const void *seen = pw_peer_memory(getpid(), block, BYTES, &b);
     bool done;

@@ -150,7 +150,9 @@ static void a_replica_is_opened_once(void **state)
 
 static void a_message_is_unpacked_from_it(void **state)
 {
-    pw_gpu_order order = {.user = {.gpu = gpu, .buf = target.at, .count = 1, .bytes = BYTES}, .bytes = BYTES};
+    pw_gpu_order order = {
+        .buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}, .base = target.at, .count = 1, .bytes = BYTES},
+        .bytes = BYTES};
     pw_peer_block block = block_of(2, 0);
     unsigned char got[BYTES];
 

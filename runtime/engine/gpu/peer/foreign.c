@@ -184,7 +184,7 @@ static bool unpack_from(const pw_gpu_order *order, pw_gpu_packed packed)
 
 static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
 {
-    foreign *f = enter_and_take(order->user.gpu, block);
+    foreign *f = enter_and_take(order->buffer.place.gpu, block);
     bool done;
 
     if (!f)
@@ -198,15 +198,15 @@ static bool unpack_registered(const pw_gpu_order *order, const void *from, const
 
 static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
 {
-    pw_gpu_opened *o = pw_gpu_opened_take(order->user.gpu, block);
+    pw_gpu_opened *o = pw_gpu_opened_take(order->buffer.place.gpu, block);
     bool done;
 
     if (!o)
         return false;
     done = unpack_from(order, (pw_gpu_packed){.device = o->device});
     pw_gpu_opened_give(o);
-    if (done && order->user.layout)
-        atomic_fetch_add_explicit(&order->user.layout->stats.from_gpu, 1, memory_order_relaxed);
+    if (done && order->buffer.layout)
+        atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
     return done;
 }
 

@@ -1,0 +1,21 @@
+/*
+ * A buffer: objects of one type, and the memory that they lie in. Every record of a message or a transfer under way
+ * embeds this one, so that what is known of the buffer is said and copied once.
+ */
+#ifndef PW_RUNTIME_BUFFER_H
+#define PW_RUNTIME_BUFFER_H
+
+#include "runtime/engine/gpu/memory.h"
+
+struct pw_layout;
+
+typedef struct pw_buffer {
+    struct pw_layout *layout; /* of one object; NULL: a dense buffer, `bytes` bytes from base + offset on */
+    pw_memory_place place;    /* the kind of memory, and of a GPU's the GPU and its context */
+    void *base;               /* the address from which the type's displacements count; no byte need lie there */
+    int64_t offset;           /* bytes from base to the first byte of a dense buffer; else not used */
+    int64_t count;            /* objects */
+    int64_t bytes;            /* of data, in all objects together: the length of their packed form */
+} pw_buffer;
+
+#endif
