@@ -40,32 +40,10 @@ static void find_cached(const pw_subject *s, pw_facts *out)
     }
 }
 
-/* ---- llvm-mca ----------------------------------------------------------------------------------- */
-
-/* Types of a trace share kernels; one answer each will do. */
-static void find_mca(const pw_subject *s, pw_mca *out)
-{
-    pw_mca_memo *memo = s->memo;
-
-    for (int i = 0; i < memo->n && i < PW_MCA_MEMO; i++) {
-        if (pw_hash_equal(memo->items[i].key, s->key)) {
-            *out = memo->items[i].mca;
-            return;
-        }
-    }
-    pw_mca_ask(s, out);
-    memo->items[memo->n % PW_MCA_MEMO].key = s->key;
-    memo->items[memo->n++ % PW_MCA_MEMO].mca = *out;
-}
-
 void pw_facts_find(const pw_subject *s, pw_facts *out)
 {
     *out = (pw_facts){.contiguous = pw_nest_is_contiguous(s->nest),
                       .touch = pw_cost_touch(s->canonical.root),
                       .model_cycles = pw_cost_model(s->nest, &s->options->target)};
-    if (out->contiguous)
-        snprintf(out->mca.note, sizeof out->mca.note, "a contiguous type needs no kernel");
-    else
-        find_mca(s, &out->mca);
     find_cached(s, out);
 }

@@ -215,27 +215,23 @@ static bool find_backend(const char *name, const char *stages, const pw_backend 
     return *out != NULL;
 }
 
-/* What the stages need; what facts use where it is there. */
+/* The code generators that the stages need. */
 static bool find_backends(pw_subject *s)
 {
     static const unsigned cpu = 1u << PW_STAGE_LLVM | 1u << PW_STAGE_LLVM_OPT | 1u << PW_STAGE_ASM;
     static const unsigned gpu = 1u << PW_STAGE_CUDA | 1u << PW_STAGE_PTX;
     const pw_inspect_options *o = s->options;
-    pw_diag diag = {0};
 
     if ((o->stages & gpu) && !find_backend("nvrtc", "cuda and ptx", &s->gpu_backend))
         return false;
     if (o->stages & cpu)
         return find_backend("llvm", "llvm, llvm-opt and asm", &s->backend);
-    if (o->why || o->json)
-        s->backend = pw_backend_load("llvm", &diag);
     return true;
 }
 
 static bool inspect_all(const pw_inspect_options *o, const pw_input *input)
 {
-    pw_mca_memo memo = {0};
-    pw_subject subject = {.options = o, .input = input, .memo = &memo};
+    pw_subject subject = {.options = o, .input = input};
     pw_json writer, *json = o->json ? &writer : NULL;
     bool good = true;
 

@@ -6,7 +6,6 @@
  *   stage.c           a type taken through the compiler, and the text of each stage
  *   facts.c           what can be said of the result: kernel key, cache, locality, cost
  *   cost.c            touched cache lines and the cost model
- *   mca.c, loop.c     llvm-mca, asked about the innermost loop
  *   numbers.c         what is baked into the code and what is an argument
  *   why.c, region.c   facts as sentences
  *   json.c            facts as JSON
@@ -52,25 +51,6 @@ typedef struct pw_inspect_options {
 /* PW_EXIT_OK, or an exit status after a message. */
 int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o);
 
-/* ---- what llvm-mca says ------------------------------------------------------------------------- */
-
-typedef struct pw_mca {
-    double cycles, bytes; /* of one iteration of the loop, and what it stores; 0 when unknown */
-    char label[32];       /* of the loop in the assembly */
-    char note[160];       /* why there is no estimate; "" when there is one */
-} pw_mca;
-
-/* Answers of llvm-mca in this run, the oldest replaced first. */
-enum { PW_MCA_MEMO = 64 };
-
-typedef struct pw_mca_memo {
-    int n;
-    struct {
-        pw_hash key;
-        pw_mca mca;
-    } items[PW_MCA_MEMO];
-} pw_mca_memo;
-
 /* ---- one type ----------------------------------------------------------------------------------- */
 
 typedef struct pw_subject {
@@ -79,7 +59,6 @@ typedef struct pw_subject {
     int64_t item;
     const pw_backend *backend; /* NULL: no code is wanted or can be had */
     const pw_backend *gpu_backend;
-    pw_mca_memo *memo;
     pw_arena *arena;
     pw_type raw, canonical;
     pw_nest *nest;
@@ -109,19 +88,17 @@ typedef struct pw_facts {
     bool contiguous;
     pw_touch touch;
     double model_cycles; /* of one object by the model of cost.c */
-    pw_mca mca;
     pw_cached cached;
     char cache_dir[4096], cache_note[256];
 } pw_facts;
 
-/* The subject must be prepared up to its shape. Compiles it, when there is a backend. */
+/* The subject must be prepared up to its shape. */
 void pw_facts_find(const pw_subject *s, pw_facts *out);
 
 enum { PW_LINE = 64 };
 pw_touch pw_cost_touch(const pw_node *root);
 /* Cycles to move one object, everything in the first-level cache. */
 double pw_cost_model(const pw_nest *nest, const pw_target *target);
-void pw_mca_ask(const pw_subject *s, pw_mca *out);
 
 /* Every number of a nest: what it is ("count of loop 1.2": region and loop, from 1), and whether kernels take it as an
  * argument. */

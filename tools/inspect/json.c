@@ -1,6 +1,5 @@
 #include "tools/inspect/inspect.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,9 +171,6 @@ static void put_cost(pw_json *json, const pw_subject *s, const pw_facts *f)
 
     pw_json_open(json, "cycles_per_byte", '{');
     pw_json_double(json, "model", size > 0 ? f->model_cycles / size : 0);
-    pw_json_double(json, "llvm_mca", *f->mca.note ? (double)NAN : f->mca.cycles / f->mca.bytes);
-    if (*f->mca.note)
-        pw_json_string(json, "llvm_mca_note", f->mca.note);
     pw_json_close(json, '}');
 }
 

@@ -123,15 +123,6 @@ static void why_touch(FILE *out, const pw_subject *s, const pw_facts *f)
 
 static void why_cost(FILE *out, const pw_subject *s, const pw_facts *f)
 {
-    const pw_mca *m = &f->mca;
-
-    if (*m->note)
-        fprintf(out, "No estimate by llvm-mca: %s.\n", m->note);
-    else
-        fprintf(out,
-                "Expected by llvm-mca: %.3g cycles/byte with everything in the first-level cache (the busiest loop of "
-                "the pack kernel, %s, takes %.4g cycles for %.4g bytes).\n",
-                per(m->cycles, m->bytes), m->label, m->cycles, m->bytes);
     fprintf(out, "Expected by our model: %.3g cycles/byte, %.6g cycles an object.\n",
             per(f->model_cycles, (double)s->nest->size), f->model_cycles);
 }
