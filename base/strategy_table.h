@@ -7,7 +7,7 @@
  *   packed  PW_MODEL_<packed>: where the packed copy lies, which is how the cost model knows the strategy
  *   help    what MPI gets, as `packwright run --list-strategies` and the manual page say it
  *
- * It lies here because the environment's table has the names, too.
+ * It lies here because the environment's table has the names, too, and neither floor of runtime/ owns them.
  */
 #ifndef PW_BASE_STRATEGY_TABLE_H
 #define PW_BASE_STRATEGY_TABLE_H
@@ -20,6 +20,13 @@
     X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                             \
     X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed") \
     X(PIPELINED, pipelined, PIPELINED, "the same in chunks, of which one is copied while the next one is packed")
+
+typedef enum pw_strategy_id {
+#define X(symbol, name, packed, help) PW_STRATEGY_##symbol,
+    PW_STRATEGIES(X)
+#undef X
+        PW_STRATEGY_COUNT
+} pw_strategy_id;
 
 /* The names as PW_ENV_TABLE lists words: "|native|packed|...". */
 #define PW_STRATEGY_WORD(symbol, name, packed, help) "|" #name

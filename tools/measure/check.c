@@ -1,8 +1,9 @@
 /*
- * How good are a model's choices? For messages in GPU memory to an MPI that does not take it, one_shot, staged and
- * pipelined differ only in what the rank does itself. That is measured where the model has no points, for each of them,
- * and compared with what the model would have taken.
+ * How good are a model's choices? For messages in GPU memory to an MPI that does not take it, the strategies that give
+ * it pinned memory differ only in what the rank does itself. That is measured where the model has no points, for each
+ * of them, and compared with what the model would have taken.
  */
+#include "base/strategy_table.h"
 #include "tools/measure/node.h"
 #include "tools/measure/report.h"
 
@@ -10,10 +11,22 @@
 
 #include <stdio.h>
 
-enum { WAYS = 3 };
+static const struct {
+    pw_model_memory packed;
+    const char *name;
+} strategies[] = {
+#define X(symbol, name, packed, help) {PW_MODEL_##packed, #name},
+    PW_STRATEGIES(X)
+#undef X
+};
 
-static const pw_model_memory ways[WAYS] = {PW_MODEL_MAPPED, PW_MODEL_STAGED, PW_MODEL_PIPELINED};
-static const char *const names[WAYS] = {"one_shot", "staged", "pipelined"};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+/* Does the strategy give MPI pinned host memory? */
+static bool is_pinned(int strategy)
+{
+    return strategies[strategy].packed > PW_MODEL_DEVICE;
+}
 
 /* What counts as good: a choice within so much of the best. */
 static const double tolerance = 1.05;
@@ -51,30 +64,29 @@ static double measured(const pw_probe_list *list, pw_model_memory way, int64_t b
 /* As the strategies ask. */
 static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, int64_t block, int spread)
 {
-    const pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {bytes, block, pw_measure_every[spread]}};
+    const pw_model_query q = {
+        .memory = PW_MODEL_DEVICE, .shape = {bytes, block, pw_measure_every[spread]}, .chunk = pw_gpu_chunk(bytes)};
     double sum = 0;
 
     for (int direction = 0; direction < PW_DIRECTIONS; direction++)
-        switch (way) {
-        case PW_MODEL_MAPPED: sum += pw_model_own_one_shot(m, &q, (pw_direction)direction); break;
-        case PW_MODEL_STAGED: sum += pw_model_own_staged(m, &q, (pw_direction)direction); break;
-        default: sum += pw_model_own_pipelined(m, &q, (pw_direction)direction, pw_gpu_chunk(bytes)); break;
-        }
+        sum += pw_model_own(m, way, &q, (pw_direction)direction);
     return sum;
 }
 
 static void judge(const pw_model *m, const pw_probe_list *list, int64_t bytes, int64_t block, int spread, tally *t)
 {
-    double times[WAYS], guesses[WAYS], loss;
-    int best = 0, taken = 0;
+    double times[STRATEGIES], guesses[STRATEGIES], loss;
+    int best = -1, taken = -1;
 
-    for (int i = 0; i < WAYS; i++) {
-        times[i] = measured(list, ways[i], bytes, block, spread);
-        guesses[i] = estimated(m, ways[i], bytes, block, spread);
+    for (int i = 0; i < STRATEGIES; i++) {
+        if (!is_pinned(i))
+            continue;
+        times[i] = measured(list, strategies[i].packed, bytes, block, spread);
+        guesses[i] = estimated(m, strategies[i].packed, bytes, block, spread);
         if (times[i] < 0)
             return;
-        best = times[i] < times[best] ? i : best;
-        taken = guesses[i] < guesses[taken] ? i : taken;
+        best = best < 0 || times[i] < times[best] ? i : best;
+        taken = taken < 0 || guesses[i] < guesses[taken] ? i : taken;
     }
     loss = times[taken] / times[best];
     t->cells++;
@@ -82,8 +94,9 @@ static void judge(const pw_model *m, const pw_probe_list *list, int64_t bytes, i
     t->worst = loss > t->worst ? loss : t->worst;
     if (loss > tolerance)
         printf("%lld bytes in blocks of %lld every %d lengths: %s takes %.1f us (estimated %.1f), %s %.1f us (%.1f)\n",
-               (long long)bytes, (long long)block, pw_measure_every[spread], names[taken], times[taken] * 1e-3,
-               guesses[taken] * 1e-3, names[best], times[best] * 1e-3, guesses[best] * 1e-3);
+               (long long)bytes, (long long)block, pw_measure_every[spread], strategies[taken].name,
+               times[taken] * 1e-3, guesses[taken] * 1e-3, strategies[best].name, times[best] * 1e-3,
+               guesses[best] * 1e-3);
 }
 
 bool pw_measure_check(const pw_model *m, const pw_measure_options *o)

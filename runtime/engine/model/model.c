@@ -257,36 +257,19 @@ double pw_model_launch(const pw_model *m)
 
 /* ---- what a rank does itself ------------------------------------------------------------------------------------- */
 
-double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_direction direction)
+static double own_pipelined(const pw_model *m, const pw_model_query *q, pw_direction direction)
 {
-    return pw_model_move(m, PW_MODEL_HOST, direction, q->shape);
+    double measured = measured_move(m, PW_MODEL_PIPELINED, direction, q->shape);
+
+    return isnan(measured) ? pipelined(m, direction, q->shape, q->chunk) : measured;
 }
 
-double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_direction direction)
+double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction)
 {
-    return q->contiguous ? 0 : pw_model_move(m, PW_MODEL_DEVICE, direction, q->shape);
-}
-
-double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_direction direction)
-{
-    return q->contiguous ? pw_model_copy(m, way_of(direction), q->shape.bytes)
-                         : pw_model_move(m, PW_MODEL_MAPPED, direction, q->shape);
-}
-
-double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_direction direction)
-{
-    return q->contiguous ? pw_model_copy(m, way_of(direction), q->shape.bytes)
-                         : pw_model_move(m, PW_MODEL_STAGED, direction, q->shape);
-}
-
-double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_direction direction, int64_t chunk)
-{
-    double measured;
-
-    if (q->contiguous)
-        return pw_model_own_staged(m, q, direction);
-    measured = measured_move(m, PW_MODEL_PIPELINED, direction, q->shape);
-    return isnan(measured) ? pipelined(m, direction, q->shape, chunk) : measured;
+    if (!q->contiguous || packed == PW_MODEL_HOST)
+        return packed == PW_MODEL_PIPELINED ? own_pipelined(m, q, direction)
+                                            : pw_model_move(m, packed, direction, q->shape);
+    return packed == PW_MODEL_DEVICE ? 0 : pw_model_copy(m, way_of(direction), q->shape.bytes);
 }
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
@@ -342,19 +325,13 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
                pw_cost_packed(q->sort, q->shape.bytes, blocks, way_of_sharing(q));
 }
 
-double pw_model_cost_packed(const pw_model *m, const pw_model_query *q)
+static double cost_on_host(const pw_model *m, const pw_model_query *q)
 {
     host_times t = measured_host(m, q->sort, q->shape);
 
     if (isnan(t.packed))
         return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
     return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
-}
-
-double pw_model_cost_device(const pw_model *m, const pw_model_query *q)
-{
-    return pw_model_own_device(m, q, PW_PACK) + pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) +
-           pw_model_own_device(m, q, PW_UNPACK);
 }
 
 /* A packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's, MPI copies nothing,
@@ -366,18 +343,12 @@ static double pinned_send(const pw_model *m, const pw_model_query *q)
     return pw_model_send(m, PW_MODEL_HOST, q->sort, copied);
 }
 
-double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q)
+double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_query *q)
 {
-    return pw_model_own_one_shot(m, q, PW_PACK) + pinned_send(m, q) + pw_model_own_one_shot(m, q, PW_UNPACK);
-}
+    double send;
 
-double pw_model_cost_staged(const pw_model *m, const pw_model_query *q)
-{
-    return pw_model_own_staged(m, q, PW_PACK) + pinned_send(m, q) + pw_model_own_staged(m, q, PW_UNPACK);
-}
-
-double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk)
-{
-    return pw_model_own_pipelined(m, q, PW_PACK, chunk) + pinned_send(m, q) +
-           pw_model_own_pipelined(m, q, PW_UNPACK, chunk);
+    if (packed == PW_MODEL_HOST)
+        return cost_on_host(m, q);
+    send = packed == PW_MODEL_DEVICE ? pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) : pinned_send(m, q);
+    return pw_model_own(m, packed, q, PW_PACK) + send + pw_model_own(m, packed, q, PW_UNPACK);
 }

@@ -91,28 +91,19 @@ typedef struct pw_model_query {
     pw_call_sort sort;
     pw_model_memory memory; /* where the user's buffer lies: HOST or DEVICE */
     pw_model_shape shape;
+    int64_t chunk;   /* bytes of a chunk, for PIPELINED */
     bool contiguous; /* nothing to pack: copies instead of kernels */
     bool shared;     /* receivers unpack from the sender's host memory (runtime/engine/node/sharing.h) */
     bool
         apart; /* host memory: this rank is known to share no cache with its peers (runtime/engine/memory/outbound.h) */
 } pw_model_query;
 
+/* The message is left to the MPI. */
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
-double pw_model_cost_packed(const pw_model *m, const pw_model_query *q);
-/* Packed on the device, and given to an MPI that takes device memory. */
-double pw_model_cost_device(const pw_model *m, const pw_model_query *q);
-/* The kernel writes to mapped memory, which is sent. */
-double pw_model_cost_one_shot(const pw_model *m, const pw_model_query *q);
-/* Packed on the device, copied to pinned memory, sent. */
-double pw_model_cost_staged(const pw_model *m, const pw_model_query *q);
-/* As staged, in chunks of `chunk` bytes, one of which is packed while the one before it is copied. */
-double pw_model_cost_pipelined(const pw_model *m, const pw_model_query *q, int64_t chunk);
-
-/* The part of a cost above that is the rank's own work and can be timed: packing (or unpacking) with its copies. */
-double pw_model_own_packed(const pw_model *m, const pw_model_query *q, pw_direction direction);
-double pw_model_own_device(const pw_model *m, const pw_model_query *q, pw_direction direction);
-double pw_model_own_one_shot(const pw_model *m, const pw_model_query *q, pw_direction direction);
-double pw_model_own_staged(const pw_model *m, const pw_model_query *q, pw_direction direction);
-double pw_model_own_pipelined(const pw_model *m, const pw_model_query *q, pw_direction direction, int64_t chunk);
+/* The message is packed, and the copy goes to the MPI: by the strategy that packs to this memory (the column `packed`
+ * of base/strategy_table.h). HOST is for buffers in host memory, and the others are for buffers in GPU memory. */
+double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_query *q);
+/* The part of that cost which is the rank's own work and can be timed: packing (or unpacking) with its copies. */
+double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction);
 
 #endif

@@ -26,7 +26,7 @@ static double cost(const pw_message *m)
 {
     const pw_model *model = pw_model_now();
     pw_model_query q = pw_message_query(m);
-    double others = fmin(pw_model_cost_native(model, &q), pw_model_cost_packed(model, &q));
+    double others = fmin(pw_model_cost_native(model, &q), pw_model_cost(model, PW_MODEL_HOST, &q));
 
     return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->buffer.bytes), 0.95 * others);
 }

@@ -9,7 +9,7 @@ static bool can(const pw_message *m)
     return pw_strategy_gpu_can(m) && m->entry->layout && pw_gpu_mpi_is_aware();
 }
 
-PW_STRATEGY_GPU_COSTS(device)
+PW_STRATEGY_GPU_COSTS(DEVICE)
 
 const pw_strategy pw_strategy_device = {.name = "device",
                                         .can = can,

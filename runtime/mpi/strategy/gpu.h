@@ -8,19 +8,19 @@
 /* In GPU memory, and of a size that MPI can be given as bytes. */
 bool pw_strategy_gpu_can(const pw_message *m);
 
-/* cost and own_cost by the functions that the model has for a strategy of this name. */
-#define PW_STRATEGY_GPU_COSTS(name)                                     \
-    static double cost(const pw_message *m)                             \
-    {                                                                   \
-        pw_model_query q = pw_message_query(m);                         \
-                                                                        \
-        return pw_model_cost_##name(pw_model_now(), &q);                \
-    }                                                                   \
-    static double own_cost(const pw_message *m, pw_direction direction) \
-    {                                                                   \
-        pw_model_query q = pw_message_query(m);                         \
-                                                                        \
-        return pw_model_own_##name(pw_model_now(), &q, direction);      \
+/* cost and own_cost by the model, which knows the strategy by where its packed copy lies (PW_MODEL_<packed>). */
+#define PW_STRATEGY_GPU_COSTS(packed)                                       \
+    static double cost(const pw_message *m)                                 \
+    {                                                                       \
+        pw_model_query q = pw_message_query(m);                             \
+                                                                            \
+        return pw_model_cost(pw_model_now(), PW_MODEL_##packed, &q);        \
+    }                                                                       \
+    static double own_cost(const pw_message *m, pw_direction direction)     \
+    {                                                                       \
+        pw_model_query q = pw_message_query(m);                             \
+                                                                            \
+        return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
     }
 
 /* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `path`, a pw_gpu_path. */

@@ -26,7 +26,7 @@ static double cost(const pw_message *m)
     pw_model_query q = pw_message_query(m);
     const pw_model *model = pw_model_now();
 
-    return odd_cost(m, pw_model_cost_one_shot(model, &q), pw_model_cost_staged(model, &q));
+    return odd_cost(m, pw_model_cost(model, PW_MODEL_MAPPED, &q), pw_model_cost(model, PW_MODEL_STAGED, &q));
 }
 
 static double own_cost(const pw_message *m, pw_direction direction)
@@ -34,7 +34,8 @@ static double own_cost(const pw_message *m, pw_direction direction)
     pw_model_query q = pw_message_query(m);
     const pw_model *model = pw_model_now();
 
-    return odd_cost(m, pw_model_own_one_shot(model, &q, direction), pw_model_own_staged(model, &q, direction));
+    return odd_cost(m, pw_model_own(model, PW_MODEL_MAPPED, &q, direction),
+                    pw_model_own(model, PW_MODEL_STAGED, &q, direction));
 }
 
 const pw_strategy pw_strategy_one_shot = {.name = "one_shot",

@@ -26,7 +26,7 @@ static bool can(const pw_message *m)
 static double cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
-    double packed = pw_model_cost_packed(pw_model_now(), &q);
+    double packed = pw_model_cost(pw_model_now(), PW_MODEL_HOST, &q);
 
     return PW_MPI_IS_OPEN_MPI && pw_message_is_one_block(m) ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
                                                             : packed;
@@ -36,7 +36,7 @@ static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_own_packed(pw_model_now(), &q, direction);
+    return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
 }
 
 static pw_pool_side side_of(const pw_stage *s)

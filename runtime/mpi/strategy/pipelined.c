@@ -20,14 +20,16 @@ static double cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_cost_pipelined(pw_model_now(), &q, pw_gpu_chunk(m->buffer.bytes));
+    q.chunk = pw_gpu_chunk(m->buffer.bytes);
+    return pw_model_cost(pw_model_now(), PW_MODEL_PIPELINED, &q);
 }
 
 static double own_cost(const pw_message *m, pw_direction direction)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_own_pipelined(pw_model_now(), &q, direction, pw_gpu_chunk(m->buffer.bytes));
+    q.chunk = pw_gpu_chunk(m->buffer.bytes);
+    return pw_model_own(pw_model_now(), PW_MODEL_PIPELINED, &q, direction);
 }
 
 const pw_strategy pw_strategy_pipelined = {.name = "pipelined",

@@ -17,7 +17,7 @@ static pw_status take(pw_stage *s)
     return s->data ? PW_OK : PW_ERR_NOMEM;
 }
 
-PW_STRATEGY_GPU_COSTS(staged)
+PW_STRATEGY_GPU_COSTS(STAGED)
 
 const pw_strategy pw_strategy_staged = {.name = "staged",
                                         .can = pw_strategy_gpu_can,

@@ -21,13 +21,6 @@
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
 
-typedef enum pw_strategy_id {
-#define X(symbol, name, packed, help) PW_STRATEGY_##symbol,
-    PW_STRATEGIES(X)
-#undef X
-        PW_STRATEGY_COUNT
-} pw_strategy_id;
-
 /* What MPI does with the buffer: reads it, writes it, or both (in-place and replacing calls). */
 typedef enum pw_role { PW_SEND, PW_RECV, PW_BOTH } pw_role;
 

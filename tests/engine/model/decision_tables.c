@@ -5,6 +5,7 @@
  * measurements; with a second file, compares. On a change that is meant, run it with one argument and look at the
  * difference before the expectation is replaced.
  */
+#include "base/strategy_table.h"
 #include "runtime/engine/model/decide.h"
 #include "runtime/engine/model/file.h"
 
@@ -20,7 +21,9 @@ typedef struct cell {
     bool aware; /* of GPUs: the MPI */
 } cell;
 
-static const char letters[] = "npdosc";
+static const char letters[PW_STRATEGY_COUNT] = {
+    [PW_STRATEGY_NATIVE] = 'n',   [PW_STRATEGY_PACKED] = 'p', [PW_STRATEGY_DEVICE] = 'd',
+    [PW_STRATEGY_ONE_SHOT] = 'o', [PW_STRATEGY_STAGED] = 's', [PW_STRATEGY_PIPELINED] = 'c'};
 
 static pw_estimate estimate(void *arg, int strategy)
 {
@@ -30,12 +33,18 @@ static pw_estimate estimate(void *arg, int strategy)
     pw_estimate e = {.total = -1};
 
     switch (strategy) {
-    case 0: e.total = device && !c->aware ? 1e18 : pw_model_cost_native(c->model, q); break;
-    case 1: e.total = device ? -1 : pw_model_cost_packed(c->model, q); break;
-    case 2: e.total = device && c->aware && !q->contiguous ? pw_model_cost_device(c->model, q) : -1; break;
-    case 3: e.total = device && !q->contiguous ? pw_model_cost_one_shot(c->model, q) : -1; break;
-    case 4: e.total = device ? pw_model_cost_staged(c->model, q) : -1; break;
-    default: e.total = device && !q->contiguous ? pw_model_cost_pipelined(c->model, q, CHUNK) : -1; break;
+    case PW_STRATEGY_NATIVE: e.total = device && !c->aware ? 1e18 : pw_model_cost_native(c->model, q); break;
+    case PW_STRATEGY_PACKED: e.total = device ? -1 : pw_model_cost(c->model, PW_MODEL_HOST, q); break;
+    case PW_STRATEGY_DEVICE:
+        e.total = device && c->aware && !q->contiguous ? pw_model_cost(c->model, PW_MODEL_DEVICE, q) : -1;
+        break;
+    case PW_STRATEGY_ONE_SHOT:
+        e.total = device && !q->contiguous ? pw_model_cost(c->model, PW_MODEL_MAPPED, q) : -1;
+        break;
+    case PW_STRATEGY_STAGED: e.total = device ? pw_model_cost(c->model, PW_MODEL_STAGED, q) : -1; break;
+    case PW_STRATEGY_PIPELINED:
+        e.total = device && !q->contiguous ? pw_model_cost(c->model, PW_MODEL_PIPELINED, q) : -1;
+        break;
     }
     return e;
 }
@@ -48,7 +57,7 @@ static char decide(cell *c, int64_t bytes, int64_t block, int spread)
                            .memory = (uint8_t)c->query.memory,
                            .device = c->aware};
 
-    const pw_question question = {.strategies = (int)strlen(letters), .forced = -1, .fn = estimate, .arg = c};
+    const pw_question question = {.strategies = PW_STRATEGY_COUNT, .forced = -1, .fn = estimate, .arg = c};
 
     c->query.shape = (pw_model_shape){bytes, block, spread};
     return letters[pw_decide(&key, &question, NULL)];
@@ -78,7 +87,7 @@ static void print_row(FILE *out, cell *c, int64_t bytes)
 static void print_table(FILE *out, const pw_model *m, pw_call_sort sort, pw_model_memory memory, bool aware)
 {
     static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
-    cell c = {.model = m, .query = {.sort = sort, .memory = memory}, .aware = aware};
+    cell c = {.model = m, .query = {.sort = sort, .memory = memory, .chunk = CHUNK}, .aware = aware};
 
     fprintf(out, "%s, %s\n     bytes ", sorts[sort],
             memory == PW_MODEL_HOST ? "host"

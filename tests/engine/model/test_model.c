@@ -185,7 +185,7 @@ static void host_defaults_are_those_of_cost(void **state)
 
     (void)state;
     near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
 }
 
@@ -197,11 +197,11 @@ static void only_likes_are_compared(void **state)
 
     (void)state;
     near(pw_model_cost_native(m, &q), 150000);
-    near(pw_model_cost_packed(m, &q),
-         100000 + pw_model_own_packed(m, &q, PW_PACK) + pw_model_own_packed(m, &q, PW_UNPACK));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q),
+         100000 + pw_model_own(m, PW_MODEL_HOST, &q, PW_PACK) + pw_model_own(m, PW_MODEL_HOST, &q, PW_UNPACK));
     q.sort = PW_CALL_IO;
     near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost_packed(m, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
 }
 
@@ -221,13 +221,13 @@ static void whole_messages_are_interpolated(void **state)
     assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, four, NULL), PW_OK);
     assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST_FAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
     near(pw_model_cost_native(m, &q), 150000);
-    near(pw_model_cost_packed(m, &q), 4 * 150000);
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), 4 * 150000);
     q.shape.spread = PW_MODEL_FAR;
     near(pw_model_cost_native(m, &q), 9 * 150000);
-    near(pw_model_cost_packed(m, &q), 150000);
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), 150000);
     q.shape.spread = sqrt((double)PW_MODEL_NEAR * PW_MODEL_FAR);
     near(pw_model_cost_native(m, &q), 3 * 150000);
-    near(pw_model_cost_packed(m, &q), 2 * 150000);
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), 2 * 150000);
     pw_model_destroy(m);
 }
 
@@ -302,7 +302,7 @@ static void what_is_out_of_reach_is_waited_for(void **state)
 
 static bool is_packed(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_cost_packed(m, q) < pw_model_cost_native(m, q);
+    return pw_model_cost(m, PW_MODEL_HOST, q) < pw_model_cost_native(m, q);
 }
 
 /* Where both ranks wait for memory, the MPI's pipeline lets them wait at the same time. */
@@ -319,7 +319,7 @@ static void pipelines_wait_once(void **state)
     assert_true(is_packed(none, &near));
     assert_false(is_packed(none, &face));
     assert_false(is_packed(none, &rows));
-    assert_true(pw_model_own_packed(none, &face, PW_PACK) > 400000);
+    assert_true(pw_model_own(none, PW_MODEL_HOST, &face, PW_PACK) > 400000);
     /* Not so when both ranks send and receive, nor when they share no cache. */
     face.apart = true;
     assert_true(is_packed(none, &face));
@@ -351,13 +351,14 @@ static void costs_are_numbers(void **state)
                 pw_model_query q = {.sort = (pw_call_sort)sort,
                                     .memory = sort % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                                     .shape = {n, 1 + n % 1000, n % 2 ? PW_MODEL_NEAR : PW_MODEL_FAR},
-                                    .contiguous = n % 5 == 0};
+                                    .contiguous = n % 5 == 0,
+                                    .chunk = 1 << 19};
                 double costs[] = {pw_model_cost_native(models[k], &q),
-                                  pw_model_cost_packed(models[k], &q),
-                                  pw_model_cost_device(models[k], &q),
-                                  pw_model_cost_one_shot(models[k], &q),
-                                  pw_model_cost_staged(models[k], &q),
-                                  pw_model_cost_pipelined(models[k], &q, 1 << 19),
+                                  pw_model_cost(models[k], PW_MODEL_HOST, &q),
+                                  pw_model_cost(models[k], PW_MODEL_DEVICE, &q),
+                                  pw_model_cost(models[k], PW_MODEL_MAPPED, &q),
+                                  pw_model_cost(models[k], PW_MODEL_STAGED, &q),
+                                  pw_model_cost(models[k], PW_MODEL_PIPELINED, &q),
                                   pw_model_copy_rows(models[k], PW_MODEL_D2D, q.shape)};
 
                 for (int i = 0; i < 7; i++)
@@ -373,15 +374,15 @@ static void costs_are_numbers(void **state)
 static void pipelines_overlap(void **state)
 {
     pw_model *m = pw_model_create();
-    pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {64 << 20, 8, PW_MODEL_FAR}};
-    double staged = pw_model_own_staged(m, &q, PW_PACK);
-    double piped = pw_model_own_pipelined(m, &q, PW_PACK, 1 << 20);
+    pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {64 << 20, 8, PW_MODEL_FAR}, .chunk = 1 << 20};
+    double staged = pw_model_own(m, PW_MODEL_STAGED, &q, PW_PACK);
+    double piped = pw_model_own(m, PW_MODEL_PIPELINED, &q, PW_PACK);
 
     (void)state;
     assert_true(piped < staged);
     assert_true(piped > pw_model_copy(m, PW_MODEL_D2H, 64 << 20) / 1.1);
     q.shape.bytes = 1 << 18;
-    near(pw_model_own_pipelined(m, &q, PW_PACK, 1 << 20), pw_model_own_staged(m, &q, PW_PACK));
+    near(pw_model_own(m, PW_MODEL_PIPELINED, &q, PW_PACK), pw_model_own(m, PW_MODEL_STAGED, &q, PW_PACK));
     pw_model_destroy(m);
 }
 
@@ -399,20 +400,20 @@ static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
         assert_true(pw_cost_native(PW_CALL_BLOCKING, n, n / 8) <
                     pw_cost_packed(PW_CALL_BLOCKING, n, n / 8, PW_COST_COPIED));
     assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
-    near(pw_model_cost_packed(m, &longer), 55000);
-    measured = pw_model_cost_packed(m, &shorter);
+    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
+    measured = pw_model_cost(m, PW_MODEL_HOST, &shorter);
     assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &dear, NULL), PW_OK);
     assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 256) <
                 pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 256, PW_COST_COPIED));
-    near(pw_model_cost_packed(m, &longer), pw_model_cost_native(m, &longer));
-    near(pw_model_cost_packed(m, &shorter), measured);
+    near(pw_model_cost(m, PW_MODEL_HOST, &longer), pw_model_cost_native(m, &longer));
+    near(pw_model_cost(m, PW_MODEL_HOST, &shorter), measured);
     shorter.shape.bytes *= 2;
-    near(pw_model_cost_packed(m, &shorter), pw_model_cost_native(m, &shorter));
+    near(pw_model_cost(m, PW_MODEL_HOST, &shorter), pw_model_cost_native(m, &shorter));
     longer.apart = true;
-    near(pw_model_cost_packed(m, &longer), 55000);
+    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
     longer.apart = false;
     assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
-    near(pw_model_cost_packed(m, &longer), 55000);
+    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
     pw_cost_start(false, PW_COST_MESH);
     pw_model_destroy(m);
 }
@@ -454,10 +455,10 @@ static void likes_are_compared(void **state)
         assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
         assert_int_equal(pw_model_set(m, with_gap[i], bytes, 3, blocks, 3, gap, NULL), PW_OK);
         near(pw_model_cost_native(m, &q), 5000);
-        near(pw_model_cost_packed(m, &q), 5000);
+        near(pw_model_cost(m, PW_MODEL_HOST, &q), 5000);
         q.shape.block = 64;
         near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 4096, 64));
-        near(pw_model_cost_packed(m, &q), pw_cost_packed(q.sort, 4096, 64, PW_COST_COPIED));
+        near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.sort, 4096, 64, PW_COST_COPIED));
         pw_model_destroy(m);
     }
 }
