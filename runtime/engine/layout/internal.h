@@ -1,5 +1,5 @@
 /*
- * Inside the layout engine: engine.c (the engine and its configuration), layout.c (the table: making layouts,
+ * Inside the layout engine: config.c (the engine and its configuration), memo.c (the table: making layouts,
  * references), heat.c (when a kernel is asked for), move.c (pack and unpack).
  */
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H

@@ -1,8 +1,8 @@
 # The layout engine: no MPI in it; the interposer, the bench and the tools link it.
 pw_library(pw_layout
-  ${CMAKE_CURRENT_LIST_DIR}/layout.c
+  ${CMAKE_CURRENT_LIST_DIR}/memo.c
   ${CMAKE_CURRENT_LIST_DIR}/dump.c
-  ${CMAKE_CURRENT_LIST_DIR}/engine.c
+  ${CMAKE_CURRENT_LIST_DIR}/config.c
   ${CMAKE_CURRENT_LIST_DIR}/heat.c
   ${CMAKE_CURRENT_LIST_DIR}/move.c)
 target_link_libraries(pw_layout PUBLIC pw_cache pw_ddt pw_passes pw_interp pw_ir pw_base)
