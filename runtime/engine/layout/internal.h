@@ -1,6 +1,6 @@
 /*
- * Inside the layout engine: config.c (the engine and its configuration), memo.c (the table: making layouts,
- * references), heat.c (when a kernel is asked for), move.c (pack and unpack).
+ * Inside the layout engine: config.c (the engine and its configuration), memo.c (the table of layouts, references),
+ * compile.c (from a type to a layout), heat.c (when a kernel is asked for), move.c (pack and unpack).
  */
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
 #define PW_RUNTIME_LAYOUT_INTERNAL_H
@@ -42,8 +42,23 @@ struct pw_layout_engine {
     int64_t parked, parked_bytes;
 };
 
+/* ---- compile.c ----------------------------------------------------------------------------------- */
+
+/* The layout of a type that the table does not have in this form, with a reference for the caller. */
+pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
+                            pw_diag *diag);
+
+/* ---- memo.c -------------------------------------------------------------------------------------- */
+
+/* The layout with this hash, which is that of any of its forms, referenced; NULL: there is none. It is found by
+ * `raw`, the hash of the form at hand, from now on. */
+pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw);
+/* Puts a complete entry into the table; if another thread has made an equal one meanwhile, takes that. */
+pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out);
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
+
+/* ---- heat.c -------------------------------------------------------------------------------------- */
 
 /* A layout has got a kernel, which others may have already: sets the first mark if they have not. */
 void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);

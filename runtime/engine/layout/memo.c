@@ -1,11 +1,8 @@
+/* The table of layouts: finding one, making it where there is none (compile.c), references, and what is kept without.
+ */
 #include "runtime/engine/layout/internal.h"
 
-#include "passes/passes.h"
-#include "runtime/engine/layout/dump.h"
-
 #include <stdlib.h>
-
-/* ---- making one -------------------------------------------------------------------------------- */
 
 void pw_layout_entry_free(pw_layout_entry *entry)
 {
@@ -17,127 +14,6 @@ void pw_layout_entry_free(pw_layout_entry *entry)
     pw_shape_unref(entry->layout.shape);
     free(entry->aliases);
     pw_arena_destroy(entry->arena);
-}
-
-/*
- * A type on its way to a layout. What the passes leave behind is several times as large as the layout; so they work in
- * memory of their own, and what lives on is copied out of it into one block.
- */
-typedef struct learning {
-    pw_layout_engine *engine;
-    const pw_type *raw;
-    pw_arena *scratch;
-    bool told; /* the tree is wanted at the program's end, too */
-    pw_type canonical;
-    pw_hash hash;
-    int64_t blocks;
-    pw_nest *nest; /* as it was lowered */
-    pw_shape_draft draft;
-} learning;
-
-static pw_status learn_canonical(learning *l, pw_diag *diag)
-{
-    pw_status status;
-
-    l->scratch = pw_arena_create();
-    if (!l->scratch)
-        return PW_ERR_NOMEM;
-    status = pw_canonicalise(l->raw, l->scratch, &l->canonical, NULL, diag);
-    if (status)
-        return status;
-    l->hash = pw_type_hash(&l->canonical);
-    l->blocks = l->canonical.root->blocks;
-    return PW_OK;
-}
-
-/* The tree's lists have become tables of the nest, and go at once unless they are wanted: they may be long. */
-static pw_status learn_nest(learning *l, pw_diag *diag)
-{
-    pw_status status = pw_lower(&l->canonical, &l->nest, NULL, diag);
-
-    if (!status && !l->told) {
-        pw_arena_destroy(l->scratch);
-        l->scratch = pw_arena_create();
-        status = l->scratch ? PW_OK : PW_ERR_NOMEM;
-    }
-    return status ? status : pw_shape_draft_make(l->nest, l->scratch, &l->draft);
-}
-
-static void learning_end(learning *l)
-{
-    pw_nest_destroy(l->nest);
-    pw_arena_destroy(l->scratch);
-}
-
-/* A copy of the canonical type; NULL: out of memory. */
-static const pw_type *copy_type(const pw_type *type, pw_arena *arena)
-{
-    pw_builder b = {.arena = arena};
-    pw_type *copy = pw_arena_copy(arena, type, sizeof *type);
-
-    if (copy)
-        copy->root = pw_build_copy(&b, type->root);
-    return copy && copy->root ? copy : NULL;
-}
-
-/* Most layouts share their shape, and with it the kernel, with others. Contiguous layouts and empty ones need no
- * kernel, so none is looked for. */
-static pw_status find_kernel(const learning *l, pw_layout *layout)
-{
-    pw_cache *cache = l->engine->cache;
-    bool wanted = l->engine->mode != PW_JIT_OFF && !layout->contiguous && layout->size > 0;
-
-    if (wanted)
-        layout->kernel = pw_cache_find(cache, l->draft.shape.hash);
-    layout->shape = layout->kernel ? pw_shape_ref(pw_kernel_shape(layout->kernel)) : pw_shape_copy(&l->draft.shape);
-    if (!layout->shape)
-        return PW_ERR_NOMEM;
-    if (wanted && !layout->kernel)
-        layout->kernel = pw_cache_kernel(cache, layout->shape);
-    if (layout->kernel)
-        pw_layout_heat_begin(l->engine, layout->kernel);
-    return PW_OK;
-}
-
-static pw_status fill(const learning *l, pw_layout_entry *entry)
-{
-    pw_layout *layout = &entry->layout;
-    pw_status status;
-
-    layout->engine = l->engine;
-    layout->refs = 1;
-    layout->hash = l->hash;
-    layout->blocks = l->blocks;
-    layout->nest = pw_nest_copy(l->nest, entry->arena);
-    if (!layout->nest || (l->told && !(layout->type = copy_type(&l->canonical, entry->arena))))
-        return PW_ERR_NOMEM;
-    layout->size = layout->nest->size;
-    layout->extent = layout->nest->extent;
-    layout->contiguous = pw_nest_is_contiguous(layout->nest);
-    status = pw_shape_draft_bind(&l->draft, layout->nest, entry->arena, &layout->args);
-    if (!status)
-        status = find_kernel(l, layout);
-    entry->footprint = (int64_t)pw_arena_used(entry->arena);
-    return status;
-}
-
-/* NULL: out of memory. */
-static pw_layout_entry *new_entry(const learning *l)
-{
-    enum { ROUNDING = 64 };
-    size_t args = (size_t)(l->draft.shape.nparams + l->draft.shape.ntables) * sizeof(int64_t);
-    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(l->nest) + args + ROUNDING);
-    pw_layout_entry *entry = arena ? pw_arena_alloc(arena, sizeof *entry) : NULL;
-
-    if (!entry) {
-        pw_arena_destroy(arena);
-        return NULL;
-    }
-    entry->arena = arena;
-    if (fill(l, entry) == PW_OK)
-        return entry;
-    pw_layout_entry_free(entry);
-    return NULL;
 }
 
 /* ---- the table, all with the engine's mutex held ------------------------------------------------ */
@@ -209,8 +85,7 @@ static void park(pw_layout_engine *engine, pw_layout_entry *e)
 
 /* ---- references --------------------------------------------------------------------------------- */
 
-/* By the hash of any of its forms; `raw` is the one at hand. */
-static pw_layout *find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
+pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
 {
     pw_layout_entry *entry;
     pw_layout *layout = NULL;
@@ -225,8 +100,7 @@ static pw_layout *find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
     return layout;
 }
 
-/* Puts a complete entry into the table; if another thread made the same one meanwhile, takes that. */
-static pw_status adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out)
+pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out)
 {
     pw_layout_entry *earlier;
     bool inserted = false;
@@ -241,36 +115,6 @@ static pw_status adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash
     if (!inserted)
         pw_layout_entry_free(entry);
     return earlier || inserted ? PW_OK : PW_ERR_NOMEM;
-}
-
-/* An equal type may be known by another form. */
-static pw_status find_or_make(learning *l, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
-{
-    pw_status status = learn_canonical(l, diag);
-    pw_layout_entry *entry;
-
-    if (status)
-        return status;
-    *out = find(l->engine, l->hash, raw_hash);
-    if (*out)
-        return PW_OK;
-    status = learn_nest(l, diag);
-    if (status)
-        return status;
-    entry = new_entry(l);
-    if (!entry)
-        return PW_ERR_NOMEM;
-    pw_layout_dump(&entry->layout, l->raw, &l->canonical);
-    return adopt(l->engine, entry, raw_hash, out);
-}
-
-static pw_status make(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
-{
-    learning l = {.engine = engine, .raw = raw, .told = engine->counted || pw_layout_dump_is_on()};
-    pw_status status = find_or_make(&l, raw_hash, out, diag);
-
-    learning_end(&l);
-    return status;
 }
 
 static bool is_refused(pw_layout_engine *engine, pw_hash raw)
@@ -294,14 +138,14 @@ static void remember_refused(pw_layout_engine *engine, pw_hash raw)
     pthread_mutex_unlock(&engine->lock);
 }
 
-static pw_status make_supported(pw_layout_engine *engine, const pw_type *raw, pw_hash hash, pw_layout **out,
-                                pw_diag *diag)
+static pw_status compile_supported(pw_layout_engine *engine, const pw_type *raw, pw_hash hash, pw_layout **out,
+                                   pw_diag *diag)
 {
     pw_status status;
 
     if (is_refused(engine, hash))
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "a type like this one was found to be unsupported before");
-    status = make(engine, raw, hash, out, diag);
+    status = pw_layout_compile(engine, raw, hash, out, diag);
     if (status == PW_ERR_UNSUPPORTED)
         remember_refused(engine, hash);
     return status == PW_ERR_NOMEM ? pw_diag_set(diag, status, "out of memory") : status;
@@ -310,10 +154,10 @@ static pw_status make_supported(pw_layout_engine *engine, const pw_type *raw, pw
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag)
 {
     pw_hash raw_hash = pw_type_hash(raw);
-    pw_layout *layout = find(engine, raw_hash, raw_hash);
+    pw_layout *layout = pw_layout_find(engine, raw_hash, raw_hash);
 
     if (!layout) {
-        pw_status status = make_supported(engine, raw, raw_hash, &layout, diag);
+        pw_status status = compile_supported(engine, raw, raw_hash, &layout, diag);
 
         if (status)
             return status;
