@@ -21,11 +21,21 @@
  * holds what it needs of its old types, which may be freed at once. Buffers and texts of the caller are read during the
  * call only.
  *
- * Threads. Types are immutable. Any number of threads may use and free one at a time, and call anything here.
+ * Threads. Types are immutable. Any number of threads may use one at the same time, and may call anything here; a
+ * reference is given back once.
  *
  * Errors. Functions return a packwright_status. On failure outputs and buffers are as they were, and
- * packwright_last_error() says what was wrong with which argument. The library neither prints nor aborts by itself,
- * except for warnings that the environment asks for (PACKWRIGHT_LOG; packwright_options.quiet silences these).
+ * packwright_last_error() says what was wrong with which argument. Functions that return something else need a valid
+ * type. The library never aborts. It writes nothing to stderr, unless PACKWRIGHT_LOG is set: then warnings and more, as
+ * that variable says, if packwright_options.quiet does not forbid it.
+ *
+ * The process. All state is one table of what types have been compiled to, made by the first move. There are no signal
+ * handlers; errno is left as it was by every call that succeeds; no locale is looked at. A thread that reads and a
+ * thread that compiles kernels are started when a type has moved enough bytes, with all signals blocked. The library
+ * stays in the process after dlclose(), since these threads and compiled kernels need its code. exit() waits for a
+ * compile under way, some 10 ms. In a child of fork() types old and new can be moved, by the kernels that its parent
+ * had and by the interpreter, but nothing is compiled; where the parent has moved nothing before, all is as usual.
+ * Packwright's MPI interposer in the same process has tables of its own, and neither knows of the other.
  */
 #ifndef PACKWRIGHT_PACKWRIGHT_H
 #define PACKWRIGHT_PACKWRIGHT_H
@@ -58,8 +68,8 @@ typedef enum packwright_status {
 
 /* English text of a status, static. */
 PACKWRIGHT_API const char *packwright_status_text(packwright_status status);
-/* What the last failed call of this thread failed for, one line without a line end; "" before any failure. Valid until
- * the thread's next failure. */
+/* Why the last failed call of this thread failed: one line without a line end; "" before any failure. Valid until the
+ * thread's next failure. */
 PACKWRIGHT_API const char *packwright_last_error(void);
 /* Sets what packwright_last_error says to this thread, and returns `status`. For libraries that make types from other
  * descriptions, as packwright-mpi.h does. */
@@ -76,20 +86,25 @@ typedef enum packwright_jit {
     PACKWRIGHT_JIT_OFF      /* never; kernels on disk are not used either */
 } packwright_jit;
 
-/* What the process wants, instead of or beside environment variables. Zero-initialise, and set `size`; a field left at
- * zero means what the variable of the same name says, else its default (docs: `packwright env`). */
+/*
+ * What the process wants, in place of environment variables. Zero-initialise, and set `size`. A field left at zero
+ * means what the variable of that name says, else its default (`packwright env` lists them). The compiler is the module
+ * libpackwright-llvm.so beside this library; without it, or with PACKWRIGHT_JIT=off, the interpreter moves everything.
+ */
 typedef struct packwright_options {
     size_t size; /* sizeof(packwright_options): which fields the caller knows */
     packwright_jit jit;
-    const char
-        *cache_dir;    /* of the kernel cache on disk; NULL: PACKWRIGHT_CACHE_DIR or its default; "": no disk cache */
-    int64_t hot_bytes; /* packed bytes after which ASYNC compiles a type; 0: measured break-even */
+    /* The directory of the kernel cache on disk; NULL: as PACKWRIGHT_CACHE_DIR says, else its default; "": no cache on
+     * disk. PACKWRIGHT_CACHE=0 turns it off in any case. */
+    const char *cache_dir;
+    int64_t hot_bytes; /* packed bytes after which ASYNC compiles a type; 0: PACKWRIGHT_HOT_BYTES or the break-even */
     bool statistics;   /* count uses (packwright_type_statistics) */
-    bool quiet;        /* no line on stderr, whatever happens */
+    bool quiet;        /* no line on stderr, whatever PACKWRIGHT_LOG says */
 } packwright_options;
 
-/* Sets the options of the process. They hold for types that are first moved afterwards; PACKWRIGHT_ERR_INVALID once a
- * type has been moved, since kernels and statistics of one process are shared. Calling it is optional. */
+/* Sets the options of the process, before the first move: afterwards it is PACKWRIGHT_ERR_INVALID, since all types
+ * share what has been compiled. Calling it is optional. Fields that this library does not know must be zero, else it is
+ * PACKWRIGHT_ERR_UNSUPPORTED. */
 PACKWRIGHT_API packwright_status packwright_configure(const packwright_options *options);
 
 /* ---- types -------------------------------------------------------------------------------------- */
@@ -141,7 +156,7 @@ PACKWRIGHT_API packwright_status packwright_darray(int64_t size, int64_t rank, i
                                                    packwright_type **out);
 PACKWRIGHT_API packwright_status packwright_resized(int64_t lb, int64_t extent, const packwright_type *old,
                                                     packwright_type **out);
-/* Another reference to the same type: MPI's dup of an immutable type. */
+/* Another reference to the same type, which is MPI's dup where types are immutable. Returns `type`. */
 PACKWRIGHT_API packwright_type *packwright_dup(const packwright_type *type);
 /* Gives a reference back; NULL is allowed. */
 PACKWRIGHT_API void packwright_type_free(packwright_type *type);
@@ -160,14 +175,17 @@ PACKWRIGHT_API int64_t packwright_size(const packwright_type *type);
 PACKWRIGHT_API void packwright_extent(const packwright_type *type, int64_t *lb, int64_t *extent);
 /* The bytes that are touched: from true_lb, true_extent of them. */
 PACKWRIGHT_API void packwright_true_extent(const packwright_type *type, int64_t *true_lb, int64_t *true_extent);
-/* Contiguous blocks of one object after adjacent ones are merged. */
+/* Contiguous blocks of one object, as packwright_iovs finds them. The type's canonical form says, in which adjacent
+ * blocks are merged wherever that makes it smaller. */
 PACKWRIGHT_API int64_t packwright_blocks(const packwright_type *type);
-/* 128 bits that are equal for types that move the same bytes in the same order, however they were built, and for no
- * others. Stable within a version of the library. */
+/* 128 bits that are equal for types that move the same bytes in the same order and have the same extent, however they
+ * were built, and for no others. Stable within a version of the library. PACKWRIGHT_ERR_UNSUPPORTED for a type with an
+ * extent beyond 2^61 bytes, which has no canonical form. */
 PACKWRIGHT_API packwright_status packwright_hash(const packwright_type *type, uint64_t hash[2]);
 
 typedef enum packwright_text { PACKWRIGHT_TEXT_DDT, PACKWRIGHT_TEXT_IR } packwright_text;
-/* The type's text, in canonical form; parses back to an equal type. malloc'ed: the caller frees it with free(). */
+/* The type's text, in canonical form; parses back to a type with the same hash, bounds and extent. The caller frees it
+ * with free(). */
 PACKWRIGHT_API packwright_status packwright_text_of(const packwright_type *type, packwright_text form, char **out);
 
 typedef struct packwright_statistics {
@@ -175,7 +193,8 @@ typedef struct packwright_statistics {
     int64_t packs, unpacks, bytes;
     int64_t kernel_calls; /* of these calls, by a compiled kernel */
 } packwright_statistics;
-/* All zero unless packwright_options.statistics or PACKWRIGHT_STATS is set. */
+/* The uses of this type and of all that are equal to it, in this process. All zero unless packwright_options.statistics
+ * or PACKWRIGHT_STATS is set. A copy counts as the pieces that it is done in. */
 PACKWRIGHT_API packwright_status packwright_type_statistics(const packwright_type *type, packwright_statistics *out);
 
 /* ---- moves -------------------------------------------------------------------------------------- */
@@ -198,18 +217,22 @@ typedef struct packwright_iov {
     size_t length;
 } packwright_iov;
 /* The contiguous blocks of `count` objects at `memory`, in packed order, from block `offset` on, at most `max` of them:
- * *filled is how many were written to `iov`, 0 behind the last. */
+ * *filled is how many were written to `iov`, 0 behind the last. There are count * packwright_blocks(type) of them, or 1
+ * where the objects are dense and adjoin. Any block is found in a time that does not depend on `offset`, except in
+ * types with a long list of members or of blocks of different lengths. */
 PACKWRIGHT_API packwright_status packwright_iovs(const packwright_type *type, const void *memory, int64_t count,
                                                  int64_t offset, int64_t max, packwright_iov *iov, int64_t *filled);
 
-/* From one layout to another of as many bytes: `from_count` objects at `from` to `to_count` objects at `to`, which must
- * be as many bytes (else PACKWRIGHT_ERR_INVALID). Buffers must not overlap. */
+/* From one layout to another: `from_count` objects at `from` to `to_count` objects at `to`, which must be as many bytes
+ * (else PACKWRIGHT_ERR_INVALID), in packed order. Buffers must not overlap. */
 PACKWRIGHT_API packwright_status packwright_copy(const packwright_type *from_type, const void *from, int64_t from_count,
                                                  const packwright_type *to_type, void *to, int64_t to_count);
 
-/* The same moves where `memory`, `packed` or both lie in the memory of a CUDA device. The CUDA driver must be in use in
- * the process (the library does not load it). The calls order themselves behind the work of `stream` (a CUstream or
- * cudaStream_t; NULL: the default stream) and return when the bytes have moved. */
+/* The same as packwright_pack and packwright_unpack where `memory`, `packed` or both lie in the memory of a CUDA
+ * device, or in managed, pinned or ordinary memory. For the memory of a device the process must use the CUDA driver
+ * already; the library does not load it. The calls begin after all earlier work of `stream` (a CUstream or
+ * cudaStream_t; NULL: the default stream) and return when the bytes have moved. `stream` must not be being captured
+ * into a graph. On PACKWRIGHT_ERR_DEVICE the contents of the target are undefined. */
 PACKWRIGHT_API packwright_status packwright_pack_stream(const packwright_type *type, const void *memory, int64_t count,
                                                         void *packed, void *stream);
 PACKWRIGHT_API packwright_status packwright_unpack_stream(const packwright_type *type, void *memory, int64_t count,

@@ -26,12 +26,22 @@ static packwright_status failed_in_driver(pw_status status)
                            pw_status_text(status));
 }
 
-/* The default stream is that of the current context, which is the GPU's if there is one. */
+/* Between host buffers, for a thread without a context, there is no default stream. */
+static bool has_nothing_to_wait_for(void *stream, const pw_gpu *gpu)
+{
+    void *context = NULL;
+
+    return !stream && !gpu && (pw_cu.context_current(&context) != PW_CU_OK || !context);
+}
+
+/* The default stream is that of the GPU's context if there is a GPU, else of the current one. */
 static packwright_status wait_for(void *stream, const pw_gpu *gpu)
 {
     pw_gpu_scope scope = {.pushed = false};
     pw_status status = PW_OK;
 
+    if (has_nothing_to_wait_for(stream, gpu))
+        return PACKWRIGHT_OK;
     if (gpu)
         status = pw_gpu_enter(gpu, &scope);
     if (status == PW_OK) {

@@ -417,6 +417,19 @@ int cuStreamCreate(void **out, unsigned flags)
     return i < STREAMS ? FAKE_OK : FAKE_NO_MEMORY;
 }
 
+/* The default stream's work is in order with that of every stream of its context. */
+static int wait_for_context(const fake_context_t *context)
+{
+    if (!context)
+        return FAKE_NO_CONTEXT;
+    pthread_mutex_lock(&streams.lock);
+    for (int i = 0; i < STREAMS; i++)
+        while (streams.list[i].context == context && streams.list[i].first)
+            pthread_cond_wait(&streams.changed, &streams.lock);
+    pthread_mutex_unlock(&streams.lock);
+    return context->error;
+}
+
 int cuStreamSynchronize(void *handle);
 int cuStreamSynchronize(void *handle)
 {
@@ -424,6 +437,8 @@ int cuStreamSynchronize(void *handle)
     int error;
 
     FAKE_ENTER();
+    if (!s)
+        return wait_for_context(fake_current());
     pthread_mutex_lock(&streams.lock);
     while (s->first)
         pthread_cond_wait(&streams.changed, &streams.lock);
