@@ -79,6 +79,8 @@ static packwright_status carry_out(device_move *m, void *stream)
     pw_layout *layout;
     packwright_status status;
 
+    if (!pw_library_engine()) /* which also says what may be logged */
+        return pw_library_no_memory();
     m->at = pw_memory_place_of((char *)m->memory + m->type->dt.node->lo);
     m->packed_at = pw_memory_place_of(m->packed);
     if (m->at.kind == PW_PLACE_UNKNOWN || m->packed_at.kind == PW_PLACE_UNKNOWN)
