@@ -4,6 +4,7 @@
 - README.md has at most 900 words, docs/mpi.md and docs/gpu.md at most 3,000 each.
 - Lines of README.md and docs/ have at most 100 columns. Rows of tables and code may be longer, but not in these three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
+- Files that a folder's README lists (tables whose first column is "file", "files" or "folder") are there.
 - Links within the repository lead to a file, and to a heading of it.
 - Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
   docs/results may name what was there when they were written.
@@ -101,6 +102,17 @@ def check_paths(root, path, text):
             yield "%s: there is no `%s`" % (path, name)
 
 
+def check_map(root, path, text):
+    folder = os.path.join(root, os.path.dirname(path))
+    if os.path.basename(path) != "README.md" or os.listdir(folder) == ["README.md"]:
+        return
+    for table in re.findall(r"^\| (?:files?|folder) \|.*\n((?:\|.*\n)*)", text, re.M):
+        for row in table.split("\n"):
+            for name in re.findall(r"`([^`]+)`", row.split("|")[1] if "|" in row else ""):
+                if not exists(folder, name) and not exists(root, name):
+                    yield "%s: there is no `%s`" % (path, name)
+
+
 def check_readmes(root):
     for folder, files in walk(root):
         sources = [file for file in files if file.endswith(SOURCES)]
@@ -121,6 +133,7 @@ def check(root):
         faults += check_size(path, text)
         faults += check_links(root, path, text)
         faults += check_paths(root, path, text)
+        faults += check_map(root, path, text)
     return faults
 
 
@@ -134,6 +147,7 @@ def self_test():
               "wide table": ("README.md", "| " + "cell | " * 20),
               "lines": ("src/README.md", "line\n" * 81),
               "readme": ("src/README.md", None),
+              "file": ("src/README.md", "| file | what |\n|---|---|\n| `a`, `none` | |\n"),
               "link": ("README.md", "[x](docs/none.md)\n"),
               "anchor": ("README.md", "[x](docs/mpi.md#none)\n"),
               "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n")}
