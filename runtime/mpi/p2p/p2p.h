@@ -13,23 +13,21 @@
 
 /* Looks up the type of a buffer that goes to or comes from `peer`. `times`: how many uses of the type the call stands
  * for. */
-static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count,
-                                     int peer, int times)
+static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer,
+                                     int times)
 {
     return pw_registry_use(
-        type,
-        (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
+        type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
 }
 
 /* Opens a stage for one buffer of a call. Returns false if MPI gets the buffer itself; the stage is empty then. */
-static inline bool pw_p2p_stage(pw_stage *s, pw_call_sort kind, pw_role role, const pw_entry *entry,
-                                const void *buf, MPI_Count count, int peer, MPI_Comm comm)
+static inline bool pw_p2p_stage(pw_stage *s, pw_call_sort kind, pw_role role, const pw_entry *entry, const void *buf,
+                                MPI_Count count, int peer, MPI_Comm comm)
 {
     s->strategy = NULL;
     return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
            (kind == PW_CALL_BLOCKING || pw_pending_is_seen()) &&
-           !pw_fragile_is_own(role, entry, buf, count, peer, comm) &&
-           pw_stage_try(s, kind, role, entry, buf, count);
+           !pw_fragile_is_own(role, entry, buf, count, peer, comm) && pw_stage_try(s, kind, role, entry, buf, count);
 }
 
 /* The verdict on a call that is left to MPI. MPI tells whether a type that is not known is valid. */

@@ -9,17 +9,17 @@
 bool pw_strategy_gpu_can(const pw_message *m);
 
 /* cost and own_cost by the model, which knows the strategy by where its packed copy lies (PW_MODEL_<packed>). */
-#define PW_STRATEGY_GPU_COSTS(packed)                                       \
-    static double cost(const pw_message *m)                                 \
-    {                                                                       \
-        pw_model_query q = pw_message_query(m);                             \
-                                                                            \
-        return pw_model_cost(pw_model_now(), PW_MODEL_##packed, &q);        \
-    }                                                                       \
-    static double own_cost(const pw_message *m, pw_direction direction)     \
-    {                                                                       \
-        pw_model_query q = pw_message_query(m);                             \
-                                                                            \
+#define PW_STRATEGY_GPU_COSTS(packed)                                          \
+    static double cost(const pw_message *m)                                    \
+    {                                                                          \
+        pw_model_query q = pw_message_query(m);                                \
+                                                                               \
+        return pw_model_cost(pw_model_now(), PW_MODEL_##packed, &q);           \
+    }                                                                          \
+    static double own_cost(const pw_message *m, pw_direction direction)        \
+    {                                                                          \
+        pw_model_query q = pw_message_query(m);                                \
+                                                                               \
         return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
     }
 
