@@ -15,30 +15,17 @@
 #ifndef PW_RUNTIME_MEMORY_H
 #define PW_RUNTIME_MEMORY_H
 
+#include "runtime/engine/memory/buffer.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct pw_gpu;
 
 typedef enum pw_memory_world {
     PW_MEMORY_HOST_ONLY, /* no GPU runtime in use in the process */
     PW_MEMORY_ASK_CUDA,  /* the CUDA driver is there and is asked about each buffer */
     PW_MEMORY_UNKNOWN    /* another GPU runtime is there: nothing is known to be host memory */
 } pw_memory_world;
-
-/* Where a buffer lies. */
-typedef enum pw_place_kind {
-    PW_PLACE_HOST,   /* ordinary memory, or memory that the CPU reads and writes as fast */
-    PW_PLACE_DEVICE, /* memory of a GPU */
-    PW_PLACE_UNKNOWN /* not ours to touch */
-} pw_place_kind;
-
-typedef struct pw_memory_place {
-    pw_place_kind kind;
-    int device;         /* PW_PLACE_DEVICE: the CUDA driver's ordinal */
-    struct pw_gpu *gpu; /* PW_PLACE_DEVICE: its context (runtime/engine/gpu/device.h) */
-} pw_memory_place;
 
 enum { PW_MEMORY_SEEN = 64, PW_MEMORY_REGION_SHIFT = 21 };
 

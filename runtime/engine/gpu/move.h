@@ -6,8 +6,8 @@
 #define PW_RUNTIME_GPU_MOVE_H
 
 #include "base/direction.h"
-#include "runtime/engine/buffer.h"
 #include "runtime/engine/gpu/layout.h"
+#include "runtime/engine/memory/buffer.h"
 
 /* The packed copy. Memory that the GPU cannot reach has device 0: then copies of the driver move it. */
 typedef struct pw_gpu_packed {

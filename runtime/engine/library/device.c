@@ -62,13 +62,14 @@ typedef struct device_move {
 
 static packwright_status move_between(const device_move *m, pw_layout *layout)
 {
-    const pw_gpu_user user = {.layout = layout->contiguous ? NULL : layout,
+    const pw_buffer buffer = {.layout = layout->contiguous ? NULL : layout,
+                              .place = m->at,
+                              .base = m->memory,
                               .offset = layout->nest->lo,
-                              .buf = m->memory,
                               .count = m->count,
                               .bytes = m->bytes};
-    pw_status status = m->move == PW_LIBRARY_UNPACK ? pw_gpu_unpack_between(&user, m->at, m->packed, m->packed_at)
-                                                    : pw_gpu_pack_between(&user, m->at, m->packed, m->packed_at);
+    pw_direction direction = m->move == PW_LIBRARY_UNPACK ? PW_UNPACK : PW_PACK;
+    pw_status status = pw_gpu_move_between(&buffer, direction, m->packed, m->packed_at);
 
     return status == PW_OK ? PACKWRIGHT_OK : failed_in_driver(status);
 }

@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "base/strategy_table.h"
-#include "runtime/engine/buffer.h"
+#include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"

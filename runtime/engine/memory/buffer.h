@@ -5,9 +5,23 @@
 #ifndef PW_RUNTIME_BUFFER_H
 #define PW_RUNTIME_BUFFER_H
 
-#include "runtime/engine/gpu/memory.h"
+#include <stdint.h>
 
+struct pw_gpu;
 struct pw_layout;
+
+/* Where a buffer lies. */
+typedef enum pw_place_kind {
+    PW_PLACE_HOST,   /* ordinary memory, or memory that the CPU reads and writes as fast */
+    PW_PLACE_DEVICE, /* memory of a GPU */
+    PW_PLACE_UNKNOWN /* not ours to touch */
+} pw_place_kind;
+
+typedef struct pw_memory_place {
+    pw_place_kind kind;
+    int device;         /* PW_PLACE_DEVICE: the CUDA driver's ordinal */
+    struct pw_gpu *gpu; /* PW_PLACE_DEVICE: its context (runtime/engine/gpu/device.h) */
+} pw_memory_place;
 
 typedef struct pw_buffer {
     struct pw_layout *layout; /* of one object; NULL: a dense buffer, `bytes` bytes from base + offset on */
