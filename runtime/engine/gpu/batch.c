@@ -1,8 +1,7 @@
 /*
- * Short transfers that are begun one after the other and then finished are launched together, as one kernel
- * (codegen/nvrtc/fused.h), which writes and reads the packed copies itself, also those of staged transfers: a copy for
- * each of them would take longer. A batch belongs to a lane, and goes back with it when its last member has been
- * finished.
+ * Batches: short transfers that a thread begins in a row share one launch (codegen/nvrtc/fused.h). The kernel accesses
+ * their packed copies directly, also those of staged transfers: a copy for each would take longer. A batch belongs to a
+ * lane, and the lane goes back to the pool when the last member is finished.
  */
 #include "base/log.h"
 #include "codegen/nvrtc/start.h"
@@ -12,10 +11,10 @@
 
 enum {
     /*
-     * Pieces of odd lengths are written by words of 8 bytes and less, of which the bus takes few (bench/gpu_fused):
-     * sixteen transfers of 4 KiB to pinned memory are 1.5 times as fast in one launch as by one each, of 16 KiB 0.6
-     * times; from pinned memory 2.0 times at 16 KiB, and 0.7 times at 64 KiB. Of whole words the bus takes as many
-     * either way, and the other limits are those of device memory.
+     * The fused kernel writes pieces of odd lengths by words of 8 bytes and less, which use the bus badly
+     * (bench/gpu_fused). One launch for sixteen transfers of 4 KiB to pinned memory is 1.5 times as fast as sixteen
+     * launches, at 16 KiB 0.6 times; from pinned memory it is 2.0 times as fast at 16 KiB and 0.7 times at 64 KiB. For
+     * whole words both use the bus alike, and the limits are those of device memory.
      */
     ODD_PACKED = 8 << 10,
     ODD_UNPACKED = 32 << 10,
@@ -25,11 +24,11 @@ enum {
 struct pw_gpu_batch {
     pw_gpu_lane *lane;
     pthread_mutex_t lock;
-    bool open;              /* members can be added, and none is on its way. Guarded by the lock */
-    pw_direction direction; /* all of them */
-    _Atomic int left;       /* members that are not finished, and one more while they are collected */
-    _Atomic int over;       /* the pw_status of all of it; UNKNOWN before anyone has waited */
-    pw_status begun;        /* has the work got into the stream? Written before it is closed */
+    bool open;              /* not launched yet, so members can be added; guarded by the lock */
+    pw_direction direction; /* of all members */
+    _Atomic int left;       /* members that are not finished, plus one while the batch is collected */
+    _Atomic int over;       /* the pw_status of the batch; UNKNOWN until a thread has waited for it */
+    pw_status begun;        /* PW_OK: the work is in the stream; written before `open` is cleared */
     int n;
     int64_t bytes;
     pw_gpu_fused fused;
@@ -38,12 +37,13 @@ struct pw_gpu_batch {
 
 typedef struct pw_gpu_batch batch;
 
-/* The open batch of this thread, which holds it; others may close it. */
+/* The batch that this thread collects. Another thread that finishes a member may launch it, which closes it. */
 static _Thread_local batch *collected;
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- which transfers can be fused
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* Whole objects only: what is there of a last one is unpacked in steps. */
+/* The number of whole objects. Transfers with a part of an object are not fused. */
 static int64_t objects_of(const pw_gpu_order *o)
 {
     return o->buffer.layout ? o->bytes / o->buffer.layout->size : o->bytes;
@@ -97,7 +97,7 @@ static pw_status launch_fused(batch *b)
     return status;
 }
 
-/* One alone has a better kernel of its own. */
+/* Launches the batch unless that is done. A single member uses its own kernel, which is faster. */
 static void put_on_its_way(batch *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -147,7 +147,8 @@ static batch *open_batch(const pw_gpu_order *o)
     return b;
 }
 
-/* By a member that is finished, or the thread that has collected. In the context. */
+/* Releases one reference to the batch, of a finished member or of the collecting thread. The context must be current.
+ */
 static void let_go(batch *b)
 {
     pw_gpu_lane *lane = b->lane;
@@ -159,7 +160,7 @@ static void let_go(batch *b)
     pw_gpu_lane_give(lane);
 }
 
-/* In the context. */
+/* The context must be current. */
 static void stop_collecting(void)
 {
     batch *b = collected;
@@ -186,7 +187,8 @@ static pw_status add_job(batch *b, const pw_gpu_order *o)
     return pw_gpu_fused_add(&b->fused, l ? u->layout->nest : NULL, l ? bound->table_addresses : NULL, &call);
 }
 
-/* The first may stay alone, and is not written down before there is a second. */
+/* Adds the jobs of a new member. The job of the first member is only added together with the second, since the first
+ * may stay alone. */
 static pw_status add_jobs(batch *b, const pw_gpu_order *o)
 {
     if (b->n == 0)
@@ -199,7 +201,7 @@ static pw_status add_jobs(batch *b, const pw_gpu_order *o)
     return add_job(b, o);
 }
 
-/* PW_ERR_OVERFLOW: there is no room for it, or the batch has been closed. */
+/* Makes an order a member of the batch. PW_ERR_OVERFLOW: the batch has no room for it, or is closed. */
 static pw_status put(batch *b, const pw_gpu_order *o)
 {
     pw_gpu_transfer *t = &b->members[b->n];
@@ -222,7 +224,7 @@ static bool suits(const batch *b, const pw_gpu_order *o)
     return b->lane->gpu == o->buffer.place.gpu && b->direction == o->direction;
 }
 
-/* In the context. */
+/* The context must be current. */
 static pw_gpu_transfer *add(const pw_gpu_order *o)
 {
     pw_status status = PW_ERR_OVERFLOW;
@@ -283,7 +285,7 @@ static pw_status wait(batch *b)
     if (status == PW_OK) {
         status = pw_gpu_lane_wait(b->lane);
     } else {
-        /* What was begun must be over before its memory is given back. */
+        /* Work in the streams must end before its memory is given back. */
         pw_cu.stream_wait(b->lane->side);
         pw_cu.stream_wait(b->lane->stream);
     }
@@ -291,8 +293,9 @@ static pw_status wait(batch *b)
     return status;
 }
 
-/* The short way, which needs no context: the batch is known to be over, and this is not its last member. */
-static bool is_soon_done(batch *b)
+/* Finishes a member without the context, if the batch is known to be done and has other unfinished members. False: the
+ * caller does the whole work of finishing. */
+static bool finish_quickly(batch *b)
 {
     int left = atomic_load_explicit(&b->left, memory_order_relaxed);
 
@@ -313,7 +316,7 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
     pw_gpu_scope scope;
     pw_status status;
 
-    if (is_soon_done(b))
+    if (finish_quickly(b))
         return PW_OK;
     if (pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
@@ -326,7 +329,7 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
     pw_gpu_leave(&scope);
     if (status == PW_OK || atomic_load_explicit(&gpu->lost, memory_order_relaxed))
         return status;
-    /* What has been moved is moved again, to the same places. */
+    /* The transfer is repeated as a whole, whatever the batch has moved. */
     pw_warn_once("several transfers in one launch failed on GPU %d (%s); they are carried out one by one", gpu->ordinal,
                  pw_status_text(status));
     return pw_gpu_carry_out(&again);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Up to here a kernel that writes to pinned memory, and a copy by the CPU, beat the driver's copy to ordinary memory.
- */
+/* Up to this size a kernel that writes to pinned memory and a copy by the CPU take less time than the driver's copy to
+ * pageable memory. */
 enum { THROUGH_PINNED = 1 << 20 };
 
 /* One call of pw_gpu_move_between. */
@@ -22,13 +22,13 @@ static pw_status move(const between *b, pw_gpu_packed packed, pw_gpu_path path)
         .buffer = *b->buffer, .packed = packed, .bytes = b->buffer->bytes, .direction = b->direction, .path = path});
 }
 
-/* Kernels reach both sides. */
+/* Both sides lie in memory of one GPU, whose kernels reach them. */
 static pw_status in_one_gpu(const between *b)
 {
     return move(b, (pw_gpu_packed){.device = pw_cu_address(b->packed)}, PW_GPU_DIRECT);
 }
 
-/* To host memory that kernels reach. */
+/* The path to host memory that kernels reach. */
 static pw_gpu_path path_to_host(const between *b)
 {
     return b->buffer->layout && pw_gpu_is_odd(b->buffer->layout, b->buffer->bytes) ? PW_GPU_STAGED : PW_GPU_DIRECT;
@@ -73,7 +73,7 @@ static pw_status to_host(const between *b)
     return move(b, (pw_gpu_packed){.host = b->packed}, PW_GPU_STAGED);
 }
 
-/* By way of pinned memory, which both know. */
+/* The sides lie in memory of two GPUs: the bytes go through pinned memory, which both reach. */
 static pw_status between_gpus(const between *b)
 {
     pw_gpu *there = b->packed_at.gpu;

@@ -1,5 +1,5 @@
-/* Packing and unpacking where the buffer, the packed bytes, or both lie in the memory of a GPU (MPI_Pack, MPI_Unpack).
- */
+/* Packing and unpacking for MPI_Pack and MPI_Unpack, where the program chooses the memory of both sides: the buffer,
+ * the packed bytes, or both lie in the memory of a GPU. */
 #ifndef PW_RUNTIME_GPU_BETWEEN_H
 #define PW_RUNTIME_GPU_BETWEEN_H
 

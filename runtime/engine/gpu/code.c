@@ -10,7 +10,7 @@
 
 typedef struct pw_gpu_module {
     pw_hash key;
-    void *module; /* NULL: refused by the driver */
+    void *module; /* NULL: the driver refused it */
     pw_gpu_functions *functions;
     struct pw_gpu_module *next;
 } pw_gpu_module;
@@ -89,7 +89,7 @@ static void open_tier0(pw_gpu_code *code)
         pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
 }
 
-/* Not asked for before there are several moves. */
+/* Returns the kernel for fused moves; it is compiled only once there are several moves. */
 static void open_fused(pw_gpu_code *code)
 {
     pw_shape *shape = pw_gpu_fused_shape();
@@ -152,7 +152,7 @@ static pw_status find_functions(void *module, const char *pack, const char *unpa
     return status;
 }
 
-/* The symbols of tier 0's jobs, or the ones that the cache gives to a kernel. */
+/* The symbols of the jobs of tier 0, or those that the cache gives to a kernel. */
 static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m)
 {
     char names[2][PW_SYMBOL_TEXT];
@@ -166,7 +166,7 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
         pw_kernel_symbols(kernel->code_key, names[0], names[1]);
         return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
     }
-    pthread_mutex_lock(&codes.lock); /* the jobs are written anew by each call */
+    pthread_mutex_lock(&codes.lock); /* each call rewrites the jobs */
     for (const pw_compile_job *j = pw_gpu_tier0_jobs(gpu->code->tier0, &target, PW_EMIT_SHARED); j && status == PW_OK;
          j = j->next)
         status = find_functions(m->module, j->pack_name, j->unpack_name, PW_GPU_BIG_SUFFIX, &m->functions[i++]);

@@ -1,6 +1,6 @@
 /*
- * Kernels for GPUs: cubins from the jit-cache, one cache for each architecture in use, and the modules that are made of
- * them in each context. NVRTC is loaded by the cache's worker thread, and only when a cubin is missing.
+ * Kernels for GPUs. The jit-cache holds cubins, in one cache for each architecture in use. Each context loads modules
+ * from them. The cache's worker thread loads NVRTC, and only when a cubin is missing.
  */
 #ifndef PW_RUNTIME_GPU_CODE_H
 #define PW_RUNTIME_GPU_CODE_H
@@ -15,35 +15,36 @@ typedef struct pw_gpu_code {
     int major, minor;
     pw_jit_mode mode;
     int64_t hot_bytes;
-    pw_cache *cache; /* NULL: no kernels can be had */
+    pw_cache *cache; /* NULL: this architecture gets no kernels */
     pw_gpu_tier0 *tier0;
     pw_kernel *tier0_kernel, *fused_kernel;
     struct pw_gpu_code *next;
 } pw_gpu_code;
 
-/* The functions of one job: [unpack][counting in 64 bits]; of fused moves: [unpack][large]. */
+/* The functions of one kernel, by pw_direction and by whether they count in 64 bits; for the fused kernel the second
+ * index says whether it is the large one. */
 typedef struct pw_gpu_functions {
     void *fn[2][2];
 } pw_gpu_functions;
 
-/* The code of an architecture; never NULL for long: without memory, or when everything is off, it has no cache. Tier 0
- * is asked of the worker thread at once, but in sync mode not before a layout has no kernels of its own. */
+/* Returns the code of an architecture. It has no cache when memory is short or PACKWRIGHT_JIT is off. The first call
+ * asks the worker thread for the kernels of tier 0; in sync mode the first layout without a kernel of its own asks. */
 pw_gpu_code *pw_gpu_code_of(int major, int minor);
 void pw_gpu_code_close(void);
 
-/* The functions of a kernel in this context, which must be current; loads the module when it is new. NULL: the
- * kernel is not ready, or the driver refuses it (said once). */
+/* Returns the functions of a kernel in this context, which must be current, and loads the module at first use. NULL:
+ * the kernel is not ready, or the driver refuses it (which is logged once). */
 const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel);
-/* The same of tier 0: PW_GPU_TIER0_KERNELS of them. */
+/* Returns the functions of tier 0, an array of PW_GPU_TIER0_KERNELS. NULL: they are not ready. */
 const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu);
-/* ... compiled in this call, if need be. */
+/* Returns the functions of tier 0 and compiles them in this call if they are not ready. NULL: that failed. */
 const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu);
 
-/* The functions for fused moves. NULL: they are not there yet; the worker thread is asked for them, unless in sync
- * mode, when they are compiled in this call. */
+/* Returns the functions for fused moves. NULL: they are not ready, and this call has asked the worker thread for them.
+ * In sync mode this call compiles them. */
 const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu);
 
-/* Unloads the context's modules; it must be current. */
+/* Unloads the modules of a context, which must be current. */
 void pw_gpu_modules_free(pw_gpu *gpu);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * A nest by copies of the driver: one 2-D copy for each walk along its longest loop, whatever the other loops are; one
- * plain copy a block for lists. No kernel is needed, so this also works without NVRTC.
+ * Moves a nest by copies of the driver. The longest suitable loop becomes the rows of 2-D copies, one for each
+ * iteration of the other loops; each block of a list is one plain copy. This needs no kernel, so it also works without
+ * NVRTC.
  */
 #include "runtime/engine/gpu/move.h"
 
 enum { MAX_LOOPS = PW_NEST_MAX_DIMS + 1 };
 static const int64_t max_pitch = INT32_MAX;
 
-/* A region's loops, the objects among them. `row`: the loop that a 2-D copy does; -1: none. */
+/* The loops of a region, with the loop over the objects. `row` is the loop that 2-D copies do; -1: none. */
 typedef struct walk {
     const pw_region *region;
     int n, row;
@@ -23,7 +24,7 @@ static void add_loop(walk *w, int64_t count, int64_t mem, int64_t packed, const 
     w->table[w->n++] = table;
 }
 
-/* Rows must not overlap and run upwards, and the driver has a largest pitch. */
+/* Whether a loop can be rows: they must not overlap, their addresses must go up, and the driver limits the pitch. */
 static bool may_be_rows(const walk *w, int loop)
 {
     int64_t widest = 0;

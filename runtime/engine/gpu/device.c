@@ -75,11 +75,11 @@ static void destroy(pw_gpu *gpu)
 {
     pw_gpu_scope scope;
 
-    /* Fails when the driver or the context has ended before us; then their memory is gone, too. */
+    /* Entering fails when the driver or the context has ended; the memory of the context is gone then, too. */
     if (pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK) {
         pw_gpu_pool_destroy(gpu->pool, true);
         close_dependents(gpu, true);
-        pw_gpu_modules_free(gpu); /* of which the lanes' graphs have functions */
+        pw_gpu_modules_free(gpu); /* after the lanes' graphs, which use their functions */
         pw_gpu_leave(&scope);
     } else {
         pw_gpu_pool_destroy(gpu->pool, false);
@@ -201,7 +201,7 @@ void pw_gpu_leave(pw_gpu_scope *scope)
     scope->pushed = false;
 }
 
-/* A context that has seen a fault of the GPU fails every call from then on. */
+/* After a fault of the GPU every call in its context fails. */
 static bool still_works(const pw_gpu *gpu)
 {
     pw_gpu_scope scope;

@@ -1,10 +1,10 @@
 /*
  * The state that the runtime keeps for each GPU context: its limits, its pools (pool.h) and modules (code.h).
  *
- * A buffer is worked on in the context that it belongs to; memory that belongs to none (of a pool, or mapped through
- * the virtual memory calls) in the caller's if that is on the same GPU, else in the GPU's primary context, which is
- * then retained. Contexts are told apart by their driver's number, too, where it gives one: after cudaDeviceReset a new
- * one may have the address of the old.
+ * The runtime works on a buffer in the context that owns it. Memory from the driver's pools or its virtual memory calls
+ * belongs to no context: the runtime then uses the caller's context if that is on the same GPU, else the GPU's primary
+ * context, which it retains. A context is identified by its address and the driver's number for it, where the driver
+ * gives one: after cudaDeviceReset a new context may have the address of an old one.
  */
 #ifndef PW_RUNTIME_GPU_DEVICE_H
 #define PW_RUNTIME_GPU_DEVICE_H
@@ -24,29 +24,30 @@ typedef struct pw_gpu {
     void *context;
     unsigned long long id; /* 0: the driver has no numbers */
     int ordinal;
-    _Atomic bool primary;   /* retained by us */
-    _Atomic bool lost;      /* a call failed in a way that cannot be recovered from; said so once */
+    _Atomic bool primary;   /* the runtime retains it as its GPU's primary context */
+    _Atomic bool lost;      /* the context no longer works, which was logged once */
     _Atomic bool graphless; /* the driver has refused a graph (graph.h) */
-    _Atomic bool fuseless;  /* it has refused several transfers in one launch (batch.c) */
+    _Atomic bool fuseless;  /* the driver has refused several transfers in one launch (batch.c) */
     pw_gpu_device limits;
     int major, minor;
     struct pw_gpu_pool *pool;
     struct pw_gpu_code *code;
     pthread_mutex_t lock; /* guards modules */
     struct pw_gpu_module *modules;
-    _Atomic(const struct pw_gpu_functions *) fused; /* of modules, once they are known (code.h) */
+    _Atomic(const struct pw_gpu_functions *) fused; /* functions of the fused kernel, once known (code.h) */
 } pw_gpu;
 
-/* The state of a context, made when it is new. NULL: it cannot be had. Lock-free when it is known. */
+/* Returns the state of a context and makes it at first use. NULL: memory is short, or there are too many contexts.
+ * Takes no lock for a known context. */
 pw_gpu *pw_gpu_get(void *context, int ordinal);
-/* The state for memory on GPU `ordinal` that belongs to no context. */
+/* Returns the state for memory on GPU `ordinal` that belongs to no context. NULL: as above. */
 pw_gpu *pw_gpu_get_primary(int ordinal);
 
-/* Does the context still exist, and work as far as is known? */
+/* Whether the context still exists and no call has found it broken. */
 bool pw_gpu_is_alive(const pw_gpu *gpu);
 
-/* Makes the context current for this thread, around calls of the driver. Nests. On failure there is nothing to leave.
- */
+/* A pair of pw_gpu_enter and pw_gpu_leave makes a context current for this thread, around calls of the driver. Pairs
+ * nest. After a pw_gpu_enter that failed, pw_gpu_leave must not be called. */
 typedef struct pw_gpu_scope {
     bool pushed;
 } pw_gpu_scope;
@@ -54,8 +55,8 @@ typedef struct pw_gpu_scope {
 pw_status pw_gpu_enter(const pw_gpu *gpu, pw_gpu_scope *scope);
 void pw_gpu_leave(pw_gpu_scope *scope);
 
-/* Passes `status` on. After a failure that was not one of memory, finds out whether the context still works, and gives
- * it up with one warning when it does not. */
+/* Returns `status`. For a failure other than PW_ERR_NOMEM it tests whether the context still works; if not, it marks
+ * the context as lost and logs one warning. */
 pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status);
 
 /*
@@ -72,7 +73,8 @@ typedef struct pw_gpu_dependent {
 /* Registers a dependent, which must live as long as the process. Thread safe; only the first call does anything. */
 void pw_gpu_depend(pw_gpu_dependent *dependent);
 
-/* Releases everything, as far as the driver still lets us. No transfer may be under way. */
+/* Releases the state of all contexts; memory of a context that the driver has ended is forgotten. No transfer may be
+ * under way. */
 void pw_gpu_close(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The CUDA driver API, as far as the runtime uses it: prototypes by hand, so that no toolkit is needed to build, and
- * functions found in the driver that the application has loaded. The driver is never loaded from here.
+ * The part of the CUDA driver API that the runtime uses. The prototypes are written by hand, so that the build needs no
+ * CUDA toolkit. The functions come from the driver that the application has loaded; this file never loads it.
  */
 #ifndef PW_RUNTIME_GPU_DRIVER_H
 #define PW_RUNTIME_GPU_DRIVER_H
@@ -59,7 +59,7 @@ enum {
 enum { PW_CU_RANGE_LAST_PREFETCH = 4, PW_CU_DEVICE_CPU = -1 };
 enum { PW_CU_MULTIPROCESSORS = 16, PW_CU_THREADS = 39, PW_CU_MAJOR = 75, PW_CU_MINOR = 76 };
 enum { PW_CU_HOST_PORTABLE = 1, PW_CU_HOST_MAPPED = 2 };
-/* The last one: memory that this process may only read. */
+/* PW_CU_REGISTER_READ is for memory that this process may only read. */
 enum { PW_CU_REGISTER_PORTABLE = 1, PW_CU_REGISTER_MAPPED = 2, PW_CU_REGISTER_READ = 8 };
 enum { PW_CU_IPC_PEER_ACCESS = 1, PW_CU_P2P_ATOMICS = 3 };
 enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_TIMING = 2 };
@@ -98,7 +98,7 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_T
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
     X(error_name, "cuGetErrorName", (int, const char **))
 
-/* The same, of functions that older drivers do not have: NULL then. */
+/* Functions that older drivers do not have: the field is then NULL. */
 #define PW_CU_OPTIONAL_CALLS(X)                                                                                      \
     X(context_id, "cuCtxGetId", (void *, unsigned long long *))                                                      \
     X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))                           \
@@ -127,13 +127,15 @@ typedef struct pw_cu_calls {
 /* Complete once pw_cu_find has returned true. */
 extern pw_cu_calls pw_cu;
 
-/* Finds the functions in the driver that is in the process. False, said once: there is none, or an unknown one. Thread
- * safe; success is remembered. */
+/* Finds the functions in the driver that the process has loaded, and remembers success. Returns false, and logs that
+ * once, if there is no driver or it lacks a function. Thread safe. */
 bool pw_cu_find(void);
-/* Has nobody in the process initialised the driver? It must have been found. Some nanoseconds. */
+/* Whether nothing in the process has initialised the driver yet. Only after pw_cu_find has returned true. Takes some
+ * nanoseconds. */
 bool pw_cu_sleeps(void);
 
-/* PW_OK, or the status of a failed call of the driver, which is logged (level info) with the name of the call. */
+/* Returns PW_OK, or the status of a failed call of the driver, and logs the failure (level info) with the call's name.
+ */
 pw_status pw_cu_check(int result, const char *call);
 
 static inline pw_cu_ptr pw_cu_address(const void *p)

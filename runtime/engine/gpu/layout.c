@@ -16,7 +16,7 @@ enum { COMPILE_BYTES = 1 << 20, TABLE_ALIGN = 16 };
 
 typedef void table_fn(void *arg, const pw_table *table);
 
-/* In the order of pw_shape_bind: a region's lists, then those of its loops. */
+/* Calls fn for each table in the order of pw_shape_bind: the lists of a region, then the tables of its loops. */
 static void each_table(const pw_nest *nest, table_fn *fn, void *arg)
 {
     for (int r = 0; r < nest->nregions; r++) {
@@ -34,10 +34,10 @@ static void each_table(const pw_nest *nest, table_fn *fn, void *arg)
 
 typedef struct upload {
     int n;
-    int64_t bytes; /* laid out so far */
+    int64_t bytes; /* of the tables so far */
     const void **addresses;
     pw_cu_ptr to;
-    char *image; /* what is to be copied; NULL while sizes are found out */
+    char *image; /* the tables as they are copied to the device; NULL: only count bytes */
 } upload;
 
 static void lay_out(void *arg, const pw_table *t)
@@ -53,7 +53,7 @@ static void lay_out(void *arg, const pw_table *t)
     u->bytes += (bytes + TABLE_ALIGN - 1) & -TABLE_ALIGN;
 }
 
-/* One copy for all tables, through pinned memory when there is some. */
+/* Copies all tables to the device at once, through pinned memory. */
 static pw_status copy_tables(pw_gpu_bound *b, const pw_nest *nest, int64_t bytes)
 {
     pw_gpu_block *pinned = NULL;
@@ -108,7 +108,7 @@ static void bound_free(pw_gpu_bound *b)
     free(b);
 }
 
-/* A layout without its tables on the device can still be moved by copies of the driver. */
+/* Without its tables on the device, a layout can still be moved by copies of the driver. */
 static pw_gpu_bound *bound_create(const pw_gpu_layout *l, pw_gpu *gpu)
 {
     pw_gpu_bound *b = calloc(1, sizeof *b);
@@ -199,7 +199,7 @@ pw_kernel_origin pw_gpu_layout_origin(const pw_layout *layout)
 
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
 
-/* The outermost loop in packed order, if the object is that loop and nothing beside it. */
+/* Returns the outermost loop in packed order, if the object consists of that loop alone; else -1. */
 static int find_slice_dim(const pw_nest *nest)
 {
     const pw_region *r = &nest->regions[0];

@@ -16,20 +16,20 @@ _Atomic pw_memory_world pw_memory_now = PW_MEMORY_HOST_ONLY;
 _Atomic unsigned pw_memory_generation;
 _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
-/* How many objects the loader had ever mapped when the last look at them was over. */
+/* The number of objects that the loader had ever mapped at the last look at them. */
 static _Atomic unsigned long long objects_seen;
-/* The CUDA driver was among them, but nobody had initialised it. */
+/* The CUDA driver was among them, but was not initialised. */
 static _Atomic bool cuda_sleeps;
 
-/* What one look at the mapped objects finds. */
+/* The result of one look at the mapped objects. */
 typedef struct gpu_runtimes {
     bool cuda, other;
-    unsigned long long objects; /* that the loader had ever mapped */
+    unsigned long long objects; /* mapped by the loader since the start of the process */
 } gpu_runtimes;
 
 /*
- * Looks at names of mapped objects only: asking dlopen for libraries that are not there would search the file system
- * each time. Ends at the first object when nothing was loaded since the last look.
+ * Looks at the name of one mapped object. (Asking dlopen for libraries that are not mapped would search the file system
+ * each time.) Ends the iteration at the first object if nothing was loaded since the last look.
  */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -53,8 +53,8 @@ static void enter(pw_memory_world world)
 }
 
 /*
- * The driver is in the process. Libraries of networks map it for themselves, also under programs that never use a GPU:
- * as long as it sleeps there is no memory of a GPU.
+ * To be called when the driver is mapped. Network libraries map it for themselves, also in programs that never use a
+ * GPU: as long as it is not initialised, no address is a GPU's.
  */
 static void look_at_cuda(void)
 {
@@ -66,9 +66,9 @@ static void look_at_cuda(void)
 }
 
 /*
- * Which GPU runtimes are in use by now? What was looked at is noted last, and as counted by the look itself: a thread
- * that takes another's look for its own must find what that has concluded, and a library that comes in between must be
- * looked at by the next one.
+ * Finds out which GPU runtimes are in use. Stores the number of objects last, so that a thread which skips its look
+ * because of that number finds the conclusion; the number is the one that this look has seen, so that the next look
+ * notices a library that was loaded meanwhile.
  */
 static void look(void)
 {
@@ -85,8 +85,8 @@ static void look(void)
 }
 
 /*
- * Can the CPU read the word at this address? The system call with an argument that it refuses looks at the word
- * first, and does nothing. Unknown systems say no, and then the driver is asked every time.
+ * Whether the CPU can read the word at this address. The system call reads the word, and then fails because of its
+ * first argument. On other systems the answer is no, and the driver is asked every time.
  */
 static bool is_readable(const void *address)
 {
@@ -101,7 +101,7 @@ static bool is_readable(const void *address)
 #endif
 }
 
-/* Was this region host memory when last looked at, and is it still memory of the CPU? */
+/* Whether this region was host memory at the last look, and the CPU can still read it. */
 static bool is_known_host(const void *address, uintptr_t *slot, uintptr_t region)
 {
     int saved = errno;
@@ -142,7 +142,7 @@ pw_memory_place pw_memory_look(const void *address)
         look();
     switch (atomic_load(&pw_memory_now)) {
     case PW_MEMORY_HOST_ONLY:
-        /* MPI_BOTTOM's region stands for no memory that was in use. */
+        /* The region of a null address, as MPI_BOTTOM is, is no evidence of host memory. */
         *pw_memory_slot(region) = address ? region + 1 : 0;
         return (pw_memory_place){.kind = PW_PLACE_HOST};
     case PW_MEMORY_ASK_CUDA: return ask_cuda(address);

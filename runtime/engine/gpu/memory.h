@@ -1,16 +1,16 @@
 /*
- * Where does an address lie: in host memory, or in a GPU's? Asked for every buffer of every message.
+ * Where an address lies: in host memory or in a GPU's. The runtime asks this for every buffer of every message.
  *
- * Programs load GPU runtimes when they first need them, perhaps long after their types were committed. Looking at the
- * list of loaded objects costs some 60 ns, so each thread remembers where it has already found host memory: those
- * regions of 2 MiB were in use before a GPU runtime came and could claim addresses. It has come when somebody has
- * initialised it; that it is mapped says little, since libraries of networks do that.
+ * Programs load GPU runtimes when they first need them, perhaps long after their types were committed. A look at the
+ * list of loaded objects costs some 60 ns. So each thread remembers the regions of 2 MiB in which it has found host
+ * memory: they were in use before a GPU runtime came and could claim addresses. A GPU runtime counts as present once
+ * it is initialised; network libraries map the CUDA driver without using it.
  *
- * Once the CUDA driver is there it is asked, which takes it half a microsecond for host memory. An answer "host"
- * cannot simply be kept: an array may be freed, its pages go back to the system, and the driver may map a GPU's memory
- * there. But what the CPU can read is never a GPU's memory: at worst it is managed memory, with which the CPU can work,
- * too. So a remembered region is looked at again, by a system call that reads a word of it and reports a fault (some
- * 100 ns); only regions that cannot be read are asked about anew.
+ * Once the CUDA driver is present, the runtime asks it, which takes half a microsecond for host memory. The answer
+ * "host" does not last: the program may free an array, its pages go back to the system, and the driver may map a GPU's
+ * memory there. But memory that the CPU can read is never a GPU's alone: at worst it is managed memory, which the CPU
+ * can use, too. So for a remembered region the runtime only tests whether the CPU can read it, by a system call that
+ * reports a fault (some 100 ns), and asks the driver again only if it cannot.
  */
 #ifndef PW_RUNTIME_MEMORY_H
 #define PW_RUNTIME_MEMORY_H
@@ -40,9 +40,10 @@ extern _Atomic unsigned pw_memory_generation;
 extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 #pragma GCC visibility pop
 
+/* The slow part of pw_memory_place_of: looks for GPU runtimes, and asks the driver. */
 pw_memory_place pw_memory_look(const void *address);
 
-/* Is a CUDA driver in use in the process? */
+/* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */
 bool pw_memory_has_cuda(void);
 
 static inline uintptr_t *pw_memory_slot(uintptr_t region)
@@ -55,7 +56,7 @@ static inline uintptr_t pw_memory_region(const void *address)
     return (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
 }
 
-/* False: not known without looking. */
+/* Whether this is certainly host memory. False: only pw_memory_look can tell. */
 static inline bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);

@@ -6,12 +6,12 @@
 #include <string.h>
 
 enum {
-    /* Copies of 2 us each that are sooner done than a kernel is compiled. */
+    /* Up to this many copies (2 us each) take less time than compiling a kernel. */
     MAX_COPIES = 20000,
-    MAX_PARAMS = 128 /* of a shape whose object is taken in parts by its kernel */
+    MAX_PARAMS = 128 /* a kernel moves slices only of shapes with at most so many parameters */
 };
 
-/* The part of a move, with the nest that says what it is. */
+/* A move with what a launch or a copy needs of it: the part as a nest, an address and counts. */
 typedef struct piece {
     const pw_gpu_move *move;
     const pw_nest *nest;
@@ -68,7 +68,7 @@ pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
                          .value = ++lane->value};
 }
 
-/* The last launch of a transfer says that all is done. */
+/* Lets the launch write the lane's flag, if it is the last of its transfer and that pays. */
 static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 {
     if (p->move->last && pw_gpu_flag_pays(p->bytes, p->move->direction))
@@ -106,7 +106,7 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
     return status;
 }
 
-/* The launches of tier 0 in one, if the kernel for several moves takes all of them. False: it does not. */
+/* Does the launches of tier 0 as one launch of the fused kernel. False: the fused kernel cannot take them all. */
 static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p, pw_status *status)
 {
     const pw_gpu_functions *f = p->bytes <= l->fused_most ? pw_gpu_fused_functions(lane->gpu) : NULL;
@@ -137,7 +137,7 @@ static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
     return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->move->packed, p->move->direction);
 }
 
-/* In sync mode kernels are compiled when they are needed. */
+/* Whether moves wait for kernels to be compiled, as in sync mode. */
 static bool is_patient(const pw_gpu_lane *lane)
 {
     return lane->gpu->code && lane->gpu->code->mode == PW_JIT_SYNC;
@@ -185,7 +185,7 @@ int64_t pw_gpu_buffer_parts(const pw_buffer *b, int64_t *part_bytes, bool *slice
     return b->layout->nest->regions[0].dims[l->slice_dim].count;
 }
 
-/* The only region of a nest with fewer iterations of one loop, and the arguments that say so to the kernel. */
+/* A nest of one region with fewer iterations of one loop, and the kernel arguments that say so. */
 typedef struct slice {
     pw_nest nest;
     pw_region region;

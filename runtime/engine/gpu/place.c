@@ -9,10 +9,10 @@ typedef struct answer {
     int device;
 } answer;
 
-/* Addresses that the driver has never heard of have the type 0. */
+/* Asks the driver about an address. An address that the driver does not know gets type 0. */
 static bool ask(const void *address, answer *out)
 {
-    /* The driver writes an int or a whole word for the flag, as it likes. */
+    /* Drivers write either an int or a word of 8 bytes for this flag. */
     unsigned long long managed = 0;
     const int attributes[] = {PW_CU_POINTER_CONTEXT, PW_CU_POINTER_MEMORY_TYPE, PW_CU_POINTER_IS_MANAGED,
                               PW_CU_POINTER_DEVICE};

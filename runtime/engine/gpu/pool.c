@@ -8,16 +8,17 @@
 #include <stdlib.h>
 
 enum {
-    KEPT_LANES = 32, /* transfers at the same time without making lanes anew */
-    AT_ONCE = 4,     /* blocks freed by a call that gives one back, since the driver waits for the GPU in each */
-    PERIOD = 1024,   /* blocks taken, after which less demand is believed */
+    KEPT_LANES = 32, /* lanes that the pool keeps; so many transfers at a time make no new lanes */
+    AT_ONCE = 4,     /* most blocks that one call frees, since the driver waits for the GPU in each */
+    PERIOD = 1024,   /* the peak of demand is that of the last one to two periods of so many blocks taken */
     FLAG_BYTES = 64,
-    SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, before others may have the core */
-    SPINS_PER_QUERY = 1 << 14 /* and between two looks at the stream */
+    SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, between two calls of sched_yield */
+    SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two queries of the stream */
 };
 
-/* What may lie idle of each sort of memory: at least `least`, so that few messages find what they need, and more, up to
- * `most`, if more has been in use at once lately. Making it anew would take as long as the message, or longer. */
+/* The idle bytes that the pool keeps of each kind of memory: `least`, which serves small numbers of messages, or more,
+ * up to `most`, if more was in use at once lately. Allocating a block takes as long as a message of its size, or
+ * longer. */
 static const struct {
     int64_t least, most;
 } idle_limits[PW_GPU_MEMORIES] = {
@@ -26,18 +27,18 @@ static const struct {
     [PW_GPU_OUTBOUND_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
 };
 
-/* The blocks of one sort of memory. */
+/* The blocks of one kind of memory. */
 typedef struct stock {
     pw_idle_slot slots[PW_SIZE_CLASSES][PW_IDLE_KEPT];
     pw_idle idle;
-    _Atomic int64_t out, taken;        /* bytes in use; blocks, ever */
-    _Atomic int64_t peak, peak_before; /* of `out`, in this period and in the one before */
+    _Atomic int64_t out, taken;        /* bytes in use; blocks taken since the start */
+    _Atomic int64_t peak, peak_before; /* the highest `out` of this period and of the one before */
 } stock;
 
 struct pw_gpu_pool {
     pw_gpu *gpu;
     stock stocks[PW_GPU_MEMORIES];
-    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES]; /* taken and filled as pw_idle_slot is */
+    _Atomic(pw_gpu_lane *) lanes[KEPT_LANES]; /* taken and filled as a pw_idle_slot */
     _Atomic int lanes_made;                   /* idle or out */
 };
 
@@ -61,8 +62,8 @@ static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
     return status;
 }
 
-/* Memory of the segment. Others may have its pages pinned for their GPU, so it is registered as long as it is used, and
- * its pages go back to the system after that. */
+/* Takes memory of the segment and registers it with the driver. Other processes may pin its pages for their GPUs, so
+ * the block stays registered as long as the pool has it; then its pages go back to the system. */
 static pw_status register_shared(pw_gpu_block *block, size_t bytes)
 {
     void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_segment_take(bytes) : NULL;
@@ -137,7 +138,7 @@ static void release_all(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
         release(block, driver);
 }
 
-/* Threads may lose each other's peaks, which come again. */
+/* Of two threads that count at once, one may lose a peak, which comes again. */
 static void count_taken(stock *s, int64_t bytes)
 {
     int64_t out = atomic_fetch_add_explicit(&s->out, bytes, memory_order_relaxed) + bytes;
@@ -150,7 +151,7 @@ static void count_taken(stock *s, int64_t bytes)
         atomic_store_explicit(&s->peak, out, memory_order_relaxed);
 }
 
-/* What may lie idle now: with what is in use, as much as has been in use at once. */
+/* The bytes that may be idle now: together with those in use, as many as were in use at once. */
 static int64_t most_idle(const stock *s, pw_gpu_memory memory)
 {
     int64_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);
@@ -182,8 +183,8 @@ pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw
     return status;
 }
 
-/* Blocks of other sizes that are used no longer go a few at a time: what comes back is larger than all that is freed
- * only as long as there are many small ones, of which no more than PW_IDLE_KEPT are kept. */
+/* Frees a few idle blocks at a time. The idle bytes can grow all the same, while one large block comes back for several
+ * small ones that are freed, but there are at most PW_IDLE_KEPT small blocks of a class. */
 void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
 {
     bool driver = !atomic_load(&gpu->lost);
@@ -328,8 +329,9 @@ static inline void pause_cpu(void)
 #endif
 }
 
-/* The flag comes microseconds before the driver would know. It never comes when a kernel fails, so the stream is asked
- * now and then. With more ranks or threads than cores, who waits must not keep the core from who works. */
+/* The kernel writes the flag microseconds before the driver reports its end. A kernel that fails never writes it, so
+ * this loop queries the stream now and then. It yields the core, which other ranks or threads may need for their work.
+ */
 static pw_status wait_for_flag(pw_gpu_lane *lane)
 {
     for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {

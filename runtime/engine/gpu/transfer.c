@@ -6,8 +6,8 @@
 enum {
     CHUNK_BYTES = 4 << 20,
     LEAST_CHUNK = 256 << 10,
-    ODD_BYTES = 128 << 10, /* up to here a copy takes longer than single bytes across the bus */
-    AHEAD_BYTES = 4 << 20  /* of a transfer that is begun before another is finished: beyond, waiting is little of it */
+    ODD_BYTES = 128 << 10, /* up to here a copy takes longer than writing single bytes across the bus */
+    AHEAD_BYTES = 4 << 20  /* longer transfers gain little from being begun before another is finished */
 };
 
 typedef struct pw_gpu_transfer transfer;
@@ -24,7 +24,7 @@ static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
     return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
 }
 
-/* Device memory for the packed copy. False: there is none. */
+/* Makes sure that the transfer has device memory for the packed copy. False: there is none. */
 static bool has_scratch(transfer *t)
 {
     return t->order.replica || need(gpu_of(t), t->order.bytes, &t->scratch) == PW_OK;
@@ -42,7 +42,7 @@ static int64_t object_bytes(const pw_buffer *b)
 
 /* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
 
-/* `last`: the stream has nothing else to do. */
+/* Puts one move into the stream. `last`: it is the last work of the transfer. */
 static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_direction direction, bool last)
 {
     const pw_gpu_move m = {.part = part,
@@ -56,8 +56,8 @@ static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_di
 }
 
 /*
- * The first `bytes` bytes of an object, of a message that was shorter than what was posted: the object's packed form as
- * it is, what has come laid over its beginning, and all of it unpacked. The rest gets the bytes that it has.
+ * Unpacks the first `bytes` bytes of an object, for a message that was shorter than the receive. Packs the object as it
+ * is, overwrites the beginning of the packed form, and unpacks all of it: the rest of the object keeps its bytes.
  */
 static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
 {
@@ -76,7 +76,7 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
 }
 
-/* Kernels between the user's buffer and `packed`, which holds the first t->order.bytes. */
+/* Moves the first order.bytes bytes between the buffer and `packed`. */
 static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 {
     const pw_buffer *b = &t->order.buffer;
@@ -104,7 +104,7 @@ static pw_cu_ptr host_end(const transfer *t, int64_t offset)
     return pw_cu_address((char *)t->order.packed.host + offset);
 }
 
-/* Without device memory for the copy, kernels use the packed copy itself if they can reach it. */
+/* Without device memory for the packed copy, kernels access the packed copy in host memory if they can reach it. */
 static pw_status move_staged(transfer *t)
 {
     pw_status status;
@@ -119,7 +119,7 @@ static pw_status move_staged(transfer *t)
     return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->order.bytes) : status;
 }
 
-/* The side stream goes on when the stream is as far as it is now; or the other way round. */
+/* Makes stream `to` wait for the work that stream `from` has now. */
 static pw_status follow(pw_gpu_lane *lane, void *from, void *to, int event)
 {
     pw_status status = pw_cu_check(pw_cu.event_record(lane->events[event], from), "cuEventRecord");
@@ -137,7 +137,7 @@ static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
                        "cuMemcpyAsync");
 }
 
-/* One chunk: packed and then copied, or copied and then unpacked; kernels in the stream, copies beside it. */
+/* Packs a chunk and then copies it, or copies and then unpacks it: kernels in the stream, copies in the side stream. */
 static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes, bool last)
 {
     pw_gpu_lane *lane = t->lane;
@@ -163,7 +163,7 @@ static pw_status move_pipelined(transfer *t)
     if (t->order.bytes != t->order.buffer.bytes || parts < 2 || each <= 0 || !t->order.packed.host || !has_scratch(t))
         return move_staged(t);
     step = chunk / each > 0 ? chunk / each : 1;
-    /* The side stream begins after what the stream did with the scratch memory before. */
+    /* The side stream waits for earlier work in the stream, which may use the scratch memory. */
     status = follow(t->lane, t->lane->stream, t->lane->side, 1);
     for (int64_t first = 0; first < parts && status == PW_OK; first += step) {
         int64_t n = parts - first < step ? parts - first : step;
@@ -187,7 +187,8 @@ pw_status pw_gpu_enqueue(transfer *t)
     return PW_ERR_INVALID;
 }
 
-/* Also after a failure: what was begun must be over before its memory is given back. */
+/* Waits for the work of a transfer. After a failure, too: work in the streams must end before its memory is given back.
+ */
 static pw_status wait(transfer *t, pw_status begun)
 {
     if (begun == PW_OK)
@@ -197,14 +198,14 @@ static pw_status wait(transfer *t, pw_status begun)
     return begun;
 }
 
-/* ---- the two stages ---------------------------------------------------------------------------------------------- */
+/* ---- the two steps ---------------------------------------------------------------------------------------------- */
 
 static bool is_lost(const pw_gpu *gpu)
 {
     return atomic_load_explicit(&gpu->lost, memory_order_relaxed);
 }
 
-/* In the GPU's context. */
+/* The GPU's context must be current. */
 static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
 {
     transfer *t = (transfer *)(void *)lane->work;
@@ -214,7 +215,7 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
     return t;
 }
 
-/* In the GPU's context. A transfer whose kernel failed is made again, by copies. */
+/* The GPU's context must be current. Repeats a transfer whose kernel failed, by copies. */
 static pw_status finish(transfer *t)
 {
     pw_gpu *gpu = gpu_of(t);
@@ -259,7 +260,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
     if (t->batch)
         return pw_gpu_batch_finish(t);
     pw_gpu_batch_launch();
-    /* Without the context there is nobody to be waited for, and its lanes are no good to anybody. */
+    /* If the context has ended, there is no work to wait for, and its lanes cannot be used again. */
     if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK)
         return pw_gpu_judge(gpu_of(t), PW_ERR_IO);
     status = finish(t);

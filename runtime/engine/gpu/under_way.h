@@ -1,6 +1,6 @@
 /*
- * What transfer.c and batch.c know of a transfer under way: one that has a lane of its own, or a member of a batch,
- * whose transfers are launched together.
+ * A transfer under way, for transfer.c and batch.c. It either has a lane of its own or is a member of a batch, whose
+ * transfers share a launch.
  */
 #ifndef PW_RUNTIME_GPU_UNDER_WAY_H
 #define PW_RUNTIME_GPU_UNDER_WAY_H
@@ -9,28 +9,28 @@
 
 struct pw_gpu_batch;
 
-/* Lives in its lane, or in its batch. */
+/* Its memory belongs to its lane or to its batch. */
 struct pw_gpu_transfer {
     pw_gpu_order order;
-    bool plainly; /* by copies only, after kernels have failed */
+    bool plainly; /* use copies only: a kernel has failed */
     pw_gpu_lane *lane;
-    pw_gpu_block *scratch, *part; /* device memory: for the packed copy, for one object */
-    pw_status begun;              /* has its work got into the stream? */
-    struct pw_gpu_batch *batch;   /* NULL: it is alone */
+    pw_gpu_block *scratch, *part; /* device memory for the packed copy, and for one object */
+    pw_status begun;              /* PW_OK: its work is in the stream */
+    struct pw_gpu_batch *batch;   /* NULL: it has a lane of its own */
 };
 
-/* The context must be current. Puts the work of t into its lane's stream, by launches of its own. */
+/* Puts the work of t into its lane's stream, by launches of its own. The context must be current. */
 pw_status pw_gpu_enqueue(pw_gpu_transfer *t);
 
 /*
- * Adds a transfer to those that this thread collects. They are launched by the first pw_gpu_finish, or earlier, when
- * one comes that does not fit in: of another direction or context, or too large for the room that is left. NULL: this
- * transfer cannot be batched.
+ * Adds a transfer to the batch that this thread collects. The first pw_gpu_finish of a member launches the batch. A
+ * transfer that does not fit launches it earlier: one with another direction or context, or too large for the remaining
+ * room. NULL: this transfer cannot be batched.
  */
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *order);
-/* Launches what this thread has collected. To be called before it waits for anything else. */
+/* Launches the batch that this thread collects. Must be called before the thread waits for anything else. */
 void pw_gpu_batch_launch(void);
-/* Of a member; by any thread. */
+/* Waits for a member of a batch. Any thread may call this. */
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t);
 
 #endif

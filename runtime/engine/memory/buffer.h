@@ -14,7 +14,7 @@ struct pw_layout;
 typedef enum pw_place_kind {
     PW_PLACE_HOST,   /* ordinary memory, or memory that the CPU reads and writes as fast */
     PW_PLACE_DEVICE, /* memory of a GPU */
-    PW_PLACE_UNKNOWN /* not ours to touch */
+    PW_PLACE_UNKNOWN /* neither is certain: the library must not touch it */
 } pw_place_kind;
 
 typedef struct pw_memory_place {

@@ -1,7 +1,7 @@
 /*
- * Small objects of one size that come and go with every call: what describes an operation under way. Taken and given
- * back by any thread; those given back are kept for the next taker in the same thread, so a steady state allocates
- * nothing, and takes no lock.
+ * Small objects of one size, each of which describes an operation under way and lives as long as that. Any thread takes
+ * them and gives them back. A thread keeps the cells that it gets back for its next operations, so a steady state
+ * allocates nothing and takes no lock.
  */
 #ifndef PW_RUNTIME_CELLS_H
 #define PW_RUNTIME_CELLS_H
@@ -10,15 +10,15 @@
 
 enum { PW_CELL_BYTES = 320 };
 
-/* PW_CELL_BYTES bytes, aligned for anything, with what was last written there. NULL: out of memory. */
+/* Takes a cell: PW_CELL_BYTES bytes, aligned for any type, not cleared. NULL: out of memory. */
 void *pw_cell_take(void);
-/* NULL is allowed. */
+/* Gives a cell back, in any thread. NULL is allowed. */
 void pw_cell_give(void *cell);
 
-/* Frees what the calling thread has kept. */
+/* Frees the cells that the calling thread keeps. */
 void pw_cell_trim(void);
 
-/* Allocations since the start: constant in a steady state. */
+/* The number of allocations since the start, which is constant in a steady state. */
 int64_t pw_cell_allocations(void);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * A map from 64-bit keys (handles, addresses; neither 0 nor UINT64_MAX) to pointers, for lookups on the hot path: no
- * lock and no store in pw_handle_table_find, which is inlined as far as keys lie where they belong.
+ * A map from 64-bit keys (handles, addresses; neither 0 nor UINT64_MAX) to pointers, for lookups on the hot path:
+ * pw_handle_table_find takes no lock and stores nothing, and its common case is inlined.
  *
- * A key lies in one of two places. In front is a small array with one slot for all keys of a hash; a key that finds its
- * slot free stays there until it is removed. Slots in front are taken and left without a lock, so keys that come and go
- * cost little. All other keys are in the rest, whose writers are serialised by a lock.
+ * The table has two parts. The front is a small array with one slot for all keys of a hash: a key that finds its slot
+ * free stays there until it is removed. Threads fill and clear front slots without a lock, so short-lived keys cost
+ * little. The rest holds all other keys; a lock serialises its writers.
  *
- * The rest is open addressing with linear probing. Removal shifts entries back, so there are no tombstones and storms
- * of insertions and removals leave no trace. A version counter, odd while entries move, lets readers notice; after a
- * few attempts they take the lock. When the table grows, the old array stays until the table is destroyed, since
- * readers may be in it; arrays double, so together the old ones are smaller than the current one.
+ * The rest uses open addressing with linear probing. Removal shifts entries back, so there are no tombstones, however
+ * many keys come and go. A version counter is odd while entries move: a reader that sees it change tries again, and
+ * takes the lock after a few attempts. When the rest grows, its old array stays until the table is destroyed, since
+ * readers may be in it; arrays double, so the old ones together are smaller than the current one.
  */
 #ifndef PW_RUNTIME_HANDLE_TABLE_H
 #define PW_RUNTIME_HANDLE_TABLE_H
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 typedef struct pw_handle_slot {
-    _Atomic uint64_t key; /* 0: empty */
+    _Atomic uint64_t key; /* 0: the slot is free */
     _Atomic(void *) value;
 } pw_handle_slot;
 
@@ -31,9 +31,10 @@ enum { PW_HANDLE_FRONT_BITS = 10 };
 
 static const uint64_t PW_HANDLE_TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
 
-/* May be static: of zeros until it is opened, a table in which nothing is found. */
+/* A table of zeros that is not open yet is an empty one, so it may be a static variable. */
 typedef struct pw_handle_table {
-    _Alignas(64) pw_handle_slot front[1 << PW_HANDLE_FRONT_BITS]; /* the first is not used, so that key 0 is in none */
+    _Alignas(64)
+        pw_handle_slot front[1 << PW_HANDLE_FRONT_BITS]; /* the first slot is never used, so that key 0 is not found */
     _Atomic(struct pw_handle_slots *) current;
     _Atomic uint64_t version; /* odd while entries move */
     pthread_mutex_t lock;
@@ -44,7 +45,7 @@ pw_status pw_handle_table_open(pw_handle_table *table);
 pw_status pw_handle_table_create(pw_handle_table **out);
 void pw_handle_table_destroy(pw_handle_table *table); /* NULL is allowed */
 
-/* Handles differ in low or in middle bits; a multiplication brings both to the top. */
+/* Handles differ in their low or middle bits; the multiplication carries both to the top bits. */
 static inline uint64_t pw_handle_hash(uint64_t key)
 {
     return key * UINT64_C(0x9e3779b97f4a7c15);
@@ -55,7 +56,7 @@ static inline pw_handle_slot *pw_handle_front(pw_handle_table *table, uint64_t k
     return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
 }
 
-/* Looks in front only, and calls nothing. NULL: not there; pw_handle_table_find knows. */
+/* Looks in the front only, and calls no function. NULL: the key may be in the rest. */
 static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
 {
     pw_handle_slot *at = pw_handle_front(table, key);
@@ -68,9 +69,10 @@ static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handl
     return atomic_load_explicit(&at->key, memory_order_relaxed) == key ? value : NULL;
 }
 
+/* Looks in both parts. NULL: no such key. */
 void *pw_handle_table_seek(pw_handle_table *table, uint64_t key);
 
-/* NULL: no such key. */
+/* Returns the value of a key. NULL: no such key. */
 static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 {
     void *value = pw_handle_table_peek(table, key);
@@ -78,7 +80,8 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
     return __builtin_expect(value != NULL, 1) ? value : pw_handle_table_seek(table, key);
 }
 
-/* Replaces the value of a key that is there. `value` is not NULL. Two threads must not insert one key at once. */
+/* Inserts a key, or replaces the value of one in the table. `value` is not NULL. Two threads must not insert the same
+ * key at the same time. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
 /* Puts a key that is in neither place in front. False: its slot there is not free. The value appears before the key. */
 static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, void *value)
@@ -97,7 +100,7 @@ static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, vo
 
 bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value);
 
-/* The same for a key that is not there. False: it is, and keeps its value, or there is no memory. */
+/* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
 static inline bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
 {
     return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value)) ||
@@ -135,7 +138,7 @@ static inline void *pw_handle_table_leave(pw_handle_table *table, uint64_t key)
                : NULL;
 }
 
-/* Returns the value, NULL when the key was not there. */
+/* Removes a key and returns its value. NULL: no such key. */
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key);
 void pw_handle_table_clear(pw_handle_table *table);
 size_t pw_handle_table_size(pw_handle_table *table);

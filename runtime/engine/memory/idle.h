@@ -1,8 +1,7 @@
 /*
- * Blocks of memory that lie idle until somebody needs one of their size class. Any thread puts and takes them without a
- * lock. The owner decides how many bytes may lie idle, and frees what is beyond that: the blocks that have been idle
- * longest, of whatever size. So a program that goes on to other sizes soon has blocks of these, and none of the old
- * ones.
+ * Idle blocks of memory, kept by size class for the next user. Any thread puts and takes them without a lock. The owner
+ * of the blocks decides how many bytes may be idle, and frees the blocks beyond that which have been idle longest,
+ * whatever their size. So a program that changes to other sizes soon has blocks of the new sizes only.
  */
 #ifndef PW_RUNTIME_IDLE_H
 #define PW_RUNTIME_IDLE_H
@@ -14,24 +13,25 @@
 
 enum { PW_IDLE_KEPT = 64 /* blocks of one shelf: a halo has 52 messages under way */ };
 
-/* A slot is taken by exchange and filled by compare-exchange from NULL: no list, so no ABA. */
+/* A thread takes a block by an exchange with NULL and puts one by a compare-exchange from NULL. There is no list, so
+ * the ABA problem does not arise. */
 typedef struct pw_idle_slot {
     _Atomic(void *) block;
-    _Atomic uint64_t since; /* of the clock; the reading of a block that comes or goes just now may be another's */
+    _Atomic uint64_t since; /* the clock when the block came; while a block comes or goes, it may be another block's */
 } pw_idle_slot;
 
-/* Blocks lie on shelves: PW_SIZE_CLASSES of them, or as many for each sort of memory that the owner tells apart. All
- * but the first two is zero at first. */
+/* The blocks are on shelves: PW_SIZE_CLASSES shelves for each kind of memory that the owner distinguishes. The owner
+ * sets the first two fields, the others start as zero. */
 typedef struct pw_idle {
-    pw_idle_slot (*slots)[PW_IDLE_KEPT]; /* of each shelf; all NULL at first */
+    pw_idle_slot (*slots)[PW_IDLE_KEPT]; /* the slots of each shelf; all NULL at first */
     int shelves;
     _Atomic int64_t bytes;
     _Atomic uint64_t clock; /* ticks about once for each block that is put; threads may lose each other's ticks */
 } pw_idle;
 
-static inline int pw_idle_shelf(int sort, int size_class)
+static inline int pw_idle_shelf(int kind, int size_class)
 {
-    return sort * PW_SIZE_CLASSES + size_class;
+    return kind * PW_SIZE_CLASSES + size_class;
 }
 
 static inline int64_t pw_idle_shelf_bytes(int shelf)
@@ -39,12 +39,14 @@ static inline int64_t pw_idle_shelf_bytes(int shelf)
     return pw_size_class_bytes(shelf % PW_SIZE_CLASSES);
 }
 
-/* A block of the shelf. NULL: it is empty. */
+/* Takes a block from a shelf. NULL: the shelf is empty. */
 void *pw_idle_take(pw_idle *idle, int shelf);
-/* False: the shelf is full, or the block alone is more than `most` bytes. Then, and for each block that
- * pw_idle_excess gives, the caller frees it. */
+/* Puts a block on a shelf. False: the shelf is full, or the block alone has more than `most` bytes; the caller frees
+ * it.
+ */
 bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most);
-/* If more than `most` bytes are idle, the block that has been so for longest, and its shelf. Else NULL. */
+/* If more than `most` bytes are idle, takes the block that has been idle longest, for the caller to free, and sets its
+ * shelf. Else returns NULL. */
 void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf);
 
 static inline int64_t pw_idle_bytes(const pw_idle *idle)

@@ -1,4 +1,4 @@
-/* Blocks of memory in powers of two: class 0 has those of 4 KiB, the last one those of 1 TiB. */
+/* Size classes of memory blocks, in powers of two: class 0 has blocks of 4 KiB, the last class blocks of 1 TiB. */
 #ifndef PW_RUNTIME_SIZE_CLASS_H
 #define PW_RUNTIME_SIZE_CLASS_H
 
@@ -10,7 +10,7 @@ enum {
     PW_SIZE_CLASSES = PW_SIZE_LAST_SHIFT - PW_SIZE_FIRST_SHIFT + 1
 };
 
-/* The smallest class whose blocks have at least `bytes` bytes; PW_SIZE_CLASSES or more: there is none. */
+/* The smallest class whose blocks have at least `bytes` bytes. PW_SIZE_CLASSES or more: no class is large enough. */
 static inline int pw_size_class(int64_t bytes)
 {
     int shift = bytes <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)bytes - 1);

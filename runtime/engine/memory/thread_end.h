@@ -1,5 +1,5 @@
 /*
- * What a thread keeps for itself is given back when it ends.
+ * Calls that a thread makes when it ends, to give back the memory that it keeps for itself.
  */
 #ifndef PW_RUNTIME_THREAD_END_H
 #define PW_RUNTIME_THREAD_END_H
@@ -8,8 +8,9 @@
 
 typedef void pw_thread_end_fn(void);
 
-/* `fn` is called in the calling thread when it ends, once, however often it is named here; at most four of a thread
- * are. Not in the thread that ends the process. False: that cannot be had, the thread may keep nothing. */
+/* Makes the calling thread call `fn` once when it ends, however often this is called. A thread has room for four
+ * functions. The thread that ends the process does not call them. False: `fn` will not be called, so the thread must
+ * keep nothing. */
 bool pw_thread_end_call(pw_thread_end_fn *fn);
 
 #endif

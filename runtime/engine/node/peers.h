@@ -1,7 +1,8 @@
 /*
- * The segments (segment.h) of other processes of this node, mapped for reading: a header when a process is first asked
- * for memory, a piece when a message in it is first read. A process without a segment then is taken to have none; one
- * whose pid has come to mean another process is looked up again.
+ * The segments (segment.h) of other processes of the node, mapped for reading. This process maps the header of a
+ * segment when it first looks for memory of its owner, and a piece when it first reads a message in it. A process that
+ * has no segment at the first look is taken to have none for good. A pid that has come to mean another process is
+ * looked up again.
  *
  * All functions are thread safe.
  */
@@ -12,21 +13,21 @@
 
 #include <stddef.h>
 
-/* A block of another process, as far as this one may count on it while a message lies there. */
+/* A block of another process. The fields hold while a message lies in the block. */
 typedef struct pw_peer_block {
-    const char *base; /* as this process sees it */
+    const char *base; /* its address in this process */
     size_t bytes;
-    size_t message;             /* of the message that begins with the block and is there as a whole; 0: not known */
-    uint64_t removed;           /* when this is another number, the block has other pages than it had */
-    const void *segment;        /* in which it is: one for each process */
-    bool replicated;            /* the message is in the block's replica, too */
-    pw_segment_replica replica; /* if it is */
-    _Atomic uint32_t *wanted;   /* of the segment */
+    size_t message;             /* bytes of the whole message that begins with the block; 0: not known */
+    uint64_t removed;           /* a changed number says that the block has other pages than before */
+    const void *segment;        /* identifies the segment, of which a process has one */
+    bool replicated;            /* the block's replica holds the message, too */
+    pw_segment_replica replica; /* valid if `replicated` */
+    _Atomic uint32_t *wanted;   /* the segment's pw_segment_header.wanted */
 } pw_peer_block;
 
-/* The `bytes` bytes at address `remote` of process `pid`, where this one sees them, and the block in which they are.
- * NULL: they are not all in one block of a segment that is open. Valid as long as the process needs what it has there,
- * so until MPI tells it that its message was read. */
+/* Returns the address in this process of the `bytes` bytes at address `remote` of process `pid`, and fills *block.
+ * NULL: they are not all in one block of an open segment. The address is valid until MPI reports to that process that
+ * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
 
 #endif

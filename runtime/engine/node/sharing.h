@@ -1,8 +1,8 @@
 /*
- * Do packed messages of this process go from the sender's segment to the receiver's buffer, without a copy by MPI? What
- * packing costs depends on it, and no rank is told: whether the peer is on this node, has Packwright, and whether the
- * MPI below reads memory so. It is assumed until several messages that could have gone so have not, and known as soon
- * as one has, in either direction.
+ * Whether packed messages go from the sender's segment to the receiver's buffer without a copy by MPI (sharing). The
+ * cost of packing depends on it. No rank can know it in advance: the peer must be on this node and run Packwright, and
+ * the MPI below must read memory of other processes. So the runtime assumes sharing until several messages that could
+ * have been shared were not. It is certain once one message was shared, sent or received.
  *
  * All functions are thread safe.
  */
@@ -12,20 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True: reckon with it. */
+/* Whether costs should assume sharing. */
 bool pw_sharing_is_likely(void);
 
-/* True: processes of this node may not read each other's memory, so a long packed message, which is contiguous to the
- * MPI, would have it fail where it would not try with a derived type. Open MPI then prints a line and copies, MPICH
- * ends the program. Known from the first read that was refused, or from what this process allows others; it counts on
- * them to be like itself. */
+/* Whether the system does not let processes of the node read each other's memory. An MPI that tries to read a long
+ * packed message, which is contiguous to it, would then fail, where it would not try with a derived type: Open MPI
+ * prints a line and copies, MPICH ends the program. Known from the first read that was refused, or from what this
+ * process allows other processes; it assumes that they are like itself. */
 bool pw_sharing_is_refused(void);
-/* The system has refused to read another process's memory. */
+/* Records that the system has refused a read of another process's memory. */
 void pw_sharing_note_refusal(void);
 
-/* This process reads in another's segment. */
+/* Records that this process reads in another's segment. */
 void pw_sharing_note_read(void);
-/* A packed message of so many bytes has been sent or received, point to point. Short ones say nothing. */
+/* Records that a packed message of `bytes` bytes was sent or received point to point. Short messages do not count. */
 void pw_sharing_note_message(int64_t bytes);
 
 #endif

@@ -5,24 +5,24 @@
 
 enum {
     KEPT = 256,
-    REFUSALS = 4 /* in a row, after which the driver is not asked again */
+    REFUSALS = 4 /* after so many in a row this file no longer asks the driver */
 };
 
 static const int64_t most_bytes = (int64_t)1 << 30;
 
 typedef struct foreign {
-    pw_peer_block block; /* base NULL: the place is free */
-    pw_gpu *owner;       /* in whose context it is registered, for all */
+    pw_peer_block block; /* base NULL: the slot is free */
+    pw_gpu *owner;       /* the context in which it was registered; every GPU of the process can use it */
     pw_cu_ptr device;
     int users;
-    int64_t used; /* when, by `clock` */
+    int64_t used; /* `clock` at the last use */
 } foreign;
 
-/* The singleton, under the lock. The driver registers under it, too, which happens once for a block. */
+/* The singleton, guarded by the lock. Registering a block, which happens once, also holds the lock. */
 static struct {
     pthread_mutex_t lock;
     foreign many[KEPT];
-    int high; /* bounds the places that were ever used */
+    int high; /* slots from here on were never used */
     int blocks, refusals;
     int64_t bytes, clock, registrations;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -53,7 +53,7 @@ void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
 
 static pw_gpu_dependent dependent = {.close = pw_gpu_foreign_close};
 
-/* In the context. */
+/* The context must be current. */
 static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign *f)
 {
     void *base = (void *)(uintptr_t)block->base;
@@ -82,7 +82,7 @@ static foreign *find(const char *base)
     return NULL;
 }
 
-static foreign *least_lately_used(void)
+static foreign *least_recently_used(void)
 {
     foreign *oldest = NULL;
 
@@ -95,13 +95,13 @@ static foreign *least_lately_used(void)
     return oldest;
 }
 
-/* A free place, with room for so many bytes. NULL: everything is in use. */
-static foreign *make_place(size_t bytes)
+/* Returns a free slot, and unregisters blocks until there is room for `bytes` bytes. NULL: all blocks are in use. */
+static foreign *make_slot(size_t bytes)
 {
     foreign *f;
 
     while (table.blocks == KEPT || table.bytes + (int64_t)bytes > most_bytes) {
-        f = least_lately_used();
+        f = least_recently_used();
         if (!f)
             return NULL;
         drop(f, true);
@@ -112,7 +112,7 @@ static foreign *make_place(size_t bytes)
 
 static foreign *add(pw_gpu *gpu, const pw_peer_block *block)
 {
-    foreign *f = table.refusals < REFUSALS ? make_place(block->bytes) : NULL;
+    foreign *f = table.refusals < REFUSALS ? make_slot(block->bytes) : NULL;
 
     if (!f)
         return NULL;
@@ -132,7 +132,7 @@ static bool is_good(const foreign *f, const pw_peer_block *block)
     return f->block.removed == block->removed && f->block.bytes == block->bytes && pw_gpu_is_alive(f->owner);
 }
 
-/* In the context of `gpu`. */
+/* The context of `gpu` must be current. */
 static foreign *take(pw_gpu *gpu, const pw_peer_block *block)
 {
     foreign *f;

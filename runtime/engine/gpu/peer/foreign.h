@@ -1,9 +1,9 @@
 /*
- * Memory of other processes of this node (runtime/engine/node/peers.h) as GPUs of this one read it: in the block's
- * replica, if the message is there, too, and the replica can be opened (opened.h); else in the block. A block that a
- * message lies in is registered with the driver, read only, and stays so for the next message there: up to 256 blocks
- * and 1 GiB, of which those give way that were used least lately. A block whose pages its owner has let go of is
- * registered anew.
+ * GPUs of this process unpack messages from the memory of other processes of the node (runtime/engine/node/peers.h).
+ * They read the block's replica, if the message is there and the replica can be opened (opened.h), else the block. The
+ * block of a message is registered with the driver, read only, and stays registered for the next message there. At most
+ * 256 blocks and 1 GiB are registered; those used least recently give way. A block whose owner has released its pages
+ * is registered anew.
  *
  * All functions are thread safe.
  */
@@ -14,13 +14,14 @@
 #include "runtime/engine/node/peers.h"
 
 /*
- * Unpacks what is at `from`, in this block: an order whose packed copy is there. False: the driver does not take such
- * memory, or something has failed; what has been written does not count. The block must hold its message during the
- * call.
+ * Carries out an order to unpack whose packed bytes are at `from` in this block. False: the driver does not register
+ * such memory, or something failed; the buffer may then hold part of the message, and must be unpacked into again. The
+ * block must hold its message during the call.
  */
 bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block);
 
-/* Lets go of what was registered in this context, which does so itself when it ends (pw_gpu_dependent). */
+/* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
+ * themselves (pw_gpu_dependent). */
 void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver);
 
 typedef struct pw_gpu_foreign_usage {

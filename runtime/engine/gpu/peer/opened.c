@@ -7,10 +7,10 @@
 
 enum {
     KEPT = 256,
-    REFUSERS = 32 /* processes with whom it did not work, after which it is not tried with others */
+    REFUSERS = 32 /* after so many processes whose replicas could not be opened, no others are tried */
 };
 
-/* The singleton, under the lock. The driver opens under it, too, which happens once for a replica. */
+/* The singleton, guarded by the lock. Opening a replica, which happens once, also holds the lock. */
 static struct {
     pthread_mutex_t lock;
     pw_gpu_opened many[KEPT];
@@ -33,8 +33,8 @@ static bool is_gpu(int device, const pw_segment_replica *replica)
     return pw_cu.device_uuid(&uuid, device) == PW_CU_OK && !memcmp(&uuid, replica->gpu, sizeof uuid);
 }
 
-/* Is the replica's GPU this one, or linked to it by more than the bus? (Such links carry atomic operations, the bus
- * does not.) One that the process does not see cannot be asked about, and is believed to be. */
+/* Whether the replica's GPU is this one or has a faster link to it than the bus. (Such links carry atomic operations,
+ * the bus does not.) A GPU that this process does not see is assumed to have one. */
 static bool is_near(const pw_gpu *gpu, const pw_segment_replica *replica)
 {
     int own, other, atomics;
@@ -48,7 +48,7 @@ static bool is_near(const pw_gpu *gpu, const pw_segment_replica *replica)
     return true;
 }
 
-/* In the context. 0: refused. */
+/* Opens a replica in the context, which must be current. 0: refused. */
 static pw_cu_ptr open_replica(const pw_gpu *gpu, const pw_segment_replica *replica)
 {
     pw_cu_ptr device = 0;
@@ -116,8 +116,8 @@ static pw_gpu_opened *find(const pw_gpu *gpu, const pw_peer_block *block)
     return NULL;
 }
 
-/* A free place, or the one that was used least lately. NULL: everything is in use. */
-static pw_gpu_opened *make_place(void)
+/* Returns a free slot, or closes the replica that was used least recently. NULL: all replicas are in use. */
+static pw_gpu_opened *make_slot(void)
 {
     pw_gpu_opened *oldest = NULL;
 
@@ -134,10 +134,10 @@ static pw_gpu_opened *make_place(void)
     return oldest;
 }
 
-/* In the context. */
+/* The context must be current. */
 static pw_gpu_opened *add(pw_gpu *gpu, const pw_peer_block *block)
 {
-    pw_gpu_opened *o = is_refuser(block->segment) ? NULL : make_place();
+    pw_gpu_opened *o = is_refuser(block->segment) ? NULL : make_slot();
 
     if (!o)
         return NULL;

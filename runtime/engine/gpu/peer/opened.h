@@ -1,10 +1,11 @@
 /*
- * Replicas (replica.h) of other processes of this node, opened for GPUs of this one. What was opened stays open for the
+ * Replicas (replica.h) of other processes of the node, opened for GPUs of this process. A replica stays open for the
  * next message; of more than 256, those used least recently are closed.
  *
- * A driver may refuse: because the GPUs cannot reach each other, because a container or a MIG slice is in the way, or
- * because it has no such calls. GPUs that reach each other only across the bus gain nothing, and are refused here. Then
- * messages of that process are read in its pinned memory, as without replicas, and it is told that nobody wants them.
+ * The driver may refuse to open one: the GPUs cannot reach each other, a container or a MIG slice separates them, or
+ * the driver has no such calls. This file refuses GPUs that reach each other only across the bus, since they gain
+ * nothing. After a refusal this process reads messages of that process in its pinned memory, and tells it that no GPU
+ * here wants replicas.
  *
  * All functions are thread safe.
  */
@@ -15,23 +16,25 @@
 #include "runtime/engine/node/peers.h"
 
 typedef struct pw_gpu_opened {
-    const void *segment; /* of the owning process; NULL: the place is free */
-    uint64_t number;     /* of the replica */
-    pw_gpu *owner;       /* in whose context it is open */
-    pw_cu_ptr device;    /* 0: it was refused */
+    const void *segment; /* of the owning process; NULL: the slot is free */
+    uint64_t number;     /* the replica's */
+    pw_gpu *owner;       /* the context in which it is open */
+    pw_cu_ptr device;    /* 0: opening was refused */
     int users;
-    int64_t used; /* when */
+    int64_t used; /* time of the last use, by a counter */
 } pw_gpu_opened;
 
-/* The replica of a block whose message is replicated, as this GPU sees it. NULL: it does not. To be given back. */
+/* Returns the replica of a block whose message is replicated, open for this GPU. NULL: there is none, or it cannot be
+ * opened. The caller gives it back by pw_gpu_opened_give. */
 pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_block *block);
 void pw_gpu_opened_give(pw_gpu_opened *o);
 
-/* A message of the block's process, of so many bytes, was read in pinned memory: says that replicas are wanted, if so.
- */
+/* To be called after a message of `bytes` bytes was read in the pinned memory of the block's process: tells that
+ * process that a replica would be read, if this GPU would read one. */
 void pw_gpu_opened_want(const pw_peer_block *block, int64_t bytes);
 
-/* Closes what is open in this context, which does so itself when it ends (pw_gpu_dependent). */
+/* Closes what is open in this context; without `driver` the context has ended. Contexts that end call this themselves
+ * (pw_gpu_dependent). */
 void pw_gpu_opened_close(const pw_gpu *gpu, bool driver);
 
 typedef struct pw_gpu_opened_usage {

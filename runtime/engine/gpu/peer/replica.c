@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MISSES = 8 /* without memory, after which no more is asked for */ };
+enum { MISSES = 8 /* failed allocations after which no more replicas are made */ };
 
 static const int64_t most_bytes = (int64_t)512 << 20;
 
 typedef struct replica {
     pw_gpu_companion companion; /* first, so that it stands for the replica in its block */
-    struct replica *next;       /* of those that wait for a block */
+    struct replica *next;       /* in the list of replicas that wait for a block */
     const pw_gpu *owner;
     int64_t bytes;
     pw_cu_ptr device;
@@ -41,7 +41,7 @@ static void refuse(const char *why)
         pw_log(PW_LOG_INFO, "%s: messages of GPU memory are read in pinned memory", why);
 }
 
-/* What it is called by who opens it. */
+/* Fills the name by which other processes open the replica. */
 static pw_status name(replica *t)
 {
     pw_cu_uuid gpu;
@@ -91,13 +91,13 @@ static void give(replica *t)
     pthread_mutex_unlock(&replicas.lock);
 }
 
-/* The pool lets go of the block: the replica waits for another one. */
+/* The pool frees the block: the replica waits for another one. */
 static void leave(pw_gpu_companion *companion)
 {
     give((replica *)companion);
 }
 
-/* In the context, under the lock. */
+/* The context must be current, and the lock held. */
 static replica *make(const pw_gpu *gpu, int64_t bytes)
 {
     replica *t = replicas.bytes + bytes <= most_bytes ? calloc(1, sizeof *t) : NULL;
@@ -124,7 +124,7 @@ static replica *make(const pw_gpu *gpu, int64_t bytes)
     return t;
 }
 
-/* One of so many bytes that waits for a block. */
+/* Takes a replica of `bytes` bytes from the list of those that wait for a block. */
 static replica *take_waiting(const pw_gpu *gpu, int64_t bytes)
 {
     for (replica **at = &replicas.waiting; *at; at = &(*at)->next) {

@@ -1,28 +1,28 @@
 /*
- * Replicas: memory of a GPU beside the pinned memory in which messages leave (PW_GPU_OUTBOUND_MEMORY), open to other
- * processes of the node. A message is packed there, and copied from there to the pinned memory: that is what MPI has,
- * and anybody can read. A peer whose GPU has opened the replica (opened.h) reads it instead, over NVLink or in the
- * memory that both share, and the way back across the bus is saved.
+ * A replica is a block of GPU memory beside a block of pinned memory in which messages leave (PW_GPU_OUTBOUND_MEMORY).
+ * Other processes of the node may open it. The GPU packs a message into the replica and copies it to the pinned memory,
+ * which MPI gets and every process can read. A peer whose GPU has opened the replica (opened.h) reads it there, over
+ * NVLink or in the memory of the same GPU, and saves a transfer across the bus.
  *
- * A replica is made when a peer has said that it would read it, and stays with its block. The driver leaves open what
- * happens to who reads memory that its owner has freed. So a replica whose block is given back waits for another one,
- * and is freed with its context. There are 512 MiB of replicas at most.
+ * A replica is made once a peer has announced that it would read it, and stays with its block. CUDA does not define
+ * what happens to a process that reads memory which its owner has freed. So when the pool frees the block, the replica
+ * waits for another block, and is freed with its context. All replicas together have at most 512 MiB.
  *
- * All functions are thread safe; a block is one thread's.
+ * All functions are thread safe; one block is used by one thread at a time.
  */
 #ifndef PW_RUNTIME_GPU_REPLICA_H
 #define PW_RUNTIME_GPU_REPLICA_H
 
 #include "runtime/engine/gpu/pool.h"
 
-/* Messages that are shorter gain nothing (docs/gpu.md). */
+/* Shorter messages gain nothing from a replica (docs/gpu.md). */
 enum { PW_GPU_REPLICA_LEAST = 512 << 10 };
 
-/* The replica of a block, which others know of, for a message of so many bytes. 0: it is not wanted, or cannot be had.
- */
+/* Returns the device address of the block's replica for a message of `bytes` bytes, and makes the replica at first use.
+ * 0: no peer wants replicas, the message is short, or there is no memory for one. */
 pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes);
 
-/* Bytes of all replicas. */
+/* The bytes of all replicas. */
 int64_t pw_gpu_replicas_bytes(void);
 
 #endif
