@@ -1,11 +1,11 @@
-/* What the strategies for buffers in GPU memory have in common. */
+/* The common part of the strategies for buffers in GPU memory. */
 #ifndef PW_RUNTIME_STRATEGY_GPU_H
 #define PW_RUNTIME_STRATEGY_GPU_H
 
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/mpi/strategy/strategy.h"
 
-/* In GPU memory, and of a size that MPI can be given as bytes. */
+/* Whether a message lies in GPU memory and has a size that MPI takes as a count of bytes. */
 bool pw_strategy_gpu_can(const pw_message *m);
 
 /* cost and own_cost by the model, which knows the strategy by where its packed copy lies (PW_MODEL_<packed>). */
@@ -23,18 +23,18 @@ bool pw_strategy_gpu_can(const pw_message *m);
         return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
     }
 
-/* What the others do alike, by the strategy's `memory`, a pw_gpu_memory, and `path`, a pw_gpu_path. */
+/* The fields that all these strategies share; `memory` and `path` of the strategy say how they differ. */
 #define PW_STRATEGY_GPU                                                                           \
     .pack = pw_strategy_gpu_pack, .unpack = pw_strategy_gpu_unpack, .give = pw_strategy_gpu_give, \
     .expect = pw_strategy_gpu_expect, .begin = pw_strategy_gpu_begin, .finish = pw_strategy_gpu_finish
 
-/* `own` of the stage is a block of a pool; NULL: its data is ordinary host memory. Pinned memory of what is sent is
- * where other processes can read it. */
+/* Takes a block of the GPU's pools, which `own` points to; `own` NULL stands for pageable host memory. For a message
+ * that MPI reads, a pinned block lies where other processes can read it. */
 pw_status pw_strategy_gpu_take(pw_stage *s);
 pw_status pw_strategy_gpu_pack(pw_stage *s);
 pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received);
 void pw_strategy_gpu_give(pw_stage *s);
-/* What comes out of the memory of a process of this node is unpacked from there by the GPU. */
+/* Lets the GPU unpack a message straight from the memory of another process of the node. */
 void pw_strategy_gpu_expect(pw_stage *s);
 bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received);
 pw_status pw_strategy_gpu_finish(pw_stage *s);

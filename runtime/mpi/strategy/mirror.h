@@ -1,8 +1,7 @@
 /*
- * A copy in host memory of a buffer on a GPU, laid out as that is: for an MPI that does not take GPU memory, in calls
- * that must be told the type itself, because they combine elements, convert them, or take them otherwise than the
- * typemap says. It stands behind a stage: from the buffer to the stage by the strategy, from there to the mirror by the
- * CPU.
+ * A mirror is a copy in host memory of a buffer on a GPU, with the same layout. It serves an MPI that does not take GPU
+ * memory, in calls that need the type itself, because they combine elements, convert them, or use them in another order
+ * than the typemap. The strategy packs the buffer to staging memory, and the CPU unpacks that to the mirror.
  */
 #ifndef PW_RUNTIME_MIRROR_H
 #define PW_RUNTIME_MIRROR_H
@@ -11,21 +10,21 @@
 
 /* Plain data: may be moved. */
 typedef struct pw_mirror {
-    void *memory;  /* NULL: a dense type, of which the stage's bytes are the mirror */
+    void *memory;  /* NULL: the type is dense, and the staging memory is the mirror */
     int64_t bytes; /* of memory */
     void *buf;     /* what MPI gets in place of the user's buffer; NULL: there is no mirror */
 } pw_mirror;
 
-/* Must the buffer of a described message not reach the MPI below? */
+/* Whether MPI must not get the buffer of a described message. */
 bool pw_mirror_is_needed(const pw_message *m);
 
-/* For an open stage whose data is in host memory. PW_ERR_NOMEM. */
+/* Makes the mirror of an open stage whose data is in host memory. Fails with PW_ERR_NOMEM. */
 pw_status pw_mirror_open(pw_mirror *x, const pw_stage *s);
-/* User's buffer -> mirror, complete on return. What no object covers is 0. */
+/* Copies the user's buffer to the mirror, and returns when that is done. Gaps between objects are 0. */
 pw_status pw_mirror_pack(pw_mirror *x, pw_stage *s);
-/* All of the mirror -> user's buffer, the same. */
+/* Copies all of the mirror to the user's buffer, and returns when that is done. */
 pw_status pw_mirror_unpack(pw_mirror *x, pw_stage *s);
-/* Before the stage is closed. Calling it again, or without a mirror, does nothing. */
+/* Frees the mirror, before the stage is closed. Does nothing if there is none. */
 void pw_mirror_close(pw_mirror *x);
 
 #endif

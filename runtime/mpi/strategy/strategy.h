@@ -1,14 +1,15 @@
 /*
- * Transfer strategies: the ways in which the bytes of a message come to lie where MPI moves them at full speed.
+ * Transfer strategies bring the bytes of a message into memory from which MPI moves them at full speed.
  *
  * Every covered call - point to point, collective, one-sided, I/O - describes each of its buffers as a pw_message. The
- * cheapest strategy that can gives a contiguous stand-in for it, a pw_stage: the call then goes to the MPI below with
- * the stage's memory in place of the user's, and the bytes on the wire are the same, typemap order without a header
- * (MPI 4.0 section 5.2), so each rank decides alone. "Native" means: no stage, the caller's own arguments.
+ * cheapest strategy that can carry the message stages it: the strategy provides a pw_stage, whose contiguous memory
+ * goes to the MPI below in place of the user's buffer. The bytes on the wire are the same, in typemap order without a
+ * header (MPI 4.0 section 5.2), so each rank decides alone. A message that is not staged is native: MPI gets the
+ * caller's own arguments.
  *
  * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in this folder, and nothing else. The
  * choice is the cheapest of those that can, by the model of runtime/engine/model/model.h. It is remembered for layout,
- * size class, sort of call and place (runtime/engine/model/decide.h). PACKWRIGHT_STRATEGY names one that is taken
+ * size class, kind of call and memory (runtime/engine/model/decide.h). PACKWRIGHT_STRATEGY names one that is taken
  * whenever it can.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
@@ -38,47 +39,51 @@ typedef struct pw_message {
     pw_role role;
 } pw_message;
 
-/* A contiguous stand-in for the buffer of a message. Plain data: may be moved, is not shared between threads. */
+/* A message that is staged: contiguous memory that stands for the user's buffer. Plain data, which may be moved; one
+ * thread at a time uses it. */
 typedef struct pw_stage {
-    const struct pw_strategy *strategy; /* NULL: there is none, the message is native */
+    const struct pw_strategy *strategy; /* NULL: empty, the message is native */
     pw_buffer buffer; /* the user's; with a reference to its layout: the type may die while MPI works with the stage */
     pw_role role;
     pw_call_sort sort;
     void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
-    void *own;                    /* of the strategy */
+    void *own;                    /* belongs to the strategy */
     struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
-    int64_t ahead_ns;             /* spent on unpacking before that was asked for (pw_stage_expect) */
-    void *under_way;              /* a packing or unpacking that was begun (pw_stage_begin_pack); NULL: none */
-    struct pw_decision *decision; /* what is observed of the stage goes there; NULL: nowhere */
+    int64_t ahead_ns;             /* time spent on unpacking while the message arrived (pw_stage_expect) */
+    void *under_way;              /* packing or unpacking that has begun (pw_stage_begin_pack); NULL: none */
+    struct pw_decision *decision; /* observed times are recorded there; NULL: nowhere */
 } pw_stage;
 
 typedef struct pw_strategy {
     const char *name;
-    /* Could this strategy carry the message? */
+    /* Whether this strategy can carry the message. */
     bool (*can)(const pw_message *m);
-    /* Nanoseconds from the sender's buffer to the receiver's. Asked for one message of a class of similar ones
+    /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
      * (runtime/engine/model/decide.h). */
     double (*cost)(const pw_message *m);
-    /* The part of it that `pack` or `unpack` takes: timed, it corrects the estimate. NULL: nothing is timed. */
+    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL: nothing is timed.
+     */
     double (*own_cost)(const pw_message *m, pw_direction direction);
-    /* Takes the stage's memory: sets data and own; everything else is set. On failure (no memory) the next cheapest
-     * strategy is asked. NULL: native. */
+    /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
+     * tries the next cheapest strategy. NULL: native. */
     pw_status (*take)(pw_stage *s);
-    /* User's buffer -> data, complete on return. May be called again (persistent requests). */
+    /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
     pw_status (*pack)(pw_stage *s);
-    /* The first `received` bytes of data, 0 < received <= bytes -> user's buffer, complete on return. */
+    /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
+     * done. */
     pw_status (*unpack)(pw_stage *s, int64_t received);
+    /* Gives the memory back. */
     void (*give)(pw_stage *s);
-    /* NULL: the strategy makes nothing of it. */
+    /* As pw_stage_expect. NULL: the strategy does nothing then. */
     void (*expect)(pw_stage *s);
     /*
-     * For strategies whose work goes on by itself: begins what pack, or else unpack of the first `received` bytes,
-     * does, and sets under_way; finish waits for it, and clears that. False: not now. NULL: the strategy has no such
-     * stages.
+     * For strategies whose work runs beside the caller: `begin` starts what pack, or unpack of the first `received`
+     * bytes, does, and sets under_way; `finish` waits for it and clears under_way. False: it did not start. NULL: the
+     * strategy cannot.
      */
     bool (*begin)(pw_stage *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_stage *s);
-    int memory, path; /* of those for GPU memory (strategy/gpu.h) */
+    int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory (strategy/gpu.h) */
 } pw_strategy;
 
 #define X(symbol, name, packed, help) extern const pw_strategy pw_strategy_##name;
@@ -87,39 +92,42 @@ PW_STRATEGIES(X)
 
 /* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
-/* Whether the user has named a strategy, so that costs are not asked. */
+/* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
 bool pw_strategy_is_forced(void);
-/* What the model is asked for a described message. */
+/* The question to the model about a described message. */
 pw_model_query pw_message_query(const pw_message *m);
-/* Is all of a described message one block, in typemap order? */
+/* Whether all of a described message is one block, in typemap order. */
 bool pw_message_is_one_block(const pw_message *m);
-/* Shorter messages are never read in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
+/* The MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers.
+ */
 enum { PW_LEAST_READ = 2048 };
-/* May the message be contiguous to the MPI, which then may read it in the sender's memory? Not if it is long, and the
- * system does not let processes of this node read each other's (runtime/engine/node/sharing.h). */
+/* Whether MPI may get the message as contiguous memory, which MPI may read in the sender's process. A long message may
+ * not if the system does not let processes of the node read each other's memory (runtime/engine/node/sharing.h). */
 bool pw_message_may_be_contiguous(const pw_message *m);
-/* The strategy to take, of those that are not in the set `refused` (bit 1 << id). */
+/* Chooses a strategy that is not in the set `refused` (bit 1 << id). */
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*
- * Fills the buffer. False: leave the buffer to MPI, since there is nothing to gain (no bytes, a type left to MPI
- * in host memory), or it is for MPI to judge (a negative count, a null buffer, an overflow). MPI_IN_PLACE is for the
- * caller to look at first.
+ * Fills the other fields of the buffer and `judged`. False: leave the message to MPI, since nothing can be gained (no
+ * bytes, or host memory with a type that is left to MPI) or MPI must check it (a negative count, a null buffer, an
+ * overflow). The caller handles MPI_IN_PLACE before this.
  */
 bool pw_message_describe(pw_message *m);
 
-/* Chooses and takes. False: native; the stage is then empty, and closing it does nothing. */
+/* Chooses a strategy and takes its memory. False: the message is native, and *s is empty. */
 bool pw_stage_open(pw_stage *s, const pw_message *m);
-/* By this strategy, whether or not it says that it can, and remembers nothing. On failure the stage is empty. */
+/* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
 pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy);
-/* pw_message_describe and pw_stage_open. */
+/* Does pw_message_describe and pw_stage_open. */
 bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const struct pw_entry *entry, const void *buf,
                   MPI_Count count);
+/* Packs the user's buffer. */
 pw_status pw_stage_pack(pw_stage *s);
-/* Before each message that is received point to point: MPI will write the stage's memory and not read it, so what
- * arrives may be unpacked as it comes. */
+/* To be called before each point-to-point receive: MPI will write the memory and not read it, so the message may be
+ * unpacked while it arrives. */
 void pw_stage_expect(pw_stage *s);
-/* `received` of at most 0 does nothing; more than the stage's bytes (after an error of MPI) neither. */
+/* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
+ * an error of MPI. */
 pw_status pw_stage_unpack(pw_stage *s, int64_t received);
 /*
  * Starts packing (or unpacking) without waiting, for callers with several stages. False: it cannot start now. In both
@@ -127,12 +135,12 @@ pw_status pw_stage_unpack(pw_stage *s, int64_t received);
  */
 bool pw_stage_begin_pack(pw_stage *s);
 bool pw_stage_begin_unpack(pw_stage *s, int64_t received);
-/* Releases all that the stage holds. Calling it again, or on an empty stage, does nothing. */
+/* Releases everything that *s holds, which is empty then. Does nothing if it is empty. */
 void pw_stage_close(pw_stage *s);
 
-/* An operation that outlives the call under way has taken over the stages that this call holds. */
+/* To be called when an operation that outlives the current call has taken over what this call has staged. */
 void pw_stages_handed_over(void);
-/* An error handler has left the call under way by longjmp: closes the stages that it holds. */
+/* To be called after an error handler has left a call by longjmp: closes what that call has staged. */
 void pw_stages_left(void);
 
 static inline bool pw_stage_is_open(const pw_stage *s)
