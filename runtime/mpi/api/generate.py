@@ -397,7 +397,7 @@ def wrappers_source(calls):
 
 
 def exports_map(calls):
-    """What is exported: the MPI entry points, and the one function of the system that is interposed (node/single_copy.c)."""
+    """What is exported: the MPI entry points, and the one function of the system that is interposed (runtime/mpi/entry/single_copy.c)."""
     symbols = "        process_vm_readv;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
 

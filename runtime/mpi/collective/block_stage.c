@@ -76,8 +76,8 @@ static pw_status move_whole(pw_block_stage *b, unsigned use)
     return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.buffer.bytes);
 }
 
-/* Runs that can are begun before those in front of them are finished. After a failure the others are moved all the
- * same, since they may have begun. */
+/* Begins runs ahead of those in front of them as far as possible. After a failure it still moves the other runs, since
+ * they may have begun. */
 static pw_status move_runs(pw_block_stage *b, unsigned use)
 {
     pw_run *runs = pw_block_stage_runs(b);

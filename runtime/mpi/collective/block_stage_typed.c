@@ -1,10 +1,10 @@
 /*
  * Sides with a type for each block, the w-forms.
  *
- * Where displacements are addresses (neighbourhoods, and the _c forms) any block may stay where it is, so each is
- * staged if that is cheaper for it; beside staged ones, MPICH gets those that are contiguous but for their type's
- * extent (strategy/contiguous.c) as what they are. Where displacements are ints, bytes from one buffer, all blocks must
- * lie in the stage, and contiguous ones ride along.
+ * Where displacements are addresses (neighbourhoods, and the _c forms), MPI may get any block where it lies, so each
+ * block is staged only if that is cheaper for it. Beside staged blocks, MPICH gets blocks that are contiguous except
+ * for the extent of their type (strategy/contiguous.c) as bytes in place. Where displacements are ints, in bytes from
+ * one buffer, all blocks must lie in the stage, even contiguous ones.
  */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
@@ -17,7 +17,7 @@
 
 enum { FEW = 16 };
 
-/* What becomes of a block. */
+/* How MPI gets a block. */
 typedef enum fate {
     STAYS,     /* MPI gets it where it is */
     IS_STAGED, /* it is worth a stage, or needs one */
@@ -41,14 +41,16 @@ static bool is_plain(const pw_message *m)
            m->buffer.place.kind == PW_PLACE_HOST;
 }
 
-/* Open MPI sees it by itself. What must not be staged must not be sent as bytes either. */
+/* Open MPI finds out by itself that a block is contiguous. A block that must not be staged must not be passed as bytes
+ * either. */
 static bool lies_well(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
            !pw_fragile_needs_native(m);
 }
 
-/* Fills *m, but for blocks without objects and those that are not used, which stay. */
+/* Decides about a block, and fills *m unless the block has no objects or is not used: MPI gets such blocks where they
+ * lie. */
 static fate fate_of(const pw_side *side, int i, pw_message *m)
 {
     if (pw_count_at(side->counts, i) == 0 || !pw_side_use(side, i))
@@ -66,14 +68,14 @@ static fate fate_of(const pw_side *side, int i, pw_message *m)
     return is_plain(m) ? RIDES : IS_TROUBLE;
 }
 
-/* What was found out of one of the first blocks, so that it need not be found out again. */
+/* What was found out about one of the first blocks, kept to save a second look. */
 typedef struct known {
     fate fate;
     pw_message m;
 } known;
 
-/* Is block i like the one before it, whose message is `m`? Neighbours mostly get as much of the same type out of the
- * same memory. */
+/* Returns whether block i is like the one before it, whose message is `m`. Mostly, neighbours get the same number of
+ * objects of the same type out of the same memory. */
 static bool is_as_before(const pw_side *side, int i, const pw_message *m)
 {
     return side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->buffer.count &&
@@ -81,8 +83,8 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
            pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest);
 }
 
-/* Finds out about block i; `before` is what is known of the one before it, NULL where that cannot be used for another.
- */
+/* Finds out about block i. `before`: what is known about the block before it, NULL where that is not valid for other
+ * blocks. */
 static void find_out(const pw_side *side, int i, const known *before, known *k)
 {
     if (!before || !is_as_before(side, i, &before->m)) {
@@ -93,13 +95,13 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
     k->m.buffer.base = (char *)side->buf + pw_displ_at(side->displs, i);
 }
 
-/* May what is known of this block be used for the next one, if that is like it? */
+/* Returns whether what is known about this block is valid for the next one, if that is like it. */
 static bool is_telling(const known *k)
 {
     return k->fate == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
 }
 
-/* What all blocks that lie in the stage have together. */
+/* The sums over all blocks that lie in the stage. */
 typedef struct tally {
     known few[FEW];
     int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
@@ -149,7 +151,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     return t->leading.buffer.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
 }
 
-/* One stage for all, by the strategy for a message with their bytes in their pieces. */
+/* Opens one stage for all blocks, by the strategy for a message with as many bytes in as many pieces. */
 static pw_status take_whole(pw_block_stage *b, const tally *t)
 {
     pw_message m = t->leading;
@@ -187,7 +189,7 @@ static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t byt
         ((int *)s->displs)[i] = (int)bytes;
 }
 
-/* The block stays in the program's buffer: its displacement is that from the stage. */
+/* MPI gets the block in the program's buffer: its displacement is counted from the stage. */
 static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
 {
     int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
@@ -196,7 +198,7 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
 }
 
-/* Leaves a block where it is, as bytes: MPI gets a type of its bytes, and the run for it moves nothing. */
+/* Leaves a block in place: MPI gets a type of its bytes, and its run moves nothing. */
 static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
 {
     pw_run *run = &b->many[b->runs];
@@ -211,9 +213,9 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
     return true;
 }
 
-/* Can the strategy of the whole, or the CPU, move this block? In GPU memory every part can go the way of the whole,
- * also one that is dense or too short to go that way alone. What is staged since MPI must not have it is in host
- * memory, which the CPU and every GPU can use. */
+/* Returns whether the strategy of the whole stage, or the CPU, can move this block. A strategy for GPU memory can move
+ * every part, even a block that is dense or too short for that strategy alone. Blocks that are staged because MPI
+ * cannot touch them get a stage in host memory, which the CPU and every GPU can use. */
 static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
 {
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE,
@@ -225,7 +227,7 @@ static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_c
     return device || *by_cpu || b->whole.strategy->can(m);
 }
 
-/* Block i, to `at` in the stage. */
+/* Adds the run of block i, which lies at `at` in the stage. */
 static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
                         int64_t at)
 {
@@ -244,8 +246,8 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
     return true;
 }
 
-/* Blocks beyond the first FEW are looked at twice. The second look may choose otherwise, and there is room only for
- * what the first one has added up. */
+/* Blocks beyond the first FEW are looked at twice. The second look may decide otherwise, but the stage only has room
+ * for the sums of the first look. */
 static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, int64_t bytes)
 {
     return b->runs < t->runs && bytes <= t->bytes - at;

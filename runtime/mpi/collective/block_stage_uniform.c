@@ -7,17 +7,17 @@
 
 #include <limits.h>
 
-/* What a side amounts to: its runs, their objects, and the displacement of the first of these, in objects. */
+/* The sums over a side: its runs, their objects, and the displacement of the first object, in objects. */
 typedef struct survey {
     int64_t runs, total, first;
 } survey;
 
-/* Where the runs go, while a survey is repeated to list them. */
+/* The memory for the runs, used when a second survey lists them. */
 typedef struct listing {
     pw_run *run;
     char *buf;
     int64_t size, extent;
-    void *displs; /* of the stand-in; NULL when blocks are equal */
+    void *displs; /* displacements of the stand-in; NULL if blocks are equal */
     bool wide;
 } listing;
 
@@ -53,8 +53,8 @@ static bool walk_one(const pw_side *side, survey *s, const listing *l)
 }
 
 /*
- * Blocks that continue the one before, in memory, stage and use, join its run. `l` NULL: they are only counted. False:
- * the objects are too many.
+ * Joins blocks into runs: a block that continues the one before it in memory, in the stage and in use belongs to its
+ * run. `l` NULL: runs are only counted. Returns false if there are too many objects to count.
  */
 static bool walk(const pw_side *side, survey *s, const listing *l)
 {
@@ -92,7 +92,7 @@ static bool walk(const pw_side *side, survey *s, const listing *l)
     return true;
 }
 
-/* Equal blocks that are all used alike are one. */
+/* Equal blocks that are all used alike form one run. */
 static bool join_blocks(const pw_side *side, pw_side *joined)
 {
     *joined = *side;
@@ -103,7 +103,7 @@ static bool join_blocks(const pw_side *side, pw_side *joined)
     return !__builtin_mul_overflow(side->count, (MPI_Count)side->blocks, &joined->count);
 }
 
-/* Runs, and the displacements after them. */
+/* Takes memory for the runs, and for the displacements behind them. */
 static bool take_arrays(pw_block_stage *b, const pw_side *side, const survey *s)
 {
     int64_t runs = s->runs > 1 ? s->runs * (int64_t)sizeof(pw_run) : 0, displs = 0;
@@ -140,7 +140,7 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
         side->displs.at = l->displs;
 }
 
-/* A type and blocks of which a stage could be made, leaving aside where they are. */
+/* Returns whether a stage could be made for the type and the blocks, wherever they lie. */
 static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joined, survey *s)
 {
     return entry && (entry->layout || entry->dense) && !(side->buf == MPI_BOTTOM && entry->touches_origin) &&

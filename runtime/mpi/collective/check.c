@@ -1,4 +1,4 @@
-/* What the arguments of a collective mean on this rank, and whether they are all in order. */
+/* Finds out what the arguments of a collective mean on this rank, and whether they are valid. */
 #include "runtime/mpi/collective/collective.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -10,9 +10,9 @@ static void use(pw_side *side, int blocks, unsigned how)
     side->use = how;
 }
 
-/* The root is named by a rank: this process is the root, or exchanges data with it. Otherwise the call is between
- * groups, the root is in this process's own group (MPI_ROOT on the root, MPI_PROC_NULL elsewhere), and of this group
- * the root alone takes part, without a block of its own. */
+/* Returns whether `root` is a rank: then this process is the root, or exchanges data with it. Otherwise the
+ * communicator is an intercommunicator and the root is in this process's own group: `root` is MPI_ROOT on the root and
+ * MPI_PROC_NULL elsewhere. Only the root of that group takes part, without a block of its own. */
 static bool faces_root(const pw_collective *c)
 {
     return c->root >= 0;
@@ -100,7 +100,7 @@ static bool check_neighbours(pw_collective *c)
     return c->group->has_neighbours;
 }
 
-/* False: that is for MPI. */
+/* Returns false if the call must be left to MPI. */
 static bool check_family(pw_collective *c)
 {
     if (c->family >= PW_NEIGHBOUR_ALLGATHER)
@@ -134,8 +134,8 @@ static bool is_sound(const pw_side *side)
     return true;
 }
 
-/* The blocks of this rank itself, where MPIs look for the commonest overlap of buffers; as they do, with the size of
- * the type for its extent. */
+/* Returns whether this rank's own blocks in both buffers are the same memory. MPIs look there for the commonest overlap
+ * of buffers; like them, this takes the size of the type for its extent. */
 static bool own_blocks_meet(const pw_collective *c)
 {
     const pw_side *many = c->send.form == PW_SIDE_ONE ? &c->recv : &c->send;
@@ -152,8 +152,8 @@ static bool own_blocks_meet(const pw_collective *c)
     return entry && (char *)one->buf == (char *)many->buf + before * entry->size;
 }
 
-/* Do both sides name the same memory? That is an error, and MPIs find some of its forms. One array from which halos are
- * sent and into which they are received, at other displacements, is none. */
+/* Returns whether both sides name the same memory, which is an error that MPIs detect in some of its forms. Sending
+ * halos from one array and receiving them into the same array, at other displacements, is no error. */
 static bool sides_meet(const pw_collective *c)
 {
     bool neighbours = c->family >= PW_NEIGHBOUR_ALLGATHER;
@@ -170,7 +170,7 @@ static bool sides_meet(const pw_collective *c)
     return r->form == PW_SIDE_TYPED ? s->types == r->types : s->type == r->type;
 }
 
-/* The objects of a side whose blocks are of one type. 0: more than can be counted. */
+/* Counts the objects of a side whose blocks have one type. 0: there are too many to count. */
 static MPI_Count objects_of(const pw_side *side)
 {
     MPI_Count sum = 0;
@@ -181,7 +181,7 @@ static MPI_Count objects_of(const pw_side *side)
     return sum;
 }
 
-/* MPI may pass on to others what it receives, and the other way round: both directions are as a receive. */
+/* Both directions count as a receive: in a collective, MPI may pass on to other ranks what it receives. */
 static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MPI_Count objects)
 {
     pw_note_use use = {.buf = side->buf,
@@ -210,7 +210,7 @@ static bool is_known(const pw_collective *c, const pw_side *side)
     return true;
 }
 
-/* The address of the first byte of block i, whose type is known, when the buffer is MPI_BOTTOM. */
+/* Returns the address of the first byte of block i if the buffer is MPI_BOTTOM; the type of the block is known. */
 static int64_t address_of(const pw_side *side, int i)
 {
     const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
@@ -218,8 +218,8 @@ static int64_t address_of(const pw_side *side, int i)
     return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->nest->lo : entry->offset);
 }
 
-/* MPI_BOTTOM is NULL in both MPIs. Is it meant, or has the program forgotten the buffer? If it is meant, displacements
- * are addresses, and addresses are not small. */
+/* Returns whether the program has forgotten the buffer. A buffer of NULL may be MPI_BOTTOM, which is NULL in both MPIs.
+ * Then displacements are addresses, and addresses are not small. */
 static bool is_missing(const pw_side *side)
 {
     enum { NO_ADDRESS = 4096 };
@@ -239,7 +239,7 @@ pw_collective_verdict pw_collective_check(pw_collective *c, int *rc)
     c->send.sort = c->recv.sort = pw_family_sort(c->family);
     if (c->way.mode != PW_BLOCKING && !c->way.request)
         return PW_COLLECTIVE_LEFT;
-    /* The first to look at the communicator is the one to complain of it. */
+    /* MPI reports an invalid communicator here, where it is looked at first. */
     c->group = pw_communicator_look(c->way.comm, &c->unknown, rc);
     if (!c->group)
         return PW_COLLECTIVE_ERROR;

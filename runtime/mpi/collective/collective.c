@@ -19,7 +19,7 @@ static pw_status pack(pw_operation *head)
     return status == PW_OK ? pw_block_stage_pack(&o->recv) : status;
 }
 
-/* The send side of a broadcast is written, where the root is elsewhere. */
+/* MPI writes the send side of a broadcast on ranks other than the root. */
 static pw_status unpack(pw_operation *head)
 {
     operation *o = (operation *)head;
@@ -53,7 +53,8 @@ static const pw_operation_kind kind = {
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
 
-/* The address of blocks with displacements need not be one of theirs; but without a GPU there is nothing else. */
+/* Returns whether a side lies in host memory. The buffer's address need not lie in any block if there are
+ * displacements; without a GPU all memory is host memory. */
 static bool is_in_host_memory(const pw_side *side)
 {
     return pw_memory_is_host(side->buf) &&
@@ -61,7 +62,7 @@ static bool is_in_host_memory(const pw_side *side)
             atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY);
 }
 
-/* A type that is known to leave its buffer where it is, whatever its place among the arguments. */
+/* Returns whether a side's type is known to leave the side to MPI, whatever the other arguments are. */
 static bool stays(const pw_side *side)
 {
     const pw_entry *entry;
@@ -106,8 +107,8 @@ static pw_status open_sides(operation *o, pw_collective *c)
     return status;
 }
 
-/* A failure of ours before MPI is called leaves the call to MPI, with the caller's own arguments: the other ranks are
- * waiting for it. Unless it could not touch the buffers. */
+/* If the runtime fails before it has called MPI, it leaves the call to MPI with the caller's own arguments, since the
+ * other ranks wait for this one. If MPI cannot touch the buffers, the call fails. */
 static pw_verdict stage_and_call(pw_collective *c, int *rc)
 {
     operation o;
@@ -125,7 +126,7 @@ static pw_verdict stage_and_call(pw_collective *c, int *rc)
     return PW_DONE;
 }
 
-/* Something may be left to do when the call has returned. */
+/* Returns whether the runtime may finish this call after it has returned, if it has a request. */
 static bool may_wait(const pw_collective *c)
 {
     return c->way.mode == PW_BLOCKING ||

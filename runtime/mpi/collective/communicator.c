@@ -7,15 +7,16 @@
 
 pw_handle_table pw_communicators;
 
-/* The singleton. `learning` is held through calls of MPI, and only if it is free: who finds it taken does without
- * remembering. */
+/* The singleton. A thread holds `learning` through calls of MPI. A thread that finds it taken does not wait, and
+ * remembers nothing. */
 static struct {
     pthread_mutex_t learning;
-    bool is_open; /* the table */
+    bool is_open; /* whether the table is open */
     int keyval;
 } communicators = {.learning = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
-/* The communicator is dying. The attribute owns its value; of those that are never freed MPI may keep it. */
+/* The delete callback: MPI drops the communicator. The attribute owns its value. MPI may keep the attributes of
+ * communicators that are never freed. */
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
@@ -25,7 +26,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Under the lock. */
+/* Opens the table and makes the keyval if they do not exist yet. The caller holds the lock. */
 static bool is_ready(void)
 {
     communicators.is_open = communicators.is_open || pw_handle_table_open(&pw_communicators) == PW_OK;
@@ -37,14 +38,14 @@ static bool is_ready(void)
     return communicators.keyval != MPI_KEYVAL_INVALID;
 }
 
-/* Under the lock. NULL: it is not remembered. */
+/* Remembers a communicator. NULL: it could not. The caller holds the lock. */
 static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
 {
     uint64_t key = pw_communicator_key(comm);
     pw_communicator *kept = pw_handle_table_find(&pw_communicators, key);
 
     if (kept)
-        return kept; /* another thread was faster */
+        return kept; /* another thread has remembered it meanwhile */
     kept = aligned_alloc(_Alignof(pw_communicator), sizeof *kept);
     if (!kept)
         return NULL;
@@ -53,7 +54,7 @@ static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
         free(kept);
         return NULL;
     }
-    /* What cannot be inserted goes with its attribute. */
+    /* If it cannot be inserted, MPI frees it with the attribute. */
     return pw_handle_table_insert(&pw_communicators, key, kept) == PW_OK ? kept : NULL;
 }
 
@@ -69,7 +70,7 @@ static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *kno
     return kept ? kept : known;
 }
 
-/* An error code of MPI, which has called the error handler. */
+/* Asks MPI. Returns an error code of MPI, which has then called the error handler. */
 static int look(MPI_Comm comm, pw_communicator *out)
 {
     int between_groups, rc = PMPI_Comm_test_inter(comm, &between_groups);

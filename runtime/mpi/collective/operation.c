@@ -28,11 +28,11 @@ static void destroy(pw_pending *p)
     pw_pool_give(o, o->kind->bytes);
 }
 
-/* MPICH leaves in the status of a collective what an earlier operation has had there, the cancelled bit included. */
+/* MPICH leaves in the status of a collective what an earlier operation had there, even the cancelled bit. */
 static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
 
-/* Moves the operation to where it stays until the request is complete, and packs it; persistent ones are packed at each
- * start instead. On failure it is closed. */
+/* Moves an operation to memory that lives until its request completes, and packs it; a persistent operation is packed
+ * in each start instead. On failure the operation is closed. */
 static pw_status keep(pw_operation *o, const pw_collective_way *way, pw_operation **out)
 {
     bool persistent = way->mode == PW_PERSISTENT;
@@ -62,7 +62,7 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
         pw_pending_track(*way->request, &kept->pending);
         return PW_OK;
     }
-    if (*rc == MPI_SUCCESS) /* done, and there will be no completing call */
+    if (*rc == MPI_SUCCESS) /* MPI has completed it, so no completing call will follow */
         *rc = pw_mpi_fail(way->comm, kept->kind->unpack(kept));
     destroy(&kept->pending);
     return PW_OK;

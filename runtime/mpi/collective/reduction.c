@@ -52,7 +52,7 @@ static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const p
 static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *send, pw_reduction_side *recv)
 {
     const pw_entry *entry = pw_registry_find(r->type);
-    bool same = send->use && recv->use && r->send == r->recv; /* an error, and MPI is to see it */
+    bool same = send->use && recv->use && r->send == r->recv; /* an error of the program, which MPI must see */
     pw_status status;
 
     o->head.kind = &kind;
@@ -77,14 +77,14 @@ static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *se
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
 
-/* Is there a buffer that MPI must not have? Nothing else of the call has been looked at. */
+/* Returns whether MPI cannot touch one of the buffers. The other arguments have not been checked yet. */
 static bool is_needed(const pw_reduction *r, const pw_entry *entry)
 {
     return pw_operand_is_needed(entry, r->send, 1) || pw_operand_is_needed(entry, r->recv, 1);
 }
 
-/* A failure of ours is the call's: MPI could not do it either. Persistent ones need no asking whether MPI can start
- * them again: MPICH 4.0.2 reads the buffers of reductions only then. */
+/* If the runtime fails, the call fails: MPI could not carry it out either. Persistent reductions work with stages in
+ * all MPIs: even MPICH 4.0.2 reads their buffers only when they start. */
 static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
 {
     pw_reduction stand_in = *r;
@@ -95,7 +95,7 @@ static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
     operation o;
 
     if (!group)
-        return PW_DONE; /* the first to look at the communicator is the one to complain of it */
+        return PW_DONE; /* MPI has reported an invalid communicator */
     if (!pw_reduction_check(r, group, &send, &recv))
         return PW_PASS;
     status = open_sides(&o, &stand_in, &send, &recv);
@@ -108,7 +108,7 @@ static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
     return PW_DONE;
 }
 
-/* MPI looks at the type of a call that combines something. */
+/* Returns whether the call combines any elements: only then does MPI check the type. */
 static bool combines(const pw_reduction *r)
 {
     return r->family == PW_REDUCE_SCATTER ? r->counts.at && pw_count_at(r->counts, 0) > 0 : r->count > 0;
@@ -118,7 +118,7 @@ pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
 {
     const pw_entry *entry;
 
-    if (pw_operands_are_native(r->send, r->recv, r->type)) /* of null buffers the type is asked next time */
+    if (pw_operands_are_native(r->send, r->recv, r->type)) /* the type of a call with null buffers is learned */
         return (!r->send || !r->recv) && combines(r) ? PW_LEARN : PW_PASS;
     entry = pw_operand_entry(r->type, r->send);
     if (!entry)

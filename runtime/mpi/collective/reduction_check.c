@@ -1,12 +1,12 @@
-/* What the buffers of a reduction are for, on this rank. */
+/* Finds out how MPI uses the buffers of a reduction on this rank. */
 #include "runtime/mpi/collective/reduction.h"
 
-/* Elements of all ranks together, and of this one. */
+/* The elements of all ranks together, and those of this rank. */
 typedef struct extent {
     MPI_Count all, own;
 } extent;
 
-/* False: MPI will complain. */
+/* Adds up counts. Returns false if they are invalid, which MPI reports. */
 static bool sum_counts(pw_counts counts, int rank, int size, extent *e)
 {
     if (!counts.at)
@@ -21,7 +21,8 @@ static bool sum_counts(pw_counts counts, int rank, int size, extent *e)
     return true;
 }
 
-/* What is scattered over `size` ranks, of which this is `rank`; with the other families a rank has all. */
+/* Sets the elements that are scattered over `size` ranks, of which this is `rank`. In the other families each rank gets
+ * all. */
 static bool extent_of(const pw_reduction *r, int rank, int size, extent *e)
 {
     if (r->family == PW_REDUCE_SCATTER)
@@ -31,7 +32,7 @@ static bool extent_of(const pw_reduction *r, int rank, int size, extent *e)
            (r->family != PW_REDUCE_SCATTER_BLOCK || !__builtin_mul_overflow(r->count, (MPI_Count)size, &e->all));
 }
 
-/* What is contributed in place lies where the result is to come. */
+/* Checks a reduction on an intracommunicator. A contribution in place lies in the receive buffer. */
 static bool check_in_group(const pw_reduction *r, const pw_communicator *group, const extent *e,
                            pw_reduction_side *send, pw_reduction_side *recv)
 {
@@ -45,13 +46,13 @@ static bool check_in_group(const pw_reduction *r, const pw_communicator *group, 
     if (receives)
         *recv = in_place ? (pw_reduction_side){PW_USE_READ | PW_USE_WRITE, e->all}
                          : (pw_reduction_side){PW_USE_WRITE, e->own};
-    /* The first rank's is not written, but the mirror is brought back. */
+    /* MPI does not write the first rank's result, but the whole mirror is copied back, so it must be filled. */
     if (r->family == PW_EXSCAN)
         recv->use = PW_USE_READ | PW_USE_WRITE;
     return receives || !in_place;
 }
 
-/* Each group gets what the other has. */
+/* Checks a reduction on an intercommunicator. Each group gets the result of the other. */
 static bool check_between_groups(const pw_reduction *r, const pw_communicator *group, const extent *e,
                                  pw_reduction_side *send, pw_reduction_side *recv)
 {

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* The number behind `name` in the text of a version: major * 1000 + minor; 0: it is another MPI's. */
+/* Returns the version behind `name` in the text, as major * 1000 + minor; 0: the text is of another MPI. */
 static int version_behind(const char *text, const char *name)
 {
     const char *at = strstr(text, name);

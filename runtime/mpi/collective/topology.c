@@ -1,6 +1,6 @@
 #include "runtime/mpi/collective/communicator.h"
 
-/* Two neighbours in each dimension, the one before and the one behind. */
+/* Finds two neighbours in each dimension of a grid: the one before and the one behind. */
 static bool of_grid(MPI_Comm comm, pw_neighbours *out)
 {
     int dims, before, behind;

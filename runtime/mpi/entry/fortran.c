@@ -7,11 +7,12 @@
 #include <pthread.h>
 #include <string.h>
 
-/* How their files' names begin: MPICH, its ABI's common name (Intel MPI, MVAPICH), Open MPI. The latter's module
- * libraries call the C code in libmpi_mpifh. */
+/* The names of binding libraries begin with one of these: MPICH's, the common name of its ABI (Intel MPI, MVAPICH), and
+ * Open MPI's, whose module libraries call the C code in libmpi_mpifh. */
 static const char *const bindings[] = {"libmpichfort", "libmpifort", "libmpi_mpifh", "libmpi_usempi"};
 
-/* What this library exports in the place of an undefined symbol of the bindings; NULL: nothing. */
+/* Returns the function of this library that takes the place of an undefined symbol of the bindings; NULL: there is
+ * none. */
 static void *stand_in(void *self, const char *name)
 {
     return strncmp(name, "PMPI_", 5) ? NULL : dlsym(self, name + 1);
@@ -21,15 +22,15 @@ static void *stand_in(void *self, const char *name)
 
 enum { MOST_LIBRARIES = 16 };
 
-/* The singleton; under its lock. */
+/* The singleton, guarded by its lock. */
 static struct {
     pthread_mutex_t lock;
     void *self;              /* handle of this library */
-    unsigned long long seen; /* objects that the loader had ever mapped when last looked at */
-    bool incomplete;         /* a library could not be taken in */
+    unsigned long long seen; /* the loader's count of all objects it had ever mapped, when last read */
+    bool incomplete;         /* the calls of some library could not be redirected */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What one iteration finds. The loader must not be asked anything before it ends: locks. */
+/* What one iteration over the mapped objects finds. Asking the loader before the iteration ends would deadlock. */
 typedef struct found {
     pw_linkage libraries[MOST_LIBRARIES];
     int n;
@@ -47,7 +48,7 @@ static bool is_binding(const char *path)
     return false;
 }
 
-/* Ends at the first object when nothing was mapped since the last time. */
+/* Returns 1, which ends the iteration at its first object, if no object was mapped since the last time. */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     found *f = arg;
@@ -61,7 +62,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Also one that was taken in before: the result is the same. */
+/* Redirects the calls of a library. Doing so again changes nothing. */
 static void take_in(const pw_linkage *l)
 {
     int n = state.self ? pw_linkage_redirect(l, stand_in, state.self) : -1;

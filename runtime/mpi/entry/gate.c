@@ -54,10 +54,10 @@ bool pw_gate_enter_slow(uintptr_t mark)
 /* ---- calls that were left ---------------------------------------------------------------------------------------- */
 
 typedef struct stack {
-    uintptr_t low, high; /* from low to below high; the same if the system does not tell */
+    uintptr_t low, high; /* [low, high); both 0 if the system does not tell */
 } stack;
 
-/* The one that this thread was made with. */
+/* Returns the stack that this thread was made with. */
 static const stack *own_stack(void)
 {
     static _Thread_local stack own;
@@ -78,13 +78,13 @@ static bool is_on(const stack *s, uintptr_t address)
     return s->low <= address && address < s->high;
 }
 
-/* `mark` may be what a function that has begun since has made of it. */
+/* Returns whether the mark holds its own address. A function that has begun since may have overwritten the memory. */
 __attribute__((noinline, no_sanitize("address"))) static bool is_whole(uintptr_t mark)
 {
     return ((const pw_gate_mark *)mark)->itself == mark;
 }
 
-/* A call within another has its mark below the other's, and that as it was. */
+/* The mark of a call within another lies below the other's mark on the stack, and leaves that as it was. */
 bool pw_gate_is_inside(uintptr_t mark)
 {
     uintptr_t outer = pw_gate_inside;

@@ -38,13 +38,13 @@ void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info)
             read_dynamic(l, (const void *)(l->base + p->p_vaddr));
         if (p->p_type == PT_GNU_RELRO) {
             l->relro_begin = l->base + p->p_vaddr;
-            /* A page that is only begun stays writable. */
+            /* The loader leaves a page writable that is only partly in this range. */
             l->relro_end = (l->relro_begin + p->p_memsz) & -(uintptr_t)sysconf(_SC_PAGESIZE);
         }
     }
 }
 
-/* One without any relocations is, too. */
+/* An object without relocations counts as readable, too. */
 static bool is_readable(const pw_linkage *l)
 {
     return !l->other_format && ((l->symbols && l->strings) || !(l->table[0] || l->table[1]));
@@ -80,7 +80,7 @@ static bool is_weak(const pw_linkage *l, const ElfW(Rela) * r)
     return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the same in 32 bits */
 }
 
-/* What an entry is to lead to; NULL: where it leads now. */
+/* Returns the address that an entry should point to; NULL: it stays as it is. */
 static void *chosen(const pw_linkage *l, const ElfW(Rela) * r, void *(*choose)(void *, const char *), void *arg)
 {
     const ElfW(Sym) *symbol = &l->symbols[symbol_index(r)];

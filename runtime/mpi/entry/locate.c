@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The call by which hooks are judged: an application that never commits a type has no use for us. */
+/* The self-test looks at this call only: a program that never commits a type gains nothing from this library. */
 static const char probe[] = "MPI_Type_commit";
 
 /* ---- an MPI outside the global scope --------------------------------------------------------------------- */
@@ -39,7 +39,8 @@ static int collect_name(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Brings the library that defines PMPI symbols into the global scope when `name` or what it depends on does. */
+/* Brings the library that defines PMPI symbols into the global scope, if `name` or a library that it depends on defines
+ * them. */
 static bool promote_from(const char *name)
 {
     void *handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
@@ -64,7 +65,7 @@ static void promote_mpi(void)
     name_list list = {NULL, 0};
     bool found = false;
 
-    /* dlopen inside the iteration would take the loader's lock twice, so names first. */
+    /* A dlopen inside the iteration would take the loader's lock twice, so the iteration only collects names. */
     dl_iterate_phdr(collect_name, &list);
     for (size_t i = 0; i < list.n; i++) {
         found = found || promote_from(list.names[i]);
@@ -94,7 +95,7 @@ void *pw_locate_next(const char *symbol)
 
 /* ---- the self-test ----------------------------------------------------------------------------------------- */
 
-/* The file an address belongs to, and where it is mapped. */
+/* Returns the file that an address belongs to, and sets where the file is mapped. */
 static const char *object_of(const void *address, void **base)
 {
     Dl_info info;
@@ -116,8 +117,9 @@ static void *own_base(void)
 }
 
 /*
- * Which library shadows ours for the probe, or NULL when none does. An address inside the main program does not
- * count: it is the program's own linkage table, through which non-PIC programs name every function.
+ * Returns the library whose definition of the probe comes before this library's, or NULL if there is none. An address
+ * inside the main program does not count: it is the program's own linkage table, through which non-PIC programs name
+ * every function.
  */
 static const char *shadowing_object(void)
 {
@@ -134,7 +136,7 @@ static const char *shadowing_object(void)
     return name && base != own_base() && base != program ? name : NULL;
 }
 
-/* One line a process, though the shadowing may be met twice: at load and at start. */
+/* Logs one line for each process, though the shadowing may be found twice: at load and at start. */
 static bool complain(const char *why, const char *what)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -152,7 +154,7 @@ static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and t
                                      "libpackwright-openmpi.so is meant";
 #endif
 
-/* Even passing calls on needs the right MPI. */
+/* Passing calls on already needs the right MPI. */
 static bool leave(const char *why, const char *what)
 {
     complain(why, what);
@@ -166,7 +168,7 @@ static bool check_version(void)
     char text[96];
     int major = 0, minor = 0;
 
-    /* Its name is not asked of it: each MPI writes as much of it as its own mpi.h allows. */
+    /* The MPI is not asked for its name: each MPI writes as much of it as its own mpi.h allows. */
     if (pw_withdraw_is_due())
         return leave(of_another_mpi, "");
     if (PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
@@ -178,9 +180,9 @@ static bool check_version(void)
     return true;
 }
 
-/* With LD_BIND_NOW the calls of frontend/mpi/weak.h were bound when this library was loaded, to nothing if there was no
- * MPI yet. (Otherwise the address says nothing: calls are bound when first made.) Asked of one that is never called:
- * taking its address binds it at load for all callers. */
+/* Returns whether the calls of frontend/mpi/weak.h were bound to nothing: with LD_BIND_NOW they are bound when this
+ * library is loaded, and there may be no MPI yet. The function that is looked at is never called: taking its address
+ * binds it at load. Other calls are bound when they are first made, and their addresses prove nothing. */
 static bool bound_too_early(void)
 {
     const char *now = pw_env_foreign("LD_BIND_NOW");
@@ -204,17 +206,17 @@ bool pw_locate_check(void)
         return complain("MPI_Type_commit leads back to this library", "");
     if (!check_version())
         return false;
-    /* Some calls of a Fortran program here and others past this library: a receive might never be unpacked. */
+    /* If some calls of a Fortran program came here and others did not, a receive might never be unpacked. */
     if (!pw_fortran_redirect())
         return complain("the Fortran bindings of this MPI cannot be made to call it", "");
     return true;
 }
 
 /*
- * What cannot wait for the first call. With another MPI even that would be spoilt, and with an older one the program
- * may look before for calls that only later ones have. When another library comes first, no wrapped call would ever
- * arrive to start the check above; nor would any call of a Fortran program, whose bindings call PMPI_Init. Silent in
- * every process that is in order, MPI program or not.
+ * Does at load what cannot wait for the first wrapped call. With another MPI even that call's arguments would be
+ * spoilt. With an older MPI the program may look for calls that only later versions have. If another library comes
+ * first, no wrapped call would ever arrive to start the check above; nor would any call of a Fortran program, whose
+ * bindings call PMPI_Init. Logs nothing in a process that is in order, whether it is an MPI program or not.
  */
 __attribute__((constructor)) static void check_at_load(void)
 {

@@ -31,7 +31,8 @@ static const void *program_base(void)
     return base;
 }
 
-/* An address inside the main program is its own linkage table, through which non-PIC programs name every function. */
+/* An address inside the main program is an entry of its own linkage table, through which non-PIC programs name every
+ * function. */
 bool pw_reach_is_ours(const char *symbol)
 {
     const void *base = base_of(dlsym(RTLD_DEFAULT, symbol));

@@ -1,17 +1,16 @@
 /*
- * Within a node MPIs copy long messages once, from the sender's memory to the receiver's, by process_vm_readv (Linux;
- * "CMA"). For a packed message that is a copy too many: the kernel of the receiver might read the packed bytes where
- * they are. Taking the place of that function is how MPI's matching, order, progress and errors all remain, and only
- * the copying is ours.
+ * Takes the place of process_vm_readv. Within a node, MPIs use this Linux function ("CMA") to copy long messages once,
+ * from the sender's memory to the receiver's. A packed message needs no such copy: the receiver's kernel can read the
+ * packed bytes where they lie. With only the copying replaced, MPI's matching, order, progress and errors all remain.
  *
- * A read is the MPI's own when one of the MPI's libraries makes it while this process has a segment, or when its
- * destination is memory in which a message is expected (inbound.h), whatever the library's name is. All others go to
+ * A read is the MPI's own in two cases: one of the MPI's libraries makes it while this process has a segment, or its
+ * destination is memory in which a message is expected (inbound.h), whatever the library's name. All other reads go to
  * the system at once, before any lock, allocation or look-up of a process. They may therefore come from signal
  * handlers, as those of unwinders do, and their errors are the system's.
  *
- * When an own read asks for what is in the segment of a process that has Packwright (peers.h), no system call copies
- * it: an expected message is unpacked from there into the user's buffer, and anything else, such as a message into a
- * contiguous buffer, is copied to where the MPI wants it. The system copies what is elsewhere.
+ * If an own read asks for bytes in the segment of a process that has Packwright (peers.h), no system call copies them.
+ * An expected message is unpacked from there into the user's buffer. Anything else, such as a message into a contiguous
+ * buffer, is copied to where the MPI wants it. The system copies bytes that lie elsewhere.
  *
  * FALCON-X (Hashmi et al., "FALCON-X: Zero-copy MPI Derived Datatype Processing on Modern CPU and GPU Architectures",
  * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
@@ -35,8 +34,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The C library's function is no more than this, and the next definition of it cannot be looked up in a signal handler.
- */
+/* Does what the C library's function does. The next definition of that function cannot be looked up in a signal
+ * handler. */
 static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned long nlocal, const struct iovec *remote,
                               unsigned long nremote, unsigned long flags)
 {
@@ -45,7 +44,8 @@ static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned lon
 
 /* ---- whose read it is -------------------------------------------------------------------------------------------- */
 
-/* How the names of the libraries begin that read for MPIs: MPICH's family, UCX, libfabric, ParaStation, Open MPI. */
+/* The names of libraries that read for MPIs begin with one of these: the family of MPICH, UCX, libfabric, ParaStation,
+ * Open MPI. */
 static const char *const readers[] = {"libmpi",    "libmpich",      "libuct_cma", "libfabric",    "libshm-fi",
                                       "libpscom4", "mca_btl_vader", "mca_btl_sm", "mca_smsc_cma", "libopen-pal"};
 
@@ -63,7 +63,8 @@ static bool is_reader(const char *path)
     return false;
 }
 
-/* Does one of these libraries hold this code? glibc finds the library without a lock, in signal handlers, too. */
+/* Returns whether one of these libraries contains this code. glibc finds the library without a lock, even in signal
+ * handlers. */
 static bool is_of_mpi(void *code)
 {
 #ifdef DLFO_EH_SEGMENT_TYPE
@@ -78,8 +79,8 @@ static bool is_of_mpi(void *code)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The system answers a read into memory that cannot be written with an error, and a copy here would end the process.
- * Linux before 5.14 cannot tell: then the system reads. */
+/* Returns whether the destination can be written. If it cannot, the system's read returns an error, while a copy would
+ * end the process. Linux before 5.14 cannot tell; the system then reads. */
 static bool is_writable(const struct iovec *to)
 {
     uintptr_t begin = (uintptr_t)to->iov_base & -(uintptr_t)sysconf(_SC_PAGESIZE);
@@ -87,7 +88,7 @@ static bool is_writable(const struct iovec *to)
     return madvise((void *)begin, (uintptr_t)to->iov_base + to->iov_len - begin, MADV_POPULATE_WRITE) == 0;
 }
 
-/* False: the bytes are not in a segment, or cannot be copied here. */
+/* Copies or unpacks bytes out of a segment. Returns false if they are not in a segment, or cannot be copied. */
 static bool read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
 {
     pw_peer_block block;
@@ -102,8 +103,9 @@ static bool read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, c
     return true;
 }
 
-/* `in`: expects the message; NULL: nothing does. Open MPI 4.1 and 5.0 have more copied than was posted, and say so
- * afterwards: what is beyond a receive's staging memory is not written. */
+/* Carries out an own read. `in`: the receive that expects the message; NULL: none does. Open MPI 4.1 and 5.0 ask for
+ * more bytes than were posted, and report the error afterwards; bytes beyond the staging memory of a receive are not
+ * written. */
 static ssize_t read_for_mpi(pw_inbound *in, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     struct iovec to = *local, of = *remote;

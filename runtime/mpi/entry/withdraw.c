@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A variable of Open MPI that its mpi.h names, so every version has it, and nobody else. */
+/* A variable of Open MPI: mpi.h names it, so every version of Open MPI has it, and no other MPI does. */
 static const char mark[] = "ompi_mpi_comm_world";
 
 bool pw_withdraw_is_due(void)
@@ -33,7 +33,7 @@ typedef struct object_list {
     size_t n;
 } object_list;
 
-/* The loader must not be asked anything before its iteration ends: locks. */
+/* Asking the loader before its iteration ends would deadlock. */
 static int take_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     object_list *list = arg;
@@ -54,7 +54,7 @@ static bool is_own(const void *function)
     return dladdr(mark, &ours) && dladdr(function, &found) && ours.dli_fbase == found.dli_fbase;
 }
 
-/* What comes after this library, for the names that it exports. */
+/* Returns the next definition of a name that this library exports; NULL for other names. */
 static void *next_of(void *self, const char *name)
 {
     void *function = strncmp(name, "MPI_", 4) ? NULL : dlsym(self, name), *next;

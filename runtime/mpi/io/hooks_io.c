@@ -1,10 +1,10 @@
 /*
- * MPI-IO: the buffer in memory may be a stage, which is read or written as bytes. The file's side is MPI's: views,
- * pointers and their units, shared and ordered access, collective buffering. Each rank of a collective call decides for
- * itself. What a read's status says has come is unpacked: at the end of a file, both MPIs touch so much of a contiguous
- * buffer, ROMIO sometimes with bytes that were not in the file.
+ * The hooks of MPI-IO. MPI may get a stage in place of the buffer in memory, and reads or writes it as bytes. MPI
+ * handles the file: views, pointers and their units, shared and ordered access, collective buffering. Each rank of a
+ * collective call decides for itself. A read unpacks as many bytes as its status reports: at the end of a file, both
+ * MPIs write so much of a contiguous buffer, ROMIO sometimes with bytes that were not in the file.
  *
- * A file of another representation than "native" is left to MPI, which converts element by element. A buffer in GPU
+ * Files with another representation than "native" are left to MPI, which converts element by element. A buffer in GPU
  * memory that MPI cannot touch is then mirrored in host memory.
  */
 #include "runtime/engine/memory/pool.h"
@@ -54,7 +54,7 @@ static pw_verdict end_write(pw_io_stage *s)
     return PW_DONE;
 }
 
-/* Calls with an offset have it between file and buffer. */
+/* In calls with an offset, it stands between file and buffer. */
 #define NO_OFFSET
 #define OFFSET_PARAMETER MPI_Offset offset,
 #define OFFSET_ARGUMENT offset,

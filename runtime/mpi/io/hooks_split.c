@@ -1,6 +1,6 @@
 /*
- * Split collective calls. The stage is filled by the `_begin`, and kept by file; the `_end` unpacks it. MPI judges the
- * order of calls: it refuses a second `_begin`, and an `_end` of nothing, whatever the buffer.
+ * The hooks of split collective calls. `_begin` fills the stage, which is kept by file; `_end` unpacks it. MPI checks
+ * the order of calls: it refuses a second `_begin`, and an `_end` without a `_begin`, whatever the buffer.
  */
 #include "runtime/mpi/io/internal.h"
 
@@ -22,7 +22,7 @@ typedef struct split {
     pw_io_stage stage;
 } split;
 
-/* The singleton: splits by file. */
+/* The singleton: split calls under way, by file. */
 static struct {
     pthread_once_t once;
     pw_handle_table table;
@@ -48,7 +48,7 @@ static void destroy(split *s)
     pw_pool_give(s, sizeof *s);
 }
 
-/* The file's, which is then the caller's. NULL: there is none. */
+/* Takes the split of a file out of the table, for the caller to free. NULL: there is none. */
 static split *take(MPI_File fh)
 {
     uint64_t key = pw_file_key(fh);
@@ -58,8 +58,8 @@ static split *take(MPI_File fh)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
-/* Enters the split in the table. That can fail, so it is done before MPI is called. NULL: the hook returns *verdict,
- * with *rc. */
+/* Enters a split in the table before MPI is called, since that can fail. NULL: it has failed, and the hook returns
+ * *verdict, with *rc set. */
 static split *begin(const pw_io_call *call, end_fn *end, pw_verdict *verdict, int *rc)
 {
     pw_io_stage stage;
@@ -89,8 +89,8 @@ static pw_verdict begun(MPI_File fh, int rc)
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
 
-/* MPI goes by the file, and so do we: another buffer than the `_begin` had, or the `_end` of another call, is an error
- * of the program that neither MPI looks for. */
+/* Finds the split by the file, as MPI does. If the program passes another buffer than to `_begin`, or calls the `_end`
+ * of another call, that is an error that neither MPI detects. */
 static int finish(split *s, end_fn *end, MPI_File fh, MPI_Status *status)
 {
     MPI_Status own;

@@ -2,17 +2,17 @@
 
 #include "runtime/mpi/mpi_compat.h"
 
-/* Nanoseconds: of looking at the type, and of packing a byte. */
+/* Nanoseconds for looking at the type, and for packing a byte. */
 static const double fixed = 200, per_byte = 0.025;
 
-/* What ROMIO does later, for one rank, it asks the system to do if memory is contiguous, which takes 12 us; what is not
- * it has done before the call returns. */
+/* For nonblocking calls of one rank, ROMIO asks the system to transfer contiguous memory later, which takes 12 us. It
+ * transfers non-contiguous memory before the call returns. */
 static bool pays_later_on_mpich(const pw_io_transfer *t)
 {
     return 4.2 * (double)t->blocks > 12000 + per_byte * (double)t->bytes;
 }
 
-/* ROMIO allocates and walks for a write whatever the blocks are; for a read it walks. */
+/* For a write, ROMIO allocates memory and walks over the blocks, whatever they are; for a read it only walks. */
 static bool pays_on_mpich(const pw_io_transfer *t)
 {
     if (t->time == PW_IO_LATER)
@@ -20,8 +20,8 @@ static bool pays_on_mpich(const pw_io_transfer *t)
     return t->write || 3.4 * (double)t->blocks > fixed;
 }
 
-/* OMPIO gives the system a list of the blocks: 24 ns for each to write, 7 ns to read. What is done later it asks for
- * block by block: 10 us for each. */
+/* OMPIO passes a list of the blocks to the system: 24 ns for each block of a write, 7 ns of a read. For nonblocking
+ * calls it asks block by block: 10 us for each. */
 static bool pays_on_open_mpi(const pw_io_transfer *t)
 {
     double walk = (t->write ? 24 : 7) * (double)t->blocks;
@@ -31,7 +31,8 @@ static bool pays_on_open_mpi(const pw_io_transfer *t)
     return walk > fixed + (t->write ? per_byte * (double)t->bytes : 0);
 }
 
-/* Through a view with holes the MPI walks over the file's blocks, and hardly slower over both sides'. */
+/* Through a view with holes the MPI walks over the blocks of the file anyway; walking over those in memory as well
+ * costs little more. */
 static bool pays_with_holes(const pw_io_transfer *t)
 {
     return t->bytes <= 32 * t->blocks && 3 * (double)t->blocks > fixed + per_byte * (double)t->bytes;

@@ -21,8 +21,8 @@ void pw_io_stage_close(pw_io_stage *s)
     pw_stage_close(&s->stage);
 }
 
-/* Whether a stage for memory that MPI can touch pays, unless the user has named a strategy. (For GPU memory the
- * strategies have judged.) */
+/* Returns whether a stage pays for memory that MPI can touch. It always does if the user has named a strategy. For GPU
+ * memory the strategies decide. */
 static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
 {
     pw_io_transfer transfer = {.write = call->use == PW_IO_WRITE,
@@ -35,7 +35,7 @@ static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
            pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE;
 }
 
-/* A mirror that is read into begins as what the buffer is: MPI may fill it in part only, and say otherwise. */
+/* A mirror for reading begins with the contents of the buffer: MPI may fill only a part of it, and report more. */
 static pw_status fill(pw_io_stage *s, pw_io_use use, bool mirrored)
 {
     pw_status status;
@@ -59,8 +59,9 @@ static void describe(pw_io_stage *s, const pw_message *m, MPI_Datatype type)
 typedef enum io_form { AS_IT_IS, AS_BYTES, MIRRORED, IMPOSSIBLE } io_form;
 
 /*
- * A buffer that MPI cannot touch is written as the typemap says: there are no older files to be like. Where
- * elements are converted, MPI must find them in the mirror, and would look for those of other types elsewhere.
+ * Decides how MPI gets the buffer. A buffer that MPI cannot touch is written as the typemap says: without Packwright no
+ * such files can exist. If MPI converts elements, it must find them in the mirror, and it would look for those of
+ * non-plain types elsewhere.
  */
 static io_form form_of(const pw_message *m, const pw_io_call *call)
 {
@@ -73,7 +74,7 @@ static io_form form_of(const pw_message *m, const pw_io_call *call)
     return pw_io_type_is_plain(call->type) ? MIRRORED : IMPOSSIBLE;
 }
 
-/* For a described message. */
+/* Opens the stage for a described message. */
 static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     io_form form = form_of(m, call);

@@ -1,7 +1,7 @@
 /*
- * ROMIO (MPICH 4.0.2, Open MPI 4.1.4's romio321) flattens types in a way of its own. It takes pair types with a hole
- * for contiguous memory, one contiguous block for one at the origin wherever it is, and moves a type whose lower bound
- * is set to that bound. Other types of tests/support/random_mpi.h it writes as MPI_Pack would.
+ * Types that ROMIO flattens incorrectly (MPICH 4.0.2, romio321 of Open MPI 4.1.4). ROMIO takes pair types with a hole
+ * for contiguous memory, takes a single contiguous block to lie at the origin wherever it lies, and moves a type whose
+ * lower bound is set to that bound. It writes all other types of tests/support/random_mpi.h as MPI_Pack would.
  */
 #include "runtime/mpi/io/internal.h"
 
@@ -26,7 +26,7 @@ static bool sets_bounds(int combiner)
     return combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
 }
 
-/* What is known of the types looked at so far. */
+/* What the constructors that were looked at have shown. */
 typedef struct search {
     int parts;
     bool bounded; /* the bounds of some type were set */

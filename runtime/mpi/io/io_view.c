@@ -6,14 +6,15 @@
 
 #include <pthread.h>
 
-/* A view as a value of the table; a file that is not there has the view it was opened with, native and plain. */
+/* A view as a value of the table. A file that is not in the table has the view that it was opened with, which is native
+ * and plain. */
 enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
 
 /* The singleton. */
 static struct {
     pthread_once_t once;
     pw_handle_table *table;
-    _Atomic bool lost; /* what is noted is not all there is: nothing is native from then on */
+    _Atomic bool lost; /* some view could not be noted: from then on no view counts as native */
 } views = {.once = PTHREAD_ONCE_INIT};
 
 static void start(void)

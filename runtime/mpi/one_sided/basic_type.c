@@ -13,7 +13,7 @@ bool pw_type_is_contiguous(MPI_Datatype type)
            size == true_extent && lb == true_lb;
 }
 
-/* Down the constructors with one old type, which are all but structs. */
+/* Follows the constructors with one old type, which are all constructors except structs. */
 static bool find(MPI_Datatype type, int depth, MPI_Datatype *out)
 {
     pw_envelope e;

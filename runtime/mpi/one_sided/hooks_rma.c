@@ -1,6 +1,6 @@
 /*
- * The hooks of one-sided transfers (MPI 4.0 section 12.3): one line for each call. X_PARAMS are the parameters of
- * hooks, X_SIDES what they say, X_ARGS how they are passed on.
+ * The hooks of one-sided transfers (MPI 4.0 section 12.3): one line for each call. X_PARAMS are the parameters of a
+ * hook, X_SIDES sets the fields of a transfer from them, and X_ARGS passes them on.
  */
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/strategy/operand.h"
@@ -80,7 +80,7 @@ TRANSFER_HOOK(Rget_accumulate, GET_ACCUMULATE, PW_GET_ACCUMULATE, REQUEST)
 
 /* ---- of one element ---------------------------------------------------------------------------------------------- */
 
-/* The type is passed on as it came: it may be none that the call takes. */
+/* The type is passed on unchanged: the call may not allow it, which MPI reports. */
 static int next_Fetch_and_op(const pw_transfer *t)
 {
     return pw_next.MPI_Fetch_and_op(t->sent.buf, t->got.buf, t->type, t->rank, t->disp, t->op, t->win);

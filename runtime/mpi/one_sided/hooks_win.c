@@ -4,7 +4,7 @@
 #include "hooks.h"
 #include "next.h"
 
-/* After MPI's call. When it has failed, operations stay for the next. */
+/* Settles operations after MPI's call. If that has failed, the operations wait for the next call. */
 static pw_verdict settle(MPI_Win win, int target, uint64_t mark, int *rc)
 {
     if (*rc == MPI_SUCCESS)
@@ -38,8 +38,8 @@ pw_verdict pw_hook_Win_fence(int assertion, MPI_Win win, int *rc)
         return rank >= 0 ? settle(win, rank, mark, rc) : PW_DONE; \
     }
 
-/* Stages are contiguous, and of contiguous gets MPICH's local flush (4.0.2, ucx) forgets those that were still under
- * way when a put to the same target was done at once. */
+/* MPICH's local flush (4.0.2, ucx) does not wait for contiguous gets under way if a put to the same target was done at
+ * once. Stages are contiguous, so the full flush is called instead. */
 #define LOCALLY(call) (PW_MPI_IS_OPEN_MPI ? pw_next.MPI_Win_flush_local##call : pw_next.MPI_Win_flush##call)
 
 ALL_TARGETS(Win_complete, pw_next.MPI_Win_complete)
@@ -50,7 +50,7 @@ ONE_TARGET(Win_unlock, pw_next.MPI_Win_unlock)
 ONE_TARGET(Win_flush, pw_next.MPI_Win_flush)
 ONE_TARGET(Win_flush_local, LOCALLY())
 
-/* Nothing of a window outlives it: its handle may be the next one's. */
+/* Settles all operations of the window, since MPI may reuse its handle for the next window. */
 pw_verdict pw_hook_Win_free(MPI_Win *win, int *rc)
 {
     MPI_Win old;

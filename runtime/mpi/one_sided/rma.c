@@ -9,7 +9,7 @@
 
 _Atomic int64_t pw_rma_live = 1;
 
-/* Operations by window; windows that meet in a list share its lock and nothing else. */
+/* The lists of operations by window. Windows that share a list only share its lock. */
 enum { LISTS = 64 };
 
 typedef struct op_list {
@@ -64,8 +64,8 @@ static void unlink_op(op_list *list, pw_rma_op *op)
 
 /* ---- one operation ---------------------------------------------------------------------------------------------- */
 
-/* The bytes of all stages together. A program may start any number of puts before it synchronises, and the stage of
- * each takes as much memory as its origin. */
+/* The bytes of all stages together, which are bounded: a program may start any number of puts before it synchronises,
+ * and each stage takes as much memory as its origin. */
 static _Atomic int64_t staged_bytes;
 
 static bool may_stage(int64_t bytes)
@@ -86,14 +86,15 @@ static pw_status pack(pw_rma_side *side)
     return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_stage_pack(&side->stage);
 }
 
-/* Only the first `bytes` bytes came. A mirror is unpacked whole: behind them it holds what the buffer held. */
+/* Unpacks the first `bytes` bytes, which MPI has written. A mirror is unpacked as a whole: behind these bytes it holds
+ * the old contents of the buffer. */
 static pw_status unpack(pw_rma_side *side, int64_t bytes)
 {
     return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_stage_unpack(&side->stage, bytes);
 }
 
-/* Puts into an open stage what MPI must find there. `whole`: MPI writes all of it, so a stage that is only written
- * needs nothing. */
+/* Packs into an open stage what MPI must find there. `whole`: MPI writes the whole stage, so a stage that MPI only
+ * writes needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
     bool allowed = may_stage(side->stage.buffer.bytes), is_read = wish->message.role == PW_SEND;
@@ -104,7 +105,7 @@ static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, b
     return status == PW_OK && (is_read || (wish->mirrored && !whole)) ? pack(side) : status;
 }
 
-/* What fails is native, unless MPI cannot touch the buffer. The side is empty then. */
+/* Opens one side. If that fails, the side is empty, and MPI gets the buffer itself, unless MPI cannot touch it. */
 static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t brought)
 {
     bool needed = pw_rma_wish_is_needed(wish);
@@ -181,7 +182,8 @@ pw_status pw_rma_end(pw_rma_op *op)
     return status;
 }
 
-/* Under the list's lock: MPI has done its part. The operation is gone, unless it has a request. */
+/* Unpacks and unlinks an operation that MPI has completed, and frees it unless it has a request. The caller holds the
+ * list's lock. */
 static pw_status finish(op_list *list, pw_rma_op *op)
 {
     pw_status status = bring(op);
@@ -214,14 +216,14 @@ void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
 
 /* ---- those with a request --------------------------------------------------------------------------------------- */
 
-/* A flush may have been first. */
+/* A flush may have settled the operation before. */
 static int request_complete(pw_pending *p, const MPI_Status *status)
 {
     pw_rma_op *op = (pw_rma_op *)p;
     op_list *list = list_of(op->win);
     pw_status result;
 
-    (void)status; /* of one-sided operations it says nothing but the error */
+    (void)status; /* the status of a one-sided operation only has the error */
     pthread_mutex_lock(&list->lock);
     result = op->listed ? finish(list, op) : PW_OK;
     pthread_mutex_unlock(&list->lock);

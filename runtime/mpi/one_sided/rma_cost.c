@@ -3,16 +3,16 @@
 #include "runtime/mpi/mpi_compat.h"
 
 /*
- * MPICH packs the origin of a put or an accumulate as fast as we do. What a get brings it unpacks more slowly than we
- * do, and above 1 MB piece by piece; between, our staging memory falls out of the caches when many gets are under way.
+ * MPICH packs the origin of a put or an accumulate as fast as Packwright. It unpacks the result of a get more slowly
+ * than Packwright, and above 1 MB piece by piece. Between these sizes, staging memory falls out of the caches when many
+ * gets are under way.
  */
 static bool pays_on_mpich(const pw_rma_transfer *t)
 {
     return t->part == PW_RMA_GOT && ((t->bytes >= 4096 && t->bytes <= 128 << 10) || t->bytes >= 1000000);
 }
 
-/* Open MPI works block by block between shared memory and the origin, and more slowly when it combines than when it
- * copies. */
+/* Open MPI works block by block between shared memory and the origin. It combines more slowly than it copies. */
 static bool pays_on_shared(const pw_rma_transfer *t)
 {
     int64_t longest = t->part != PW_RMA_OPERAND ? 32 : t->bytes >= 16384 ? 128 : 64;
@@ -21,8 +21,8 @@ static bool pays_on_shared(const pw_rma_transfer *t)
 }
 
 /*
- * To other windows it starts an operation for each block, 1.5 us on one node, 1.8 and 3.3 when accumulating; longer
- * blocks than 4096 bytes are then cut.
+ * For other windows, Open MPI starts an operation for each block, which takes 1.5 us on one node, and 1.8 and 3.3 us
+ * when it accumulates. It then cuts blocks of more than 4096 bytes.
  */
 static bool pays_on_others(const pw_rma_transfer *t)
 {

@@ -9,12 +9,12 @@
 
 /* ---- what is known of the process ------------------------------------------------------------------------------- */
 
-/* Decided when first asked, in this order of bits; threads that decide at once find the same. */
+/* Facts about the process, as bits. The first call decides; threads that decide at once find the same answer. */
 enum { KNOWN = 1, WHOLE = 2, FORCED = 4 };
 
 /*
- * WHOLE: the calls that complete operations come to this library, too. FORCED: the user has named a strategy, and costs
- * are not asked.
+ * WHOLE: the calls that complete operations come to this library, too. FORCED: the user has named a strategy, so costs
+ * do not count.
  */
 static int decide(void)
 {
@@ -43,7 +43,7 @@ static int decided(void)
     return answer;
 }
 
-/* Whether the target of this window may be written and read by this process's own CPU, as far as that can be told. */
+/* Returns whether this process's own CPU may write and read the target of a window, as far as that can be found out. */
 static bool is_direct(MPI_Win win)
 {
     int found = 0, *flavor = NULL;
@@ -59,7 +59,7 @@ static bool accumulates(const pw_transfer *t)
     return t->family >= PW_ACCUMULATE;
 }
 
-/* What is sent with MPI_NO_OP is not looked at, neither by MPI nor here. */
+/* With MPI_NO_OP neither MPI nor the runtime looks at the buffer that would be sent. */
 static bool is_sent(const pw_transfer *t)
 {
     return t->family != PW_GET && !(accumulates(t) && t->op == MPI_NO_OP);
@@ -70,7 +70,7 @@ static bool is_got(const pw_transfer *t)
     return t->family == PW_GET || t->family >= PW_GET_ACCUMULATE;
 }
 
-/* What a first look at the types says. */
+/* What a first look at the types has found. */
 typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
 
 static look look_at(const pw_origin *origin)
@@ -84,7 +84,7 @@ static look look_at(const pw_origin *origin)
 static look look_at_all(const pw_transfer *t)
 {
     look sent = is_sent(t) ? look_at(&t->sent) : STAYS, got = is_got(t) ? look_at(&t->got) : STAYS;
-    /* Memory of the target is not this process's to look at. */
+    /* The target's memory belongs to another process; an address of host memory stands for it. */
     pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1};
 
     if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_use(t->type, target))
@@ -107,7 +107,7 @@ static pw_verdict call_and_note(const pw_transfer *t, int *rc)
     return PW_DONE;
 }
 
-/* False: this buffer stays. */
+/* Describes the message of one buffer. Returns false if MPI gets the buffer itself. */
 static bool describe(const pw_origin *origin, pw_role role, pw_message *m)
 {
     *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
@@ -126,7 +126,7 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
 
-/* For host memory; GPU memory is for the strategies to judge. */
+/* Returns whether packing pays for host memory. For GPU memory the strategies decide. */
 static bool pays(const pw_transfer *t, const pw_message *m)
 {
     pw_rma_transfer transfer = {
@@ -158,7 +158,7 @@ static bool is_done_alike(const pw_transfer *t, const pw_basic_type *elements)
     return !PW_MPI_IS_OPEN_MPI || elements->size >= 4 || t->op == MPI_REPLACE || t->op == MPI_NO_OP;
 }
 
-/* What the elements of a stage are. The type that is quicker to take apart is asked first. */
+/* Finds the elements of a stage. The type that is quicker to take apart is asked first. */
 static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype type, pw_basic_type *out)
 {
     if (!accumulates(t)) {
@@ -170,7 +170,7 @@ static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype 
            is_done_alike(t, out);
 }
 
-/* Bytes of the target. */
+/* Returns the bytes of the target. */
 static int64_t target_bytes(const pw_transfer *t)
 {
     MPI_Count size = pw_registry_find(t->type)->size;
@@ -183,7 +183,7 @@ static int64_t target_bytes(const pw_transfer *t)
 
 /* ---- one call on its way ---------------------------------------------------------------------------------------- */
 
-/* What has no elements to be an array of is mirrored, if MPI cannot touch it. */
+/* A buffer whose elements are not all of one type is mirrored, if MPI cannot touch it. */
 static bool want(const pw_transfer *t, const pw_origin *origin, pw_role role, pw_rma_wish *wish,
                  pw_basic_type *elements)
 {
@@ -213,7 +213,7 @@ static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_
     *large |= origin->count > INT_MAX;
 }
 
-/* Turns the call into its stand-in. *op NULL: it stays native. */
+/* Turns the call into its stand-in. *op NULL: the call is left to MPI. */
 static pw_status stage(pw_transfer *t, pw_rma_op **op)
 {
     pw_rma_wish sent, compared, got;
@@ -254,7 +254,7 @@ static void complete_at_once(const pw_transfer *t, pw_rma_op *op, int *rc)
         pw_rma_track(op, t->win, t->rank); /* it may still be under way */
 }
 
-/* The stand-in goes to MPI. */
+/* Calls MPI with the stand-in. */
 static pw_verdict carry_out(const pw_transfer *t, pw_rma_op *op, int *rc)
 {
     *rc = t->next(t);

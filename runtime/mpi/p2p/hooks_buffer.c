@@ -1,6 +1,7 @@
 /*
- * The buffer of buffered sends. MPI writes its own bookkeeping there, so memory of a GPU will not do: MPI gets host
- * memory of the same size in its place, and the program its own buffer back when it detaches it.
+ * The buffer of buffered sends. MPI keeps its own records in it, so it cannot lie in GPU memory. If the program
+ * attaches GPU memory, MPI gets host memory of the same size instead; the program gets its own buffer back when it
+ * detaches it.
  */
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/errors.h"
@@ -10,14 +11,14 @@
 
 #include <stdlib.h>
 
-/* The singleton: a process has one buffer attached at most. Attaching and detaching in several threads at once is wrong
- * natively, too. */
+/* The singleton: a process has at most one buffer attached. MPI does not allow several threads to attach and detach at
+ * once. */
 static struct {
-    void *given; /* by the program */
-    void *taken; /* by MPI instead; NULL: MPI has what the program has given, if anything */
+    void *given; /* the buffer that the program has attached */
+    void *taken; /* the host memory that MPI got instead; NULL: MPI got the program's buffer, or none is attached */
 } buffer;
 
-/* A constant of MPI (MPI_BUFFER_AUTOMATIC) is no address of anything, so no GPU's. */
+/* MPI_BUFFER_AUTOMATIC is no address, and so never lies in GPU memory. */
 pw_verdict pw_hook_Buffer_attach(void *given, MPI_Count size, bool large, int *rc)
 {
     void *host;
@@ -49,7 +50,7 @@ static int detach(void **detached, MPI_Count *size, bool large)
     return rc;
 }
 
-/* Returns when the messages in the buffer have left it. */
+/* MPI returns when all messages have left the buffer. */
 pw_verdict pw_hook_Buffer_detach(void *address, MPI_Count *size, bool large, int *rc)
 {
     void *detached = NULL;

@@ -1,6 +1,6 @@
 /*
- * MPI_Pack_external and MPI_Unpack_external (MPI 4.0 section 5.3), which convert elements: they are MPI's. Buffers in
- * GPU memory, the user's and the packed one, are exchanged for host memory where MPI cannot touch them.
+ * MPI_Pack_external and MPI_Unpack_external (MPI 4.0 section 5.3). They convert elements, so MPI carries them out. If
+ * MPI cannot touch a buffer in GPU memory, be it the user's or the packed one, it gets host memory instead.
  */
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/strategy/operand.h"
@@ -8,16 +8,17 @@
 #include "hooks.h"
 #include "next.h"
 
-/* A call, whichever way it goes. */
+/* A call that packs or unpacks. */
 typedef struct external {
     const char *datarep;
-    void *user, *packed; /* the one that is read is not written */
+    void *user, *packed; /* the call writes only one of them */
     MPI_Count count, size, position;
     MPI_Datatype type;
     bool unpack, large;
 } external;
 
-/* What there is of `count` objects in this representation. An MPI error code, the error handler having been called. */
+/* Asks MPI for the size of `count` objects in this representation. Returns an MPI error code; MPI has then called the
+ * error handler. */
 static int size_of(const external *e, MPI_Count *bytes)
 {
     MPI_Aint size = 0;
@@ -57,7 +58,7 @@ typedef struct exchanged {
     pw_operand user, packed;
 } exchanged;
 
-/* `bytes` of packed memory from the position on. */
+/* Opens a stand-in for `bytes` bytes of packed memory from the position on. */
 static pw_status open_both(exchanged *x, const external *e, const pw_entry *entry, MPI_Count bytes)
 {
     pw_status status =
@@ -77,7 +78,7 @@ static void close_both(exchanged *x)
     pw_operand_close(&x->packed);
 }
 
-/* The stand-in's packed memory begins at the position. */
+/* Calls MPI with stand-ins. The stand-in of the packed memory begins at the position. */
 static int carry_out(const external *e, exchanged *x, MPI_Count bytes, MPI_Count *moved)
 {
     external stand_in = *e;
@@ -105,7 +106,7 @@ static pw_verdict exchange_and_call(const external *e, const pw_entry *entry, MP
 
     *rc = size_of(e, &bytes);
     if (*rc != MPI_SUCCESS)
-        return PW_DONE; /* the first to look at the arguments is the one to complain of them */
+        return PW_DONE; /* MPI has reported invalid arguments */
     if (bytes <= 0 || bytes > e->size - e->position)
         return PW_PASS;
     *rc = pw_mpi_fail(MPI_COMM_SELF, open_both(&x, e, entry, bytes));
@@ -117,7 +118,7 @@ static pw_verdict exchange_and_call(const external *e, const pw_entry *entry, MP
     return PW_DONE;
 }
 
-/* What is unusual goes to MPI. */
+/* Unusual arguments are left to MPI. */
 static pw_verdict call(external *e, MPI_Count *position, int *rc)
 {
     const pw_entry *entry, *byte;

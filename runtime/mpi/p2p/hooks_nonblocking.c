@@ -1,6 +1,6 @@
 /*
- * Point to point with requests. A stage is taken as in hooks_p2p.c; it lives in the transfer, which waits among the
- * pending operations (runtime/mpi/requests/pending.h) until the request has completed.
+ * Point-to-point calls with requests. A call takes a stage as in hooks_p2p.c. The stage lives in a transfer, which is a
+ * pending operation (runtime/mpi/requests/pending.h) until the request completes.
  */
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/errors.h"
@@ -15,7 +15,7 @@
 typedef struct transfer {
     pw_pending pending;
     pw_stage out, in; /* either may be empty */
-    int grain;        /* of what is received (pw_received_grain) */
+    int grain;        /* grain of the message that is received (pw_received_grain) */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -62,7 +62,7 @@ static void destroy(pw_pending *p)
 static const pw_pending_ops send_ops = {.destroy = destroy};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
 static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
-/* Into the memory of a GPU. */
+/* Of receives into GPU memory. */
 static const pw_pending_ops gpu_recv_ops = {
     .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
 
@@ -87,7 +87,8 @@ void pw_p2p_abandon_call(void)
     starting = NULL;
 }
 
-/* Takes over the stages. NULL: no memory, they are closed, and the call is native. */
+/* Makes a transfer that takes over the stages. NULL: there is no memory; the stages are closed, and the call is left to
+ * MPI. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
 {
     transfer *t = pw_cell_take();
@@ -110,7 +111,7 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out,
     return NULL;
 }
 
-/* After MPI: the request is tracked, or there is none. */
+/* Called after MPI: tracks the request if the call has succeeded, and destroys the transfer otherwise. */
 static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 {
     starting = NULL;
@@ -126,7 +127,7 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
 
-/* A persistent one is packed whenever it is started. */
+/* A persistent send is packed in each start. */
 static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
                        int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
@@ -201,7 +202,8 @@ pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, 
     return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, request, rc);
 }
 
-/* The communicator of a matched message is not known; its handler would be the right one for failures of ours. */
+/* The communicator of a matched message is not known, so failures of the runtime go to the error handler of
+ * MPI_COMM_SELF. */
 pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request,
                           bool large, int *rc)
 {
@@ -226,8 +228,8 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 
 #if PW_MPI_HAS(4, 0)
 
-/* Where the status does not tell what has arrived. The stage was packed before: what was not received goes back as it
- * came. */
+/* Unpacks the whole stage where the status does not say how much has arrived. The stage was packed before, so bytes
+ * that were not received get their old values. */
 static int unpack_whole(pw_pending *p, const MPI_Status *status)
 {
     transfer *t = (transfer *)p;
@@ -239,8 +241,9 @@ static int unpack_whole(pw_pending *p, const MPI_Status *status)
 static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
 
 /*
- * MPICH 4.0 leaves in the status of these what an earlier operation had in it, so the length of the message is not
- * known. The stage that is received into gets the user's data first; what was not received is then put back.
+ * MPICH 4.0 leaves in the status of these calls what an earlier operation had in it, so the length of the message is
+ * not known. The user's data is therefore packed into the receiving stage first; unpacking then puts back what was not
+ * received.
  */
 pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
@@ -280,7 +283,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     return launched(t, request, *rc);
 }
 
-/* One stage is sent and received into. */
+/* One stage is both sent and received into. */
 pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {

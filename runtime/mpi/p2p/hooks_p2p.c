@@ -1,7 +1,8 @@
 /*
- * Blocking point to point: look the type up, take a stage for the buffer, and let the MPI below move that.
+ * Blocking point-to-point calls. A call looks up the type, takes a stage for the buffer, and lets the MPI below move
+ * the stage.
  *
- * Stages travel as MPI_BYTE: what is matched is envelope and length, and the peer's type gives the bytes their meaning
+ * Stages travel as MPI_BYTE: MPI matches the envelope and the length, and the peer's type gives the bytes their meaning
  * (docs/mpi.md says why not MPI_PACKED).
  */
 #include "runtime/mpi/errors.h"
@@ -77,7 +78,8 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
     return PW_DONE;
 }
 
-/* The communicator of a matched message is not known; its handler would be the right one for failures of ours. */
+/* The communicator of a matched message is not known, so failures of the runtime go to the error handler of
+ * MPI_COMM_SELF. */
 pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status,
                          bool large, int *rc)
 {
@@ -143,7 +145,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     return PW_DONE;
 }
 
-/* One stage is sent and received into. */
+/* One stage is both sent and received into. */
 pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                     int source, int recvtag, MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {

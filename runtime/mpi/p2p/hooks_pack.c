@@ -1,7 +1,7 @@
 /*
- * MPI_Pack and MPI_Unpack. Whatever is unusual about the arguments goes to the MPI below, which then finds the error;
- * what remains cannot fail. The packed form is the MPI below's own: typemap order without a header, in MPICH and in
- * Open MPI (homogeneous), so packed data passes freely between the two implementations.
+ * MPI_Pack and MPI_Unpack. Calls with unusual arguments are left to the MPI below, which finds the error; all other
+ * calls cannot fail. The packed form is that of the MPI below: typemap order without a header in MPICH and in
+ * homogeneous Open MPI, so packed data passes freely between the two.
  */
 #include "runtime/engine/gpu/between.h"
 #include "runtime/engine/gpu/memory.h"
@@ -12,8 +12,8 @@
 #include "hooks.h"
 
 /*
- * Communicators are only checked for validity. The last good one of this thread is remembered; another is shown to the
- * MPI below in a call that packs nothing. Returns an MPI error code, the error handler having been called.
+ * Checks that a communicator is valid. Each thread remembers its last valid communicator; any other is passed to the
+ * MPI below in a call that packs nothing. Returns an MPI error code; MPI has then called the error handler.
  */
 static int check_comm(MPI_Comm comm)
 {
@@ -32,7 +32,7 @@ static int check_comm(MPI_Comm comm)
     return rc;
 }
 
-/* A call, in either direction. */
+/* A call that packs or unpacks. */
 typedef struct pack_call {
     const pw_entry *entry;
     pw_buffer buffer;
@@ -51,7 +51,7 @@ static pack_call call_of(const pw_entry *entry, const void *user, MPI_Count coun
         .packed = (void *)packed};
 }
 
-/* Is this a call that MPI would accept (its communicator aside) and that moves something? */
+/* Returns whether MPI would accept the call, apart from its communicator, and the call moves any bytes. */
 static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
 {
     pw_buffer *b = &c->buffer;
@@ -62,7 +62,8 @@ static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
     return !__builtin_mul_overflow(b->count, c->entry->size, &b->bytes) && b->bytes <= size - position && b->bytes > 0;
 }
 
-/* The library carries out calls whose layout it has in host memory, and all in which a GPU's memory takes part. */
+/* Returns whether the runtime carries out the call: it does for layouts in host memory, and whenever GPU memory is
+ * involved. */
 static bool is_ours(pack_call *c)
 {
     pw_buffer *b = &c->buffer;
@@ -88,7 +89,7 @@ static pw_status carry_out(const pack_call *c)
     return PW_OK;
 }
 
-/* What is unusual goes to MPI. A failure of a GPU is the call's, unless MPI can still do it. */
+/* Unusual arguments are left to MPI. If a GPU fails, the call fails, unless MPI can still carry it out. */
 static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
 {
     pw_status status;
@@ -107,7 +108,7 @@ static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Co
     return PW_DONE;
 }
 
-/* The verdict for a call whose type is not known or is left to MPI. */
+/* Returns the verdict on a call whose type is not known or is left to MPI. */
 static pw_verdict pass(const pw_entry *entry, MPI_Count count)
 {
     return !entry && count > 0 ? PW_LEARN : PW_PASS;

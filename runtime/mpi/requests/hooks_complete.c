@@ -1,6 +1,6 @@
 /*
- * Completion of single requests, and what else is done to a request. Requests that are not ours go to MPI with the
- * caller's own arguments.
+ * The hooks of calls on single requests: completion, start, free. Requests without a pending operation go to MPI with
+ * the caller's own arguments.
  */
 #include "runtime/mpi/requests/internal.h"
 
@@ -9,8 +9,8 @@
 
 /* ---- wait and test ---------------------------------------------------------------------------------------------- */
 
-/* After MPI has completed a claimed operation, or has failed: the result of the call. `left` is what MPI has made of
- * the request. */
+/* Settles a claimed operation after MPI's call, which has completed it or failed, and returns the result of the call.
+ * `left`: the request as MPI has left it. */
 static int completed(pw_pending *p, MPI_Request left, const MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -55,7 +55,7 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
     return PW_DONE;
 }
 
-/* Who is told that an operation is complete may use its buffer, and several threads may ask at once. */
+/* A thread that learns that an operation is complete may use its buffer, and several threads may ask at once. */
 pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status *status, int *rc)
 {
     bool elsewhere = false;
@@ -104,7 +104,7 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     *rc = MPI_SUCCESS;
-    /* After a failure, too: what has begun is to be waited for. */
+    /* The loop goes on after a failure, because work that has begun must be waited for. */
     for (int i = 0; i < count; i++)
         if (b.ops[i]) {
             int error;
@@ -125,7 +125,7 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
 
 /* ---- free ------------------------------------------------------------------------------------------------------- */
 
-/* MPI gets its request back when the operation is over. */
+/* The request of an unfinished operation is kept, and freed when the operation is over. */
 pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
@@ -149,9 +149,7 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
 /* ---- calls by which a program learns that others are done ---------------------------------------------------------
  */
 
-/* What these calls are wrapped for happens on their way out of the gate: the sweep of operations whose request is
- * freed.
- */
+/* These calls are wrapped because every wrapped call settles orphans on its way out of the gate. */
 pw_verdict pw_hook_Barrier(MPI_Comm comm, int *rc)
 {
     (void)comm, (void)rc;

@@ -1,21 +1,22 @@
 /*
- * Completion of arrays of requests. The operations of all are claimed, MPI is called, and those that it has completed
- * are settled by its statuses; where the caller ignores these, they are taken into memory of ours. In the all- and
- * some-forms an error of an operation is MPI_ERR_IN_STATUS, with the class in its status (MPI 4.0 section 3.7.5).
+ * The hooks of calls that complete arrays of requests. Such a call claims the operations of all requests, calls MPI,
+ * and settles those that MPI has completed with MPI's statuses; if the caller ignores statuses, MPI gets memory of the
+ * runtime for them. In the all- and some-forms an error of an operation is MPI_ERR_IN_STATUS, and its status has the
+ * class (MPI 4.0 section 3.7.5).
  */
 #include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
 #include "next.h"
 
-/* Whether MPI has said that one of several operations is over without error, after a call that returned `rc`. */
+/* Returns whether MPI has reported one of several operations as over without error, in a call that returned `rc`. */
 static bool went_well(const MPI_Status *status, int rc)
 {
     return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
 }
 
-/* Whether the status that MPI_ERR_IN_STATUS has made valid is of an operation that is over. */
-static bool is_told(const MPI_Status *status)
+/* Returns whether a status, which is valid after MPI_ERR_IN_STATUS, belongs to an operation that is over. */
+static bool is_reported(const MPI_Status *status)
 {
     int class = MPI_SUCCESS;
 
@@ -23,7 +24,7 @@ static bool is_told(const MPI_Status *status)
     return class != MPI_ERR_PENDING;
 }
 
-/* After an error: settles, as failed, the operations that are over and were not named. */
+/* After an error, settles as failed the operations that are over and that MPI has not named. */
 static void settle_unnamed(pw_batch *b, const MPI_Request *requests)
 {
     MPI_Comm comm;
@@ -33,7 +34,8 @@ static void settle_unnamed(pw_batch *b, const MPI_Request *requests)
             pw_batch_settle(b, i, NULL, &comm);
 }
 
-/* A failure of ours in a call that MPI has done well, for the k-th of n statuses: the first makes the others valid. */
+/* Puts a failure of the runtime into the k-th of n statuses of a call that MPI has carried out without error. The first
+ * failure makes the other statuses valid. */
 static int fail_in_status(MPI_Status *statuses, int n, int k, int error, int rc)
 {
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
@@ -44,7 +46,7 @@ static int fail_in_status(MPI_Status *statuses, int n, int k, int error, int rc)
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
-/* MPI has completed all of them, or some and failed. */
+/* Settles the operations when MPI has completed all, or has failed and completed some. */
 static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int mpi_rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -57,7 +59,7 @@ static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *status
 
         if (mpi_rc == MPI_SUCCESS)
             pw_batch_begin(b, i, b->n, NULL, statuses, &next);
-        if (!p || (mpi_rc != MPI_SUCCESS && !pw_is_over(p, requests[i], is_told(&statuses[i]))))
+        if (!p || (mpi_rc != MPI_SUCCESS && !pw_is_over(p, requests[i], is_reported(&statuses[i]))))
             continue;
         error = pw_batch_settle(b, i, went_well(&statuses[i], mpi_rc) ? &statuses[i] : NULL, &comm);
         if (error != MPI_SUCCESS)
@@ -67,8 +69,8 @@ static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *status
 }
 
 /*
- * Open MPI 4.1's MPI_Waitall forgets the errors of persistent requests if it is to write statuses. A caller who ignores
- * these hears of the errors natively, and finds the requests freed.
+ * MPI_Waitall of Open MPI 4.1 does not report errors of persistent requests if it writes statuses. A caller that
+ * ignores statuses gets these errors from Open MPI, and finds the requests freed.
  */
 static void expect_errors(pw_batch *b)
 {
@@ -91,9 +93,9 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
 }
 
 /*
- * MPICH looks at an array of more than 64 requests in parts. After an error it leaves the parts behind alone, or with
- * MPI_Testall all of them, and what it says of them in statuses is by chance (4.0.2). Whom it has completed a receive
- * for is a source.
+ * MPICH handles an array of more than 64 requests in parts. After an error it does not touch the parts behind it, and
+ * MPI_Testall touches none; their statuses then hold arbitrary values (4.0.2). If MPICH has written a source into the
+ * status, it has completed the receive.
  */
 enum { NO_SOURCE = -0x5a5a5a };
 
@@ -114,7 +116,8 @@ static void mark_sources(pw_batch *b, MPI_Status *statuses)
     }
 }
 
-/* A send that is over, but not for MPI, may be taken for inactive: it has nothing to do when it is waited for. */
+/* A send that is over, though MPI still counts it as active, may be treated as inactive: nothing is left to do when it
+ * is waited for. */
 static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Status *status)
 {
     MPI_Status own;
@@ -125,8 +128,8 @@ static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Sta
     return PMPI_Request_get_status(request, &done, &own) == MPI_SUCCESS && done;
 }
 
-/* Statuses get back what MPI has not written. After an error, persistent operations that go on are none of the call's.
- */
+/* Statuses that MPI has not written get their old values back. After an error, the call does not settle persistent
+ * operations that are still under way. */
 static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int rc)
 {
     for (int i = 0; i < b->n; i++) {
@@ -190,7 +193,7 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
 
 /* ---- any -------------------------------------------------------------------------------------------------------- */
 
-/* `place` is what MPI has named; MPI_UNDEFINED: nothing. */
+/* `place`: the request that MPI has named; MPI_UNDEFINED: none. */
 static int any_done(pw_batch *b, const MPI_Request *requests, int place, const MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -248,7 +251,7 @@ pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *fl
 
 /* ---- some ------------------------------------------------------------------------------------------------------- */
 
-/* The k-th status is of the request at indices[k]. */
+/* The k-th status belongs to the request at indices[k]. */
 static int some_done(pw_batch *b, const MPI_Request *requests, int n, const int *indices, MPI_Status *statuses,
                      int mpi_rc)
 {
@@ -312,7 +315,8 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 
 #if PW_MPI_HAS(4, 1)
 
-/* MPI has told of n of them, the k-th at indices[k], or at k: their data may be used. The first error. */
+/* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k: the program may use their data
+ * from now on. Returns the first error. */
 static int told(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
 {
     int rc = MPI_SUCCESS;
@@ -326,7 +330,8 @@ static int told(pw_batch *b, int n, const int *indices, const MPI_Status *status
     return rc;
 }
 
-/* As pw_batch_open; false with PW_DONE and success, too: other threads have claimed some, so none is complete yet. */
+/* Does what pw_batch_open does. Also returns false with PW_DONE and success if other threads have claimed some
+ * operations: then none counts as complete yet. */
 static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
 {
     bool open = pw_batch_open(b, n, requests, rc, verdict);

@@ -61,7 +61,7 @@ static bool decide_seen(void)
 
 bool pw_pending_is_seen(void)
 {
-    static _Atomic int known; /* 0, or 1 + the answer; threads that decide at once find the same */
+    static _Atomic int known; /* 0: not decided; otherwise 1 + the answer, on which threads agree */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (!answer) {
@@ -93,7 +93,7 @@ static bool is_cancelled(const pw_pending *p, const MPI_Status *status)
     return cancelled;
 }
 
-/* MPI has done the operation: whatever of it is left to us is done, but once. */
+/* Does what the runtime has to do when MPI has completed the operation. A second call does nothing. */
 static int complete(pw_pending *p, const MPI_Status *status)
 {
     if (!p->ops->complete || p->settled)
@@ -102,7 +102,7 @@ static int complete(pw_pending *p, const MPI_Status *status)
     return is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
 }
 
-/* The request is one that MPI shares among all operations that were done at once. */
+/* Finishes an operation whose request MPI shares among all operations that were done at once. */
 static void finish_at_once(MPI_Request request, pw_pending *p)
 {
     MPI_Status status;
@@ -146,7 +146,7 @@ void pw_pending_unclaim(pw_pending *p)
     pw_pending_node_release(&p->node);
 }
 
-/* No longer in the table. */
+/* Destroys an operation that is no longer in the table. */
 static void destroy(pw_pending *p)
 {
     p->ops->destroy(p);
@@ -197,7 +197,7 @@ int pw_pending_prepare(pw_pending *p)
     int rc;
 
     if (!p->persistent || p->active)
-        return MPI_SUCCESS; /* wrong, and MPI will say so */
+        return MPI_SUCCESS; /* an error of the program, which MPI reports */
     rc = p->ops->start ? p->ops->start(p) : MPI_SUCCESS;
     return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
 }
@@ -210,7 +210,7 @@ void pw_pending_started(pw_pending *p, MPI_Request request)
         return;
     pw_pending_node_remove(&p->node);
     p->request = request;
-    pw_pending_node_insert(&p->node, key_of(request)); /* which nobody knows yet */
+    pw_pending_node_insert(&p->node, key_of(request)); /* no other thread knows the new request yet */
 }
 
 static void forget_comm(void *comm, pw_pending_node *node)

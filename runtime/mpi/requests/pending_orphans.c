@@ -1,10 +1,10 @@
 /*
- * Operations whose request the program has freed while they were under way. MPI's request is kept, so that we hear of
- * the end: then data is unpacked and staging memory goes. What MPI has to say of errors in them goes to its error
- * handler, and nowhere else.
+ * Orphans: operations whose request the program has freed while they were under way. The runtime keeps MPI's request to
+ * learn when the operation is over; then it unpacks the data and gives staging memory back. Errors of MPI in orphans go
+ * to the error handler only.
  *
- * Receives are all looked at in each sweep, since the program may be about to learn that their message has come; of
- * operations that hold nothing but memory, a few in turn.
+ * Each sweep tests all orphans that are receives, since the program may be about to learn that their message has come.
+ * Of orphans that only hold memory it tests a few in turn.
  */
 #include "runtime/mpi/requests/pending.h"
 
@@ -19,15 +19,17 @@ typedef struct queue {
     int n;
 } queue;
 
-/* The singleton. `sweeping` is held through calls of MPI; who finds it taken leaves the work to the other. */
+/* The singleton. A thread holds `sweeping` through calls of MPI; a thread that finds it taken leaves the work to the
+ * other. */
 static struct {
     pthread_mutex_t sweeping;
     pthread_mutex_t lock; /* guards the queues */
-    queue owing;          /* data is to be unpacked */
-    queue holding;        /* just memory */
+    queue owing;          /* operations with data to unpack */
+    queue holding;        /* operations that only hold memory */
 } orphans = {.sweeping = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread holds `sweeping`, and MPI has called an error handler, which may come back. */
+/* This thread holds `sweeping`. MPI may call an error handler meanwhile, which may enter the runtime again or leave by
+ * longjmp. */
 static _Thread_local bool is_sweeping;
 
 static queue *queue_of(const pw_pending *p)
@@ -82,7 +84,7 @@ void pw_pending_orphan(pw_pending *p)
     push(q, p);
 }
 
-/* Returns whether it is over, and gone. */
+/* Tests an orphan, or waits for it, and settles it if it is over. Returns whether it was. */
 static bool finish(pw_pending *p, bool wait)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -105,7 +107,7 @@ static bool finish(pw_pending *p, bool wait)
     return true;
 }
 
-/* Takes `n` of them, or as many as there are, and puts back those that go on. */
+/* Takes up to `n` orphans out of a queue, and puts back those that are not over. */
 static void sweep(queue *q, int n, bool wait)
 {
     pw_pending *p;

@@ -19,8 +19,8 @@ int64_t pw_received_bytes(const MPI_Status *status)
     return n;
 }
 
-/* Messages that are longer are not all looked at by MPICH: from 4.3 on it depends on how they come. */
-enum { MOST_JUDGED = 8192 };
+/* MPICH does not check all messages that are longer: from 4.3 on that depends on how they arrive. */
+enum { MOST_CHECKED = 8192 };
 
 int pw_received_grain(const pw_entry *entry)
 {
@@ -32,7 +32,7 @@ int pw_received_unpack(pw_stage *s, int grain, const MPI_Status *status)
     int64_t bytes = pw_received_bytes(status), rest = 0;
     int rc;
 
-    if (grain > 1 && bytes > 0 && bytes <= MOST_JUDGED)
+    if (grain > 1 && bytes > 0 && bytes <= MOST_CHECKED)
         rest = bytes % grain;
     rc = pw_mpi_error(pw_stage_unpack(s, bytes - rest));
     return rc == MPI_SUCCESS && rest ? MPI_ERR_TRUNCATE : rc;
