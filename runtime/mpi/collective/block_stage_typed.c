@@ -18,13 +18,13 @@
 enum { FEW = 16 };
 
 /* How MPI gets a block. */
-typedef enum fate {
-    STAYS,     /* MPI gets it where it is */
-    IS_STAGED, /* it is worth a stage, or needs one */
-    LIES_WELL, /* MPI gets it where it is, by a type of its bytes */
-    RIDES,     /* contiguous, and staged only because all blocks must lie in one buffer */
-    IS_TROUBLE /* it would have to be staged, and cannot be */
-} fate;
+typedef enum handling {
+    IN_PLACE,          /* where it lies, with the program's type */
+    IN_PLACE_AS_BYTES, /* where it lies, with a type of its bytes */
+    IS_STAGED,         /* in the stage, because that is faster or MPI cannot touch the block */
+    IS_COPIED,         /* in the stage, though it is contiguous: all blocks must lie in one buffer */
+    IS_IMPOSSIBLE      /* not at all: it would have to be staged, and cannot be */
+} handling;
 
 static pw_message message_of(const pw_side *side, int i)
 {
@@ -43,7 +43,7 @@ static bool is_plain(const pw_message *m)
 
 /* Open MPI finds out by itself that a block is contiguous. A block that must not be staged must not be passed as bytes
  * either. */
-static bool lies_well(const pw_message *m)
+static bool can_pass_bytes(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
            !pw_fragile_needs_native(m);
@@ -51,26 +51,26 @@ static bool lies_well(const pw_message *m)
 
 /* Decides about a block, and fills *m unless the block has no objects or is not used: MPI gets such blocks where they
  * lie. */
-static fate fate_of(const pw_side *side, int i, pw_message *m)
+static handling handling_of(const pw_side *side, int i, pw_message *m)
 {
     if (pw_count_at(side->counts, i) == 0 || !pw_side_use(side, i))
-        return STAYS;
+        return IN_PLACE;
     *m = message_of(side, i);
     if (!m->entry)
-        return IS_TROUBLE;
+        return IS_IMPOSSIBLE;
     if (pw_message_describe(m)) {
         if (!side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE)
             return IS_STAGED;
-        return lies_well(m) ? LIES_WELL : STAYS;
+        return can_pass_bytes(m) ? IN_PLACE_AS_BYTES : IN_PLACE;
     }
     if (side->displs.wide)
-        return STAYS;
-    return is_plain(m) ? RIDES : IS_TROUBLE;
+        return IN_PLACE;
+    return is_plain(m) ? IS_COPIED : IS_IMPOSSIBLE;
 }
 
 /* What was found out about one of the first blocks, kept to save a second look. */
 typedef struct known {
-    fate fate;
+    handling how;
     pw_message m;
 } known;
 
@@ -88,7 +88,7 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
 static void find_out(const pw_side *side, int i, const known *before, known *k)
 {
     if (!before || !is_as_before(side, i, &before->m)) {
-        k->fate = fate_of(side, i, &k->m);
+        k->how = handling_of(side, i, &k->m);
         return;
     }
     *k = *before;
@@ -98,7 +98,7 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
 /* Returns whether what is known about this block is valid for the next one, if that is like it. */
 static bool is_telling(const known *k)
 {
-    return k->fate == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
+    return k->how == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
 }
 
 /* The sums over all blocks that lie in the stage. */
@@ -126,23 +126,23 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     t->leading = (pw_message){.buffer = {.bytes = 0}};
     for (int i = 0; i < side->blocks; i++) {
         known *k = i < FEW ? &t->few[i] : &own;
-        fate f;
+        handling how;
 
         find_out(side, i, before, k);
         before = is_telling(k) ? k : NULL;
-        f = k->fate;
-        if (f == IS_TROUBLE)
+        how = k->how;
+        if (how == IS_IMPOSSIBLE)
             status = PW_ERR_UNSUPPORTED;
-        if (f == STAYS || f == IS_TROUBLE)
+        if (how == IN_PLACE || how == IS_IMPOSSIBLE)
             continue;
         t->runs++;
-        if (f == LIES_WELL)
+        if (how == IN_PLACE_AS_BYTES)
             continue;
         t->staged++;
         if (__builtin_add_overflow(t->bytes, k->m.buffer.bytes, &t->bytes))
             return PW_ERR_OVERFLOW;
-        t->pieces += f == IS_STAGED ? k->m.buffer.count * k->m.entry->blocks : 1;
-        if (f == IS_STAGED && leads(&k->m, &t->leading))
+        t->pieces += how == IS_STAGED ? k->m.buffer.count * k->m.entry->blocks : 1;
+        if (how == IS_STAGED && leads(&k->m, &t->leading))
             t->leading = k->m;
     }
     *needed = pw_mirror_is_needed(&t->leading);
@@ -260,11 +260,11 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
     for (int i = 0; i < side->blocks; i++) {
         pw_message own;
         const pw_message *m = i < FEW ? &t->few[i].m : &own;
-        fate f = i < FEW ? t->few[i].fate : fate_of(side, i, &own);
+        handling how = i < FEW ? t->few[i].how : handling_of(side, i, &own);
 
-        if (f == STAYS || (f == LIES_WELL && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
+        if (how == IN_PLACE || (how == IN_PLACE_AS_BYTES && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
             keep_block(b, side, s, i);
-        } else if (f == LIES_WELL) {
+        } else if (how == IN_PLACE_AS_BYTES) {
             continue;
         } else if (has_room(b, t, at, m->buffer.bytes) && stage_block(b, side, s, i, m, at)) {
             at += m->buffer.bytes;

@@ -63,7 +63,7 @@ static bool is_in_host_memory(const pw_side *side)
 }
 
 /* Returns whether a side's type is known to leave the side to MPI, whatever the other arguments are. */
-static bool stays(const pw_side *side)
+static bool is_native(const pw_side *side)
 {
     const pw_entry *entry;
 
@@ -135,7 +135,7 @@ static bool may_wait(const pw_collective *c)
 
 pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
-    if ((stays(&c->send) && stays(&c->recv)) || !may_wait(c))
+    if ((is_native(&c->send) && is_native(&c->recv)) || !may_wait(c))
         return PW_PASS;
     switch (pw_collective_check(c, rc)) {
     case PW_COLLECTIVE_SOUND: return stage_and_call(c, rc);

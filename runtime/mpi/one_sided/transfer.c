@@ -71,25 +71,25 @@ static bool is_got(const pw_transfer *t)
 }
 
 /* What a first look at the types has found. */
-typedef enum look { IS_UNKNOWN, STAYS, MAY_MOVE } look;
+typedef enum look { IS_UNKNOWN, IS_NATIVE, MAY_BE_STAGED } look;
 
 static look look_at(const pw_origin *origin)
 {
     pw_note_use use = {.buf = origin->buf, .count = origin->count, .role = PW_SEND, .times = 1};
     const pw_entry *entry = pw_registry_use(origin->type, use);
 
-    return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_MOVE : STAYS;
+    return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_BE_STAGED : IS_NATIVE;
 }
 
 static look look_at_all(const pw_transfer *t)
 {
-    look sent = is_sent(t) ? look_at(&t->sent) : STAYS, got = is_got(t) ? look_at(&t->got) : STAYS;
+    look sent = is_sent(t) ? look_at(&t->sent) : IS_NATIVE, got = is_got(t) ? look_at(&t->got) : IS_NATIVE;
     /* The target's memory belongs to another process; an address of host memory stands for it. */
     pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1};
 
     if (sent == IS_UNKNOWN || got == IS_UNKNOWN || !pw_registry_use(t->type, target))
         return IS_UNKNOWN;
-    return sent == MAY_MOVE ? sent : got;
+    return sent == MAY_BE_STAGED ? sent : got;
 }
 
 /* Types are noted by calls that have something to transfer. */
@@ -136,7 +136,7 @@ static bool pays(const pw_transfer *t, const pw_message *m)
         return true;
     if (pw_registry_find(t->type)->layout)
         return false;
-    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* MPICH is judged without */
+    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* the cost with MPICH does not depend on it */
     return pw_rma_pays(&transfer);
 }
 
@@ -285,7 +285,7 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
         return PW_PASS;
     switch (look_at_all(t)) {
     case IS_UNKNOWN: return call_and_note(t, rc);
-    case MAY_MOVE: return stage_and_call(t, rc);
+    case MAY_BE_STAGED: return stage_and_call(t, rc);
     default: return PW_PASS;
     }
 }
