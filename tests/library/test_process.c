@@ -6,6 +6,7 @@
  *     sync         kernels are there at the first move (argument: an empty directory for the cache, which gets them)
  *     quiet, loud  whether a compiler that is not there is spoken of
  *     fork         a child goes on, with types old and new, whatever other threads of its parent did
+ *     ends         processes that end while a kernel is being compiled (`end` is one of them)
  *     threads      types are made, shared, moved and freed by several threads
  */
 #include <packwright/packwright.h>
@@ -247,6 +248,49 @@ static void share(void)
     CHECK(!*packwright_last_error());
 }
 
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+static void *move_for_ever(void *arg)
+{
+    packwright_type *t = arg;
+
+    for (;;)
+        CHECK(packs_right(t, 8));
+    return NULL;
+}
+
+/* The main thread makes no move, and ends the process at some moment of another thread's first compile. */
+static void end_after(const char *microseconds)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, move_for_ever, pairs(8));
+    usleep((useconds_t)atoi(microseconds));
+    exit(0);
+}
+
+static void end_while_compiling(char *program)
+{
+    enum { TIMES = 25, STEP = 3000 };
+    char text[16];
+    int status;
+
+    for (int i = 0; i < TIMES; i++) {
+        pid_t pid = fork();
+
+        snprintf(text, sizeof text, "%d", i * STEP);
+        if (pid == 0) {
+            execv(program, (char *[]){program, "end", text, NULL});
+            _exit(127);
+        }
+        CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+        if (status != 0) {
+            fprintf(stderr, "ended after %s us: status %#x\n", text, (unsigned)status);
+            exit(1);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *scene = argc > 1 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
@@ -259,6 +303,10 @@ int main(int argc, char **argv)
         speak(!strcmp(scene, "quiet"));
     else if (!strcmp(scene, "fork"))
         fork_and_go_on();
+    else if (!strcmp(scene, "ends"))
+        end_while_compiling(argv[0]);
+    else if (!strcmp(scene, "end"))
+        end_after(argument);
     else if (!strcmp(scene, "threads"))
         share();
     else

@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "jit-cache/exit_guard.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,6 +24,15 @@ static struct {
     _Atomic(pw_layout_engine *) engine;
     bool statistics;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the end of the process ---------------------------------------------------------------------------- */
+
+/* The thread that loads the library is nearly always the main thread, whose exit() must wait for a compile under way
+ * (jit-cache/exit_guard.h) even if it never moves anything itself. */
+__attribute__((constructor)) static void watch_loading_thread(void)
+{
+    pw_exit_guard_thread();
+}
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 

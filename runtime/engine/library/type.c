@@ -1,5 +1,6 @@
 #include "runtime/engine/library/internal.h"
 
+#include "jit-cache/exit_guard.h"
 #include "passes/passes.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwrig
 {
     packwright_type *type = calloc(1, sizeof *type);
 
+    pw_exit_guard_thread(); /* the main thread may have come after the one that loaded the library */
     if (!type) {
         pw_storage_unref(storage);
         return pw_library_no_memory();
