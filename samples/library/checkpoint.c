@@ -19,7 +19,7 @@ typedef struct simulation {
     int halo, capacity;
     double *field;                 /* [NX + 2 * halo][NY + 2 * halo][NZ + 2 * halo] */
     double *attribute[ATTRIBUTES]; /* x, y, z, mass: [capacity], of which PARTICLES are used */
-    int64_t *id;                   /* the same */
+    int64_t *id;                   /* [capacity], of which PARTICLES are used */
 } simulation;
 
 /* ---- the simulation --------------------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ static packwright_status convert_seq(const pw_node *node, packwright_type **out)
     return status;
 }
 
-/* As deep as the decoder lets trees be. */
+/* Recurses as deep as the decoder lets trees be. */
 static packwright_status convert(const pw_node *node, packwright_type **out)
 {
     switch (node->kind) {
