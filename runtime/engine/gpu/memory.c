@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
+#include "runtime/engine/memory/generation.h"
 
 #include <errno.h>
 #include <link.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 _Atomic pw_memory_world pw_memory_now = PW_MEMORY_HOST_ONLY;
-_Atomic unsigned pw_memory_generation;
 _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 /* The number of objects that the loader had ever mapped at the last look at them. */
@@ -49,7 +49,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 static void enter(pw_memory_world world)
 {
     atomic_store(&pw_memory_now, world);
-    atomic_fetch_add_explicit(&pw_memory_generation, 1, memory_order_acq_rel);
+    pw_generation_begin();
 }
 
 /*

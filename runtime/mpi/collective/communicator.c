@@ -1,6 +1,6 @@
 #include "runtime/mpi/collective/communicator.h"
 
-#include "runtime/mpi/strategy/recall.h"
+#include "runtime/engine/memory/generation.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
-    pw_recall_forget();
+    pw_generation_begin();
     free(value);
     return MPI_SUCCESS;
 }
@@ -118,7 +118,7 @@ void pw_communicator_leave(void)
     pthread_mutex_lock(&communicators.learning);
     if (communicators.is_open)
         pw_handle_table_clear(&pw_communicators);
-    pw_recall_forget();
+    pw_generation_begin();
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&communicators.keyval);
     communicators.keyval = MPI_KEYVAL_INVALID;

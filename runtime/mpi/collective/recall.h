@@ -125,7 +125,7 @@ static PW_RECALL_INLINE bool pw_recalls_call(pw_recall_id id, const pw_sides *s,
     l = (pw_recalled_lists *)c;
     return !pw_side_is_wide(&s->send) && !pw_side_is_wide(&s->recv) && pw_recalls_side(&c->send, &s->send) &&
            pw_recalls_side(&c->recv, &s->recv) && c->comm == comm && c->id == id && c->root == s->root &&
-           pw_recall_now() == c->version &&
+           pw_generation_now() == c->version &&
            (!lists || (pw_recalls_list(&l->send, &s->send) && pw_recalls_list(&l->recv, &s->recv))) && --c->left >= 0;
 }
 

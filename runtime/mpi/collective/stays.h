@@ -161,7 +161,7 @@ static PW_STAYS_INLINE bool pw_sides_stay(pw_collective_family family, const pw_
 static PW_STAYS_INLINE bool pw_collective_stays(pw_recall_id id, pw_collective_family family, const pw_sides *s,
                                                 MPI_Comm comm)
 {
-    uint64_t version = pw_recall_now();
+    uint64_t version = pw_generation_now();
     int left = PW_RECALL_USES;
     pw_reach reach;
     bool stays = pw_sides_stay(family, s, comm, &reach, &left);

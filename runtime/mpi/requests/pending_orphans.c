@@ -8,7 +8,7 @@
  */
 #include "runtime/mpi/requests/pending.h"
 
-#include "runtime/mpi/strategy/recall.h"
+#include "runtime/engine/memory/generation.h"
 
 #include <pthread.h>
 
@@ -80,7 +80,7 @@ void pw_pending_orphan(pw_pending *p)
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
     if (atomic_fetch_add_explicit(&pw_gate_orphans, 1, memory_order_relaxed) == 0)
-        pw_recall_forget();
+        pw_generation_begin();
     push(q, p);
 }
 

@@ -1,12 +1,6 @@
 #include "runtime/mpi/strategy/recall.h"
 
-_Atomic uint64_t pw_recall_version = 1;
 _Thread_local pw_recalled_message pw_recalled_messages[PW_RECALL_SORTS][1 << PW_RECALL_MESSAGE_BITS];
-
-void pw_recall_forget(void)
-{
-    atomic_fetch_add_explicit(&pw_recall_version, 1, memory_order_acq_rel);
-}
 
 void pw_recall_note(unsigned sort, MPI_Datatype type, const void *buf, int64_t count, bool any_count,
                     const void *lowest, uint64_t version, int left)

@@ -3,10 +3,8 @@
  * remembered by thread: a call with the arguments of an earlier one is not asked about again.
  *
  * An answer rests on many things: which types and communicators are known, whether memory may be a GPU's, whether there
- * is something to sweep. They have one version together. Whoever changes one of them so that a "yes" may become a "no"
- * calls pw_recall_forget afterwards (for memory the engine counts pw_memory_generation up), and nothing that was
- * remembered before counts any more. What is remembered carries the version that was read before the answer was worked
- * out, so an answer that was worked out while something changed is never used.
+ * is something to sweep. They have one generation together (runtime/engine/memory/generation.h). What is remembered
+ * carries the generation that was read before the answer was worked out, and counts only while that lasts.
  *
  * An answer is good for PW_RECALL_USES calls. They are counted in advance as uses of the decisions that it rests on, so
  * that decisions are made again as often as if nothing were remembered.
@@ -15,9 +13,8 @@
 #define PW_RUNTIME_RECALL_H
 
 #include "runtime/engine/gpu/memory.h"
+#include "runtime/engine/memory/generation.h"
 #include "runtime/mpi/mpi_compat.h"
-
-#include <stdatomic.h>
 
 enum { PW_RECALL_USES = 32, PW_RECALL_MESSAGE_BITS = 5, PW_RECALL_SORTS = 2 };
 
@@ -35,20 +32,8 @@ typedef struct pw_recalled_message {
 
 /* Hidden, so that they are addressed directly and not through the global offset table. */
 #pragma GCC visibility push(hidden)
-extern _Atomic uint64_t pw_recall_version; /* never 0 */
 extern _Thread_local pw_recalled_message pw_recalled_messages[PW_RECALL_SORTS][1 << PW_RECALL_MESSAGE_BITS];
 #pragma GCC visibility pop
-
-/* Thread safe. */
-void pw_recall_forget(void);
-
-/* The version of all answers, never 0: both numbers only go up, so their sum is the same only if both are. */
-static inline uint64_t pw_recall_now(void)
-{
-    uint64_t version = atomic_load_explicit(&pw_recall_version, memory_order_acquire);
-
-    return version + atomic_load_explicit(&pw_memory_generation, memory_order_acquire);
-}
 
 /* The sorts are PW_CALL_BLOCKING and PW_CALL_NONBLOCKING. */
 static inline __attribute__((always_inline)) pw_recalled_message *pw_recall_place(unsigned sort, MPI_Datatype type,
@@ -67,7 +52,8 @@ static inline __attribute__((always_inline)) bool pw_recalls(unsigned sort, MPI_
 
     PW_RECALL_ADDRESS(m);
     return m->type == type && (((int)count ^ m->count) & m->matters) == 0 && count == (int)count &&
-           pw_memory_region((void *)((uintptr_t)buf - m->from)) == 0 && pw_recall_now() == m->version && --m->left >= 0;
+           pw_memory_region((void *)((uintptr_t)buf - m->from)) == 0 && pw_generation_now() == m->version &&
+           --m->left >= 0;
 }
 
 /* The answer was no. What is remembered here may be for other arguments, and then it stays; if its uses are over, it

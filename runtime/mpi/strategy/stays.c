@@ -14,7 +14,7 @@ static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times
 
 bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
-    uint64_t version = pw_recall_now();
+    uint64_t version = pw_generation_now();
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     const pw_entry *entry = found;
     int left = PW_RECALL_USES;
