@@ -102,7 +102,8 @@ bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI
 /* Was a message of this size native when last decided about? */
 static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
 {
-    const pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(bytes)], memory_order_acquire);
+    const pw_decision *d =
+        atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(bytes)], memory_order_acquire);
 
     return d && bytes >= d->least && bytes <= d->most &&
            atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;

@@ -12,6 +12,7 @@
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/strategy/fragile.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/noted.h"
 #include "runtime/mpi/types/registry.h"
@@ -23,6 +24,18 @@ static void start_types(void)
 {
     if (!pw_env_bool(PW_ENV_DISABLE) && pw_registry_start() != PW_OK)
         pw_log(PW_LOG_WARN, "out of memory at start: datatypes are left to MPI");
+}
+
+/* Types are learned at MPI_Type_commit where a strategy is forced, where kernels are compiled at commit, and where the
+ * trace names every committed type. */
+static void start_notes(void)
+{
+    const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
+                                          pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC,
+                                   .reported = pw_env_bool(PW_ENV_STATS),
+                                   .most_native = pw_fragile_is_staged() ? PW_FRAGILE_WHOLE : INT64_MAX};
+
+    pw_note_start(&config);
 }
 
 typedef struct part {
@@ -39,9 +52,9 @@ static const part parts[] = {
     {.start = pw_segment_open, .close = pw_segment_close},                          /* the node's shared memory */
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
-    {.close = pw_trace_close},                                                      /* the trace */
+    {.start = pw_trace_start, .close = pw_trace_close},                             /* the trace */
     {.start = pw_strategy_start, .abandon_call = pw_stages_left},                   /* strategies */
-    {.start = pw_note_start},                                                       /* types not learned yet */
+    {.start = start_notes},                                                       /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
     {.abandon_call = pw_p2p_abandon_call},   /* point to point */

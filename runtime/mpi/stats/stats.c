@@ -4,6 +4,7 @@
 #include "runtime/engine/gpu/layout.h"
 #include "runtime/mpi/stats/gather.h"
 #include "runtime/mpi/stats/record.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <ctype.h>
@@ -84,8 +85,8 @@ static void take_record(void *arg, const pw_entry *entry)
     r->nanoseconds = layout->stats.nanoseconds;
     r->tier1_calls = layout->stats.tier1_calls;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        r->used[id][PW_SEND] = entry->used[id][PW_SEND];
-        r->used[id][PW_RECV] = entry->used[id][PW_RECV];
+        r->used[id][PW_SEND] = entry->choices.used[id][PW_SEND];
+        r->used[id][PW_RECV] = entry->choices.used[id][PW_RECV];
     }
     r->ranks = 1;
     take_kernel(r, layout->kernel);

@@ -7,6 +7,7 @@
 #include "jit-cache/hash_map.h"
 #include "runtime/engine/layout/trace_record.h"
 #include "runtime/mpi/stats/gather.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <inttypes.h>
@@ -74,12 +75,11 @@ static item *add_item(pw_layout *layout)
     return it;
 }
 
-void pw_trace_committed(pw_layout *layout)
+/* Takes a reference to the layout at the first time. */
+static void count_commit(pw_layout *layout)
 {
     item *it;
 
-    if (!pw_trace_is_on())
-        return;
     pthread_mutex_lock(&trace.lock);
     it = pw_hash_map_get(&trace.by_hash, layout->hash);
     if (!it)
@@ -93,22 +93,29 @@ void pw_trace_committed(pw_layout *layout)
 static void add_transfers(const pw_entry *entry, int64_t *sends, int64_t *receives)
 {
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        *sends += entry->used[id][PW_SEND];
-        *receives += entry->used[id][PW_RECV];
+        *sends += entry->choices.used[id][PW_SEND];
+        *receives += entry->choices.used[id][PW_RECV];
     }
 }
 
-void pw_trace_entry_gone(const pw_entry *entry)
+/* Keeps the counts of an entry that is about to be freed. */
+static void keep_transfers(const pw_entry *entry)
 {
     item *it;
 
-    if (!pw_trace_is_on())
-        return;
     pthread_mutex_lock(&trace.lock);
     it = pw_hash_map_get(&trace.by_hash, entry->layout->hash);
     if (it)
         add_transfers(entry, &it->sends, &it->receives);
     pthread_mutex_unlock(&trace.lock);
+}
+
+void pw_trace_start(void)
+{
+    static const pw_registry_observer observer = {.learned = count_commit, .dies = keep_transfers};
+
+    if (pw_trace_is_on())
+        pw_registry_observe(&observer);
 }
 
 /* The records of this process, in the order of trace.items; NULL and 0 when there are none, or no memory. */

@@ -7,16 +7,12 @@
 #ifndef PW_RUNTIME_TRACE_H
 #define PW_RUNTIME_TRACE_H
 
-#include "runtime/engine/layout/layout.h"
-
-struct pw_entry;
+#include <stdbool.h>
 
 bool pw_trace_is_on(void);
 
-/* A type with this layout was committed. Takes a reference of its own at the first time. Thread safe. */
-void pw_trace_committed(pw_layout *layout);
-/* An entry of the registry is about to be freed: its counts would be lost. Called under the registry's lock. */
-void pw_trace_entry_gone(const struct pw_entry *entry);
+/* Has the registry report types to the trace, if one is asked for. Before any type is committed. */
+void pw_trace_start(void);
 
 /*
  * Writes the file. Collective over MPI_COMM_WORLD, before MPI_Finalize proper: every rank must call it, so

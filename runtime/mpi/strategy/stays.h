@@ -34,7 +34,7 @@ static inline unsigned pw_native_slot(int64_t bytes)
 static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int64_t judged,
                                              int *left)
 {
-    pw_decision *d = atomic_load_explicit(&entry->native[sort][pw_native_slot(judged)], memory_order_acquire);
+    pw_decision *d = atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(judged)], memory_order_acquire);
 
     /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/fragile.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))

@@ -148,7 +148,7 @@ static void remember_native(const pw_message *m, pw_decision *d)
     pw_entry *entry = (pw_entry *)m->entry;
 
     if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
+        atomic_store_explicit(&entry->choices.native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
 }
 
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
@@ -209,9 +209,9 @@ static void count_use(const pw_message *m, pw_strategy_id id)
     if (!chosen_by.counted)
         return;
     if (m->role != PW_RECV)
-        atomic_fetch_add_explicit(&entry->used[id][PW_SEND], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&entry->choices.used[id][PW_SEND], 1, memory_order_relaxed);
     if (m->role != PW_SEND)
-        atomic_fetch_add_explicit(&entry->used[id][PW_RECV], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&entry->choices.used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
 /* ---- what the call under way holds --------------------------------------------------------------------------------

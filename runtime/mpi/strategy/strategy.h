@@ -21,9 +21,8 @@
 #include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
+#include "runtime/mpi/types/role.h"
 
-/* What MPI does with the buffer: reads it, writes it, or both (in-place and replacing calls). */
-typedef enum pw_role { PW_SEND, PW_RECV, PW_BOTH } pw_role;
 
 struct pw_entry;
 struct pw_layout;

@@ -1,11 +1,7 @@
 #include "runtime/mpi/types/noted.h"
 
-#include "base/env.h"
 #include "frontend/mpi/contents.h"
 #include "runtime/engine/gpu/memory.h"
-#include "runtime/engine/layout/layout.h"
-#include "runtime/mpi/stats/trace.h"
-#include "runtime/mpi/strategy/fragile.h"
 
 #include <stdatomic.h>
 
@@ -13,16 +9,16 @@ static const int64_t PLENTY = INT64_C(1) << 40; /* bytes in one use that pay for
 
 /* The singleton. */
 static struct {
-    bool told; /* set once at start: statistics will tell of the rest */
+    pw_note_config config; /* set once at start */
     _Atomic int64_t types, uses, bytes;
 } noted;
 
 bool pw_note_is_off;
 
-void pw_note_start(void)
+void pw_note_start(const pw_note_config *config)
 {
-    noted.told = pw_env_bool(PW_ENV_STATS);
-    pw_note_is_off = pw_strategy_is_forced() || pw_trace_is_on() || pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC;
+    noted.config = *config;
+    pw_note_is_off = config->off;
 }
 
 /* False: so much that it does not count. */
@@ -41,7 +37,7 @@ static bool is_needed(const pw_note_use *use, int64_t bytes)
     pw_memory_place_of(use->buf); /* notices a GPU runtime */
     if (use->buf == MPI_BOTTOM || atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA)
         return true;
-    return use->role != PW_SEND && bytes > PW_FRAGILE_WHOLE && pw_fragile_is_staged();
+    return use->role != PW_SEND && bytes > noted.config.most_native;
 }
 
 /* What it costs to learn a type, judged by its outermost constructor: only MPI_Type_get_contents tells of those below.
@@ -65,7 +61,7 @@ bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use 
     if (is_needed(use, bytes) || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
         return false;
     pw_handle_table_swap(types, pw_type_key(type), note, pw_note_make(ns));
-    if (noted.told) {
+    if (noted.config.reported) {
         atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
     }
@@ -74,7 +70,7 @@ bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use 
 
 void pw_note_count(int types)
 {
-    if (noted.told)
+    if (noted.config.reported)
         atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);
 }
 

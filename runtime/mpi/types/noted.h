@@ -8,8 +8,7 @@
  * two, learning at once and never, had that been known (the rule of ski rental).
  *
  * Some types are learned before their first use, since MPI may be unable to carry it out: where GPU memory may come in,
- * where the buffer is MPI_BOTTOM, and where a message may arrive that only a staged receive can take
- * (runtime/mpi/strategy/fragile.h).
+ * where the buffer is MPI_BOTTOM, and where a message may arrive that only a staged receive can take.
  *
  * A note is one word that stands in the table of handles where a learned type has the address of its entry: an odd
  * number, one more than twice the nanoseconds gained. It has no memory of its own, so nobody can use it after its end.
@@ -19,7 +18,7 @@
 
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/role.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,11 +65,17 @@ static inline int64_t pw_note_ns(const void *note)
     return (int64_t)((uintptr_t)note >> 1);
 }
 
-/* Before any other call. */
-void pw_note_start(void);
+/* What other parts of the runtime ask of notes. */
+typedef struct pw_note_config {
+    bool off;            /* types are learned at MPI_Type_commit */
+    bool reported;       /* the totals will be asked for */
+    int64_t most_native; /* bytes that any receive may leave to MPI; a type of a longer one is learned first */
+} pw_note_config;
 
-/* Whether types are learned at MPI_Type_commit: where a strategy is forced, kernels are compiled at commit, or the
- * trace names every committed type. */
+/* Before any other call. */
+void pw_note_start(const pw_note_config *config);
+
+/* Whether types are learned at MPI_Type_commit. */
 extern bool pw_note_is_off;
 
 /* Leaves a use to MPI and counts it in the type's note, which stands in `types`. False: the type is to be learned

@@ -8,7 +8,6 @@
 #include "runtime/engine/memory/generation.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
-#include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/types/constructed.h"
 #include "runtime/mpi/types/predefined.h"
 
@@ -31,8 +30,9 @@ typedef struct binding {
  * under it nothing of MPI is called.
  */
 static struct {
-    pw_handle_table *layouts; /* layout -> entry */
-    pthread_mutex_t learning; /* one registration at a time; also guards engine to broken */
+    const pw_registry_observer *observer; /* NULL: there is none; set once at start */
+    pw_handle_table *layouts;             /* layout -> entry */
+    pthread_mutex_t learning;             /* one registration at a time; also guards engine to broken */
     pw_layout_engine *engine;
     pw_constructed_table constructed; /* holds references to entries */
     bool remembers;                   /* in `constructed`; not where entries are told of, as long as they are there */
@@ -81,7 +81,8 @@ static void entry_unref(pw_entry *entry)
         free(entry);
         return;
     }
-    pw_trace_entry_gone(entry);
+    if (registry.observer)
+        registry.observer->dies(entry);
     pw_handle_table_remove(registry.layouts, (uint64_t)(uintptr_t)entry->layout);
     entry->prev->next = entry->next;
     entry->next->prev = entry->prev;
@@ -262,6 +263,12 @@ static void log_unhandled(const pw_diag *diag)
     pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
 }
 
+static void report_learned(pw_layout *layout)
+{
+    if (registry.observer)
+        registry.observer->learned(layout);
+}
+
 /* The layout of a type that moves something, with a reference; NULL when it is left to MPI. */
 static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
 {
@@ -282,7 +289,7 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
         return NULL;
     }
     if (committed)
-        pw_trace_committed(layout);
+        report_learned(layout);
     if (layout->size > 0)
         return layout;
     pw_layout_unref(layout);
@@ -402,7 +409,7 @@ static void register_type(MPI_Datatype type)
             b = NULL;
         }
     } else if (b->entry->layout) {
-        pw_trace_committed(b->entry->layout);
+        report_learned(b->entry->layout);
     }
     if (b)
         pw_handle_table_insert(&pw_registry_types, key, b->entry);
@@ -529,6 +536,11 @@ bool pw_registry_end_note(MPI_Datatype type)
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------- */
+
+void pw_registry_observe(const pw_registry_observer *observer)
+{
+    registry.observer = observer;
+}
 
 pw_status pw_registry_start(void)
 {

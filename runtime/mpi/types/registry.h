@@ -18,13 +18,23 @@
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/memory/handle_table.h"
+#include "runtime/engine/model/call_sort.h"
+#include "runtime/engine/model/decide.h"
 #include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/noted.h"
 
 #include <stdatomic.h>
 
 enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
+
+/* What the choice of a strategy keeps in an entry. The registry only makes it of zeros; runtime/mpi/strategy writes it.
+ */
+typedef struct pw_entry_choices {
+    /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
+     * pw_native_slot. */
+    _Atomic(pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
+    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2]; /* transfers by strategy, sends and receives, when reported */
+} pw_entry_choices;
 
 /*
  * What the runtime knows of one layout; shared by all types that have it, but for predefined pairs with a hole, which
@@ -42,14 +52,11 @@ typedef struct pw_entry {
     bool gpu_only;       /* with a layout that is for GPU memory: in host memory the type is left to MPI */
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
     _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
-    /* Decisions for this layout in host memory that were native when last asked for, by the sort of call and
-     * pw_native_slot. */
-    _Atomic(struct pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
-    int64_t blocks;                             /* contiguous blocks of one object */
-    int64_t offset;                             /* bytes, of dense types */
-    _Atomic int64_t used[PW_STRATEGY_COUNT][2]; /* transfers by strategy, sends and receives, when they are told */
-    struct pw_entry *prev, *next;               /* all entries, under the registry's lock */
-    int64_t refs;                               /* the same */
+    pw_entry_choices choices;
+    int64_t blocks;               /* contiguous blocks of one object */
+    int64_t offset;               /* bytes, of dense types */
+    struct pw_entry *prev, *next; /* all entries, under the registry's lock */
+    int64_t refs;                 /* the same */
 } pw_entry;
 
 /* Is a type with this entry left to MPI wherever its buffers are? */
@@ -57,6 +64,15 @@ static inline bool pw_entry_is_left(const pw_entry *entry)
 {
     return !entry->layout && !entry->dense;
 }
+
+/* Is called when types come and go, from any thread. The functions must not call the registry. */
+typedef struct pw_registry_observer {
+    void (*learned)(pw_layout *layout);  /* a committed type with this layout was learned */
+    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed; under the registry's lock */
+} pw_registry_observer;
+
+/* Has `observer`, which must stay, called from now on. Before any type is committed; there is one at most. */
+void pw_registry_observe(const pw_registry_observer *observer);
 
 /* Before any other call. Without it, everything is left to MPI. */
 pw_status pw_registry_start(void);
