@@ -42,8 +42,6 @@ MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
 # Pairs that are tolerated until they are mended: an edge between two folders that closes a cycle, or a file and what it
 # must not include.
 KNOWN = {
-    ("runtime/mpi/types", "runtime/mpi/stats"),
-    ("runtime/mpi/types", "runtime/mpi/strategy"),
 }
 
 

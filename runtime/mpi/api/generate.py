@@ -46,7 +46,7 @@ ACTIONS = ("hook", "next", "pass")
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
-# Sorts of calls whose buffers are asked about before anything else (runtime/mpi/strategy/stays.h, runtime/mpi/collective/stays.h,
+# Sorts of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 SORTS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
@@ -167,26 +167,26 @@ class Call:
     def forms(self):
         return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
 
-    def stays(self, large, ask="pw_stays"):
-        """The question whether all buffers stay where they are; with ask="pw_recalls" of what is remembered."""
+    def native_question(self, large, ask="pw_is_native"):
+        """The question whether all buffers are certain to be left to MPI; with ask="pw_recalls" of what is remembered."""
         if self.sort == "collective":
             until = [p.role for p in self.params].index("comm") + 1
             return f"{ask}_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
         if self.sort == "operand":
-            return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}stays({p.name})"
+            return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
                                for p in self.params if p.role == "buffer")
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.sort == "packing":
             return " && ".join(f"pw_registry_leaves({type.name}, {buf.name}, {count.name})" for buf, count, type in buffers)
         kind, times = SORTS[self.sort]
-        times = f", {times}" if ask == "pw_stays" else ""
+        times = f", {times}" if ask == "pw_is_native" else ""
         return " && ".join(f"{ask}({kind}, {type.name}, {buf.name}, {count.name}{times})" for buf, count, type in buffers)
 
     def check(self):
         if self.light and (self.action != "hook" or self.sort or self.condition or self.large):
             raise ApiError(f"{self.name}: only a hook with nothing but its action can be light")
-        if self.sort and (self.action != "hook" or not self.stays(False)):
+        if self.sort and (self.action != "hook" or not self.native_question(False)):
             raise ApiError(f"{self.name}: a sort is for hooked calls with buffers")
         if self.action != "hook" or not self.large:
             return
@@ -316,9 +316,9 @@ def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
     call, arguments, asked = f.call, ", ".join(p.name for p in f.call.params), None
     if call.sort in ("operand", "packing"):
-        straight = call.stays(f.large)
+        straight = call.native_question(f.large)
     elif call.sort:
-        straight, asked = call.stays(f.large, "pw_recalls"), call.stays(f.large)
+        straight, asked = call.native_question(f.large, "pw_recalls"), call.native_question(f.large)
     else:
         straight = f"!{call.condition}" if call.condition else None
     if call.light:
@@ -387,10 +387,10 @@ def gated_body(f, asked=None):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/collective/stays.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/collective/is_native.h"\n'
            '#include "runtime/mpi/strategy/operand.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
-           "/* So that the way of calls that stay native needs no frame. */\n"
+           "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]
     out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
     return "".join(out)

@@ -9,7 +9,7 @@
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
 #include "runtime/mpi/collective/block_stage.h"
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -46,7 +46,7 @@ static bool is_plain(const pw_message *m)
 static bool can_pass_bytes(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
-           !pw_fragile_needs_native(m);
+           !pw_split_needs_native(m);
 }
 
 /* Decides about a block, and fills *m unless the block has no objects or is not used: MPI gets such blocks where they

@@ -1,6 +1,6 @@
 /*
  * The gate that every wrapper passes: it starts the runtime, keeps it out of the way in the inert mode, and protects it
- * against re-entry. Only calls that are certain to be left to MPI (runtime/mpi/strategy/stays.h) go past the gate.
+ * against re-entry. Only calls that are certain to be left to MPI (runtime/mpi/strategy/is_native.h) go past the gate.
  *
  * The runtime starts in the first wrapped call of the process, whatever it is, so calls before MPI_Init and sessions
  * need no code of their own. While a wrapped call of a thread is under way, the MPI below or a callback of the program

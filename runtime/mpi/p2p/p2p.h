@@ -7,7 +7,7 @@
 
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -27,7 +27,7 @@ static inline bool pw_p2p_stage(pw_stage *s, pw_call_sort kind, pw_role role, co
     s->strategy = NULL;
     return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
            (kind == PW_CALL_BLOCKING || pw_pending_is_seen()) &&
-           !pw_fragile_is_own(role, entry, buf, count, peer, comm) && pw_stage_try(s, kind, role, entry, buf, count);
+           !pw_split_is_own(role, entry, buf, count, peer, comm) && pw_stage_try(s, kind, role, entry, buf, count);
 }
 
 /* The verdict on a call that is left to MPI. MPI tells whether a type that is not known is valid. */

@@ -12,7 +12,7 @@
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/trace.h"
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/noted.h"
 #include "runtime/mpi/types/registry.h"
@@ -33,7 +33,7 @@ static void start_notes(void)
     const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
                                           pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC,
                                    .reported = pw_env_bool(PW_ENV_STATS),
-                                   .most_native = pw_fragile_is_staged() ? PW_FRAGILE_WHOLE : INT64_MAX};
+                                   .most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX};
 
     pw_note_start(&config);
 }
@@ -54,7 +54,7 @@ static const part parts[] = {
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     {.start = pw_trace_start, .close = pw_trace_close},                             /* the trace */
     {.start = pw_strategy_start, .abandon_call = pw_stages_left},                   /* strategies */
-    {.start = start_notes},                                                       /* types not learned yet */
+    {.start = start_notes},                                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
     {.abandon_call = pw_p2p_abandon_call},   /* point to point */

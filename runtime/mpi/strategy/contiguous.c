@@ -5,7 +5,7 @@
  *
  * Point to point only: a collective has many blocks.
  */
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -16,8 +16,7 @@ static bool can(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST &&
            (m->sort == PW_CALL_BLOCKING || m->sort == PW_CALL_NONBLOCKING) && pw_message_is_one_block(m) &&
-           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) &&
-           pw_message_may_be_contiguous(m);
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
 /* It spares either of the other ways its copies or its walk, whatever a model says of contiguous messages that were not

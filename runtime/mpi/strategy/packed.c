@@ -8,7 +8,7 @@
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -18,8 +18,7 @@
 static bool can(const pw_message *m)
 {
     return m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->buffer.bytes <= pw_env_int(PW_ENV_STAGING) &&
-           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_fragile_needs_native(m) &&
-           pw_message_may_be_contiguous(m);
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
 /* To Open MPI one block is a contiguous message, which models of messages of several blocks do not know. */

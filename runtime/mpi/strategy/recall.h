@@ -1,6 +1,6 @@
 /*
- * What the short way to a native call (runtime/mpi/strategy/stays.h, runtime/mpi/collective/stays.h) has found out,
- * remembered by thread: a call with the arguments of an earlier one is not asked about again.
+ * What the short way to a native call (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h) has found
+ * out, remembered by thread: a call with the arguments of an earlier one is not asked about again.
  *
  * An answer rests on many things: which types and communicators are known, whether memory may be a GPU's, whether there
  * is something to sweep. They have one generation together (runtime/engine/memory/generation.h). What is remembered

@@ -8,8 +8,8 @@
 #include "runtime/engine/model/decide.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/entry/gate.h"
-#include "runtime/mpi/strategy/fragile.h"
-#include "runtime/mpi/strategy/stays.h"
+#include "runtime/mpi/strategy/is_native.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/types/registry.h"
 
 enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/engine/model/decide.h) */
@@ -38,7 +38,7 @@ void pw_strategy_start(void)
         chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
     chosen_by.counted = pw_layout_use_is_told();
-    pw_fragile_start();
+    pw_split_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }
@@ -141,7 +141,7 @@ static pw_decision_key key_of(const pw_message *m)
                              .device = device ? m->buffer.place.device : 0};
 }
 
-/* For runtime/mpi/strategy/stays.h. */
+/* For runtime/mpi/strategy/is_native.h. */
 static void remember_native(const pw_message *m, pw_decision *d)
 {
     /* Entries are shared and constant but for what is atomic. */
@@ -162,7 +162,7 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
     int id;
 
     *record = NULL;
-    if (is_possible(PW_STRATEGY_PACKED, m, refused) && pw_fragile_needs_stage(m))
+    if (is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
         return PW_STRATEGY_PACKED;
     if (refused)
         return choose_afresh(m, refused);

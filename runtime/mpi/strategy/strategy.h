@@ -23,7 +23,6 @@
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
 
-
 struct pw_entry;
 struct pw_layout;
 struct pw_strategy;

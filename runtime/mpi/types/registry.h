@@ -43,7 +43,7 @@ typedef struct pw_entry_choices {
  * the type is during every call it is an argument of.
  */
 typedef struct pw_entry {
-    /* What the short way to a native call looks at (runtime/mpi/strategy/stays.h), together. */
+    /* What the short way to a native call looks at (runtime/mpi/strategy/is_native.h), together. */
     _Alignas(64) pw_layout *layout;
     int64_t size;        /* packed bytes of one object; 0: not known */
     int64_t lowest;      /* offset of the first object's lowest byte */

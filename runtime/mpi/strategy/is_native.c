@@ -1,4 +1,4 @@
-#include "runtime/mpi/strategy/stays.h"
+#include "runtime/mpi/strategy/is_native.h"
 
 #include "runtime/mpi/entry/gate.h"
 
@@ -12,7 +12,7 @@ static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times
                          &(pw_note_use){.buf = buf, .count = count, .role = PW_BOTH, .times = times}, note);
 }
 
-bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
+bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     uint64_t version = pw_generation_now();
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
@@ -23,7 +23,7 @@ bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count c
         return false;
     if (pw_note_is(found))
         return takes(type, buf, count, times, found);
-    if (!entry || !pw_buffer_stays(entry, sort, buf, count, 1, &left)) {
+    if (!entry || !pw_buffer_is_native(entry, sort, buf, count, 1, &left)) {
         pw_recall_drop(sort, type, buf);
         return false;
     }

@@ -1,10 +1,10 @@
-#include "runtime/mpi/collective/stays.h"
+#include "runtime/mpi/collective/is_native.h"
 
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Mostly a block is like the one before, and known. */
-bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                   const bool *absent, pw_call_sort sort, int *left)
+bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                       const bool *absent, pw_call_sort sort, int *left)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -36,7 +36,7 @@ bool pw_each_stays(const void *buf, pw_counts counts, const MPI_Aint *displs, co
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_stays(entry, sort, bytes, bytes, left))))
+                              RARELY(!pw_message_is_native(entry, sort, bytes, bytes, left))))
             return false;
     }
     return true;
@@ -61,9 +61,10 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_stays(const whole *w, pw_call_sort sort, int *left)
+static bool whole_is_native(const whole *w, pw_call_sort sort, int *left)
 {
-    return !w->largest || pw_message_stays(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks), left);
+    return !w->largest ||
+           pw_message_is_native(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks), left);
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -80,8 +81,8 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
            (is_left_to_mpi(e) || pw_memory_is_known_host(at + e->lowest));
 }
 
-bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                 const bool *absent, pw_call_sort sort, int *left)
+bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
+                       const bool *absent, pw_call_sort sort, int *left)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -96,7 +97,7 @@ bool pw_all_stay(const void *buf, pw_counts counts, const int *displs, const MPI
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_stays(&w, sort, left);
+    return whole_is_native(&w, sort, left);
 }
 
 /* Was a message of this size native when last decided about? */
@@ -109,8 +110,8 @@ static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
            atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
 }
 
-bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                      const bool *absent, pw_call_sort sort, int *left)
+bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
+                            int blocks, const bool *absent, pw_call_sort sort, int *left)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -125,8 +126,9 @@ bool pw_together_stay(const void *buf, pw_counts counts, const MPI_Aint *displs,
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, sort, bytes) ? !pw_message_stays(entry, sort, bytes, bytes, left) : !add(&w, entry, bytes))
+        if (is_native(entry, sort, bytes) ? !pw_message_is_native(entry, sort, bytes, bytes, left)
+                                          : !add(&w, entry, bytes))
             return false;
     }
-    return whole_stays(&w, sort, left);
+    return whole_is_native(&w, sort, left);
 }

@@ -8,18 +8,18 @@
  * is remembered here, so all are counted where they belong.
  *
  * What was found out is remembered (runtime/mpi/strategy/recall.h), and that is all that wrappers ask first, since a
- * call that stays native is to cost next to nothing. The whole question is pw_stays.
+ * call that stays native is to cost next to nothing. The whole question is pw_is_native.
  */
-#ifndef PW_RUNTIME_STAYS_H
-#define PW_RUNTIME_STAYS_H
+#ifndef PW_RUNTIME_IS_NATIVE_H
+#define PW_RUNTIME_IS_NATIVE_H
 
 #include "runtime/engine/model/cost.h"
 #include "runtime/engine/model/decide.h"
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/recall.h"
 #include "runtime/mpi/types/registry.h"
 
-#define PW_STAYS_INLINE inline __attribute__((always_inline))
+#define PW_NATIVE_INLINE inline __attribute__((always_inline))
 
 /* Where a message's decision is remembered: messages of one size class may use several of the few slots. */
 static inline unsigned pw_native_slot(int64_t bytes)
@@ -31,13 +31,13 @@ static inline unsigned pw_native_slot(int64_t bytes)
  * calls with the same arguments for which the answer is to hold; set to the number for which a yes holds, all counted
  * as uses.
  */
-static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort sort, int64_t bytes, int64_t judged,
-                                             int *left)
+static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes,
+                                                  int64_t judged, int *left)
 {
     pw_decision *d = atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(judged)], memory_order_acquire);
 
-    /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/fragile.h). */
-    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_FRAGILE_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
+    /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/mpich_split.h). */
+    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
     if (!d || judged < d->least || judged > d->most)
         return false;
@@ -46,8 +46,8 @@ static PW_STAYS_INLINE bool pw_message_stays(const pw_entry *entry, pw_call_sort
 }
 
 /* `count` objects in `blocks` blocks, the first of them at `buf`. */
-static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort sort, const void *buf, int64_t count,
-                                            int blocks, int *left)
+static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_sort sort, const void *buf,
+                                                 int64_t count, int blocks, int *left)
 {
     int64_t bytes;
 
@@ -58,11 +58,11 @@ static PW_STAYS_INLINE bool pw_buffer_stays(const pw_entry *entry, pw_call_sort 
     if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_stays(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks), left);
+           pw_message_is_native(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks), left);
 }
 
 /* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is
  * something to sweep on the way out. Before the start no type is known. `times`: as in pw_note_use. */
-bool pw_stays(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times);
+bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
 #endif

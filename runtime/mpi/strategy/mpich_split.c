@@ -1,4 +1,4 @@
-#include "runtime/mpi/strategy/fragile.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 
 #include "base/env.h"
 #include "runtime/mpi/types/registry.h"
@@ -27,20 +27,20 @@ static bool mpi_cuts_elements(void)
     return !at || sscanf(at + sizeof name - 1, "%d", &major) != 1 || major < 5;
 }
 
-void pw_fragile_start(void)
+void pw_split_start(void)
 {
     all_ranks = pw_env_bool(PW_ENV_ALL_RANKS);
     cuts_elements = mpi_cuts_elements();
 }
 
-bool pw_fragile_is_staged(void)
+bool pw_split_is_staged(void)
 {
     return cuts_elements && all_ranks;
 }
 
-static bool is_fragile(const pw_message *m)
+static bool is_split(const pw_message *m)
 {
-    return cuts_elements && m->buffer.bytes > PW_FRAGILE_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
+    return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
 }
 
 static bool is_collective(const pw_message *m)
@@ -60,14 +60,14 @@ static bool receives(const pw_message *m)
 }
 
 /* The target of a one-sided operation is never staged. */
-bool pw_fragile_needs_native(const pw_message *m)
+bool pw_split_needs_native(const pw_message *m)
 {
-    return is_fragile(m) && sends(m) && (!all_ranks || m->sort == PW_CALL_ONE_SIDED);
+    return is_split(m) && sends(m) && (!all_ranks || m->sort == PW_CALL_ONE_SIDED);
 }
 
-bool pw_fragile_needs_stage(const pw_message *m)
+bool pw_split_needs_stage(const pw_message *m)
 {
-    return is_fragile(m) && receives(m) && all_ranks && m->sort != PW_CALL_ONE_SIDED;
+    return is_split(m) && receives(m) && all_ranks && m->sort != PW_CALL_ONE_SIDED;
 }
 
 static bool is_self(int peer, MPI_Comm comm)
@@ -78,7 +78,7 @@ static bool is_self(int peer, MPI_Comm comm)
 }
 
 /* GPU memory that Open MPI cannot touch has no native way. */
-bool pw_fragile_is_own(pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer, MPI_Comm comm)
+bool pw_split_is_own(pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer, MPI_Comm comm)
 {
     int64_t bytes;
 

@@ -10,27 +10,27 @@
  * side for contiguous: a short contiguous message is cut off without an error, and a longer one is written behind a
  * contiguous receive buffer. With derived types it reports MPI_ERR_TRUNCATE. So those sides stay native.
  */
-#ifndef PW_RUNTIME_FRAGILE_H
-#define PW_RUNTIME_FRAGILE_H
+#ifndef PW_RUNTIME_MPICH_SPLIT_H
+#define PW_RUNTIME_MPICH_SPLIT_H
 
 #include "runtime/mpi/strategy/strategy.h"
 
 /* Messages of at most so many bytes are never cut; half of the shortest piece seen. */
-enum { PW_FRAGILE_WHOLE = 2048 };
+enum { PW_SPLIT_WHOLE = 2048 };
 
 /* Reads PACKWRIGHT_ALL_RANKS, and which MPI this is. */
-void pw_fragile_start(void);
+void pw_split_start(void);
 
 /* May messages that are received have to be staged? */
-bool pw_fragile_is_staged(void);
+bool pw_split_is_staged(void);
 
 /* May not be staged: its receiver may be native. */
-bool pw_fragile_needs_native(const pw_message *m);
+bool pw_split_needs_native(const pw_message *m);
 /* May not be native: its sender may have staged it. */
-bool pw_fragile_needs_stage(const pw_message *m);
+bool pw_split_needs_stage(const pw_message *m);
 /* May not be staged: Open MPI might not find out that a message from this rank to itself is too long. `peer` is the
  * source, unless role is PW_SEND. Of a receive from MPI_ANY_SOURCE it cannot be known. */
-bool pw_fragile_is_own(pw_role role, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
-                       MPI_Comm comm);
+bool pw_split_is_own(pw_role role, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
+                     MPI_Comm comm);
 
 #endif

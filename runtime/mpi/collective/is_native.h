@@ -1,0 +1,200 @@
+/*
+ * The short way to a native collective: do all buffers that matter on this rank certainly stay where they are? As
+ * runtime/mpi/strategy/is_native.h for single messages; "no" means that pw_collective_call must find out.
+ *
+ * pw_recalls_X tells from what was remembered, and comes first; pw_is_native_X asks, and remembers a yes. Both are
+ * inlined into wrappers, where family and forms are constants. Communicators that are not remembered, types that are
+ * not known, negative counts and missing arrays are all for the long way.
+ */
+#ifndef PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
+#define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
+
+#include "runtime/mpi/collective/recall.h"
+#include "runtime/mpi/collective/shapes.h"
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/is_native.h"
+
+/* How many blocks of each side matter on this rank. */
+typedef struct pw_reach {
+    int send, recv;
+    const bool *absent_send, *absent_recv;
+} pw_reach;
+
+/* Does the side stay whatever its count, its displacements and this rank's part in the call are? */
+static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
+{
+    return side->form == PW_SIDE_NONE ||
+           (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
+}
+
+static PW_NATIVE_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
+                                             const pw_communicator *group)
+{
+    /* Between groups, who is not the root but in its group passes MPI_PROC_NULL, which is negative. */
+    bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
+    const pw_neighbours *n = &group->neighbours;
+    const bool *absent = n->some_absent ? n->absent : NULL;
+
+    switch (family) {
+    case PW_BCAST: return (pw_reach){.send = is_root || faces_root};
+    case PW_GATHER: return (pw_reach){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
+    case PW_SCATTER:
+        return (pw_reach){.send = is_root ? group->peers : 0, .recv = faces_root && s->recv.buf != MPI_IN_PLACE};
+    case PW_ALLGATHER: return (pw_reach){.send = !in_place, .recv = group->peers};
+    case PW_ALLTOALL: return (pw_reach){.send = in_place ? 0 : group->peers, .recv = group->peers};
+    case PW_NEIGHBOUR_ALLGATHER: return (pw_reach){.send = 1, .recv = n->in, .absent_recv = absent};
+    default: return (pw_reach){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
+    }
+}
+
+/* ---- one type ---------------------------------------------------------------------------------------------------- */
+
+/* The objects of all blocks, and where the first of them lies, in objects. False: unusual. */
+static PW_NATIVE_INLINE bool pw_side_extent(const pw_side *side, int blocks, const bool *absent, int64_t *total,
+                                            int64_t *first)
+{
+    bool found = false;
+
+    *first = 0;
+    if (side->form != PW_SIDE_VARYING)
+        return side->count >= 0 &&
+               !__builtin_mul_overflow((int64_t)side->count, side->form == PW_SIDE_EQUAL ? blocks : 1, total);
+    *total = 0;
+    if (!side->counts.at || !side->displs.at)
+        return false;
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_count_at(side->counts, i);
+
+        if (count < 0 || __builtin_add_overflow(*total, count, total))
+            return false;
+        if (!found && count > 0 && !(absent && absent[i])) {
+            *first = pw_displ_at(side->displs, i);
+            found = true;
+        }
+    }
+    return true;
+}
+
+/* *left: as in pw_message_is_native, here and below. */
+static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
+                                                  const bool *absent, pw_call_sort sort, int *left)
+{
+    int64_t total, first, away = 0;
+
+    if (!pw_side_extent(side, blocks, absent, &total, &first))
+        return false;
+    if (total == 0)
+        return true;
+    if (!entry ||
+        (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
+        return false;
+    return pw_buffer_is_native(entry, sort, (char *)side->buf + away, total, blocks, left);
+}
+
+/* ---- a type for each block --------------------------------------------------------------------------------------- */
+
+/* These loop, and are used for both sides: as functions, unlike the rest, they take less of the instruction cache. The
+ * arrays must not be NULL. */
+
+/* Blocks that need not all lie together: each is asked about by itself. */
+bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
+                       const bool *absent, pw_call_sort sort, int *left);
+/* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
+ * together? */
+bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
+                            int blocks, const bool *absent, pw_call_sort sort, int *left);
+/* Blocks that are staged together or not at all. */
+bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
+                       const bool *absent, pw_call_sort sort, int *left);
+
+static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
+                                               int *left)
+{
+    int before = *left;
+
+    if (pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left))
+        return true;
+    *left = before;
+    return pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
+}
+
+static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
+                                                int *left)
+{
+    if (blocks == 0)
+        return true;
+    if (!side->counts.at || !side->displs.at || !side->types)
+        return false;
+    return side->displs.wide
+               ? pw_wide_is_native(side, blocks, absent, sort, left)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
+}
+
+/* ---- a call ------------------------------------------------------------------------------------------------------ */
+
+/* *reach: of the blocks that were looked at. Not while there is something to sweep on the way out. */
+static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
+                                                 pw_reach *reach, int *left)
+{
+    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
+    const pw_entry *recv =
+        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
+    pw_call_sort sort = pw_family_sort(family);
+    const pw_communicator *group;
+
+    *reach = (pw_reach){.send = 0};
+    if (pw_gate_has_orphans())
+        return false;
+    if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
+        return true;
+    group = pw_communicator_peek(comm);
+    if (!group)
+        return false;
+    *reach = pw_reach_of(family, s, group);
+    if (s->send.form == PW_SIDE_TYPED)
+        return pw_typed_is_native(&s->send, reach->send, reach->absent_send, sort, left) &&
+               pw_typed_is_native(&s->recv, reach->recv, reach->absent_recv, sort, left);
+    return (reach->send == 0 || pw_uniform_is_native(&s->send, send, reach->send, reach->absent_send, sort, left)) &&
+           (reach->recv == 0 || pw_uniform_is_native(&s->recv, recv, reach->recv, reach->absent_recv, sort, left));
+}
+
+static PW_NATIVE_INLINE bool pw_collective_is_native(pw_recall_id id, pw_collective_family family, const pw_sides *s,
+                                                     MPI_Comm comm)
+{
+    uint64_t version = pw_generation_now();
+    int left = PW_RECALL_USES;
+    pw_reach reach;
+    bool is_native = pw_sides_are_native(family, s, comm, &reach, &left);
+
+    if (is_native)
+        pw_recall_call(id, s, comm, reach.send, reach.recv, version, left - 1);
+    else
+        pw_recall_drop_call(id, s);
+    return is_native;
+}
+
+/* pw_is_native_X and pw_recalls_X (what the hook of X has as far as the communicator). */
+#define PW_COLLECTIVE_IS_NATIVE(name, id, shape, family)                            \
+    static PW_NATIVE_INLINE bool pw_recalls_##name(shape##_PARAMS, MPI_Comm comm)   \
+    {                                                                               \
+        const pw_sides sides = {shape##_SIDES};                                     \
+                                                                                    \
+        return pw_recalls_call(PW_RECALL_##id, &sides, comm);                       \
+    }                                                                               \
+                                                                                    \
+    static PW_NATIVE_INLINE bool pw_is_native_##name(shape##_PARAMS, MPI_Comm comm) \
+    {                                                                               \
+        const pw_sides sides = {shape##_SIDES};                                     \
+                                                                                    \
+        return pw_collective_is_native(PW_RECALL_##id, family, &sides, comm);       \
+    }
+
+/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, so remembering does not pay. */
+#define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, shape, family) \
+    PW_COLLECTIVE_IS_NATIVE(blocking, blocking, shape, family)                          \
+    PW_COLLECTIVE_IS_NATIVE(nonblocking, blocking, shape, family)
+
+PW_COLLECTIVES(PW_COLLECTIVE_BOTH_ARE_NATIVE)
+PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_ARE_NATIVE)
+
+#endif
