@@ -21,9 +21,9 @@ pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side)
     return b->needed ? status : PW_OK;
 }
 
-static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
+static pw_staging narrow(const pw_block_stage *b, const pw_run *run)
 {
-    pw_stage s = b->whole;
+    pw_staging s = b->whole;
 
     s.buffer = run->buffer;
     s.data = (char *)b->whole.data + run->at;
@@ -33,18 +33,18 @@ static pw_stage narrow(const pw_block_stage *b, const pw_run *run)
 
 static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
 {
-    pw_stage part;
+    pw_staging part;
     bool begun;
 
     if (run->by_cpu || !(run->use & use))
         return true;
     part = narrow(b, run);
-    begun = use == PW_USE_READ ? pw_stage_begin_pack(&part) : pw_stage_begin_unpack(&part, run->buffer.bytes);
+    begun = use == PW_USE_READ ? pw_staging_begin_pack(&part) : pw_staging_begin_unpack(&part, run->buffer.bytes);
     run->under_way = part.under_way;
     return begun;
 }
 
-static void move_by_cpu(const pw_stage *part, unsigned use)
+static void move_by_cpu(const pw_staging *part, unsigned use)
 {
     char *user = (char *)part->buffer.base + part->buffer.offset;
 
@@ -60,11 +60,11 @@ static void move_by_cpu(const pw_stage *part, unsigned use)
 
 static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
 {
-    pw_stage part = narrow(b, run);
+    pw_staging part = narrow(b, run);
 
     run->under_way = NULL;
     if (!run->by_cpu)
-        return use == PW_USE_READ ? pw_stage_pack(&part) : pw_stage_unpack(&part, run->buffer.bytes);
+        return use == PW_USE_READ ? pw_staging_pack(&part) : pw_staging_unpack(&part, run->buffer.bytes);
     move_by_cpu(&part, use);
     return PW_OK;
 }
@@ -73,7 +73,7 @@ static pw_status move_whole(pw_block_stage *b, unsigned use)
 {
     if (!(b->one.use & use))
         return PW_OK;
-    return use == PW_USE_READ ? pw_stage_pack(&b->whole) : pw_stage_unpack(&b->whole, b->whole.buffer.bytes);
+    return use == PW_USE_READ ? pw_staging_pack(&b->whole) : pw_staging_unpack(&b->whole, b->whole.buffer.bytes);
 }
 
 /* Begins runs ahead of those in front of them as far as possible. After a failure it still moves the other runs, since
@@ -127,7 +127,7 @@ void pw_block_stage_close(pw_block_stage *b)
         if (runs[i].owner)
             pw_layout_unref(runs[i].buffer.layout);
     b->runs = 0;
-    pw_stage_close(&b->whole);
+    pw_staging_close(&b->whole);
     pw_pool_give(b->arrays, b->array_bytes);
     b->arrays = NULL;
     b->many = NULL;

@@ -21,13 +21,13 @@ typedef struct pw_run {
     unsigned use;
     bool by_cpu;     /* the CPU copies without a strategy: host memory that is dense, or in a stage for GPU memory */
     bool owner;      /* the run holds a reference of its own to the buffer's layout */
-    void *under_way; /* as in pw_stage, between begin and finish */
+    void *under_way; /* as in pw_staging, between begin and finish */
     pw_dense_type dense_type;
 } pw_run;
 
 /* Plain data: may be moved. */
 typedef struct pw_block_stage {
-    pw_stage whole;
+    pw_staging whole;
     int64_t runs;
     bool is_whole; /* the stage has one run and nothing else */
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
@@ -44,7 +44,7 @@ pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side);
 
 static inline bool pw_block_stage_is_open(const pw_block_stage *b)
 {
-    return pw_stage_is_open(&b->whole);
+    return pw_staging_is_open(&b->whole);
 }
 
 /* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty stage. */

@@ -90,7 +90,7 @@ typedef struct pw_io_call {
 
 /* Plain data: may be moved. */
 typedef struct pw_io_stage {
-    pw_stage stage;
+    pw_staging stage;
     pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the stage's bytes */
     void *data;
     MPI_Count count;

@@ -18,7 +18,7 @@ int pw_io_fail(MPI_File fh, pw_status status)
 void pw_io_stage_close(pw_io_stage *s)
 {
     pw_mirror_close(&s->mirror);
-    pw_stage_close(&s->stage);
+    pw_staging_close(&s->stage);
 }
 
 /* Returns whether a stage pays for memory that MPI can touch. It always does if the user has named a strategy. For GPU
@@ -41,7 +41,7 @@ static pw_status fill(pw_io_stage *s, pw_io_use use, bool mirrored)
     pw_status status;
 
     if (!mirrored)
-        return use == PW_IO_WRITE ? pw_stage_pack(&s->stage) : PW_OK;
+        return use == PW_IO_WRITE ? pw_staging_pack(&s->stage) : PW_OK;
     status = pw_mirror_open(&s->mirror, &s->stage);
     return status == PW_OK ? pw_mirror_pack(&s->mirror, &s->stage) : status;
 }
@@ -83,11 +83,11 @@ static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call
     if (form == AS_IT_IS)
         return false;
     *s = (pw_io_stage){.count = 0};
-    if (status == PW_OK && pw_stage_open(&s->stage, m))
+    if (status == PW_OK && pw_staging_open(&s->stage, m))
         status = fill(s, call->use, form == MIRRORED);
     else if (status == PW_OK && pw_mirror_is_needed(m))
         status = PW_ERR_NOMEM;
-    if (status == PW_OK && pw_stage_is_open(&s->stage)) {
+    if (status == PW_OK && pw_staging_is_open(&s->stage)) {
         describe(s, m, call->type);
         return true;
     }
@@ -134,5 +134,5 @@ void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *cal
 pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status)
 {
     return s->mirror.buf ? pw_mirror_unpack(&s->mirror, &s->stage)
-                         : pw_stage_unpack(&s->stage, pw_received_bytes(status));
+                         : pw_staging_unpack(&s->stage, pw_received_bytes(status));
 }

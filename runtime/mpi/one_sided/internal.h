@@ -123,7 +123,7 @@ enum { PW_RMA_ALL_TARGETS = -1 };
 
 /* A stand-in for a buffer at the origin. */
 typedef struct pw_rma_side {
-    pw_stage stage;   /* not open: MPI gets the buffer itself */
+    pw_staging stage; /* not open: MPI gets the buffer itself */
     pw_mirror mirror; /* if it has a buf, MPI gets it in place of the stage's bytes */
 } pw_rma_side;
 

@@ -76,21 +76,21 @@ static bool may_stage(int64_t bytes)
 static void close_side(pw_rma_side *side)
 {
     pw_mirror_close(&side->mirror);
-    if (pw_stage_is_open(&side->stage))
+    if (pw_staging_is_open(&side->stage))
         atomic_fetch_sub_explicit(&staged_bytes, side->stage.buffer.bytes, memory_order_relaxed);
-    pw_stage_close(&side->stage);
+    pw_staging_close(&side->stage);
 }
 
 static pw_status pack(pw_rma_side *side)
 {
-    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_stage_pack(&side->stage);
+    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_staging_pack(&side->stage);
 }
 
 /* Unpacks the first `bytes` bytes, which MPI has written. A mirror is unpacked as a whole: behind these bytes it holds
  * the old contents of the buffer. */
 static pw_status unpack(pw_rma_side *side, int64_t bytes)
 {
-    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_stage_unpack(&side->stage, bytes);
+    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_staging_unpack(&side->stage, bytes);
 }
 
 /* Packs into an open stage what MPI must find there. `whole`: MPI writes the whole stage, so a stage that MPI only
@@ -112,7 +112,7 @@ static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t b
     pw_status status;
 
     *side = (pw_rma_side){.stage = {.strategy = NULL}};
-    if (!wish || !pw_stage_open(&side->stage, &wish->message))
+    if (!wish || !pw_staging_open(&side->stage, &wish->message))
         return needed ? PW_ERR_NOMEM : PW_OK;
     status = fill(side, wish, needed, brought >= side->stage.buffer.bytes);
     if (status == PW_OK)
@@ -147,8 +147,8 @@ static pw_status open_sides(pw_rma_op *op, const pw_rma_wishes *w)
 
 static bool is_staged(const pw_rma_op *op)
 {
-    return pw_stage_is_open(&op->sent.stage) || pw_stage_is_open(&op->compared.stage) ||
-           pw_stage_is_open(&op->got.stage);
+    return pw_staging_is_open(&op->sent.stage) || pw_staging_is_open(&op->compared.stage) ||
+           pw_staging_is_open(&op->got.stage);
 }
 
 pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
@@ -171,7 +171,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
 
 static pw_status bring(pw_rma_op *op)
 {
-    return pw_stage_is_open(&op->got.stage) ? unpack(&op->got, op->brought) : PW_OK;
+    return pw_staging_is_open(&op->got.stage) ? unpack(&op->got, op->brought) : PW_OK;
 }
 
 pw_status pw_rma_end(pw_rma_op *op)
@@ -211,7 +211,7 @@ static void track(pw_rma_op *op, MPI_Win win, int target)
 void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
 {
     track(op, win, target);
-    pw_stages_handed_over();
+    pw_stagings_handed_over();
 }
 
 /* ---- those with a request --------------------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ void pw_rma_track_request(pw_rma_op *op, MPI_Win win, int target, MPI_Request re
 {
     static const pw_pending_ops ops = {.complete = request_complete, .destroy = request_destroy, .uncancellable = true};
 
-    pw_stages_handed_over();
+    pw_stagings_handed_over();
     op->pending = (pw_pending){.ops = &ops, .comm = MPI_COMM_NULL};
     op->has_request = true;
     track(op, win, target);

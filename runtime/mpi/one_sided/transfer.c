@@ -201,9 +201,9 @@ static bool want(const pw_transfer *t, const pw_origin *origin, pw_role role, pw
 
 static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_type *elements, bool *large)
 {
-    const pw_stage *stage = &side->stage;
+    const pw_staging *stage = &side->stage;
 
-    if (!pw_stage_is_open(stage))
+    if (!pw_staging_is_open(stage))
         return;
     if (side->mirror.buf) {
         origin->buf = side->mirror.buf;

@@ -14,8 +14,8 @@
 
 typedef struct transfer {
     pw_pending pending;
-    pw_stage out, in; /* either may be empty */
-    int grain;        /* grain of the message that is received (pw_received_grain) */
+    pw_staging out, in; /* either may be empty */
+    int grain;          /* grain of the message that is received (pw_received_grain) */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -24,7 +24,7 @@ _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
 
 static int pack(pw_pending *p)
 {
-    return pw_mpi_error(pw_stage_pack(&((transfer *)p)->out));
+    return pw_mpi_error(pw_staging_pack(&((transfer *)p)->out));
 }
 
 static int unpack_arrived(pw_pending *p, const MPI_Status *status)
@@ -36,26 +36,26 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
 
 static int expect(pw_pending *p)
 {
-    pw_stage_expect(&((transfer *)p)->in);
+    pw_staging_expect(&((transfer *)p)->in);
     return MPI_SUCCESS;
 }
 
 static bool begin_packing(pw_pending *p)
 {
-    return pw_stage_begin_pack(&((transfer *)p)->out);
+    return pw_staging_begin_pack(&((transfer *)p)->out);
 }
 
 static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
 {
-    return pw_stage_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
+    return pw_staging_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
 }
 
 static void destroy(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
-    pw_stage_close(&t->out);
-    pw_stage_close(&t->in);
+    pw_staging_close(&t->out);
+    pw_staging_close(&t->in);
     pw_cell_give(t);
 }
 
@@ -66,7 +66,7 @@ static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arri
 static const pw_pending_ops gpu_recv_ops = {
     .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
 
-static const pw_pending_ops *recv_ops_of(const pw_stage *s)
+static const pw_pending_ops *recv_ops_of(const pw_staging *s)
 {
     return s->buffer.place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
 }
@@ -77,7 +77,7 @@ static int times_of(bool persistent)
     return persistent ? PW_NOTE_REPEATED : 1;
 }
 
-/* The transfer between create and launched. pw_stages_left closes its stages if an error handler leaves the call. */
+/* The transfer between create and launched. pw_stagings_left closes its stages if an error handler leaves the call. */
 static _Thread_local transfer *starting;
 
 void pw_p2p_abandon_call(void)
@@ -89,7 +89,7 @@ void pw_p2p_abandon_call(void)
 
 /* Makes a transfer that takes over the stages. NULL: there is no memory; the stages are closed, and the call is left to
  * MPI. */
-static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out, pw_stage *in)
+static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *out, pw_staging *in)
 {
     transfer *t = pw_cell_take();
 
@@ -105,9 +105,9 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_stage *out,
         return t;
     }
     if (out)
-        pw_stage_close(out);
+        pw_staging_close(out);
     if (in)
-        pw_stage_close(in);
+        pw_staging_close(in);
     return NULL;
 }
 
@@ -132,7 +132,7 @@ static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Coun
                        int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
-    pw_stage s;
+    pw_staging s;
     transfer *t;
 
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm))
@@ -141,7 +141,7 @@ static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Coun
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
-    *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_stage_pack(&t->out));
+    *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_staging_pack(&t->out));
     if (*rc == MPI_SUCCESS)
         *rc = next(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
@@ -173,7 +173,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
                        int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, times_of(persistent));
-    pw_stage s;
+    pw_staging s;
     transfer *t;
 
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm))
@@ -183,7 +183,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
         return PW_PASS;
     t->pending.persistent = persistent;
     t->grain = pw_received_grain(entry);
-    pw_stage_expect(&t->in);
+    pw_staging_expect(&t->in);
     *rc = next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, t->in.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
@@ -209,7 +209,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 {
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
-    pw_stage s;
+    pw_staging s;
     transfer *t;
 
     (void)large;
@@ -219,7 +219,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     if (!t)
         return PW_PASS;
     t->grain = pw_received_grain(entry);
-    pw_stage_expect(&t->in);
+    pw_staging_expect(&t->in);
     *rc = pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, t->in.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
@@ -235,7 +235,7 @@ static int unpack_whole(pw_pending *p, const MPI_Status *status)
     transfer *t = (transfer *)p;
 
     (void)status;
-    return pw_mpi_error(pw_stage_unpack(&t->in, t->in.buffer.bytes));
+    return pw_mpi_error(pw_staging_unpack(&t->in, t->in.buffer.bytes));
 }
 
 static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
@@ -251,26 +251,26 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 {
     pw_entry *out = pw_p2p_entry(sendtype, PW_SEND, sendbuf, sendcount, dest, 1);
     pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
-    pw_stage s, r;
+    pw_staging s, r;
     transfer *t;
 
     pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
-    if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
+    if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
                    ? PW_LEARN
                    : PW_PASS;
-    t = create(pw_stage_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
+    t = create(pw_staging_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
     if (!t)
         return PW_PASS;
     *rc = MPI_SUCCESS;
-    if (pw_stage_is_open(&s)) {
+    if (pw_staging_is_open(&s)) {
         sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
-        *rc = pw_mpi_fail(comm, pw_stage_pack(&t->out));
+        *rc = pw_mpi_fail(comm, pw_staging_pack(&t->out));
     }
-    if (pw_stage_is_open(&r)) {
+    if (pw_staging_is_open(&r)) {
         recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
-        *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_stage_pack(&t->in)) : *rc;
+        *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_staging_pack(&t->in)) : *rc;
     }
     large = large || sendcount > INT_MAX || recvcount > INT_MAX;
     if (*rc == MPI_SUCCESS)
@@ -288,7 +288,7 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
-    pw_stage s;
+    pw_staging s;
     transfer *t;
 
     (void)large;
@@ -297,7 +297,7 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
     t = create(&both_ops, comm, NULL, &s);
     if (!t)
         return PW_PASS;
-    *rc = pw_mpi_fail(comm, pw_stage_pack(&t->in));
+    *rc = pw_mpi_fail(comm, pw_staging_pack(&t->in));
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Isendrecv_replace(t->in.data, t->in.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
                                         request, t->in.buffer.bytes > INT_MAX);

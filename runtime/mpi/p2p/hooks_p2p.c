@@ -23,14 +23,14 @@ static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Data
                        MPI_Comm comm, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, 1);
-    pw_stage s;
+    pw_staging s;
 
     if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm))
         return pw_p2p_pass(entry, count, dest);
-    *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
+    *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = next(s.data, s.buffer.bytes, MPI_BYTE, dest, tag, comm, s.buffer.bytes > INT_MAX);
-    pw_stage_close(&s);
+    pw_staging_close(&s);
     return PW_DONE;
 }
 
@@ -49,7 +49,7 @@ SEND(Rsend)
 
 /* ---- receive -------------------------------------------------------------------------------------------------- */
 
-static int unpack(pw_stage *s, int grain, const MPI_Status *status, MPI_Comm comm)
+static int unpack(pw_staging *s, int grain, const MPI_Status *status, MPI_Comm comm)
 {
     int rc = pw_received_unpack(s, grain, status);
 
@@ -61,7 +61,7 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     MPI_Status own;
-    pw_stage s;
+    pw_staging s;
     int grain;
 
     (void)large;
@@ -70,11 +70,11 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
-    pw_stage_expect(&s);
+    pw_staging_expect(&s);
     *rc = pw_call_Recv(s.data, s.buffer.bytes, MPI_BYTE, source, tag, comm, status, s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, comm);
-    pw_stage_close(&s);
+    pw_staging_close(&s);
     return PW_DONE;
 }
 
@@ -86,7 +86,7 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     MPI_Status own;
-    pw_stage s;
+    pw_staging s;
     int grain;
 
     (void)large;
@@ -95,11 +95,11 @@ pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
-    pw_stage_expect(&s);
+    pw_staging_expect(&s);
     *rc = pw_call_Mrecv(s.data, s.buffer.bytes, MPI_BYTE, message, status, s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, MPI_COMM_SELF);
-    pw_stage_close(&s);
+    pw_staging_close(&s);
     return PW_DONE;
 }
 
@@ -112,25 +112,25 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_entry *out = pw_p2p_entry(sendtype, PW_SEND, sendbuf, sendcount, dest, 1);
     pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
     MPI_Status own;
-    pw_stage s, r;
+    pw_staging s, r;
     int grain = 0;
 
     pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm);
-    if (!pw_stage_is_open(&s) && !pw_stage_is_open(&r))
+    if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
                    ? PW_LEARN
                    : PW_PASS;
-    if (pw_stage_is_open(&s))
+    if (pw_staging_is_open(&s))
         sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
-    if (pw_stage_is_open(&r)) {
+    if (pw_staging_is_open(&r)) {
         grain = pw_received_grain(in);
-        pw_stage_expect(&r);
+        pw_staging_expect(&r);
         recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
         status = status == MPI_STATUS_IGNORE ? &own : status;
     }
     large = large || sendcount > INT_MAX || recvcount > INT_MAX;
-    *rc = pw_stage_is_open(&s) ? pw_mpi_fail(comm, pw_stage_pack(&s)) : MPI_SUCCESS;
+    *rc = pw_staging_is_open(&s) ? pw_mpi_fail(comm, pw_staging_pack(&s)) : MPI_SUCCESS;
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
@@ -138,10 +138,10 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
         pw_p2p_accepted(out, sendcount, sendtype, dest);
         pw_p2p_accepted(in, recvcount, recvtype, source);
     }
-    if (*rc == MPI_SUCCESS && pw_stage_is_open(&r))
+    if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
         *rc = unpack(&r, grain, status, comm);
-    pw_stage_close(&s);
-    pw_stage_close(&r);
+    pw_staging_close(&s);
+    pw_staging_close(&r);
     return PW_DONE;
 }
 
@@ -151,7 +151,7 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
     MPI_Status own;
-    pw_stage s;
+    pw_staging s;
     int grain;
 
     (void)large;
@@ -160,12 +160,12 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
-    *rc = pw_mpi_fail(comm, pw_stage_pack(&s));
+    *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv_replace(s.data, s.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
                                        s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, comm);
-    pw_stage_close(&s);
+    pw_staging_close(&s);
     return PW_DONE;
 }

@@ -21,13 +21,13 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
 }
 
 /* Opens a stage for one buffer of a call. Returns false if MPI gets the buffer itself; the stage is empty then. */
-static inline bool pw_p2p_stage(pw_stage *s, pw_call_sort kind, pw_role role, const pw_entry *entry, const void *buf,
+static inline bool pw_p2p_stage(pw_staging *s, pw_call_sort kind, pw_role role, const pw_entry *entry, const void *buf,
                                 MPI_Count count, int peer, MPI_Comm comm)
 {
     s->strategy = NULL;
     return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
            (kind == PW_CALL_BLOCKING || pw_pending_is_seen()) &&
-           !pw_split_is_own(role, entry, buf, count, peer, comm) && pw_stage_try(s, kind, role, entry, buf, count);
+           !pw_split_is_own(role, entry, buf, count, peer, comm) && pw_staging_try(s, kind, role, entry, buf, count);
 }
 
 /* The verdict on a call that is left to MPI. MPI tells whether a type that is not known is valid. */

@@ -117,7 +117,7 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
 
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
-    pw_stages_handed_over();
+    pw_stagings_handed_over();
     p->active = !p->persistent;
     p->settled = false;
     p->request = request;

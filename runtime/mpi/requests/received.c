@@ -28,13 +28,13 @@ int pw_received_grain(const pw_entry *entry)
     return PW_MPI_IS_OPEN_MPI || !entry->layout ? 0 : atomic_load_explicit(&entry->grain, memory_order_relaxed);
 }
 
-int pw_received_unpack(pw_stage *s, int grain, const MPI_Status *status)
+int pw_received_unpack(pw_staging *s, int grain, const MPI_Status *status)
 {
     int64_t bytes = pw_received_bytes(status), rest = 0;
     int rc;
 
     if (grain > 1 && bytes > 0 && bytes <= MOST_CHECKED)
         rest = bytes % grain;
-    rc = pw_mpi_error(pw_stage_unpack(s, bytes - rest));
+    rc = pw_mpi_error(pw_staging_unpack(s, bytes - rest));
     return rc == MPI_SUCCESS && rest ? MPI_ERR_TRUNCATE : rc;
 }

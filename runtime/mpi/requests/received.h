@@ -5,7 +5,7 @@
 #include "runtime/mpi/mpi_compat.h"
 
 struct pw_entry;
-struct pw_stage;
+struct pw_staging;
 
 /* Returns how many bytes have arrived in a receive of MPI_BYTE; -1 if MPI cannot tell. */
 int64_t pw_received_bytes(const MPI_Status *status);
@@ -19,6 +19,6 @@ int64_t pw_received_bytes(const MPI_Status *status);
 int pw_received_grain(const struct pw_entry *entry);
 /* Unpacks what has arrived, only whole grains if `grain` is not 0. Returns an MPI error code, which the caller reports.
  */
-int pw_received_unpack(struct pw_stage *s, int grain, const MPI_Status *status);
+int pw_received_unpack(struct pw_staging *s, int grain, const MPI_Status *status);
 
 #endif

@@ -53,7 +53,7 @@ static const part parts[] = {
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     {.start = pw_trace_start, .close = pw_trace_close},                             /* the trace */
-    {.start = pw_strategy_start, .abandon_call = pw_stages_left},                   /* strategies */
+    {.start = pw_strategy_start, .abandon_call = pw_stagings_left},                 /* strategies */
     {.start = start_notes},                                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},

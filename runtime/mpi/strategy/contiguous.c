@@ -30,26 +30,26 @@ static double cost(const pw_message *m)
     return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->buffer.bytes), 0.95 * others);
 }
 
-static pw_status take(pw_stage *s)
+static pw_status take(pw_staging *s)
 {
     s->data = (char *)s->buffer.base + s->buffer.layout->nest->lo;
     return PW_OK;
 }
 
-static pw_status pack(pw_stage *s)
+static pw_status pack(pw_staging *s)
 {
     (void)s;
     return PW_OK;
 }
 
-static pw_status unpack(pw_stage *s, int64_t received)
+static pw_status unpack(pw_staging *s, int64_t received)
 {
     (void)s;
     (void)received;
     return PW_OK;
 }
 
-static void give(pw_stage *s)
+static void give(pw_staging *s)
 {
     (void)s;
 }

@@ -33,7 +33,7 @@ static char *base_of(const pw_gpu_block *block)
 }
 
 /* A part of a stage has its data behind the stage's. Without a block the data is ordinary host memory. */
-static pw_gpu_packed packed_of(const pw_stage *s)
+static pw_gpu_packed packed_of(const pw_staging *s)
 {
     const pw_gpu_block *block = s->own;
 
@@ -42,14 +42,14 @@ static pw_gpu_packed packed_of(const pw_stage *s)
     return pw_gpu_packed_at(pw_gpu_packed_in(block), (char *)s->data - base_of(block));
 }
 
-static pw_gpu_memory memory_of(const pw_stage *s)
+static pw_gpu_memory memory_of(const pw_staging *s)
 {
     pw_gpu_memory memory = (pw_gpu_memory)s->strategy->memory;
 
     return memory == PW_GPU_PINNED_MEMORY && s->role != PW_RECV ? PW_GPU_OUTBOUND_MEMORY : memory;
 }
 
-pw_status pw_strategy_gpu_take(pw_stage *s)
+pw_status pw_strategy_gpu_take(pw_staging *s)
 {
     pw_gpu_memory memory = memory_of(s);
     pw_gpu_block *block = NULL;
@@ -66,7 +66,7 @@ pw_status pw_strategy_gpu_take(pw_stage *s)
 }
 
 /* The message of a stage, or of a part of one, as runtime/engine/gpu has it. */
-static pw_gpu_order order_of(const pw_stage *s, pw_direction direction, int64_t bytes)
+static pw_gpu_order order_of(const pw_staging *s, pw_direction direction, int64_t bytes)
 {
     return (pw_gpu_order){.buffer = s->buffer,
                           .packed = packed_of(s),
@@ -75,7 +75,7 @@ static pw_gpu_order order_of(const pw_stage *s, pw_direction direction, int64_t 
                           .path = (pw_gpu_path)s->strategy->path};
 }
 
-static bool is_in_host_memory(const pw_stage *s)
+static bool is_in_host_memory(const pw_staging *s)
 {
     const pw_gpu_block *block = s->own;
 
@@ -83,7 +83,7 @@ static bool is_in_host_memory(const pw_stage *s)
 }
 
 /* Before MPI is told of the message, so before anybody reads it. */
-static void note_packing(const pw_stage *s, bool replicated)
+static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
@@ -97,7 +97,7 @@ static void note_packing(const pw_stage *s, bool replicated)
 }
 
 /* Messages that a peer's GPU may read (pw_strategy_gpu_expect), those from point to point, are in the replica, too. */
-static pw_gpu_order packing_of(const pw_stage *s)
+static pw_gpu_order packing_of(const pw_staging *s)
 {
     pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
     pw_gpu_block *block = s->own;
@@ -107,7 +107,7 @@ static pw_gpu_order packing_of(const pw_stage *s)
     return order;
 }
 
-pw_status pw_strategy_gpu_pack(pw_stage *s)
+pw_status pw_strategy_gpu_pack(pw_staging *s)
 {
     pw_gpu_order order = packing_of(s);
 
@@ -128,7 +128,7 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
 
 _Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a receive");
 
-void pw_strategy_gpu_expect(pw_stage *s)
+void pw_strategy_gpu_expect(pw_staging *s)
 {
     pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
 
@@ -138,14 +138,14 @@ void pw_strategy_gpu_expect(pw_stage *s)
         s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, take_foreign, &order, sizeof order);
 }
 
-static bool is_in_place(pw_stage *s)
+static bool is_in_place(pw_staging *s)
 {
     return s->inbound && pw_inbound_in_place(s->inbound, &s->ahead_ns) > 0;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
-pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
+pw_status pw_strategy_gpu_unpack(pw_staging *s, int64_t received)
 {
     pw_gpu_order order = order_of(s, PW_UNPACK, received);
 
@@ -160,7 +160,7 @@ pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received)
     return pw_gpu_carry_out(&order);
 }
 
-bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received)
+bool pw_strategy_gpu_begin(pw_staging *s, pw_direction direction, int64_t received)
 {
     pw_gpu_order order = direction == PW_PACK ? packing_of(s) : order_of(s, direction, received);
 
@@ -172,7 +172,7 @@ bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received
     return s->under_way;
 }
 
-pw_status pw_strategy_gpu_finish(pw_stage *s)
+pw_status pw_strategy_gpu_finish(pw_staging *s)
 {
     pw_gpu_transfer *t = s->under_way;
 
@@ -180,7 +180,7 @@ pw_status pw_strategy_gpu_finish(pw_stage *s)
     return pw_gpu_finish(t);
 }
 
-void pw_strategy_gpu_give(pw_stage *s)
+void pw_strategy_gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;

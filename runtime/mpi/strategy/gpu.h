@@ -30,13 +30,13 @@ bool pw_strategy_gpu_can(const pw_message *m);
 
 /* Takes a block of the GPU's pools, which `own` points to; `own` NULL stands for pageable host memory. For a message
  * that MPI reads, a pinned block lies where other processes can read it. */
-pw_status pw_strategy_gpu_take(pw_stage *s);
-pw_status pw_strategy_gpu_pack(pw_stage *s);
-pw_status pw_strategy_gpu_unpack(pw_stage *s, int64_t received);
-void pw_strategy_gpu_give(pw_stage *s);
+pw_status pw_strategy_gpu_take(pw_staging *s);
+pw_status pw_strategy_gpu_pack(pw_staging *s);
+pw_status pw_strategy_gpu_unpack(pw_staging *s, int64_t received);
+void pw_strategy_gpu_give(pw_staging *s);
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
-void pw_strategy_gpu_expect(pw_stage *s);
-bool pw_strategy_gpu_begin(pw_stage *s, pw_direction direction, int64_t received);
-pw_status pw_strategy_gpu_finish(pw_stage *s);
+void pw_strategy_gpu_expect(pw_staging *s);
+bool pw_strategy_gpu_begin(pw_staging *s, pw_direction direction, int64_t received);
+pw_status pw_strategy_gpu_finish(pw_staging *s);
 
 #endif

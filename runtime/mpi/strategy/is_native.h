@@ -2,10 +2,10 @@
  * The short way to a native call: does a buffer certainly stay where it is?
  *
  * For types that are left to MPI, for contiguous ones in host memory, and for those of which a message of this size
- * class and sort of call was native when last decided about. "Yes" means what pw_stage_try would say, and a use of the
- * decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision may
- * be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a layout
- * is remembered here, so all are counted where they belong.
+ * class and sort of call was native when last decided about. "Yes" means what pw_staging_try would say, and a use of
+ * the decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision
+ * may be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a
+ * layout is remembered here, so all are counted where they belong.
  *
  * What was found out is remembered (runtime/mpi/strategy/recall.h), and that is all that wrappers ask first, since a
  * call that stays native is to cost next to nothing. The whole question is pw_is_native.

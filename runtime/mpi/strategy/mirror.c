@@ -12,7 +12,7 @@ bool pw_mirror_is_needed(const pw_message *m)
 }
 
 /* From the lowest to the highest byte of all objects, from the first object's address on. */
-static bool span_of(const pw_stage *s, int64_t *lo, int64_t *bytes)
+static bool span_of(const pw_staging *s, int64_t *lo, int64_t *bytes)
 {
     const pw_nest *nest = s->buffer.layout->nest;
     int64_t last, hi;
@@ -24,7 +24,7 @@ static bool span_of(const pw_stage *s, int64_t *lo, int64_t *bytes)
     return !__builtin_sub_overflow(hi, *lo, bytes);
 }
 
-pw_status pw_mirror_open(pw_mirror *x, const pw_stage *s)
+pw_status pw_mirror_open(pw_mirror *x, const pw_staging *s)
 {
     int64_t lo;
 
@@ -43,20 +43,20 @@ pw_status pw_mirror_open(pw_mirror *x, const pw_stage *s)
     return PW_OK;
 }
 
-pw_status pw_mirror_pack(pw_mirror *x, pw_stage *s)
+pw_status pw_mirror_pack(pw_mirror *x, pw_staging *s)
 {
-    pw_status status = pw_stage_pack(s);
+    pw_status status = pw_staging_pack(s);
 
     if (status == PW_OK && x->memory)
         pw_layout_unpack(s->buffer.layout, x->buf, s->buffer.count, s->data);
     return status;
 }
 
-pw_status pw_mirror_unpack(pw_mirror *x, pw_stage *s)
+pw_status pw_mirror_unpack(pw_mirror *x, pw_staging *s)
 {
     if (x->memory)
         pw_layout_pack(s->buffer.layout, x->buf, s->buffer.count, s->data);
-    return pw_stage_unpack(s, s->buffer.bytes);
+    return pw_staging_unpack(s, s->buffer.bytes);
 }
 
 void pw_mirror_close(pw_mirror *x)

@@ -19,11 +19,11 @@ typedef struct pw_mirror {
 bool pw_mirror_is_needed(const pw_message *m);
 
 /* Makes the mirror of an open stage whose data is in host memory. Fails with PW_ERR_NOMEM. */
-pw_status pw_mirror_open(pw_mirror *x, const pw_stage *s);
+pw_status pw_mirror_open(pw_mirror *x, const pw_staging *s);
 /* Copies the user's buffer to the mirror, and returns when that is done. Gaps between objects are 0. */
-pw_status pw_mirror_pack(pw_mirror *x, pw_stage *s);
+pw_status pw_mirror_pack(pw_mirror *x, pw_staging *s);
 /* Copies all of the mirror to the user's buffer, and returns when that is done. */
-pw_status pw_mirror_unpack(pw_mirror *x, pw_stage *s);
+pw_status pw_mirror_unpack(pw_mirror *x, pw_staging *s);
 /* Frees the mirror, before the stage is closed. Does nothing if there is none. */
 void pw_mirror_close(pw_mirror *x);
 

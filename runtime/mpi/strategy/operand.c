@@ -45,11 +45,11 @@ bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count coun
     return describe(&m);
 }
 
-pw_status pw_operand_stage(pw_stage *s, const pw_message *m)
+pw_status pw_operand_stage(pw_staging *s, const pw_message *m)
 {
-    if (pw_stage_open(s, m))
+    if (pw_staging_open(s, m))
         return PW_OK;
-    return pw_mirror_is_needed(m) ? pw_stage_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
+    return pw_mirror_is_needed(m) ? pw_staging_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
 }
 
 pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
@@ -81,11 +81,11 @@ pw_status pw_operand_unpack(pw_operand *o)
 
 pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
 {
-    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_stage_unpack(&o->stage, bytes) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_staging_unpack(&o->stage, bytes) : PW_OK;
 }
 
 void pw_operand_close(pw_operand *o)
 {
     pw_mirror_close(&o->mirror);
-    pw_stage_close(&o->stage);
+    pw_staging_close(&o->stage);
 }

@@ -38,7 +38,7 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
 /* Plain data, which may be moved. Zeros are an empty operand. */
 typedef struct pw_operand {
-    pw_stage stage;
+    pw_staging stage;
     pw_mirror mirror;
     pw_role role;
 } pw_operand;
@@ -48,7 +48,7 @@ typedef struct pw_operand {
  * staged even beyond the strategies' limits, which come from counts of bytes. Fails if MPI may have the buffer and the
  * message is native.
  */
-pw_status pw_operand_stage(pw_stage *s, const pw_message *m);
+pw_status pw_operand_stage(pw_staging *s, const pw_message *m);
 
 /* Whether MPI must not get this buffer. */
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count);
@@ -66,7 +66,7 @@ void pw_operand_close(pw_operand *o);
 
 static inline bool pw_operand_is_open(const pw_operand *o)
 {
-    return pw_stage_is_open(&o->stage);
+    return pw_staging_is_open(&o->stage);
 }
 
 /* The buffer that MPI gets in place of the user's `buf`. */

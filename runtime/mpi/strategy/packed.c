@@ -38,18 +38,18 @@ static double own_cost(const pw_message *m, pw_direction direction)
     return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
 }
 
-static pw_pool_side side_of(const pw_stage *s)
+static pw_pool_side side_of(const pw_staging *s)
 {
     return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
 }
 
-static bool is_collective(const pw_stage *s)
+static bool is_collective(const pw_staging *s)
 {
     return s->sort == PW_CALL_COLLECTIVE || s->sort == PW_CALL_NEIGHBOUR;
 }
 
 /* What a collective receives may be read again by MPI, so it is copied to the stage and unpacked afterwards. */
-static pw_status take(pw_stage *s)
+static pw_status take(pw_staging *s)
 {
     s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
     if (!s->data)
@@ -60,7 +60,7 @@ static pw_status take(pw_stage *s)
 }
 
 /* What is to be streamed is packed into memory that no other core has seen, and that is still in this one's caches. */
-static pw_status pack(pw_stage *s)
+static pw_status pack(pw_staging *s)
 {
     pw_outbound_way way = pw_outbound_way_of(s->buffer.bytes);
     void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
@@ -80,7 +80,7 @@ static pw_status pack(pw_stage *s)
 }
 
 /* MPICH cuts a message off that is longer than was posted before it reads it; Open MPI does not (single_copy.c). */
-static void expect(pw_stage *s)
+static void expect(pw_staging *s)
 {
     if (s->buffer.bytes < PW_LEAST_READ && !PW_MPI_IS_OPEN_MPI)
         return;
@@ -91,7 +91,7 @@ static void expect(pw_stage *s)
 }
 
 /* What is in the user's buffer already. */
-static int64_t in_place(pw_stage *s)
+static int64_t in_place(pw_staging *s)
 {
     bool expected = s->inbound && !is_collective(s);
     int64_t bytes = expected ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
@@ -103,7 +103,7 @@ static int64_t in_place(pw_stage *s)
     return bytes;
 }
 
-static pw_status unpack(pw_stage *s, int64_t received)
+static pw_status unpack(pw_staging *s, int64_t received)
 {
     int64_t first = in_place(s);
 
@@ -114,7 +114,7 @@ static pw_status unpack(pw_stage *s, int64_t received)
     return PW_OK;
 }
 
-static void give(pw_stage *s)
+static void give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);

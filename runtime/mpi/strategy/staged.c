@@ -8,7 +8,7 @@
 #include "runtime/engine/memory/pool.h"
 
 /* Host memory need not be pinned for a copy of the driver, which only is slower then. */
-static pw_status take(pw_stage *s)
+static pw_status take(pw_staging *s)
 {
     if (pw_strategy_gpu_take(s) == PW_OK)
         return PW_OK;

@@ -220,15 +220,15 @@ static void count_use(const pw_message *m, pw_strategy_id id)
 enum { HELD = 4 }; /* those of a call between two processes, or of a uniform collective */
 
 /* Copies: those of the call may lie on the part of the stack that a longjmp has given up. */
-static _Thread_local pw_stage held[HELD];
+static _Thread_local pw_staging held[HELD];
 
-static void hold(const pw_stage *s)
+static void hold(const pw_staging *s)
 {
     if (pw_gate_holds < HELD)
         held[pw_gate_holds++] = *s;
 }
 
-static pw_stage *held_as(const pw_stage *s)
+static pw_staging *held_as(const pw_staging *s)
 {
     for (int i = 0; i < pw_gate_holds; i++)
         if (held[i].strategy && held[i].data == s->data)
@@ -236,31 +236,31 @@ static pw_stage *held_as(const pw_stage *s)
     return NULL;
 }
 
-void pw_stages_handed_over(void)
+void pw_stagings_handed_over(void)
 {
     pw_gate_holds = 0;
 }
 
-void pw_stages_left(void)
+void pw_stagings_left(void)
 {
     int n = pw_gate_holds;
 
     pw_gate_holds = 0;
     for (int i = 0; i < n; i++)
-        pw_stage_close(&held[i]);
+        pw_staging_close(&held[i]);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------
  */
 
-pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy)
+pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy)
 {
     pw_status status;
 
-    *s = (pw_stage){.strategy = strategy, .buffer = m->buffer, .role = m->role, .sort = m->sort};
+    *s = (pw_staging){.strategy = strategy, .buffer = m->buffer, .role = m->role, .sort = m->sort};
     status = strategy->take(s);
     if (status != PW_OK)
-        *s = (pw_stage){.strategy = NULL};
+        *s = (pw_staging){.strategy = NULL};
     else if (s->buffer.layout)
         pw_layout_ref(s->buffer.layout);
     if (status == PW_OK)
@@ -268,29 +268,30 @@ pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *
     return status;
 }
 
-bool pw_stage_open(pw_stage *s, const pw_message *m)
+bool pw_staging_open(pw_staging *s, const pw_message *m)
 {
     unsigned refused = 0;
     pw_decision *record;
     pw_strategy_id id;
 
-    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE && pw_stage_open_by(s, m, table[id]) != PW_OK)
+    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE && pw_staging_open_by(s, m, table[id]) != PW_OK)
         refused |= 1U << id;
     count_use(m, id);
     if (id == PW_STRATEGY_NATIVE) {
-        *s = (pw_stage){.strategy = NULL};
+        *s = (pw_staging){.strategy = NULL};
         return false;
     }
     s->decision = record;
     return true;
 }
 
-bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf, MPI_Count count)
+bool pw_staging_try(pw_staging *s, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+                    MPI_Count count)
 {
     pw_message m = {.sort = sort, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
     s->strategy = NULL;
-    return pw_message_describe(&m) && pw_stage_open(s, &m);
+    return pw_message_describe(&m) && pw_staging_open(s, &m);
 }
 
 /* ---- what is observed ----------------------------------------------------------------------------------------- */
@@ -311,7 +312,7 @@ typedef struct watch {
 } watch;
 
 /* The interpreter says nothing of the kernel that is yet to come. */
-static bool has_come(const pw_stage *s, pw_direction direction)
+static bool has_come(const pw_staging *s, pw_direction direction)
 {
     pw_kernel *k = s->buffer.place.kind == PW_PLACE_HOST && s->buffer.layout && !s->buffer.layout->contiguous
                        ? s->buffer.layout->kernel
@@ -322,7 +323,7 @@ static bool has_come(const pw_stage *s, pw_direction direction)
 
 /* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
  * stage may have been narrowed to a part of the message that was decided about. */
-static watch begin(const pw_stage *s, pw_direction direction)
+static watch begin(const pw_staging *s, pw_direction direction)
 {
     watch w = {.timed = s->decision && pw_decision_size(s->buffer.bytes) == s->decision->key.size};
 
@@ -336,7 +337,7 @@ static watch begin(const pw_stage *s, pw_direction direction)
     return w;
 }
 
-static pw_status end(const watch *w, const pw_stage *s, pw_direction direction, pw_status status)
+static pw_status end(const watch *w, const pw_staging *s, pw_direction direction, pw_status status)
 {
     if (w->timed && status == PW_OK)
         pw_decision_observe(s->decision, w->id, direction,
@@ -344,7 +345,7 @@ static pw_status end(const watch *w, const pw_stage *s, pw_direction direction, 
     return status;
 }
 
-pw_status pw_stage_pack(pw_stage *s)
+pw_status pw_staging_pack(pw_staging *s)
 {
     watch w;
 
@@ -354,9 +355,9 @@ pw_status pw_stage_pack(pw_stage *s)
     return end(&w, s, PW_PACK, s->strategy->pack(s));
 }
 
-void pw_stage_expect(pw_stage *s)
+void pw_staging_expect(pw_staging *s)
 {
-    pw_stage *copy;
+    pw_staging *copy;
 
     if (!s->strategy || !s->strategy->expect)
         return;
@@ -366,7 +367,7 @@ void pw_stage_expect(pw_stage *s)
         copy->inbound = s->inbound;
 }
 
-pw_status pw_stage_unpack(pw_stage *s, int64_t received)
+pw_status pw_staging_unpack(pw_staging *s, int64_t received)
 {
     watch w;
 
@@ -382,7 +383,7 @@ pw_status pw_stage_unpack(pw_stage *s, int64_t received)
 
 /* Work that overlaps with other work says nothing of its time, so estimates are corrected by the first few of a kind,
  * which are done alone. */
-static bool is_watched(const pw_stage *s, pw_direction direction)
+static bool is_watched(const pw_staging *s, pw_direction direction)
 {
     int id;
 
@@ -393,23 +394,23 @@ static bool is_watched(const pw_stage *s, pw_direction direction)
            atomic_load_explicit(&s->decision->cells[id].timed[direction], memory_order_relaxed) < WATCHED;
 }
 
-bool pw_stage_begin_pack(pw_stage *s)
+bool pw_staging_begin_pack(pw_staging *s)
 {
     if (!s->strategy || !s->strategy->begin || is_watched(s, PW_PACK))
         return true;
     return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
-bool pw_stage_begin_unpack(pw_stage *s, int64_t received)
+bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
 {
     if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes || is_watched(s, PW_UNPACK))
         return true;
     return s->strategy->begin(s, PW_UNPACK, received);
 }
 
-void pw_stage_close(pw_stage *s)
+void pw_staging_close(pw_staging *s)
 {
-    pw_stage *copy;
+    pw_staging *copy;
 
     if (!s->strategy)
         return;

@@ -2,7 +2,7 @@
  * Transfer strategies bring the bytes of a message into memory from which MPI moves them at full speed.
  *
  * Every covered call - point to point, collective, one-sided, I/O - describes each of its buffers as a pw_message. The
- * cheapest strategy that can carry the message stages it: the strategy provides a pw_stage, whose contiguous memory
+ * cheapest strategy that can carry the message stages it: the strategy provides a pw_staging, whose contiguous memory
  * goes to the MPI below in place of the user's buffer. The bytes on the wire are the same, in typemap order without a
  * header (MPI 4.0 section 5.2), so each rank decides alone. A message that is not staged is native: MPI gets the
  * caller's own arguments.
@@ -39,7 +39,7 @@ typedef struct pw_message {
 
 /* A message that is staged: contiguous memory that stands for the user's buffer. Plain data, which may be moved; one
  * thread at a time uses it. */
-typedef struct pw_stage {
+typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: empty, the message is native */
     pw_buffer buffer; /* the user's; with a reference to its layout: the type may die while MPI works with the stage */
     pw_role role;
@@ -47,10 +47,10 @@ typedef struct pw_stage {
     void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                    /* belongs to the strategy */
     struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
-    int64_t ahead_ns;             /* time spent on unpacking while the message arrived (pw_stage_expect) */
-    void *under_way;              /* packing or unpacking that has begun (pw_stage_begin_pack); NULL: none */
+    int64_t ahead_ns;             /* time spent on unpacking while the message arrived (pw_staging_expect) */
+    void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
     struct pw_decision *decision; /* observed times are recorded there; NULL: nowhere */
-} pw_stage;
+} pw_staging;
 
 typedef struct pw_strategy {
     const char *name;
@@ -64,23 +64,23 @@ typedef struct pw_strategy {
     double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: native. */
-    pw_status (*take)(pw_stage *s);
+    pw_status (*take)(pw_staging *s);
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
-    pw_status (*pack)(pw_stage *s);
+    pw_status (*pack)(pw_staging *s);
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
-    pw_status (*unpack)(pw_stage *s, int64_t received);
+    pw_status (*unpack)(pw_staging *s, int64_t received);
     /* Gives the memory back. */
-    void (*give)(pw_stage *s);
-    /* As pw_stage_expect. NULL: the strategy does nothing then. */
-    void (*expect)(pw_stage *s);
+    void (*give)(pw_staging *s);
+    /* As pw_staging_expect. NULL: the strategy does nothing then. */
+    void (*expect)(pw_staging *s);
     /*
      * For strategies whose work runs beside the caller: `begin` starts what pack, or unpack of the first `received`
      * bytes, does, and sets under_way; `finish` waits for it and clears under_way. False: it did not start. NULL: the
      * strategy cannot.
      */
-    bool (*begin)(pw_stage *s, pw_direction direction, int64_t received);
-    pw_status (*finish)(pw_stage *s);
+    bool (*begin)(pw_staging *s, pw_direction direction, int64_t received);
+    pw_status (*finish)(pw_staging *s);
     int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory (strategy/gpu.h) */
 } pw_strategy;
 
@@ -113,35 +113,36 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 bool pw_message_describe(pw_message *m);
 
 /* Chooses a strategy and takes its memory. False: the message is native, and *s is empty. */
-bool pw_stage_open(pw_stage *s, const pw_message *m);
+bool pw_staging_open(pw_staging *s, const pw_message *m);
 /* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
-pw_status pw_stage_open_by(pw_stage *s, const pw_message *m, const pw_strategy *strategy);
-/* Does pw_message_describe and pw_stage_open. */
-bool pw_stage_try(pw_stage *s, pw_call_sort sort, pw_role role, const struct pw_entry *entry, const void *buf,
-                  MPI_Count count);
+pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy);
+/* Does pw_message_describe and pw_staging_open. */
+bool pw_staging_try(pw_staging *s, pw_call_sort sort, pw_role role, const struct pw_entry *entry, const void *buf,
+                    MPI_Count count);
 /* Packs the user's buffer. */
-pw_status pw_stage_pack(pw_stage *s);
+pw_status pw_staging_pack(pw_staging *s);
 /* To be called before each point-to-point receive: MPI will write the memory and not read it, so the message may be
  * unpacked while it arrives. */
-void pw_stage_expect(pw_stage *s);
+void pw_staging_expect(pw_staging *s);
 /* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
  * an error of MPI. */
-pw_status pw_stage_unpack(pw_stage *s, int64_t received);
+pw_status pw_staging_unpack(pw_staging *s, int64_t received);
 /*
  * Starts packing (or unpacking) without waiting, for callers with several stages. False: it cannot start now. In both
- * cases the caller must still call pw_stage_pack (pw_stage_unpack), which waits for what was started and does the rest.
+ * cases the caller must still call pw_staging_pack (pw_staging_unpack), which waits for what was started and does the
+ * rest.
  */
-bool pw_stage_begin_pack(pw_stage *s);
-bool pw_stage_begin_unpack(pw_stage *s, int64_t received);
+bool pw_staging_begin_pack(pw_staging *s);
+bool pw_staging_begin_unpack(pw_staging *s, int64_t received);
 /* Releases everything that *s holds, which is empty then. Does nothing if it is empty. */
-void pw_stage_close(pw_stage *s);
+void pw_staging_close(pw_staging *s);
 
 /* To be called when an operation that outlives the current call has taken over what this call has staged. */
-void pw_stages_handed_over(void);
+void pw_stagings_handed_over(void);
 /* To be called after an error handler has left a call by longjmp: closes what that call has staged. */
-void pw_stages_left(void);
+void pw_stagings_left(void);
 
-static inline bool pw_stage_is_open(const pw_stage *s)
+static inline bool pw_staging_is_open(const pw_staging *s)
 {
     return s->strategy;
 }
