@@ -6,6 +6,7 @@
 #include "runtime/engine/library/internal.h"
 
 #include "runtime/engine/gpu/between.h"
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/gpu/driver.h"
 
 #include <errno.h>

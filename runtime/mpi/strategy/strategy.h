@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "base/strategy_table.h"
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
