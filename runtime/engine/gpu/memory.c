@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
-#include "runtime/engine/memory/generation.h"
 
 #include <errno.h>
 #include <link.h>
@@ -49,7 +48,6 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 static void enter(pw_memory_world world)
 {
     atomic_store(&pw_memory_now, world);
-    pw_generation_begin();
 }
 
 /*

@@ -31,7 +31,7 @@ enum { PW_MEMORY_SEEN = 64, PW_MEMORY_REGION_SHIFT = 21 };
 
 /* Hidden, so that they are addressed directly and not through the global offset table. */
 #pragma GCC visibility push(hidden)
-extern _Atomic pw_memory_world pw_memory_now; /* a change of it begins a generation (generation.h) */
+extern _Atomic pw_memory_world pw_memory_now;
 /* Regions in which this thread has found host memory, in a slot chosen by their low bits; stored plus one, so that 0
  * is a free slot. While there is no GPU runtime, being here is the answer; with CUDA, the region is looked at again. */
 extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];

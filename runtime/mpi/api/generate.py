@@ -167,11 +167,11 @@ class Call:
     def forms(self):
         return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
 
-    def native_question(self, large, ask="pw_is_native"):
-        """The question whether all buffers are certain to be left to MPI; with ask="pw_recalls" of what is remembered."""
+    def native_question(self, large):
+        """The question whether all buffers are certain to be left to MPI."""
         if self.sort == "collective":
             until = [p.role for p in self.params].index("comm") + 1
-            return f"{ask}_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+            return f"pw_is_native_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
         if self.sort == "operand":
             return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
                                for p in self.params if p.role == "buffer")
@@ -180,8 +180,8 @@ class Call:
         if self.sort == "packing":
             return " && ".join(f"pw_registry_leaves({type.name}, {buf.name}, {count.name})" for buf, count, type in buffers)
         kind, times = SORTS[self.sort]
-        times = f", {times}" if ask == "pw_is_native" else ""
-        return " && ".join(f"{ask}({kind}, {type.name}, {buf.name}, {count.name}{times})" for buf, count, type in buffers)
+        return " && ".join(f"pw_is_native({kind}, {type.name}, {buf.name}, {count.name}, {times})"
+                           for buf, count, type in buffers)
 
     def check(self):
         if self.light and (self.action != "hook" or self.sort or self.condition or self.large):
@@ -314,11 +314,9 @@ def hooks_header(calls):
 
 def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
-    call, arguments, asked = f.call, ", ".join(p.name for p in f.call.params), None
-    if call.sort in ("operand", "packing"):
+    call, arguments = f.call, ", ".join(p.name for p in f.call.params)
+    if call.sort:
         straight = call.native_question(f.large)
-    elif call.sort:
-        straight, asked = call.native_question(f.large, "pw_recalls"), call.native_question(f.large)
     else:
         straight = f"!{call.condition}" if call.condition else None
     if call.light:
@@ -327,7 +325,7 @@ def wrapper(f):
         return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n", f.large)
     return guarded(f.since, f"""\
 static PW_APART int gated_{f.symbol}({f.params()})
-{gated_body(f, asked)}
+{gated_body(f)}
 PW_EXPORT int {f.symbol}({f.params()})
 {{
     if ({straight})
@@ -356,8 +354,8 @@ PW_EXPORT int {f.symbol}({f.params()})
 """
 
 
-def gated_body(f, asked=None):
-    """A last question, gate, hook, else the next function with the caller's own arguments."""
+def gated_body(f):
+    """Gate, hook, else the next function with the caller's own arguments."""
     call, args, widen, narrow = f.call, [], "", ""
     for p in call.params:
         args.append(p.for_hook(f.large))
@@ -372,7 +370,6 @@ def gated_body(f, asked=None):
     again = call.condition is not None  # it may complete operations of ours
     enter, leave = ("enter_again(&mark, &within)", "leave_again(within)") if again else ("enter(&mark)", "leave()")
     text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
-    text += f"    if ({asked})\n        return {straight};\n" if asked else ""
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if widen:
         text += f"{widen}\n"

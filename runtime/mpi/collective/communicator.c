@@ -1,7 +1,5 @@
 #include "runtime/mpi/collective/communicator.h"
 
-#include "runtime/engine/memory/generation.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -21,7 +19,6 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
-    pw_generation_begin();
     free(value);
     return MPI_SUCCESS;
 }
@@ -118,7 +115,6 @@ void pw_communicator_leave(void)
     pthread_mutex_lock(&communicators.learning);
     if (communicators.is_open)
         pw_handle_table_clear(&pw_communicators);
-    pw_generation_begin();
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&communicators.keyval);
     communicators.keyval = MPI_KEYVAL_INVALID;

@@ -4,7 +4,7 @@
 
 /* Mostly a block is like the one before, and known. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort, int *left)
+                       const bool *absent, pw_call_sort sort)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -36,7 +36,7 @@ bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_is_native(entry, sort, bytes, bytes, left))))
+                              RARELY(!pw_message_is_native(entry, sort, bytes, bytes))))
             return false;
     }
     return true;
@@ -61,10 +61,9 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_is_native(const whole *w, pw_call_sort sort, int *left)
+static bool whole_is_native(const whole *w, pw_call_sort sort)
 {
-    return !w->largest ||
-           pw_message_is_native(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks), left);
+    return !w->largest || pw_message_is_native(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks));
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -82,7 +81,7 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
 }
 
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort, int *left)
+                       const bool *absent, pw_call_sort sort)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -97,7 +96,7 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, sort, left);
+    return whole_is_native(&w, sort);
 }
 
 /* Was a message of this size native when last decided about? */
@@ -111,7 +110,7 @@ static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
 }
 
 bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_sort sort, int *left)
+                            int blocks, const bool *absent, pw_call_sort sort)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -126,9 +125,8 @@ bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *d
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, sort, bytes) ? !pw_message_is_native(entry, sort, bytes, bytes, left)
-                                          : !add(&w, entry, bytes))
+        if (is_native(entry, sort, bytes) ? !pw_message_is_native(entry, sort, bytes, bytes) : !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, sort, left);
+    return whole_is_native(&w, sort);
 }

@@ -1,18 +1,22 @@
 /*
- * The short way to a native collective: do all buffers that matter on this rank certainly stay where they are? As
+ * The short way to a native collective: are all buffers that matter on this rank certain to be left to MPI? As
  * runtime/mpi/strategy/is_native.h for single messages; "no" means that pw_collective_call must find out.
  *
- * pw_recalls_X tells from what was remembered, and comes first; pw_is_native_X asks, and remembers a yes. Both are
- * inlined into wrappers, where family and forms are constants. Communicators that are not remembered, types that are
- * not known, negative counts and missing arrays are all for the long way.
+ * pw_is_native_X is inlined into wrappers, where family and forms are constants. Communicators that are not remembered,
+ * types that are not known, negative counts and missing arrays are all for the long way.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 
-#include "runtime/mpi/collective/recall.h"
 #include "runtime/mpi/collective/shapes.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
+
+/* The buffers of a call; nothing is filled in that pw_collective_check would. */
+typedef struct pw_sides {
+    pw_side send, recv;
+    int root;
+} pw_sides;
 
 /* How many blocks of each side matter on this rank. */
 typedef struct pw_reach {
@@ -75,9 +79,8 @@ static PW_NATIVE_INLINE bool pw_side_extent(const pw_side *side, int blocks, con
     return true;
 }
 
-/* *left: as in pw_message_is_native, here and below. */
 static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
-                                                  const bool *absent, pw_call_sort sort, int *left)
+                                                  const bool *absent, pw_call_sort sort)
 {
     int64_t total, first, away = 0;
 
@@ -88,7 +91,7 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
     if (!entry ||
         (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
         return false;
-    return pw_buffer_is_native(entry, sort, (char *)side->buf + away, total, blocks, left);
+    return pw_buffer_is_native(entry, sort, (char *)side->buf + away, total, blocks);
 }
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
@@ -98,51 +101,44 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 
 /* Blocks that need not all lie together: each is asked about by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort, int *left);
+                       const bool *absent, pw_call_sort sort);
 /* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
  * together? */
 bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_sort sort, int *left);
+                            int blocks, const bool *absent, pw_call_sort sort);
 /* Blocks that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort, int *left);
+                       const bool *absent, pw_call_sort sort);
 
-static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
-                                               int *left)
+static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort)
 {
-    int before = *left;
-
-    if (pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left))
-        return true;
-    *left = before;
-    return pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
+    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort) ||
+           pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort);
 }
 
-static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort,
-                                                int *left)
+static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort)
 {
     if (blocks == 0)
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
     return side->displs.wide
-               ? pw_wide_is_native(side, blocks, absent, sort, left)
-               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort, left);
+               ? pw_wide_is_native(side, blocks, absent, sort)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort);
 }
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
-/* *reach: of the blocks that were looked at. Not while there is something to sweep on the way out. */
-static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
-                                                 pw_reach *reach, int *left)
+/* Not while there is something to sweep on the way out. */
+static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
     const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
     const pw_entry *recv =
         s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
     pw_call_sort sort = pw_family_sort(family);
     const pw_communicator *group;
+    pw_reach reach;
 
-    *reach = (pw_reach){.send = 0};
     if (pw_gate_has_orphans())
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
@@ -150,49 +146,27 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    *reach = pw_reach_of(family, s, group);
+    reach = pw_reach_of(family, s, group);
     if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_is_native(&s->send, reach->send, reach->absent_send, sort, left) &&
-               pw_typed_is_native(&s->recv, reach->recv, reach->absent_recv, sort, left);
-    return (reach->send == 0 || pw_uniform_is_native(&s->send, send, reach->send, reach->absent_send, sort, left)) &&
-           (reach->recv == 0 || pw_uniform_is_native(&s->recv, recv, reach->recv, reach->absent_recv, sort, left));
+        return pw_typed_is_native(&s->send, reach.send, reach.absent_send, sort) &&
+               pw_typed_is_native(&s->recv, reach.recv, reach.absent_recv, sort);
+    return (reach.send == 0 || pw_uniform_is_native(&s->send, send, reach.send, reach.absent_send, sort)) &&
+           (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, sort));
 }
 
-static PW_NATIVE_INLINE bool pw_collective_is_native(pw_recall_id id, pw_collective_family family, const pw_sides *s,
-                                                     MPI_Comm comm)
-{
-    uint64_t version = pw_generation_now();
-    int left = PW_RECALL_USES;
-    pw_reach reach;
-    bool is_native = pw_sides_are_native(family, s, comm, &reach, &left);
-
-    if (is_native)
-        pw_recall_call(id, s, comm, reach.send, reach.recv, version, left - 1);
-    else
-        pw_recall_drop_call(id, s);
-    return is_native;
-}
-
-/* pw_is_native_X and pw_recalls_X (what the hook of X has as far as the communicator). */
-#define PW_COLLECTIVE_IS_NATIVE(name, id, shape, family)                            \
-    static PW_NATIVE_INLINE bool pw_recalls_##name(shape##_PARAMS, MPI_Comm comm)   \
-    {                                                                               \
-        const pw_sides sides = {shape##_SIDES};                                     \
-                                                                                    \
-        return pw_recalls_call(PW_RECALL_##id, &sides, comm);                       \
-    }                                                                               \
-                                                                                    \
+/* pw_is_native_X: what the hook of X has, as far as the communicator. */
+#define PW_COLLECTIVE_IS_NATIVE(name, shape, family)                                \
     static PW_NATIVE_INLINE bool pw_is_native_##name(shape##_PARAMS, MPI_Comm comm) \
     {                                                                               \
         const pw_sides sides = {shape##_SIDES};                                     \
                                                                                     \
-        return pw_collective_is_native(PW_RECALL_##id, family, &sides, comm);       \
+        return pw_sides_are_native(family, &sides, comm);                           \
     }
 
-/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, so remembering does not pay. */
+/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, and go the long way. */
 #define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, shape, family) \
-    PW_COLLECTIVE_IS_NATIVE(blocking, blocking, shape, family)                          \
-    PW_COLLECTIVE_IS_NATIVE(nonblocking, blocking, shape, family)
+    PW_COLLECTIVE_IS_NATIVE(blocking, shape, family)                                    \
+    PW_COLLECTIVE_IS_NATIVE(nonblocking, shape, family)
 
 PW_COLLECTIVES(PW_COLLECTIVE_BOTH_ARE_NATIVE)
 PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_ARE_NATIVE)

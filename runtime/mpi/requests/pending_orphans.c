@@ -8,8 +8,6 @@
  */
 #include "runtime/mpi/requests/pending.h"
 
-#include "runtime/engine/memory/generation.h"
-
 #include <pthread.h>
 
 enum { FEW = 8 };
@@ -79,8 +77,7 @@ void pw_pending_orphan(pw_pending *p)
     queue *q = queue_of(p);
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
-    if (atomic_fetch_add_explicit(&pw_gate_orphans, 1, memory_order_relaxed) == 0)
-        pw_generation_begin();
+    atomic_fetch_add_explicit(&pw_gate_orphans, 1, memory_order_relaxed);
     push(q, p);
 }
 

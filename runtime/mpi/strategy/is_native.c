@@ -2,9 +2,6 @@
 
 #include "runtime/mpi/entry/gate.h"
 
-_Static_assert((int)PW_CALL_BLOCKING < PW_RECALL_SORTS && (int)PW_CALL_NONBLOCKING < PW_RECALL_SORTS,
-               "there is a place for messages of both sorts");
-
 /* By the strictest of the directions. The hook, which knows the direction, asks again if the answer is no. */
 static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times, void *note)
 {
@@ -14,19 +11,12 @@ static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times
 
 bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
-    uint64_t version = pw_generation_now();
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     const pw_entry *entry = found;
-    int left = PW_RECALL_USES;
 
     if (pw_gate_has_orphans())
         return false;
     if (pw_note_is(found))
         return takes(type, buf, count, times, found);
-    if (!entry || !pw_buffer_is_native(entry, sort, buf, count, 1, &left)) {
-        pw_recall_drop(sort, type, buf);
-        return false;
-    }
-    pw_recall_note(sort, type, buf, count, !entry->layout, (const char *)buf + entry->lowest, version, left - 1);
-    return true;
+    return entry && pw_buffer_is_native(entry, sort, buf, count, 1);
 }

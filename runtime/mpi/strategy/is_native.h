@@ -1,14 +1,11 @@
 /*
- * The short way to a native call: does a buffer certainly stay where it is?
+ * The short way to a native call: is a call certain to be left to MPI?
  *
  * For types that are left to MPI, for contiguous ones in host memory, and for those of which a message of this size
- * class and sort of call was native when last decided about. "Yes" means what pw_staging_try would say, and a use of
+ * class and kind of call was native when last decided about. "Yes" means what pw_staging_try would say, and a use of
  * the decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision
- * may be due to be made again. While uses and transfers are told (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) nothing with a
- * layout is remembered here, so all are counted where they belong.
- *
- * What was found out is remembered (runtime/mpi/strategy/recall.h), and that is all that wrappers ask first, since a
- * call that stays native is to cost next to nothing. The whole question is pw_is_native.
+ * may be due to be made again. While uses and transfers are reported (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) no decision
+ * is kept here, so all of them are counted where they belong.
  */
 #ifndef PW_RUNTIME_IS_NATIVE_H
 #define PW_RUNTIME_IS_NATIVE_H
@@ -16,7 +13,6 @@
 #include "runtime/engine/model/cost.h"
 #include "runtime/engine/model/decide.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/recall.h"
 #include "runtime/mpi/types/registry.h"
 
 #define PW_NATIVE_INLINE inline __attribute__((always_inline))
@@ -27,12 +23,10 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. *left: the number of
- * calls with the same arguments for which the answer is to hold; set to the number for which a yes holds, all counted
- * as uses.
- */
+/* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. A yes is counted as a
+ * use. */
 static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes,
-                                                  int64_t judged, int *left)
+                                                  int64_t judged)
 {
     pw_decision *d = atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(judged)], memory_order_acquire);
 
@@ -41,13 +35,12 @@ static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call
         return false;
     if (!d || judged < d->least || judged > d->most)
         return false;
-    *left = pw_decision_again(d, PW_STRATEGY_NATIVE, *left);
-    return *left;
+    return pw_decision_again(d, PW_STRATEGY_NATIVE, 1) != 0;
 }
 
 /* `count` objects in `blocks` blocks, the first of them at `buf`. */
 static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_sort sort, const void *buf,
-                                                 int64_t count, int blocks, int *left)
+                                                 int64_t count, int blocks)
 {
     int64_t bytes;
 
@@ -58,10 +51,10 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
     if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_is_native(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks), left);
+           pw_message_is_native(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks));
 }
 
-/* An argument of a call between two processes that pw_recalls does not know: remembers a yes. Not while there is
+/* Is an argument of a call between two processes certain to be left to MPI? Not while there is
  * something to sweep on the way out. Before the start no type is known. `times`: as in pw_note_use. */
 bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 

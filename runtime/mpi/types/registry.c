@@ -5,7 +5,6 @@
 #include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
 #include "runtime/engine/gpu/memory.h"
-#include "runtime/engine/memory/generation.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/types/constructed.h"
@@ -219,7 +218,6 @@ static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *ex
 {
     (void)keyval;
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
-    pw_generation_begin();
     pthread_mutex_lock(&registry.lock);
     if ((uintptr_t)extra == registry.life)
         binding_destroy(value);
@@ -304,8 +302,8 @@ static void note_elements(pw_entry *entry, unsigned sizes)
 
     if (!before || grain < before)
         atomic_store_explicit(&entry->grain, grain, memory_order_relaxed);
-    if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
-        pw_generation_begin();
+    if (sizes & (sizes - 1))
+        atomic_store_explicit(&entry->mixed, true, memory_order_relaxed);
 }
 
 static binding *bind(pw_layout *layout, bool predefined, unsigned sizes)
@@ -604,7 +602,6 @@ void pw_registry_close(void)
         return;
     pthread_mutex_lock(&registry.learning);
     pw_handle_table_clear(&pw_registry_types);
-    pw_generation_begin();
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
     forget_constructed();
