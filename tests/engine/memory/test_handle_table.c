@@ -122,6 +122,38 @@ static void a_closed_table_is_empty(void **state)
     assert_ptr_equal(pw_handle_table_find(&table, 0x8c000001), &table);
 }
 
+/* Adding, changing and leaving does the same wherever a key lies, and leaves other keys alone. */
+static void keys_are_added_swapped_and_left(void **state)
+{
+    static char values[KEYS], others[KEYS];
+    pw_handle_table *table;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    for (int i = 0; i < KEYS; i++) {
+        assert_true(pw_handle_table_add(table, key_of(i), &values[i]));
+        assert_false(pw_handle_table_add(table, key_of(i), &others[i]));
+    }
+    for (int i = 0; i < KEYS; i++) {
+        pw_handle_table_swap(table, key_of(i), &others[i], &table);
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), &values[i]);
+        pw_handle_table_swap(table, key_of(i), &values[i], &others[i]);
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), &others[i]);
+    }
+    for (int i = 0; i < KEYS; i += 2) {
+        void *seen = pw_handle_table_peek(table, key_of(i));
+
+        assert_ptr_equal(pw_handle_table_leave(table, key_of(i)), seen);
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), seen ? NULL : &others[i]);
+        assert_null(pw_handle_table_leave(table, key_of(i)));
+    }
+    for (int i = 1; i < KEYS; i += 2)
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), &others[i]);
+    pw_handle_table_swap(table, key_of(KEYS), &others[0], &values[0]);
+    assert_null(pw_handle_table_find(table, key_of(KEYS)));
+    pw_handle_table_destroy(table);
+}
+
 /* ---- readers beside writers ------------------------------------------------------------------------------------ */
 
 enum { OWN = 64, THREADS = 4 };
@@ -186,8 +218,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_an_array),      cmocka_unit_test(refuses_nothing_keys),
-        cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(a_closed_table_is_empty),
-        cmocka_unit_test(readers_beside_writers),
+        cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(keys_are_added_swapped_and_left),
+        cmocka_unit_test(a_closed_table_is_empty),   cmocka_unit_test(readers_beside_writers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
