@@ -1,4 +1,4 @@
-/* Types come and go: the registry is told (runtime/mpi/types/registry.h). */
+/* Reports to the registry which types come and go (runtime/mpi/types/registry.h). */
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"

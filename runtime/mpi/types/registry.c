@@ -34,7 +34,7 @@ static struct {
     pthread_mutex_t learning;             /* one registration at a time; also guards engine to broken */
     pw_layout_engine *engine;
     pw_constructed_table constructed; /* holds references to entries */
-    bool remembers;                   /* in `constructed`; not where entries are told of, as long as they are there */
+    bool remembers;                   /* in `constructed`; not where statistics report entries */
     int keyval;
     _Atomic unsigned commits;
     _Atomic bool predefined; /* all of them have been learned */
