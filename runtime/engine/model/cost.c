@@ -1,6 +1,6 @@
 #include "runtime/engine/model/cost.h"
 
-#include "runtime/engine/model/cost_lines.h"
+#include "runtime/engine/model/internal.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef PW_RUNTIME_COST_H
 #define PW_RUNTIME_COST_H
 
-#include "runtime/engine/model/call_sort.h"
+#include "runtime/engine/model/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "runtime/engine/model/cost_lines.h"
+#include "runtime/engine/model/internal.h"
 
 #define KB(n) ((int64_t)(n) << 10)
 #define REST INT64_MAX

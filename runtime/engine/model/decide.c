@@ -1,7 +1,7 @@
 #include "runtime/engine/model/decide.h"
 
 #include "base/clock.h"
-#include "runtime/engine/model/trial.h"
+#include "runtime/engine/model/internal.h"
 
 #include <math.h>
 #include <pthread.h>

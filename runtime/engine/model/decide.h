@@ -16,7 +16,7 @@
  *
  * In host memory that would mislead: what packing is weighed against there, the MPI's own walk over the same blocks,
  * gets slower with it where caches or cores are short, and cannot be observed. So the same means, kept for each
- * decision, only say which decisions are in doubt, and these are tried both ways (trial.h). In doubt is a strategy with
+ * decision, only say which decisions are in doubt, and these are tried both ways (trial.c). In doubt is a strategy with
  * work of the rank's own if another one would cost less than twice as much, provided that its work takes less than half
  * or more than twice the estimate; without that, from the PW_DECIDE_CLOSE-th use on. Trials begin when a strategy has
  * been used a power of two times, from PW_DECIDE_FIRST on; one at a time in a process; again after PW_DECIDE_LATER
@@ -83,7 +83,7 @@ typedef pw_estimate pw_estimate_fn(void *arg, int strategy);
 typedef struct pw_question {
     int strategies; /* 0 .. strategies - 1, of which the first always can */
     int forced;     /* is taken if it can; none of them: the cheapest is, the first on ties */
-    int direction;  /* of the message, any number that tells two from each other (trial.h) */
+    int direction;  /* of the message, any number that tells two from each other (trial.c) */
     pw_estimate_fn *fn;
     void *arg;
 } pw_question;

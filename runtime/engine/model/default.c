@@ -1,4 +1,4 @@
-#include "runtime/engine/model/default.h"
+#include "runtime/engine/model/internal.h"
 
 /* Nanoseconds of a kernel launched and waited for, more for one that reads mapped memory, of a copy to or from the
  * host, and of one within the GPU; bytes per nanosecond of GPU memory (read and write together), to and from the host,

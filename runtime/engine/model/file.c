@@ -1,7 +1,7 @@
 #include "runtime/engine/model/file.h"
 
 #include "base/replace.h"
-#include "runtime/engine/model/json.h"
+#include "runtime/engine/model/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

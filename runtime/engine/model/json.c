@@ -1,4 +1,4 @@
-#include "runtime/engine/model/json.h"
+#include "runtime/engine/model/internal.h"
 
 #include <locale.h>
 #include <math.h>

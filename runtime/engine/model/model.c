@@ -2,9 +2,8 @@
 
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/model/cost.h"
-#include "runtime/engine/model/default.h"
+#include "runtime/engine/model/internal.h"
 #include "runtime/engine/model/tables.h"
-#include "runtime/engine/model/touch.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -15,10 +15,20 @@
 #define PW_RUNTIME_MODEL_H
 
 #include "base/direction.h"
-#include "runtime/engine/model/call_sort.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The sorts of MPI calls, since the MPI below is not equally good at all of them. */
+typedef enum pw_call_sort {
+    PW_CALL_BLOCKING,    /* point to point */
+    PW_CALL_NONBLOCKING, /* point to point with a request, persistent ones included */
+    PW_CALL_COLLECTIVE,
+    PW_CALL_NEIGHBOUR, /* a collective of neighbourhoods */
+    PW_CALL_ONE_SIDED,
+    PW_CALL_IO,
+    PW_CALL_SORTS
+} pw_call_sort;
 
 /* Where the packed copy of a message lies, or the message itself. */
 typedef enum pw_model_memory {

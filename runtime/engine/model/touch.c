@@ -1,4 +1,4 @@
-#include "runtime/engine/model/touch.h"
+#include "runtime/engine/model/internal.h"
 
 #include <math.h>
 #include <stdatomic.h>

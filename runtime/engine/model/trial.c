@@ -1,4 +1,4 @@
-#include "runtime/engine/model/trial.h"
+#include "runtime/engine/model/internal.h"
 
 #include "base/samples.h"
 

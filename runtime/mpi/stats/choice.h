@@ -15,7 +15,7 @@ typedef struct pw_stats_cell {
     double total;                       /* mean estimate, of the ranks that could take this one */
     int64_t ranks;                      /* that could */
     int64_t timed, observed, estimated; /* of packing and unpacking together: times, their sums */
-    int64_t tries;                      /* ranks that have tried it in a trial (runtime/engine/model/trial.h) */
+    int64_t tries;                      /* ranks that have tried it in a trial (runtime/engine/model/trial.c) */
     double tried;                       /* mean time from use to use in that */
 } pw_stats_cell;
 

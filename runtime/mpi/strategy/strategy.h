@@ -19,7 +19,6 @@
 #include "base/strategy_table.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
-#include "runtime/engine/model/call_sort.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"

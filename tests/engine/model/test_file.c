@@ -1,6 +1,6 @@
 /* Models as files: what is written is read again, and what is damaged is refused with a place. */
 #include "runtime/engine/model/file.h"
-#include "runtime/engine/model/json.h"
+#include "runtime/engine/model/internal.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The model's tables and costs: interpolation at points, between and beyond them, defaults, shapes. */
 #include "runtime/engine/model/cost.h"
 #include "runtime/engine/model/file.h"
-#include "runtime/engine/model/touch.h"
+#include "runtime/engine/model/internal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Trials: decisions in host memory whose estimates are wrong are tried both ways. Programs run by a clock of their own.
  */
 #include "runtime/engine/model/decide.h"
-#include "runtime/engine/model/trial.h"
+#include "runtime/engine/model/internal.h"
 
 #include <pthread.h>
 #include <setjmp.h>
