@@ -1,4 +1,4 @@
-#include "tools/run/elf.h"
+#include "tools/run/internal.h"
 
 #include "base/env.h"
 

@@ -1,4 +1,4 @@
-#include "tools/run/launcher.h"
+#include "tools/run/internal.h"
 
 #include "tools/run/program.h"
 

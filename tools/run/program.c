@@ -1,7 +1,7 @@
 #include "tools/run/program.h"
 
 #include "base/env.h"
-#include "tools/run/elf.h"
+#include "tools/run/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/strategy_table.h"
 #include "tools/command.h"
-#include "tools/run/launcher.h"
+#include "tools/run/internal.h"
 #include "tools/run/program.h"
 
 #include <errno.h>
