@@ -3,7 +3,7 @@
  *
  * Where displacements are addresses (neighbourhoods, and the _c forms), MPI may get any block where it lies, so each
  * block is staged only if that is cheaper for it. Beside staged blocks, MPICH gets blocks that are contiguous except
- * for the extent of their type (strategy/contiguous.c) as bytes in place. Where displacements are ints, in bytes from
+ * for the extent of their type (strategy/host.c) as bytes in place. Where displacements are ints, in bytes from
  * one buffer, all blocks must lie in the stage, even contiguous ones.
  */
 #include "runtime/engine/memory/pool.h"

@@ -1,14 +1,18 @@
-#include "runtime/mpi/strategy/gpu.h"
-
+/*
+ * The strategies for buffers in GPU memory. `own` of what they stage is a block of the GPU's pools; NULL stands for
+ * pageable host memory. For a message that MPI reads, a pinned block lies where other processes can read it.
+ */
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/peer/foreign.h"
 #include "runtime/engine/gpu/peer/replica.h"
+#include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <limits.h>
@@ -16,12 +20,13 @@
 /*
  * Shorter messages are copied, and unpacked with others by one launch (runtime/engine/gpu/batch.c). Eight in flight
  * each way between two ranks on an H100 take a tenth longer so at 64 KiB than unpacked one by one from where they are,
- * and a tenth less at 32 KiB; one alone of 16 KiB gains a seventh from it (docs/gpu.md).
+ * and a tenth less at 32 KiB; one alone of 16 KiB gains a seventh from it (docs/results/2026-11-22-gpu-messages.md).
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 
-/* An MPI that takes GPU memory is given messages beyond PACKWRIGHT_STAGING; another would not know what to do. */
-bool pw_strategy_gpu_can(const pw_message *m)
+/* Whether a message lies in GPU memory and has a size that MPI takes as a count of bytes. Messages longer than
+ * PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; any other MPI could not carry them. */
+static bool gpu_can(const pw_message *m)
 {
     return m->buffer.place.kind == PW_PLACE_DEVICE && (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) &&
            (!pw_gpu_mpi_is_aware() || m->buffer.bytes <= pw_env_int(PW_ENV_STAGING));
@@ -32,7 +37,7 @@ static char *base_of(const pw_gpu_block *block)
     return block->host ? block->host : (char *)(uintptr_t)block->device;
 }
 
-/* A part of a stage has its data behind the stage's. Without a block the data is ordinary host memory. */
+/* The data of a part lies inside the block of the whole message. Without a block it is pageable host memory. */
 static pw_gpu_packed packed_of(const pw_staging *s)
 {
     const pw_gpu_block *block = s->own;
@@ -49,7 +54,7 @@ static pw_gpu_memory memory_of(const pw_staging *s)
     return memory == PW_GPU_PINNED_MEMORY && s->role != PW_RECV ? PW_GPU_OUTBOUND_MEMORY : memory;
 }
 
-pw_status pw_strategy_gpu_take(pw_staging *s)
+static pw_status gpu_take(pw_staging *s)
 {
     pw_gpu_memory memory = memory_of(s);
     pw_gpu_block *block = NULL;
@@ -65,7 +70,7 @@ pw_status pw_strategy_gpu_take(pw_staging *s)
     return status;
 }
 
-/* The message of a stage, or of a part of one, as runtime/engine/gpu has it. */
+/* The order that tells runtime/engine/gpu to move a staged message, or a part of one. */
 static pw_gpu_order order_of(const pw_staging *s, pw_direction direction, int64_t bytes)
 {
     return (pw_gpu_order){.buffer = s->buffer,
@@ -82,7 +87,7 @@ static bool is_in_host_memory(const pw_staging *s)
     return !block || block->host;
 }
 
-/* Before MPI is told of the message, so before anybody reads it. */
+/* Must be called before MPI gets the message, and so before a peer can read it. */
 static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
@@ -96,7 +101,7 @@ static void note_packing(const pw_staging *s, bool replicated)
     pw_sharing_note_message(s->buffer.bytes);
 }
 
-/* Messages that a peer's GPU may read (pw_strategy_gpu_expect), those from point to point, are in the replica, too. */
+/* Point-to-point messages are packed to the replica, too, where a peer's GPU may read them (gpu_expect). */
 static pw_gpu_order packing_of(const pw_staging *s)
 {
     pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
@@ -107,7 +112,7 @@ static pw_gpu_order packing_of(const pw_staging *s)
     return order;
 }
 
-pw_status pw_strategy_gpu_pack(pw_staging *s)
+static pw_status gpu_pack(pw_staging *s)
 {
     pw_gpu_order order = packing_of(s);
 
@@ -128,7 +133,8 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
 
 _Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a receive");
 
-void pw_strategy_gpu_expect(pw_staging *s)
+/* Lets the GPU unpack a message straight from the memory of another process of the node. */
+static void gpu_expect(pw_staging *s)
 {
     pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
 
@@ -145,7 +151,7 @@ static bool is_in_place(pw_staging *s)
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
-pw_status pw_strategy_gpu_unpack(pw_staging *s, int64_t received)
+static pw_status gpu_unpack(pw_staging *s, int64_t received)
 {
     pw_gpu_order order = order_of(s, PW_UNPACK, received);
 
@@ -160,19 +166,19 @@ pw_status pw_strategy_gpu_unpack(pw_staging *s, int64_t received)
     return pw_gpu_carry_out(&order);
 }
 
-bool pw_strategy_gpu_begin(pw_staging *s, pw_direction direction, int64_t received)
+static bool gpu_begin(pw_staging *s, pw_direction direction, int64_t received)
 {
     pw_gpu_order order = direction == PW_PACK ? packing_of(s) : order_of(s, direction, received);
 
     if (direction == PW_UNPACK && is_in_place(s))
-        return true; /* and nothing is left to be done by pw_strategy_gpu_unpack */
+        return true; /* gpu_unpack then has nothing to do */
     s->under_way = pw_gpu_begin(&order);
     if (s->under_way && direction == PW_PACK)
         note_packing(s, order.replica);
     return s->under_way;
 }
 
-pw_status pw_strategy_gpu_finish(pw_staging *s)
+static pw_status gpu_finish(pw_staging *s)
 {
     pw_gpu_transfer *t = s->under_way;
 
@@ -180,7 +186,7 @@ pw_status pw_strategy_gpu_finish(pw_staging *s)
     return pw_gpu_finish(t);
 }
 
-void pw_strategy_gpu_give(pw_staging *s)
+static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
@@ -189,3 +195,159 @@ void pw_strategy_gpu_give(pw_staging *s)
     else
         pw_pool_give(s->data, s->buffer.bytes);
 }
+
+/* ---- fields that the four strategies share ----------------------------------------------------------------------- */
+
+/* Defines cost and own_cost, by the model's table for where the packed copy lies (PW_MODEL_<packed>). */
+#define COSTS(name, packed)                                                    \
+    static double name##_cost(const pw_message *m)                             \
+    {                                                                          \
+        pw_model_query q = pw_message_query(m);                                \
+                                                                               \
+        return pw_model_cost(pw_model_now(), PW_MODEL_##packed, &q);           \
+    }                                                                          \
+    static double name##_own_cost(const pw_message *m, pw_direction direction) \
+    {                                                                          \
+        pw_model_query q = pw_message_query(m);                                \
+                                                                               \
+        return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
+    }
+
+/* The functions that all four use; `memory` (a pw_gpu_memory) and `path` (a pw_gpu_path) say how they differ. */
+#define ALIKE                                                                                           \
+    .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, .begin = gpu_begin, \
+    .finish = gpu_finish
+
+/* ---- device ------------------------------------------------------------------------------------------------------ */
+
+/* device: a kernel packs into device memory, which goes to an MPI that takes such buffers. */
+
+static bool device_can(const pw_message *m)
+{
+    return gpu_can(m) && m->entry->layout && pw_gpu_mpi_is_aware();
+}
+
+COSTS(device, DEVICE)
+
+const pw_strategy pw_strategy_device = {.can = device_can,
+                                        .cost = device_cost,
+                                        .own_cost = device_own_cost,
+                                        .take = gpu_take,
+                                        ALIKE,
+                                        .memory = PW_GPU_DEVICE_MEMORY,
+                                        .path = PW_GPU_DIRECT};
+
+/* ---- one_shot ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * one_shot: the kernel writes to (and reads from) mapped pinned host memory, which MPI sends.
+ *
+ * The model's times are those of whole words. Pieces of odd lengths cross the bus by single bytes at their ends (1 MiB
+ * in pieces of 27 bytes takes 260 us instead of 36), so the estimate for their messages is above that of staged.
+ */
+
+static bool one_shot_can(const pw_message *m)
+{
+    return gpu_can(m) && m->entry->layout;
+}
+
+static double odd_cost(const pw_message *m, double words, double staged)
+{
+    if (!pw_gpu_is_odd(m->entry->layout, m->buffer.bytes))
+        return words;
+    return words > staged ? words : staged * 1.1;
+}
+
+static double one_shot_cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+    const pw_model *model = pw_model_now();
+
+    return odd_cost(m, pw_model_cost(model, PW_MODEL_MAPPED, &q), pw_model_cost(model, PW_MODEL_STAGED, &q));
+}
+
+static double one_shot_own_cost(const pw_message *m, pw_direction direction)
+{
+    pw_model_query q = pw_message_query(m);
+    const pw_model *model = pw_model_now();
+
+    return odd_cost(m, pw_model_own(model, PW_MODEL_MAPPED, &q, direction),
+                    pw_model_own(model, PW_MODEL_STAGED, &q, direction));
+}
+
+const pw_strategy pw_strategy_one_shot = {.can = one_shot_can,
+                                          .cost = one_shot_cost,
+                                          .own_cost = one_shot_own_cost,
+                                          .take = gpu_take,
+                                          ALIKE,
+                                          .memory = PW_GPU_PINNED_MEMORY,
+                                          .path = PW_GPU_DIRECT};
+
+/* ---- staged ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * staged: a kernel packs into device memory, one copy takes that to pinned host memory, which MPI sends. Contiguous
+ * buffers need no kernel. This is the last resort for an MPI that does not take GPU memory: it also works with
+ * ordinary host memory.
+ */
+
+/* The driver copies from pageable host memory, too, but slower. */
+static pw_status staged_take(pw_staging *s)
+{
+    if (gpu_take(s) == PW_OK)
+        return PW_OK;
+    s->own = NULL;
+    s->data = pw_pool_take(s->buffer.bytes);
+    return s->data ? PW_OK : PW_ERR_NOMEM;
+}
+
+COSTS(staged, STAGED)
+
+const pw_strategy pw_strategy_staged = {.can = gpu_can,
+                                        .cost = staged_cost,
+                                        .own_cost = staged_own_cost,
+                                        .take = staged_take,
+                                        ALIKE,
+                                        .memory = PW_GPU_PINNED_MEMORY,
+                                        .path = PW_GPU_STAGED};
+
+/* ---- pipelined --------------------------------------------------------------------------------------------------- */
+
+/*
+ * pipelined: as staged, in chunks - whole objects, or parts of the outermost loop of one - each of which crosses to the
+ * host while the next is packed. On the wire it is one ordinary message.
+ */
+
+static bool is_divisible(const pw_message *m)
+{
+    return pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes));
+}
+
+static bool pipelined_can(const pw_message *m)
+{
+    return gpu_can(m) && m->entry->layout && is_divisible(m);
+}
+
+static double pipelined_cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    q.chunk = pw_gpu_chunk(m->buffer.bytes);
+    return pw_model_cost(pw_model_now(), PW_MODEL_PIPELINED, &q);
+}
+
+static double pipelined_own_cost(const pw_message *m, pw_direction direction)
+{
+    pw_model_query q = pw_message_query(m);
+
+    q.chunk = pw_gpu_chunk(m->buffer.bytes);
+    return pw_model_own(pw_model_now(), PW_MODEL_PIPELINED, &q, direction);
+}
+
+const pw_strategy pw_strategy_pipelined = {.can = pipelined_can,
+                                           .cost = pipelined_cost,
+                                           .own_cost = pipelined_own_cost,
+                                           .take = gpu_take,
+                                           ALIKE,
+                                           .memory = PW_GPU_PINNED_MEMORY,
+                                           .path = PW_GPU_PIPELINED};

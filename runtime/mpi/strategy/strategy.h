@@ -7,10 +7,10 @@
  * header (MPI 4.0 section 5.2), so each rank decides alone. A message that is not staged is native: MPI gets the
  * caller's own arguments.
  *
- * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in this folder, and nothing else. The
- * choice is the cheapest of those that can, by the model of runtime/engine/model/model.h. It is remembered for layout,
- * size class, kind of call and memory (runtime/engine/model/decide.h). PACKWRIGHT_STRATEGY names one that is taken
- * whenever it can.
+ * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in the file of its family (host.c, gpu.c),
+ * and nothing else. The model of runtime/engine/model/model.h chooses the cheapest strategy that can carry a message.
+ * The choice is remembered by layout, size class, kind of call and memory (runtime/engine/model/decide.h).
+ * PACKWRIGHT_STRATEGY names a strategy that is chosen whenever it is possible.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
 #define PW_RUNTIME_STRATEGY_H
@@ -53,7 +53,6 @@ typedef struct pw_staging {
 } pw_staging;
 
 typedef struct pw_strategy {
-    const char *name;
     /* Whether this strategy can carry the message. */
     bool (*can)(const pw_message *m);
     /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
@@ -81,7 +80,7 @@ typedef struct pw_strategy {
      */
     bool (*begin)(pw_staging *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_staging *s);
-    int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory (strategy/gpu.h) */
+    int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory */
 } pw_strategy;
 
 #define X(symbol, name, packed, help) extern const pw_strategy pw_strategy_##name;

@@ -1,0 +1,218 @@
+/* The strategies for buffers in host memory; native is one for buffers in GPU memory, too. */
+#include "base/env.h"
+#include "runtime/engine/memory/outbound.h"
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/sharing.h"
+#include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/strategy/mpich_split.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* ---- native ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * native: the MPI below gets the caller's own arguments, and nothing is staged. It is impossible only for a buffer in
+ * GPU memory with an MPI that does not take GPU memory.
+ */
+
+/* Native is taken when every other strategy has been refused, so it needs a cost even where it is impossible. */
+#define IMPOSSIBLE 1e18
+
+static bool native_can(const pw_message *m)
+{
+    return m->buffer.place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware();
+}
+
+static double native_cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return native_can(m) ? pw_model_cost_native(pw_model_now(), &q) : IMPOSSIBLE;
+}
+
+const pw_strategy pw_strategy_native = {.can = native_can, .cost = native_cost};
+
+/* ---- packed ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * packed: the kernel packs into a staging buffer of host memory, which MPI sends as a contiguous message; a receiver
+ * unpacks from such a buffer.
+ */
+
+static bool packed_can(const pw_message *m)
+{
+    return m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->buffer.bytes <= pw_env_int(PW_ENV_STAGING) &&
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
+}
+
+/* Open MPI sends one block as a contiguous message, for which a model of messages of several blocks does not hold. */
+static double packed_cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+    double packed = pw_model_cost(pw_model_now(), PW_MODEL_HOST, &q);
+
+    return PW_MPI_IS_OPEN_MPI && pw_message_is_one_block(m) ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
+                                                            : packed;
+}
+
+static double packed_own_cost(const pw_message *m, pw_direction direction)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
+}
+
+static pw_pool_side side_of(const pw_staging *s)
+{
+    return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
+}
+
+static bool is_collective(const pw_staging *s)
+{
+    return s->sort == PW_CALL_COLLECTIVE || s->sort == PW_CALL_NEIGHBOUR;
+}
+
+/* MPI may read again what a collective has received, so such a message is unpacked after the call. */
+static pw_status packed_take(pw_staging *s)
+{
+    s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
+    if (!s->data)
+        return PW_ERR_NOMEM;
+    if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
+        s->inbound = pw_inbound_expect_copies(s->data, s->buffer.bytes);
+    return PW_OK;
+}
+
+/* A message that is to be streamed is packed first into memory that this core has in its caches and no other has seen.
+ */
+static pw_status packed_pack(pw_staging *s)
+{
+    pw_outbound_way way = pw_outbound_way_of(s->buffer.bytes);
+    void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
+
+    pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
+    if (scratch) {
+        pw_outbound_write(way, s->data, scratch, s->buffer.bytes);
+        pw_pool_give(scratch, s->buffer.bytes);
+        if (way == PW_OUTBOUND_STREAMED)
+            atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
+    }
+    if (s->buffer.bytes >= PW_LEAST_READ) {
+        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+        pw_sharing_note_message(s->buffer.bytes);
+    }
+    return PW_OK;
+}
+
+/* MPICH shortens a message that is longer than the receive before it reads it; Open MPI does not (single_copy.c). */
+static void packed_expect(pw_staging *s)
+{
+    if (s->buffer.bytes < PW_LEAST_READ && !PW_MPI_IS_OPEN_MPI)
+        return;
+    if (s->inbound)
+        pw_inbound_expect_again(s->inbound);
+    else
+        s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, s->buffer.layout, s->buffer.base);
+}
+
+/* How many bytes are in the user's buffer already. */
+static int64_t in_place(pw_staging *s)
+{
+    bool expected = s->inbound && !is_collective(s);
+    int64_t bytes = expected ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
+
+    if (expected)
+        pw_sharing_note_message(s->buffer.bytes);
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
+    return bytes;
+}
+
+static pw_status packed_unpack(pw_staging *s, int64_t received)
+{
+    int64_t first = in_place(s);
+
+    if (first == 0 && received == s->buffer.bytes)
+        pw_layout_unpack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
+    else
+        pw_layout_unpack_part(s->buffer.layout, s->buffer.base, first, received, (char *)s->data + first);
+    return PW_OK;
+}
+
+static void packed_give(pw_staging *s)
+{
+    pw_inbound_forget(s->inbound);
+    pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
+}
+
+const pw_strategy pw_strategy_packed = {.can = packed_can,
+                                        .cost = packed_cost,
+                                        .own_cost = packed_own_cost,
+                                        .take = packed_take,
+                                        .pack = packed_pack,
+                                        .unpack = packed_unpack,
+                                        .give = packed_give,
+                                        .expect = packed_expect};
+
+/* ---- contiguous -------------------------------------------------------------------------------------------------- */
+
+/*
+ * contiguous: the message is one block, so MPI gets that memory as bytes, and nothing is copied here. MPICH walks over
+ * types whose extent is longer than their data, such as rows of an array made by MPI_Type_create_subarray, in the
+ * pieces of a non-contiguous message; Open MPI sees that they are contiguous. The strategy serves point-to-point
+ * messages only, since a collective has many blocks.
+ */
+
+static bool contiguous_can(const pw_message *m)
+{
+    return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST &&
+           (m->sort == PW_CALL_BLOCKING || m->sort == PW_CALL_NONBLOCKING) && pw_message_is_one_block(m) &&
+           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
+}
+
+/* This strategy saves the copy of packed and the walk of native, so it must come out cheaper than both, also by a model
+ * whose contiguous messages were measured at another time. */
+static double contiguous_cost(const pw_message *m)
+{
+    const pw_model *model = pw_model_now();
+    pw_model_query q = pw_message_query(m);
+    double others = fmin(pw_model_cost_native(model, &q), pw_model_cost(model, PW_MODEL_HOST, &q));
+
+    return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->buffer.bytes), 0.95 * others);
+}
+
+static pw_status contiguous_take(pw_staging *s)
+{
+    s->data = (char *)s->buffer.base + s->buffer.layout->nest->lo;
+    return PW_OK;
+}
+
+static pw_status contiguous_pack(pw_staging *s)
+{
+    (void)s;
+    return PW_OK;
+}
+
+static pw_status contiguous_unpack(pw_staging *s, int64_t received)
+{
+    (void)s;
+    (void)received;
+    return PW_OK;
+}
+
+static void contiguous_give(pw_staging *s)
+{
+    (void)s;
+}
+
+const pw_strategy pw_strategy_contiguous = {.can = contiguous_can,
+                                            .cost = contiguous_cost,
+                                            .take = contiguous_take,
+                                            .pack = contiguous_pack,
+                                            .unpack = contiguous_unpack,
+                                            .give = contiguous_give};
