@@ -17,9 +17,9 @@ static void must(int ok, const char *what)
 
 static void ask(const pw_model *m)
 {
-    for (int sort = 0; sort < PW_CALL_SORTS; sort++)
+    for (int kind = 0; kind < PW_CALL_KINDS; kind++)
         for (int64_t bytes = 1; bytes < (int64_t)1 << 40; bytes *= 37) {
-            pw_model_query q = {.sort = (pw_call_sort)sort,
+            pw_model_query q = {.kind = (pw_call_kind)kind,
                                 .memory = bytes % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                                 .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)},
                                 .chunk = 1 << 20};

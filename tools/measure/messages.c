@@ -34,8 +34,8 @@ static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_
 /* Every buffer has room for what is in flight, with its gaps. */
 static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * PW_MODEL_NEAR;
 
-/* kind: sort, memory, way; far ways come behind the near ones. */
-enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_SORT = 2 * BY_MEMORY };
+/* kind: kind, memory, way; far ways come behind the near ones. */
+enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_KIND = 2 * BY_MEMORY };
 
 /* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
 typedef struct parcel {
@@ -59,7 +59,7 @@ static MPI_Datatype vector(int64_t bytes, int64_t block, int every)
 static parcel *parcel_of(pw_probe *p)
 {
     int way = p->kind % BY_MEMORY, every = way >= NATIVE_FAR ? PW_MODEL_FAR : PW_MODEL_NEAR;
-    bool typed = way != PLAIN, collective = p->kind / BY_SORT == PW_CALL_COLLECTIVE;
+    bool typed = way != PLAIN, collective = p->kind / BY_KIND == PW_CALL_COLLECTIVE;
     /* Of a collective the size is that of all blocks. */
     int64_t bytes = collective ? p->bytes / PAIR : p->bytes, block = p->block < bytes ? p->block : bytes;
     parcel *all = p->own;
@@ -130,9 +130,9 @@ static void neighbours(const calls *c, const pw_measure_messages *m, const parce
     c->neighbours(b.send, counts, displs, types, b.recv, counts, displs, types, m->ring);
 }
 
-static void exchange(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b, int sort)
+static void exchange(const calls *c, const pw_measure_messages *m, const parcel *x, buffers b, int kind)
 {
-    switch (sort) {
+    switch (kind) {
     case PW_CALL_BLOCKING: ping_pong(c, m, x, b); break;
     case PW_CALL_NONBLOCKING: in_flight(c, m, x, b); break;
     case PW_CALL_COLLECTIVE: c->alltoall(b.send, x->count, x->type, b.recv, x->count, x->type, m->pair); break;
@@ -144,12 +144,12 @@ static void exchange(const calls *c, const pw_measure_messages *m, const parcel 
  * first ones, of a message that the caches have forgotten meanwhile, do not count. */
 static double run(pw_probe *p, int runs)
 {
-    static const double per_message[PW_MODEL_SORTS] = {2, IN_FLIGHT, 1, PAIR};
+    static const double per_message[PW_MODEL_KINDS] = {2, IN_FLIGHT, 1, PAIR};
     const pw_measure_messages *m = p->arg;
     int way = p->kind % BY_MEMORY;
     const calls *c = way == PACKED || way == PACKED_FAR ? &ours : &below;
     const parcel *x = parcel_of(p);
-    int memory = p->kind / BY_MEMORY % 2, sort = p->kind / BY_SORT;
+    int memory = p->kind / BY_MEMORY % 2, kind = p->kind / BY_KIND;
     buffers b = {m->send[memory], m->recv[memory]};
     double *times = malloc((size_t)runs * sizeof *times), ns;
 
@@ -159,11 +159,11 @@ static double run(pw_probe *p, int runs)
     for (int i = -WARM_UP; i < runs; i++) {
         int64_t begin = pw_clock_ns();
 
-        exchange(c, m, x, b, sort);
+        exchange(c, m, x, b, kind);
         if (i >= 0)
             times[i] = (double)(pw_clock_ns() - begin);
     }
-    ns = pw_samples_median(times, runs) / per_message[sort];
+    ns = pw_samples_median(times, runs) / per_message[kind];
     free(times);
     return ns;
 }
@@ -224,17 +224,17 @@ static bool take_device(pw_measure_messages *m)
 }
 
 /* What is measured of host memory besides near blocks left to MPI, of which `native` is like. */
-static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned sort)
+static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned kind)
 {
-    int64_t most = sort == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
+    int64_t most = kind == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
     pw_probe like = *native;
 
     like.kind += PACKED - NATIVE;
-    pw_probe_add(list, PW_TABLE_PACKED_HOST + sort, &sizes, &lengths, MOST_TYPED, &like);
+    pw_probe_add(list, PW_TABLE_PACKED_HOST + kind, &sizes, &lengths, MOST_TYPED, &like);
     like.kind += NATIVE_FAR - PACKED;
-    pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + sort, &sizes, &lengths, most, &like);
+    pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + kind, &sizes, &lengths, most, &like);
     like.kind += PACKED_FAR - NATIVE_FAR;
-    pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + sort, &sizes, &lengths, most, &like);
+    pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + kind, &sizes, &lengths, most, &like);
 }
 
 static void add_stores(pw_measure_messages *m, pw_probe_list *list)
@@ -252,15 +252,15 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
     pw_model_table_id plain = memory ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST;
     pw_model_table_id typed = memory ? PW_TABLE_NATIVE_DEVICE : PW_TABLE_NATIVE_HOST;
 
-    for (unsigned sort = 0; sort < PW_MODEL_SORTS; sort++) {
-        pw_probe like = {.run = run, .arg = m, .kind = (int)sort * BY_SORT + memory * BY_MEMORY};
+    for (unsigned kind = 0; kind < PW_MODEL_KINDS; kind++) {
+        pw_probe like = {.run = run, .arg = m, .kind = (int)kind * BY_KIND + memory * BY_MEMORY};
 
-        pw_probe_add(list, plain + sort, &sizes, NULL, sort == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
+        pw_probe_add(list, plain + kind, &sizes, NULL, kind == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
                      &like);
         like.kind += NATIVE - PLAIN;
-        pw_probe_add(list, typed + sort, &sizes, &lengths, MOST_TYPED, &like);
+        pw_probe_add(list, typed + kind, &sizes, &lengths, MOST_TYPED, &like);
         if (!memory)
-            add_ways(list, &like, sort);
+            add_ways(list, &like, kind);
     }
 }
 

@@ -31,10 +31,10 @@ static double at(const pw_cost_line *f, int64_t bytes, int64_t blocks)
     return f->fixed + f->per_block * (double)blocks + f->per_byte * (double)bytes;
 }
 
-/* NULL: of a sort that has no lines. */
-static const pw_cost_lines *lines_of(pw_call_sort sort)
+/* NULL: of a kind that has no lines. */
+static const pw_cost_lines *lines_of(pw_call_kind kind)
 {
-    return sort <= PW_CALL_NEIGHBOUR ? pw_cost_lines_of(measured.open_mpi, measured.cores, sort) : NULL;
+    return kind <= PW_CALL_NEIGHBOUR ? pw_cost_lines_of(measured.open_mpi, measured.cores, kind) : NULL;
 }
 
 static const pw_cost_range *ranges_of(const pw_cost_lines *l, pw_cost_way way)
@@ -53,9 +53,9 @@ static const pw_cost_range *range_of(const pw_cost_range *r, int64_t bytes)
     return r;
 }
 
-double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
+double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {
-    const pw_cost_lines *l = lines_of(sort);
+    const pw_cost_lines *l = lines_of(kind);
 
     if (!l)
         return at(&native_other, bytes, blocks);
@@ -64,9 +64,9 @@ double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks)
 
 /* Beyond short messages each block saves `spared`, and packed costs as much as native where blocks are `cross` bytes
  * long, as was measured. */
-double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way)
+double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way)
 {
-    const pw_cost_lines *l = lines_of(sort);
+    const pw_cost_lines *l = lines_of(kind);
     const pw_cost_range *r;
     double native;
 

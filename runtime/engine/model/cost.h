@@ -1,6 +1,6 @@
 /*
  * The cost model: what moving a non-contiguous message costs one rank, in nanoseconds. Linear in bytes and in
- * contiguous blocks, in ranges of sizes, for each sort of call, MPI and sort of machine; the constants are defaults
+ * contiguous blocks, in ranges of sizes, for each kind of call, MPI and kind of machine; the constants are defaults
  * measured as docs/mpi.md tells. Only the difference of the two costs is to be relied on.
  */
 #ifndef PW_RUNTIME_COST_H
@@ -26,15 +26,15 @@ void pw_cost_start(bool open_mpi, pw_cost_cores cores);
 
 /* `bytes` in `blocks` contiguous blocks, both of the whole message and positive. Of a collective, all blocks that a
  * buffer has for its peers; of MPI_Neighbor_alltoallw, those for one of them. */
-double pw_cost_native(pw_call_sort sort, int64_t bytes, int64_t blocks);
+double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks);
 
 /*
  * The bytes by which `blocks` > 0 blocks are to be judged that have `bytes` > 0 together. What MPIs do depends on how
  * long each block is, and constants and models of collectives know two of them, or one for a neighbour.
  */
-static inline int64_t pw_cost_judged(pw_call_sort sort, int64_t bytes, int64_t blocks)
+static inline int64_t pw_cost_judged(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {
-    int64_t known = sort == PW_CALL_NEIGHBOUR ? 1 : 2, judged;
+    int64_t known = kind == PW_CALL_NEIGHBOUR ? 1 : 2, judged;
 
     if (blocks <= known)
         return bytes;
@@ -47,6 +47,6 @@ static inline int64_t pw_cost_judged(pw_call_sort sort, int64_t bytes, int64_t b
  */
 typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;
 
-double pw_cost_packed(pw_call_sort sort, int64_t bytes, int64_t blocks, pw_cost_way way);
+double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way);
 
 #endif

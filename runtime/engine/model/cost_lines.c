@@ -7,7 +7,7 @@
 #define TO_FROM(bytes, cross, least) {bytes, cross, least}
 
 /* What Open MPI copies through shared memory is less than 4 KiB, its header included. */
-enum { EAGER = 4000, TINY = PW_COST_TINY, SORTS = PW_CALL_NEIGHBOUR + 1 };
+enum { EAGER = 4000, TINY = PW_COST_TINY, KINDS = PW_CALL_NEIGHBOUR + 1 };
 
 /*
  * A short message is copied through shared memory whatever its layout: packed saves the set-up of the MPI's walk over
@@ -80,40 +80,40 @@ RANGES mesh_apart_openmpi[] = {TO(EAGER, 12), TO(REST, 6000)};
 
 /* ---- all together ------------------------------------------------------------------------------------------------ */
 
-static const pw_cost_walk mpich[SORTS] = {{{420, 0.9, 0.1}, {300, 12.5, 0.085}, 11, mpich_blocking_copied},
+static const pw_cost_walk mpich[KINDS] = {{{420, 0.9, 0.1}, {300, 12.5, 0.085}, 11, mpich_blocking_copied},
                                           {{400, 0.9, 0.115}, {300, 22, 0.15}, 19, mpich_nonblocking_copied},
                                           {{900, 0.9, 0.1}, {300, 22, 0.15}, 19, mpich_collective_copied},
                                           {{900, 0.9, 0.1}, {300, 22, 0.15}, 19, mpich_collective_copied}};
-static const pw_cost_walk openmpi[SORTS] = {{{270, 4.5, 0.1}, {1000, 3, 0.12}, 1.5, openmpi_blocking_copied},
+static const pw_cost_walk openmpi[KINDS] = {{{270, 4.5, 0.1}, {1000, 3, 0.12}, 1.5, openmpi_blocking_copied},
                                             {{300, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_nonblocking_copied},
                                             {{400, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_collective_copied},
                                             {{400, 4.5, 0.1}, {1000, 4, 0.2}, 1.5, openmpi_collective_copied}};
 
-static const pw_cost_lines zen_mpich[SORTS] = {
+static const pw_cost_lines zen_mpich[KINDS] = {
     {&mpich[0], KB(8), {230, 1.5, 0.09}, zen_mpich_blocking, apart_mpich_blocking},
     {&mpich[1], KB(8), {385, 1.5, 0.1}, zen_mpich_nonblocking, apart_mpich_nonblocking},
     {&mpich[2], KB(8), {860, 1.6, 0.1}, zen_mpich_collective, apart_mpich_collective},
     {&mpich[3], KB(8), {800, 1.9, 0.8}, zen_mpich_collective, apart_mpich_collective}};
-static const pw_cost_lines zen_openmpi[SORTS] = {
+static const pw_cost_lines zen_openmpi[KINDS] = {
     {&openmpi[0], KB(2), {350, 1, 0.2}, zen_openmpi_blocking, apart_openmpi_blocking},
     {&openmpi[1], KB(2), {500, 0.5, 0.25}, zen_openmpi_nonblocking, apart_openmpi_nonblocking},
     {&openmpi[2], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective},
     {&openmpi[3], KB(4), {680, 1.5, 0.133}, zen_openmpi_collective, apart_openmpi_collective}};
 
-static const pw_cost_lines mesh_mpich[SORTS] = {
+static const pw_cost_lines mesh_mpich[KINDS] = {
     {&mpich[0], KB(8), {305, 1.6, 0.13}, mesh_mpich_blocking, mesh_apart_mpich},
     {&mpich[1], KB(8), {350, 1.4, 0.315}, mesh_mpich_nonblocking, mesh_apart_mpich},
     {&mpich[2], KB(8), {450, 2.6, 0.1}, mesh_mpich_collective, mesh_apart_mpich},
     {&mpich[3], KB(8), {800, 1.9, 0.8}, mesh_mpich_neighbour, mesh_apart_mpich}};
-static const pw_cost_lines mesh_openmpi[SORTS] = {
+static const pw_cost_lines mesh_openmpi[KINDS] = {
     {&openmpi[0], KB(2), {460, 1, 0.1}, mesh_openmpi_blocking, mesh_apart_openmpi},
     {&openmpi[1], KB(2), {720, 1.2, 0.1}, mesh_openmpi_nonblocking, mesh_apart_openmpi},
     {&openmpi[2], KB(4), {1000, 1.5, 0.1}, mesh_openmpi_collective, mesh_apart_openmpi},
     {&openmpi[3], KB(2), {780, 1.5, 0.1}, mesh_openmpi_neighbour, mesh_apart_openmpi}};
 
-const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_sort sort)
+const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_kind kind)
 {
     if (cores == PW_COST_ZEN)
-        return open_mpi ? &zen_openmpi[sort] : &zen_mpich[sort];
-    return open_mpi ? &mesh_openmpi[sort] : &mesh_mpich[sort];
+        return open_mpi ? &zen_openmpi[kind] : &zen_mpich[kind];
+    return open_mpi ? &mesh_openmpi[kind] : &mesh_mpich[kind];
 }

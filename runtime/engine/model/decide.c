@@ -58,7 +58,7 @@ int64_t pw_decision_most(uint16_t size)
 
 static uint64_t hash_of(const pw_decision_key *k)
 {
-    uint64_t rest = (uint64_t)k->size << 48 ^ (uint64_t)k->sort << 40 ^ (uint64_t)k->memory << 32 ^ (uint32_t)k->device;
+    uint64_t rest = (uint64_t)k->size << 48 ^ (uint64_t)k->kind << 40 ^ (uint64_t)k->memory << 32 ^ (uint32_t)k->device;
 
     return (k->layout.lo ^ rest * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
 }
@@ -348,7 +348,7 @@ static int longest_round(const pw_decision *d)
 {
     unsigned directions = atomic_load_explicit(&d->directions, memory_order_relaxed);
 
-    return directions & (directions - 1) ? PW_TRIAL_MIXED : d->key.sort == PW_CALL_NONBLOCKING ? BURST : 1;
+    return directions & (directions - 1) ? PW_TRIAL_MIXED : d->key.kind == PW_CALL_NONBLOCKING ? BURST : 1;
 }
 
 /* Under the lock. A trial that got stuck ends as if there had been none. */
@@ -421,7 +421,7 @@ static bool is_to_be_tried(pw_decision *d, const pw_question *q, int chosen)
 {
     int challenger;
 
-    if (d->key.memory != PW_MODEL_HOST || d->key.sort > PW_CALL_NEIGHBOUR ||
+    if (d->key.memory != PW_MODEL_HOST || d->key.kind > PW_CALL_NEIGHBOUR ||
         (q->forced >= 0 && q->forced < q->strategies))
         return false;
     challenger = challenger_of(d, chosen);

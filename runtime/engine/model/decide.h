@@ -1,5 +1,5 @@
 /*
- * Decisions: which strategy a message takes, remembered by layout, size, sort of call and place, with the reason and
+ * Decisions: which strategy a message takes, remembered by layout, size, kind of call and place, with the reason and
  * with what was observed of it. Knows strategies by number only, so tests decide with tables of their own.
  *
  * A decision costs a look into a small direct-mapped table of the thread. Those it does not have are made by asking for
@@ -51,7 +51,7 @@ static const double pw_decide_least_ns = 1000;
 typedef struct pw_decision_key {
     pw_hash layout; /* any value that tells layouts apart */
     uint16_t size;  /* pw_decision_size */
-    uint8_t sort;   /* pw_call_sort */
+    uint8_t kind;   /* pw_call_kind */
     uint8_t memory; /* pw_model_memory */
     int32_t device; /* 0 for host memory */
 } pw_decision_key;

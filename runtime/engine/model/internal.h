@@ -58,8 +58,8 @@ typedef struct pw_cost_lines {
     const pw_cost_range *shared, *apart; /* what is packed of longer ones, ascending; the last holds all */
 } pw_cost_lines;
 
-/* The sort must be one of a message's: up to PW_CALL_NEIGHBOUR. */
-const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_sort sort);
+/* The kind must be one of a message's: up to PW_CALL_NEIGHBOUR. */
+const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_kind kind);
 
 /* ---- touch.c ----------------------------------------------------------------------------------------------------- */
 

@@ -150,21 +150,21 @@ double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction dir
     }
 }
 
-/* The table of a sort in a group that begins at `first`; the blocking one for sorts without. PW_TABLE_COUNT: neither.
+/* The table of a kind in a group that begins at `first`; the blocking one for kinds without. PW_TABLE_COUNT: neither.
  */
-static pw_model_table_id of_sort(const pw_model *m, pw_model_table_id first, pw_call_sort sort)
+static pw_model_table_id of_kind(const pw_model *m, pw_model_table_id first, pw_call_kind kind)
 {
-    pw_model_table_id id = first + (unsigned)sort;
+    pw_model_table_id id = first + (unsigned)kind;
 
-    if ((int)sort < PW_MODEL_SORTS && pw_model_has(m, id))
+    if ((int)kind < PW_MODEL_KINDS && pw_model_has(m, id))
         return id;
     return pw_model_has(m, first) ? first : PW_TABLE_COUNT;
 }
 
-double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_sort sort, int64_t bytes)
+double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind, int64_t bytes)
 {
     bool device = from == PW_MODEL_DEVICE;
-    pw_model_table_id id = of_sort(m, device ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST, sort);
+    pw_model_table_id id = of_kind(m, device ? PW_TABLE_SEND_DEVICE : PW_TABLE_SEND_HOST, kind);
 
     return first_known(ask(m, id, bytes, 1), pw_model_default_send(device, bytes));
 }
@@ -187,7 +187,7 @@ static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shap
     return more;
 }
 
-/* Whole messages in host memory, of one sort; the tables of far blocks may be missing. */
+/* Whole messages in host memory, of one kind; the tables of far blocks may be missing. */
 static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
 {
     if (pw_model_has(m, far))
@@ -195,13 +195,13 @@ static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_
     return ask(m, near, s.bytes, s.block) + of_spread(m, PW_MODEL_HOST, s);
 }
 
-static double measured_packed(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+static double measured_packed(const pw_model *m, pw_call_kind kind, pw_model_shape s)
 {
-    pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)sort;
+    pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)kind;
 
     if (pw_model_has(m, near))
-        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)sort, s) + 2 * wait_beyond(s);
-    return pw_model_move(m, PW_MODEL_HOST, PW_PACK, s) + pw_model_send(m, PW_MODEL_HOST, sort, s.bytes) +
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)kind, s) + 2 * wait_beyond(s);
+    return pw_model_move(m, PW_MODEL_HOST, PW_PACK, s) + pw_model_send(m, PW_MODEL_HOST, kind, s.bytes) +
            pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, s);
 }
 
@@ -211,25 +211,25 @@ typedef struct host_times {
     double native, packed; /* NaN: not measured */
 } host_times;
 
-static host_times measured_host(const pw_model *m, pw_call_sort sort, pw_model_shape s)
+static host_times measured_host(const pw_model *m, pw_call_kind kind, pw_model_shape s)
 {
     static const host_times none = {NAN, NAN};
     host_times t = none;
 
-    if ((int)sort >= PW_MODEL_SORTS || !pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)sort))
+    if ((int)kind >= PW_MODEL_KINDS || !pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)kind))
         return none;
-    t.native = whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)sort, PW_TABLE_NATIVE_HOST_FAR + (unsigned)sort, s);
-    t.packed = measured_packed(m, sort, s);
+    t.native = whole_message(m, PW_TABLE_NATIVE_HOST + (unsigned)kind, PW_TABLE_NATIVE_HOST_FAR + (unsigned)kind, s);
+    t.packed = measured_packed(m, kind, s);
     return isnan(t.native) || isnan(t.packed) ? none : t;
 }
 
-double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape s)
+double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape s)
 {
     double measured;
 
     if (memory != PW_MODEL_DEVICE)
-        return first_known(measured_host(m, sort, s).native, pw_cost_native(sort, s.bytes, blocks_of(s)));
-    measured = ask(m, of_sort(m, PW_TABLE_NATIVE_DEVICE, sort), s.bytes, s.block);
+        return first_known(measured_host(m, kind, s).native, pw_cost_native(kind, s.bytes, blocks_of(s)));
+    measured = ask(m, of_kind(m, PW_TABLE_NATIVE_DEVICE, kind), s.bytes, s.block);
     if (isnan(measured))
         return pw_model_default_native_device(s.bytes, blocks_of(s));
     return measured + of_spread(m, PW_MODEL_DEVICE, s);
@@ -278,7 +278,7 @@ static double wait_of(const pw_model *m, const pw_model_query *q)
 {
     if (q->memory == PW_MODEL_DEVICE)
         return 0;
-    return isnan(measured_host(m, q->sort, q->shape).native) ? pw_touch_wait(q->shape) : wait_beyond(q->shape);
+    return isnan(measured_host(m, q->kind, q->shape).native) ? pw_touch_wait(q->shape) : wait_beyond(q->shape);
 }
 
 /*
@@ -288,14 +288,14 @@ static double wait_of(const pw_model *m, const pw_model_query *q)
  */
 static double native_walks(const pw_model_query *q)
 {
-    return q->sort == PW_CALL_BLOCKING && !q->apart ? 1 : 2;
+    return q->kind == PW_CALL_BLOCKING && !q->apart ? 1 : 2;
 }
 
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
 {
     if (q->contiguous)
-        return pw_model_send(m, q->memory, q->sort, q->shape.bytes);
-    return pw_model_native(m, q->memory, q->sort, q->shape) + native_walks(q) * wait_of(m, q);
+        return pw_model_send(m, q->memory, q->kind, q->shape.bytes);
+    return pw_model_native(m, q->memory, q->kind, q->shape) + native_walks(q) * wait_of(m, q);
 }
 
 /* Walking over so short blocks costs any MPI more than packing them, unless there are few, or so many that both wait
@@ -320,16 +320,16 @@ static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 
     return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
            m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
-           pw_cost_native(q->sort, q->shape.bytes, blocks) <=
-               pw_cost_packed(q->sort, q->shape.bytes, blocks, way_of_sharing(q));
+           pw_cost_native(q->kind, q->shape.bytes, blocks) <=
+               pw_cost_packed(q->kind, q->shape.bytes, blocks, way_of_sharing(q));
 }
 
 static double cost_on_host(const pw_model *m, const pw_model_query *q)
 {
-    host_times t = measured_host(m, q->sort, q->shape);
+    host_times t = measured_host(m, q->kind, q->shape);
 
     if (isnan(t.packed))
-        return pw_cost_packed(q->sort, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
+        return pw_cost_packed(q->kind, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
     return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
 }
 
@@ -339,7 +339,7 @@ static double pinned_send(const pw_model *m, const pw_model_query *q)
 {
     int64_t copied = q->shared && q->shape.bytes > SHARED_LEAST ? SHARED_LEAST : q->shape.bytes;
 
-    return pw_model_send(m, PW_MODEL_HOST, q->sort, copied);
+    return pw_model_send(m, PW_MODEL_HOST, q->kind, copied);
 }
 
 double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_query *q)
@@ -348,6 +348,6 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
 
     if (packed == PW_MODEL_HOST)
         return cost_on_host(m, q);
-    send = packed == PW_MODEL_DEVICE ? pw_model_send(m, PW_MODEL_DEVICE, q->sort, q->shape.bytes) : pinned_send(m, q);
+    send = packed == PW_MODEL_DEVICE ? pw_model_send(m, PW_MODEL_DEVICE, q->kind, q->shape.bytes) : pinned_send(m, q);
     return pw_model_own(m, packed, q, PW_PACK) + send + pw_model_own(m, packed, q, PW_UNPACK);
 }

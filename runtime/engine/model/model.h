@@ -19,16 +19,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sorts of MPI calls, since the MPI below is not equally good at all of them. */
-typedef enum pw_call_sort {
+/* The kinds of MPI calls, since the MPI below is not equally good at all of them. */
+typedef enum pw_call_kind {
     PW_CALL_BLOCKING,    /* point to point */
     PW_CALL_NONBLOCKING, /* point to point with a request, persistent ones included */
     PW_CALL_COLLECTIVE,
     PW_CALL_NEIGHBOUR, /* a collective of neighbourhoods */
     PW_CALL_ONE_SIDED,
     PW_CALL_IO,
-    PW_CALL_SORTS
-} pw_call_sort;
+    PW_CALL_KINDS
+} pw_call_kind;
 
 /* Where the packed copy of a message lies, or the message itself. */
 typedef enum pw_model_memory {
@@ -75,13 +75,13 @@ pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
  * pinned memory, launch and synchronisation included. Chunks of PIPELINED are those of runtime/engine/gpu. */
 double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape shape);
 
-/* A contiguous message from memory of one sort to the same on another rank, one way. Mapped memory is host memory.
- * Calls of sorts that were not measured: as blocking ones. */
-double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_sort sort, int64_t bytes);
+/* A contiguous message from memory of one kind to the same on another rank, one way. Mapped memory is host memory.
+ * Calls of kinds that were not measured: as blocking ones. */
+double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind, int64_t bytes);
 
-/* A typed message left to the MPI, one way, in host or device memory (for an MPI that understands it). Sorts that were
+/* A typed message left to the MPI, one way, in host or device memory (for an MPI that understands it). Kinds that were
  * not measured: for host memory runtime/engine/model/cost.h, for device memory as blocking calls. */
-double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_sort sort, pw_model_shape shape);
+double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape shape);
 
 /* One copy of contiguous bytes, and one of rows of `block` bytes; synchronised. */
 double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes);
@@ -94,11 +94,11 @@ double pw_model_launch(const pw_model *m);
 
 /*
  * What a transfer by a strategy takes from the sender's buffer to the receiver's, taking both ends to do the same: a
- * rank does not know its peer's choice. Numbers of different strategies can be compared for equal sort, memory and
+ * rank does not know its peer's choice. Numbers of different strategies can be compared for equal kind, memory and
  * shape.
  */
 typedef struct pw_model_query {
-    pw_call_sort sort;
+    pw_call_kind kind;
     pw_model_memory memory; /* where the user's buffer lies: HOST or DEVICE */
     pw_model_shape shape;
     int64_t chunk;   /* bytes of a chunk, for PIPELINED */

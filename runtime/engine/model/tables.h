@@ -10,7 +10,7 @@
 
 /*
  * X(symbol, name, axes, meaning). Axes: 0, a single time; 1, by bytes; 2, by bytes and length of the contiguous blocks.
- * The order within a group is that of the enums that choose in it: call sorts and ways of a copy.
+ * The order within a group is that of the enums that choose in it: call kinds and ways of a copy.
  */
 #define PW_MODEL_TABLES(X)                                                                                          \
     X(SEND_HOST, "send.host.blocking", 1, "contiguous host memory, half a round trip of Send and Recv")             \
@@ -83,8 +83,8 @@ typedef enum pw_model_table_id {
         PW_TABLE_COUNT
 } pw_model_table_id;
 
-/* Call sorts that have tables: the first ones of pw_call_sort. */
-enum { PW_MODEL_SORTS = PW_CALL_NEIGHBOUR + 1 };
+/* Call kinds that have tables: the first ones of pw_call_kind. */
+enum { PW_MODEL_KINDS = PW_CALL_NEIGHBOUR + 1 };
 
 enum { PW_MODEL_MAX_POINTS = 64 }; /* of an axis */
 

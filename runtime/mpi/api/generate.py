@@ -46,10 +46,10 @@ ACTIONS = ("hook", "next", "pass")
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
-# Sorts of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
+# Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
-SORTS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
+KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "operand": None, "packing": None}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
@@ -129,9 +129,9 @@ class Form:
 class Call:
     def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [sort=SORT] [light] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [kind=KIND] [light] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
-        self.large, self.returns, self.params, self.condition, self.sort = None, "int", [], None, None
+        self.large, self.returns, self.params, self.condition, self.kind = None, "int", [], None, None
         self.light = False
         for word in words[2:-1]:
             key, _, value = word.partition("=")
@@ -147,10 +147,10 @@ class Call:
                 if value not in CONDITIONS:
                     raise ApiError(f"unknown condition '{value}'")
                 self.condition = CONDITIONS[value]
-            elif key == "sort":
-                if value not in SORTS:
-                    raise ApiError(f"unknown sort '{value}'")
-                self.sort = value
+            elif key == "kind":
+                if value not in KINDS:
+                    raise ApiError(f"unknown kind '{value}'")
+                self.kind = value
             elif word == "light":
                 self.light = True
             else:
@@ -169,25 +169,25 @@ class Call:
 
     def native_question(self, large):
         """The question whether all buffers are certain to be left to MPI."""
-        if self.sort == "collective":
+        if self.kind == "collective":
             until = [p.role for p in self.params].index("comm") + 1
             return f"pw_is_native_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
-        if self.sort == "operand":
+        if self.kind == "operand":
             return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
                                for p in self.params if p.role == "buffer")
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
-        if self.sort == "packing":
+        if self.kind == "packing":
             return " && ".join(f"pw_registry_leaves({type.name}, {buf.name}, {count.name})" for buf, count, type in buffers)
-        kind, times = SORTS[self.sort]
+        kind, times = KINDS[self.kind]
         return " && ".join(f"pw_is_native({kind}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
 
     def check(self):
-        if self.light and (self.action != "hook" or self.sort or self.condition or self.large):
+        if self.light and (self.action != "hook" or self.kind or self.condition or self.large):
             raise ApiError(f"{self.name}: only a hook with nothing but its action can be light")
-        if self.sort and (self.action != "hook" or not self.native_question(False)):
-            raise ApiError(f"{self.name}: a sort is for hooked calls with buffers")
+        if self.kind and (self.action != "hook" or not self.native_question(False)):
+            raise ApiError(f"{self.name}: a kind is for hooked calls with buffers")
         if self.action != "hook" or not self.large:
             return
         for p in self.params:
@@ -315,7 +315,7 @@ def hooks_header(calls):
 def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
     call, arguments = f.call, ", ".join(p.name for p in f.call.params)
-    if call.sort:
+    if call.kind:
         straight = call.native_question(f.large)
     else:
         straight = f"!{call.condition}" if call.condition else None

@@ -29,7 +29,7 @@ typedef enum handling {
 static pw_message message_of(const pw_side *side, int i)
 {
     return (pw_message){
-        .sort = side->sort,
+        .kind = side->kind,
         .role = pw_use_role(side->use),
         .entry = pw_registry_find(side->types[i]),
         .buffer = {.base = (char *)side->buf + pw_displ_at(side->displs, i), .count = pw_count_at(side->counts, i)}};
@@ -157,7 +157,7 @@ static pw_status take_whole(pw_block_stage *b, const tally *t)
     pw_message m = t->leading;
 
     m.buffer.bytes = t->bytes;
-    m.judged = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.sort, t->bytes, t->staged) : t->bytes;
+    m.judged = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.kind, t->bytes, t->staged) : t->bytes;
     m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     return pw_operand_stage(&b->whole, &m);
 }

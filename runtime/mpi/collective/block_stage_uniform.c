@@ -150,7 +150,7 @@ static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joi
 pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
-    pw_message m = {.sort = side->sort, .role = pw_use_role(side->use), .entry = entry};
+    pw_message m = {.kind = side->kind, .role = pw_use_role(side->use), .entry = entry};
     listing l = {.buf = side->buf, .wide = side->displs.wide};
     pw_side joined;
     pw_status status;
@@ -166,7 +166,7 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
     if (!pw_message_describe(&m))
         return PW_ERR_UNSUPPORTED;
     if (m.buffer.place.kind == PW_PLACE_HOST)
-        m.judged = pw_cost_judged(m.sort, m.buffer.bytes, side->blocks);
+        m.judged = pw_cost_judged(m.kind, m.buffer.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
     if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
         return PW_ERR_OVERFLOW;

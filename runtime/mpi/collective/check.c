@@ -236,7 +236,7 @@ static bool is_missing(const pw_side *side)
 pw_collective_verdict pw_collective_check(pw_collective *c, int *rc)
 {
     c->send.own = c->recv.own = -1;
-    c->send.sort = c->recv.sort = pw_family_sort(c->family);
+    c->send.kind = c->recv.kind = pw_family_kind(c->family);
     if (c->way.mode != PW_BLOCKING && !c->way.request)
         return PW_COLLECTIVE_LEFT;
     /* MPI reports an invalid communicator here, where it is looked at first. */

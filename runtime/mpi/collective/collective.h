@@ -88,7 +88,7 @@ typedef struct pw_side {
     pw_displs displs;          /* VARYING, TYPED */
     const MPI_Datatype *types; /* TYPED */
     /* Filled by pw_collective_check: */
-    pw_call_sort sort;
+    pw_call_kind kind;
     int blocks;
     unsigned use;       /* how MPI uses the blocks on this rank; 0: not at all, and the fields above may be invalid */
     int own;            /* the block that the rank contributes in place, which MPI reads and does not write; -1: none */
@@ -106,7 +106,7 @@ typedef enum pw_collective_family {
     PW_NEIGHBOUR_ALLTOALL
 } pw_collective_family;
 
-static inline pw_call_sort pw_family_sort(pw_collective_family family)
+static inline pw_call_kind pw_family_kind(pw_collective_family family)
 {
     return family >= PW_NEIGHBOUR_ALLGATHER ? PW_CALL_NEIGHBOUR : PW_CALL_COLLECTIVE;
 }

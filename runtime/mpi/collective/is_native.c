@@ -4,7 +4,7 @@
 
 /* Mostly a block is like the one before, and known. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort)
+                       const bool *absent, pw_call_kind kind)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -36,7 +36,7 @@ bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
         if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_is_native(entry, sort, bytes, bytes))))
+                              RARELY(!pw_message_is_native(entry, kind, bytes, bytes))))
             return false;
     }
     return true;
@@ -61,9 +61,9 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_is_native(const whole *w, pw_call_sort sort)
+static bool whole_is_native(const whole *w, pw_call_kind kind)
 {
-    return !w->largest || pw_message_is_native(w->largest, sort, w->total, pw_cost_judged(sort, w->total, w->blocks));
+    return !w->largest || pw_message_is_native(w->largest, kind, w->total, pw_cost_judged(kind, w->total, w->blocks));
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -81,7 +81,7 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
 }
 
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort)
+                       const bool *absent, pw_call_kind kind)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -96,21 +96,21 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, sort);
+    return whole_is_native(&w, kind);
 }
 
 /* Was a message of this size native when last decided about? */
-static bool is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes)
+static bool is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
 {
     const pw_decision *d =
-        atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(bytes)], memory_order_acquire);
+        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(bytes)], memory_order_acquire);
 
     return d && bytes >= d->least && bytes <= d->most &&
            atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
 }
 
 bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_sort sort)
+                            int blocks, const bool *absent, pw_call_kind kind)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -125,8 +125,8 @@ bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *d
             return false;
         if (!entry->layout)
             continue;
-        if (is_native(entry, sort, bytes) ? !pw_message_is_native(entry, sort, bytes, bytes) : !add(&w, entry, bytes))
+        if (is_native(entry, kind, bytes) ? !pw_message_is_native(entry, kind, bytes, bytes) : !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, sort);
+    return whole_is_native(&w, kind);
 }

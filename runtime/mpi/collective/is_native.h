@@ -80,7 +80,7 @@ static PW_NATIVE_INLINE bool pw_side_extent(const pw_side *side, int blocks, con
 }
 
 static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
-                                                  const bool *absent, pw_call_sort sort)
+                                                  const bool *absent, pw_call_kind kind)
 {
     int64_t total, first, away = 0;
 
@@ -91,7 +91,7 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
     if (!entry ||
         (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
         return false;
-    return pw_buffer_is_native(entry, sort, (char *)side->buf + away, total, blocks);
+    return pw_buffer_is_native(entry, kind, (char *)side->buf + away, total, blocks);
 }
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
@@ -101,30 +101,30 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 
 /* Blocks that need not all lie together: each is asked about by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort);
+                       const bool *absent, pw_call_kind kind);
 /* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
  * together? */
 bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_sort sort);
+                            int blocks, const bool *absent, pw_call_kind kind);
 /* Blocks that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_sort sort);
+                       const bool *absent, pw_call_kind kind);
 
-static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort)
+static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
 {
-    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort) ||
-           pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort);
+    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind) ||
+           pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }
 
-static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_sort sort)
+static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
 {
     if (blocks == 0)
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
     return side->displs.wide
-               ? pw_wide_is_native(side, blocks, absent, sort)
-               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, sort);
+               ? pw_wide_is_native(side, blocks, absent, kind)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
@@ -135,7 +135,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
     const pw_entry *recv =
         s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
-    pw_call_sort sort = pw_family_sort(family);
+    pw_call_kind kind = pw_family_kind(family);
     const pw_communicator *group;
     pw_reach reach;
 
@@ -148,10 +148,10 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
         return false;
     reach = pw_reach_of(family, s, group);
     if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_is_native(&s->send, reach.send, reach.absent_send, sort) &&
-               pw_typed_is_native(&s->recv, reach.recv, reach.absent_recv, sort);
-    return (reach.send == 0 || pw_uniform_is_native(&s->send, send, reach.send, reach.absent_send, sort)) &&
-           (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, sort));
+        return pw_typed_is_native(&s->send, reach.send, reach.absent_send, kind) &&
+               pw_typed_is_native(&s->recv, reach.recv, reach.absent_recv, kind);
+    return (reach.send == 0 || pw_uniform_is_native(&s->send, send, reach.send, reach.absent_send, kind)) &&
+           (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, kind));
 }
 
 /* pw_is_native_X: what the hook of X has, as far as the communicator. */

@@ -100,7 +100,7 @@ static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call
 bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
-    pw_message m = {.sort = PW_CALL_IO,
+    pw_message m = {.kind = PW_CALL_IO,
                     .role = call->use == PW_IO_WRITE ? PW_SEND : PW_RECV,
                     .entry = pw_registry_use(call->type, use),
                     .buffer = {.base = (void *)call->buf, .count = call->count}};

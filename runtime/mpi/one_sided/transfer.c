@@ -110,7 +110,7 @@ static pw_verdict call_and_note(const pw_transfer *t, int *rc)
 /* Describes the message of one buffer. Returns false if MPI gets the buffer itself. */
 static bool describe(const pw_origin *origin, pw_role role, pw_message *m)
 {
-    *m = (pw_message){.sort = PW_CALL_ONE_SIDED,
+    *m = (pw_message){.kind = PW_CALL_ONE_SIDED,
                       .role = role,
                       .entry = pw_registry_find(origin->type),
                       .buffer = {.base = origin->buf, .count = origin->count}};

@@ -21,7 +21,7 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
 }
 
 /* Opens a stage for one buffer of a call. Returns false if MPI gets the buffer itself; the stage is empty then. */
-static inline bool pw_p2p_stage(pw_staging *s, pw_call_sort kind, pw_role role, const pw_entry *entry, const void *buf,
+static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                                 MPI_Count count, int peer, MPI_Comm comm)
 {
     s->strategy = NULL;

@@ -9,10 +9,10 @@ static const char *const names[] = {
     PW_STRATEGIES(X)
 #undef X
 };
-static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
+static const char *const kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
 static const char *const memories[] = {"", ", GPU memory", ""};
 
-_Static_assert(sizeof sorts / sizeof *sorts == PW_CALL_SORTS, "every sort has a name");
+_Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
 
 bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
 {
@@ -21,7 +21,7 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
     *out = (pw_stats_choice){.hash = d->key.layout,
                              .low = d->key.size > 0 ? pw_decision_most((uint16_t)(d->key.size - 1)) : 0,
                              .high = pw_decision_most(d->key.size),
-                             .sort = d->key.sort,
+                             .kind = d->key.kind,
                              .memory = d->key.memory};
     for (int id = 0; id < d->strategies && id < PW_STRATEGY_COUNT; id++) {
         const pw_decision_cell *from = &d->cells[id];
@@ -58,7 +58,7 @@ static int by_class(const void *a, const void *b)
     if (!order)
         order = by_number(x->memory, y->memory);
     if (!order)
-        order = by_number(x->sort, y->sort);
+        order = by_number(x->kind, y->kind);
     return order ? order : by_number(x->low, y->low);
 }
 
@@ -103,7 +103,7 @@ static bool is_same_class(const pw_stats_choice *a, const pw_stats_choice *b)
 
 static bool is_same_choice(const pw_stats_choice *a, const pw_stats_choice *b)
 {
-    return pw_hash_equal(a->hash, b->hash) && a->memory == b->memory && a->sort == b->sort &&
+    return pw_hash_equal(a->hash, b->hash) && a->memory == b->memory && a->kind == b->kind &&
            b->high / WIDEST <= a->low && most_used(a) == most_used(b);
 }
 
@@ -200,7 +200,7 @@ static void print_choice(FILE *out, const pw_stats_choice *c)
     print_bytes(out, c->low);
     fputs(" to ", out);
     print_bytes(out, c->high);
-    fprintf(out, ", %s%s: %s", sorts[c->sort], memories[c->memory], names[most]);
+    fprintf(out, ", %s%s: %s", kinds[c->kind], memories[c->memory], names[most]);
     print_reason(out, c, most);
     fprintf(out, ", %lld times", (long long)c->cells[most].uses);
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)

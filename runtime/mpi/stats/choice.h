@@ -19,11 +19,11 @@ typedef struct pw_stats_cell {
     double tried;                       /* mean time from use to use in that */
 } pw_stats_cell;
 
-/* Messages of one sort and of sizes above `low` and up to `high` of one layout. */
+/* Messages of one kind and of sizes above `low` and up to `high` of one layout. */
 typedef struct pw_stats_choice {
     pw_hash hash;      /* of the layout; zero: contiguous */
     int64_t low, high; /* bytes */
-    int32_t sort, memory;
+    int32_t kind, memory;
     pw_stats_cell cells[PW_STRATEGY_COUNT];
 } pw_stats_choice;
 
@@ -31,7 +31,7 @@ typedef struct pw_stats_choice {
 bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out);
 
 /* Merges, in place, records of one class, then neighbouring classes that mostly took the same; orders by layout, place,
- * sort and size. Returns how many are left. */
+ * kind and size. Returns how many are left. */
 int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n);
 
 /* Prints the lines of one layout, at most `lines`. `choices` are merged. */

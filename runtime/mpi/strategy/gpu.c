@@ -107,7 +107,7 @@ static pw_gpu_order packing_of(const pw_staging *s)
     pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
     pw_gpu_block *block = s->own;
 
-    if (block && (s->sort == PW_CALL_BLOCKING || s->sort == PW_CALL_NONBLOCKING))
+    if (block && (s->kind == PW_CALL_BLOCKING || s->kind == PW_CALL_NONBLOCKING))
         order.replica = pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
     return order;
 }

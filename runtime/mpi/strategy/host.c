@@ -74,7 +74,7 @@ static pw_pool_side side_of(const pw_staging *s)
 
 static bool is_collective(const pw_staging *s)
 {
-    return s->sort == PW_CALL_COLLECTIVE || s->sort == PW_CALL_NEIGHBOUR;
+    return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
 }
 
 /* MPI may read again what a collective has received, so such a message is unpacked after the call. */
@@ -171,7 +171,7 @@ const pw_strategy pw_strategy_packed = {.can = packed_can,
 static bool contiguous_can(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST &&
-           (m->sort == PW_CALL_BLOCKING || m->sort == PW_CALL_NONBLOCKING) && pw_message_is_one_block(m) &&
+           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && pw_message_is_one_block(m) &&
            (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
@@ -183,7 +183,7 @@ static double contiguous_cost(const pw_message *m)
     pw_model_query q = pw_message_query(m);
     double others = fmin(pw_model_cost_native(model, &q), pw_model_cost(model, PW_MODEL_HOST, &q));
 
-    return fmin(pw_model_send(model, PW_MODEL_HOST, q.sort, m->buffer.bytes), 0.95 * others);
+    return fmin(pw_model_send(model, PW_MODEL_HOST, q.kind, m->buffer.bytes), 0.95 * others);
 }
 
 static pw_status contiguous_take(pw_staging *s)

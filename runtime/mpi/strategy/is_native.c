@@ -9,7 +9,7 @@ static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times
                          &(pw_note_use){.buf = buf, .count = count, .role = PW_BOTH, .times = times}, note);
 }
 
-bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times)
+bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     const pw_entry *entry = found;
@@ -18,5 +18,5 @@ bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Cou
         return false;
     if (pw_note_is(found))
         return takes(type, buf, count, times, found);
-    return entry && pw_buffer_is_native(entry, sort, buf, count, 1);
+    return entry && pw_buffer_is_native(entry, kind, buf, count, 1);
 }

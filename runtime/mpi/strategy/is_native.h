@@ -25,10 +25,10 @@ static inline unsigned pw_native_slot(int64_t bytes)
 
 /* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. A yes is counted as a
  * use. */
-static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_sort sort, int64_t bytes,
+static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
                                                   int64_t judged)
 {
-    pw_decision *d = atomic_load_explicit(&entry->choices.native[sort][pw_native_slot(judged)], memory_order_acquire);
+    pw_decision *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(judged)], memory_order_acquire);
 
     /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
@@ -39,7 +39,7 @@ static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call
 }
 
 /* `count` objects in `blocks` blocks, the first of them at `buf`. */
-static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_sort sort, const void *buf,
+static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
                                                  int64_t count, int blocks)
 {
     int64_t bytes;
@@ -51,11 +51,11 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
     if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_is_native(entry, sort, bytes, pw_cost_judged(sort, bytes, blocks));
+           pw_message_is_native(entry, kind, bytes, pw_cost_judged(kind, bytes, blocks));
 }
 
 /* Is an argument of a call between two processes certain to be left to MPI? Not while there is
  * something to sweep on the way out. Before the start no type is known. `times`: as in pw_note_use. */
-bool pw_is_native(pw_call_sort sort, MPI_Datatype type, const void *buf, MPI_Count count, int times);
+bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
 #endif

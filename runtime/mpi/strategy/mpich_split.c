@@ -40,12 +40,12 @@ bool pw_split_is_staged(void)
 
 static bool is_split(const pw_message *m)
 {
-    return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->sort != PW_CALL_IO;
+    return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->kind != PW_CALL_IO;
 }
 
 static bool is_collective(const pw_message *m)
 {
-    return m->sort == PW_CALL_COLLECTIVE || m->sort == PW_CALL_NEIGHBOUR;
+    return m->kind == PW_CALL_COLLECTIVE || m->kind == PW_CALL_NEIGHBOUR;
 }
 
 /* In a collective, a rank passes on to others what it has received. */
@@ -62,12 +62,12 @@ static bool receives(const pw_message *m)
 /* The target of a one-sided operation is never staged. */
 bool pw_split_needs_native(const pw_message *m)
 {
-    return is_split(m) && sends(m) && (!all_ranks || m->sort == PW_CALL_ONE_SIDED);
+    return is_split(m) && sends(m) && (!all_ranks || m->kind == PW_CALL_ONE_SIDED);
 }
 
 bool pw_split_needs_stage(const pw_message *m)
 {
-    return is_split(m) && receives(m) && all_ranks && m->sort != PW_CALL_ONE_SIDED;
+    return is_split(m) && receives(m) && all_ranks && m->kind != PW_CALL_ONE_SIDED;
 }
 
 static bool is_self(int peer, MPI_Comm comm)

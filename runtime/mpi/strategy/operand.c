@@ -40,7 +40,7 @@ static bool describe(pw_message *m)
 
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count)
 {
-    pw_message m = {.sort = PW_CALL_COLLECTIVE, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
+    pw_message m = {.kind = PW_CALL_COLLECTIVE, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
     return describe(&m);
 }
@@ -52,10 +52,10 @@ pw_status pw_operand_stage(pw_staging *s, const pw_message *m)
     return pw_mirror_is_needed(m) ? pw_staging_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
 }
 
-pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                           MPI_Count count)
 {
-    pw_message m = {.sort = sort, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
+    pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
     pw_status status;
 
     *o = (pw_operand){.role = role};

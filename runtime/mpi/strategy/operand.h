@@ -54,7 +54,7 @@ pw_status pw_operand_stage(pw_staging *s, const pw_message *m);
 bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count);
 
 /* Opens the operand of a buffer; it is empty if MPI may have the buffer. On failure the MPI call fails. */
-pw_status pw_operand_open(pw_operand *o, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                           MPI_Count count);
 /* Copies the user's buffer to the mirror, if MPI reads it. May be called again. */
 pw_status pw_operand_pack(pw_operand *o);

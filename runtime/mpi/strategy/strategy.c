@@ -66,7 +66,7 @@ static int64_t stretch_of(const pw_message *m)
 pw_model_query pw_message_query(const pw_message *m)
 {
     const pw_entry *entry = m->entry;
-    pw_model_query q = {.sort = m->sort,
+    pw_model_query q = {.kind = m->kind,
                         .memory = m->buffer.place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
@@ -89,7 +89,7 @@ bool pw_message_is_one_block(const pw_message *m)
 
 bool pw_message_may_be_contiguous(const pw_message *m)
 {
-    return m->buffer.bytes < PW_LEAST_READ || m->sort == PW_CALL_IO || !pw_sharing_is_refused();
+    return m->buffer.bytes < PW_LEAST_READ || m->kind == PW_CALL_IO || !pw_sharing_is_refused();
 }
 
 static bool is_possible(int id, const pw_message *m, unsigned refused)
@@ -136,7 +136,7 @@ static pw_decision_key key_of(const pw_message *m)
 
     return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
                              .size = pw_decision_size(m->judged),
-                             .sort = (uint8_t)m->sort,
+                             .kind = (uint8_t)m->kind,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                              .device = device ? m->buffer.place.device : 0};
 }
@@ -148,7 +148,7 @@ static void remember_native(const pw_message *m, pw_decision *d)
     pw_entry *entry = (pw_entry *)m->entry;
 
     if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->choices.native[m->sort][pw_native_slot(m->judged)], d, memory_order_release);
+        atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->judged)], d, memory_order_release);
 }
 
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
@@ -257,7 +257,7 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
 {
     pw_status status;
 
-    *s = (pw_staging){.strategy = strategy, .buffer = m->buffer, .role = m->role, .sort = m->sort};
+    *s = (pw_staging){.strategy = strategy, .buffer = m->buffer, .role = m->role, .kind = m->kind};
     status = strategy->take(s);
     if (status != PW_OK)
         *s = (pw_staging){.strategy = NULL};
@@ -285,10 +285,10 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     return true;
 }
 
-bool pw_staging_try(pw_staging *s, pw_call_sort sort, pw_role role, const pw_entry *entry, const void *buf,
+bool pw_staging_try(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                     MPI_Count count)
 {
-    pw_message m = {.sort = sort, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
+    pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
     s->strategy = NULL;
     return pw_message_describe(&m) && pw_staging_open(s, &m);

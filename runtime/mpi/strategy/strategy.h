@@ -33,7 +33,7 @@ typedef struct pw_message {
     pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
     int64_t judged; /* the bytes by which the strategy is chosen, pw_cost_judged; described as those of one block */
-    pw_call_sort sort;
+    pw_call_kind kind;
     pw_role role;
 } pw_message;
 
@@ -43,7 +43,7 @@ typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: empty, the message is native */
     pw_buffer buffer; /* the user's; with a reference to its layout: the type may die while MPI works with the stage */
     pw_role role;
-    pw_call_sort sort;
+    pw_call_kind kind;
     void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                    /* belongs to the strategy */
     struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
@@ -116,7 +116,7 @@ bool pw_staging_open(pw_staging *s, const pw_message *m);
 /* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
 pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy);
 /* Does pw_message_describe and pw_staging_open. */
-bool pw_staging_try(pw_staging *s, pw_call_sort sort, pw_role role, const struct pw_entry *entry, const void *buf,
+bool pw_staging_try(pw_staging *s, pw_call_kind kind, pw_role role, const struct pw_entry *entry, const void *buf,
                     MPI_Count count);
 /* Packs the user's buffer. */
 pw_status pw_staging_pack(pw_staging *s);

@@ -18,7 +18,7 @@
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/engine/model/call_sort.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/engine/model/decide.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/noted.h"
@@ -32,7 +32,7 @@ enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
-    _Atomic(pw_decision *) native[PW_CALL_SORTS][PW_ENTRY_NATIVE];
+    _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
     _Atomic int64_t used[PW_DECIDE_STRATEGIES][2]; /* transfers by strategy, sends and receives, when reported */
 } pw_entry_choices;
 

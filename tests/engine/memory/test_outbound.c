@@ -107,7 +107,7 @@ static void few_messages_are_probes_when_all_is_known(void **state)
     assert_true(can_stream || probes == 0);
 }
 
-static void readers_of_both_sorts_count_by_their_share(void **state)
+static void readers_of_both_kinds_count_by_their_share(void **state)
 {
     (void)state;
     settle(cheap);
@@ -199,7 +199,7 @@ int main(void)
         cmocka_unit_test(all_bytes_and_no_others_are_written),
         cmocka_unit_test(one_odd_probe_changes_nothing),
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
-        cmocka_unit_test(readers_of_both_sorts_count_by_their_share),
+        cmocka_unit_test(readers_of_both_kinds_count_by_their_share),
         cmocka_unit_test(apart_is_known_through_a_trial),
         cmocka_unit_test(long_messages_do_not_say_who_is_near),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),

@@ -156,41 +156,41 @@ static void threads_share(void **state)
 
 /* ---- cost -------------------------------------------------------------------------------------------------------- */
 
-/* For each machine and MPI, each sort of call that moves messages. */
-static void for_all(void (*fn)(pw_call_sort sort))
+/* For each machine and MPI, each kind of call that moves messages. */
+static void for_all(void (*fn)(pw_call_kind kind))
 {
     for (int way = 0; way < 4; way++) {
         pw_cost_start(way & 1, way & 2 ? PW_COST_ZEN : PW_COST_MESH);
-        for (int sort = 0; sort < PW_CALL_SORTS; sort++)
-            fn((pw_call_sort)sort);
+        for (int kind = 0; kind < PW_CALL_KINDS; kind++)
+            fn((pw_call_kind)kind);
     }
     pw_cost_start(false, PW_COST_MESH);
 }
 
-static bool is_packed_so(pw_call_sort sort, int64_t bytes, int64_t block, pw_cost_way way)
+static bool is_packed_so(pw_call_kind kind, int64_t bytes, int64_t block, pw_cost_way way)
 {
-    return pw_cost_packed(sort, bytes, bytes / block, way) < pw_cost_native(sort, bytes, bytes / block);
+    return pw_cost_packed(kind, bytes, bytes / block, way) < pw_cost_native(kind, bytes, bytes / block);
 }
 
-static bool is_packed(pw_call_sort sort, int64_t bytes, int64_t block)
+static bool is_packed(pw_call_kind kind, int64_t bytes, int64_t block)
 {
-    return is_packed_so(sort, bytes, block, PW_COST_COPIED);
+    return is_packed_so(kind, bytes, block, PW_COST_COPIED);
 }
 
 /* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.c, io/io_cost.c). */
-static bool is_settled(pw_call_sort sort)
+static bool is_settled(pw_call_kind kind)
 {
-    return sort == PW_CALL_ONE_SIDED || sort == PW_CALL_IO;
+    return kind == PW_CALL_ONE_SIDED || kind == PW_CALL_IO;
 }
 
 /* What the model must say whatever its constants: many tiny blocks are packed, few long ones are left to MPI. */
-static void decide_extremes(pw_call_sort sort)
+static void decide_extremes(pw_call_kind kind)
 {
     for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
-        assert_true(is_packed(sort, bytes, 4));
+        assert_true(is_packed(kind, bytes, 4));
     for (int64_t bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2)
-        assert_true(is_packed(sort, bytes, bytes / 2) == is_settled(sort));
-    assert_true(is_packed(sort, 1 << 26, 1 << 25) == is_settled(sort));
+        assert_true(is_packed(kind, bytes, bytes / 2) == is_settled(kind));
+    assert_true(is_packed(kind, 1 << 26, 1 << 25) == is_settled(kind));
 }
 
 static void extremes_are_decided(void **state)
@@ -200,11 +200,11 @@ static void extremes_are_decided(void **state)
 }
 
 /* From 32 KiB on, what is packed with blocks of some length is packed with shorter ones. */
-static void decide_once(pw_call_sort sort)
+static void decide_once(pw_call_kind kind)
 {
     for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
         for (int64_t block = 8; block < 8192; block *= 2)
-            assert_true(is_packed(sort, bytes, block) || !is_packed(sort, bytes, 2 * block));
+            assert_true(is_packed(kind, bytes, block) || !is_packed(kind, bytes, 2 * block));
 }
 
 static void blocks_cross_once(void **state)
@@ -215,13 +215,13 @@ static void blocks_cross_once(void **state)
 
 /* What MPI need not copy is packed at least where it would be if it were copied; longer messages between cores that
  * share a cache are another matter. */
-static void widen(pw_call_sort sort)
+static void widen(pw_call_kind kind)
 {
     for (int64_t bytes = 64; bytes <= 256 << 10; bytes *= 2)
         for (int64_t block = 4; block <= bytes && block <= 8192; block *= 2) {
-            assert_true(!is_packed(sort, bytes, block) || is_packed_so(sort, bytes, block, PW_COST_SHARED));
-            assert_true(!is_packed_so(sort, bytes, block, PW_COST_SHARED) ||
-                        is_packed_so(sort, bytes, block, PW_COST_SHARED_APART));
+            assert_true(!is_packed(kind, bytes, block) || is_packed_so(kind, bytes, block, PW_COST_SHARED));
+            assert_true(!is_packed_so(kind, bytes, block, PW_COST_SHARED) ||
+                        is_packed_so(kind, bytes, block, PW_COST_SHARED_APART));
         }
 }
 
@@ -274,12 +274,12 @@ static void cores_are_known_by_name(void **state)
     assert_int_equal(pw_cost_cores_of(""), PW_COST_MESH);
 }
 
-static void grow(pw_call_sort sort)
+static void grow(pw_call_kind kind)
 {
     for (int64_t bytes = 64; bytes < 1 << 30; bytes *= 2) {
-        assert_true(pw_cost_native(sort, bytes, bytes / 8) < pw_cost_native(sort, 2 * bytes, bytes / 4));
-        assert_true(pw_cost_packed(sort, bytes, bytes / 8, PW_COST_COPIED) <
-                    pw_cost_packed(sort, 2 * bytes, bytes / 4, PW_COST_COPIED));
+        assert_true(pw_cost_native(kind, bytes, bytes / 8) < pw_cost_native(kind, 2 * bytes, bytes / 4));
+        assert_true(pw_cost_packed(kind, bytes, bytes / 8, PW_COST_COPIED) <
+                    pw_cost_packed(kind, 2 * bytes, bytes / 4, PW_COST_COPIED));
     }
 }
 

@@ -53,7 +53,7 @@ static char decide(cell *c, int64_t bytes, int64_t block, int spread)
 {
     pw_decision_key key = {.layout = {(uint64_t)block, c->query.contiguous ? 0 : (uint64_t)spread},
                            .size = pw_decision_size(bytes),
-                           .sort = (uint8_t)c->query.sort,
+                           .kind = (uint8_t)c->query.kind,
                            .memory = (uint8_t)c->query.memory,
                            .device = c->aware};
 
@@ -84,12 +84,12 @@ static void print_row(FILE *out, cell *c, int64_t bytes)
     fputc('\n', out);
 }
 
-static void print_table(FILE *out, const pw_model *m, pw_call_sort sort, pw_model_memory memory, bool aware)
+static void print_table(FILE *out, const pw_model *m, pw_call_kind kind, pw_model_memory memory, bool aware)
 {
-    static const char *const sorts[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
-    cell c = {.model = m, .query = {.sort = sort, .memory = memory, .chunk = CHUNK}, .aware = aware};
+    static const char *const kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
+    cell c = {.model = m, .query = {.kind = kind, .memory = memory, .chunk = CHUNK}, .aware = aware};
 
-    fprintf(out, "%s, %s\n     bytes ", sorts[sort],
+    fprintf(out, "%s, %s\n     bytes ", kinds[kind],
             memory == PW_MODEL_HOST ? "host"
             : aware                 ? "GPU, MPI aware of it"
                                     : "GPU, MPI not aware of it");
@@ -112,13 +112,13 @@ static void print_all(FILE *out, const pw_model *m)
     fputs("Strategy by message size and block length, blocks near and far:\n"
           "n native, p packed, d device, o one-shot, s staged, c pipelined in chunks\n\n",
           out);
-    for (unsigned sort = 0; sort < PW_MODEL_SORTS; sort++)
-        if (pw_model_has(m, PW_TABLE_NATIVE_HOST + sort))
-            print_table(out, m, (pw_call_sort)sort, PW_MODEL_HOST, false);
+    for (unsigned kind = 0; kind < PW_MODEL_KINDS; kind++)
+        if (pw_model_has(m, PW_TABLE_NATIVE_HOST + kind))
+            print_table(out, m, (pw_call_kind)kind, PW_MODEL_HOST, false);
     for (int aware = 0; aware < 2; aware++)
-        for (unsigned sort = 0; sort < PW_MODEL_SORTS; sort++)
-            if (sort == PW_CALL_BLOCKING || pw_model_has(m, PW_TABLE_SEND_DEVICE + sort))
-                print_table(out, m, (pw_call_sort)sort, PW_MODEL_DEVICE, aware);
+        for (unsigned kind = 0; kind < PW_MODEL_KINDS; kind++)
+            if (kind == PW_CALL_BLOCKING || pw_model_has(m, PW_TABLE_SEND_DEVICE + kind))
+                print_table(out, m, (pw_call_kind)kind, PW_MODEL_DEVICE, aware);
 }
 
 static char *load(const char *path)

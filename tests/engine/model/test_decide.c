@@ -152,7 +152,7 @@ static void keys_are_told_apart(void **state)
         others[i] = k;
     others[0].layout.hi++;
     others[1].size++;
-    others[2].sort++;
+    others[2].kind++;
     others[3].memory++;
     others[4].device++;
     assert_int_equal(decide(&k, 2, -1, &a, NULL), 1);

@@ -180,26 +180,26 @@ static void absurd_tables_are_refused(void **state)
 
 static void host_defaults_are_those_of_cost(void **state)
 {
-    const pw_model_query q = {.sort = PW_CALL_NONBLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    const pw_model_query q = {.kind = PW_CALL_NONBLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
     pw_model *m = pw_model_create();
 
     (void)state;
-    near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.sort, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
+    near(pw_model_cost_native(m, &q), pw_cost_native(q.kind, 1 << 20, (1 << 20) / 64));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.kind, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
 }
 
-/* A sort whose native time was not measured is not compared with one that was. */
+/* A kind whose native time was not measured is not compared with one that was. */
 static void only_likes_are_compared(void **state)
 {
-    pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    pw_model_query q = {.kind = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
     pw_model *m = make();
 
     (void)state;
     near(pw_model_cost_native(m, &q), 150000);
     near(pw_model_cost(m, PW_MODEL_HOST, &q),
          100000 + pw_model_own(m, PW_MODEL_HOST, &q, PW_PACK) + pw_model_own(m, PW_MODEL_HOST, &q, PW_UNPACK));
-    q.sort = PW_CALL_IO;
+    q.kind = PW_CALL_IO;
     near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
     near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
     pw_model_destroy(m);
@@ -208,7 +208,7 @@ static void only_likes_are_compared(void **state)
 /* Whole messages that were measured are not put together from parts, and lie between those of near and far blocks. */
 static void whole_messages_are_interpolated(void **state)
 {
-    pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
+    pw_model_query q = {.kind = PW_CALL_BLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
     double four[9], nine[9];
     pw_model *m = make();
 
@@ -324,15 +324,15 @@ static void pipelines_wait_once(void **state)
     face.apart = true;
     assert_true(is_packed(none, &face));
     face.apart = false;
-    face.sort = near.sort = PW_CALL_NONBLOCKING;
+    face.kind = near.kind = PW_CALL_NONBLOCKING;
     assert_int_equal(is_packed(none, &face), is_packed(none, &near));
     pw_cost_start(false, PW_COST_ZEN);
-    face.sort = PW_CALL_BLOCKING; /* MPICH's walk takes longer than the wait */
+    face.kind = PW_CALL_BLOCKING; /* MPICH's walk takes longer than the wait */
     assert_true(is_packed(none, &face));
     pw_cost_start(false, PW_COST_MESH);
     /* Measured tables hold what they were measured on, so only farther blocks wait more. */
     assert_int_equal(pw_model_set(measured, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
-    near.sort = PW_CALL_BLOCKING;
+    near.kind = PW_CALL_BLOCKING;
     assert_true(is_packed(measured, &near));
     assert_false(is_packed(measured, &face));
     pw_model_destroy(none);
@@ -346,10 +346,10 @@ static void costs_are_numbers(void **state)
 
     (void)state;
     for (int k = 0; k < 2; k++)
-        for (int sort = 0; sort < PW_CALL_SORTS; sort++)
+        for (int kind = 0; kind < PW_CALL_KINDS; kind++)
             for (int64_t n = 1; n > 0 && n < (int64_t)1 << 50; n *= 3) {
-                pw_model_query q = {.sort = (pw_call_sort)sort,
-                                    .memory = sort % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
+                pw_model_query q = {.kind = (pw_call_kind)kind,
+                                    .memory = kind % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                                     .shape = {n, 1 + n % 1000, n % 2 ? PW_MODEL_NEAR : PW_MODEL_FAR},
                                     .contiguous = n % 5 == 0,
                                     .chunk = 1 << 19};
@@ -363,7 +363,7 @@ static void costs_are_numbers(void **state)
 
                 for (int i = 0; i < 7; i++)
                     if (!isfinite(costs[i]) || costs[i] <= 0)
-                        fail_msg("model %d, sort %d, %lld bytes, cost %d: %g", k, sort, (long long)n, i, costs[i]);
+                        fail_msg("model %d, kind %d, %lld bytes, cost %d: %g", k, kind, (long long)n, i, costs[i]);
             }
     pw_model_destroy(models[0]);
     pw_model_destroy(models[1]);
@@ -450,15 +450,15 @@ static void likes_are_compared(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         pw_model *m = make();
-        pw_model_query q = {.sort = PW_CALL_BLOCKING, .shape = {4096, 8, PW_MODEL_NEAR}};
+        pw_model_query q = {.kind = PW_CALL_BLOCKING, .shape = {4096, 8, PW_MODEL_NEAR}};
 
         assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
         assert_int_equal(pw_model_set(m, with_gap[i], bytes, 3, blocks, 3, gap, NULL), PW_OK);
         near(pw_model_cost_native(m, &q), 5000);
         near(pw_model_cost(m, PW_MODEL_HOST, &q), 5000);
         q.shape.block = 64;
-        near(pw_model_cost_native(m, &q), pw_cost_native(q.sort, 4096, 64));
-        near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.sort, 4096, 64, PW_COST_COPIED));
+        near(pw_model_cost_native(m, &q), pw_cost_native(q.kind, 4096, 64));
+        near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.kind, 4096, 64, PW_COST_COPIED));
         pw_model_destroy(m);
     }
 }

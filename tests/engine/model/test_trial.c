@@ -194,7 +194,7 @@ static void only_host_memory_and_messages_are_tried(void **state)
     run(&p, 1000);
     assert_int_equal(uses(&p, NATIVE), 0);
     p = face();
-    p.key.sort = PW_CALL_ONE_SIDED;
+    p.key.kind = PW_CALL_ONE_SIDED;
     run(&p, 1000);
     assert_int_equal(uses(&p, NATIVE), 0);
 }
@@ -207,7 +207,7 @@ static void programs_of_many_kinds(void **state)
 
     (void)state;
     flight.sends = flight.recvs = 8;
-    flight.key.sort = PW_CALL_NONBLOCKING;
+    flight.key.kind = PW_CALL_NONBLOCKING;
     run(&flight, 60);
     assert_int_equal(flight.decision->chosen, NATIVE);
     busy.work = 4000000;
@@ -217,10 +217,10 @@ static void programs_of_many_kinds(void **state)
     assert_int_equal(busy.decision->chosen, NATIVE);
     bursts.recvs = 0;
     bursts.sends = 6;
-    bursts.key.sort = PW_CALL_NONBLOCKING;
+    bursts.key.kind = PW_CALL_NONBLOCKING;
     run(&bursts, 200);
     assert_int_equal(bursts.decision->chosen, NATIVE);
-    collective.key.sort = PW_CALL_COLLECTIVE;
+    collective.key.kind = PW_CALL_COLLECTIVE;
     run(&collective, 40);
     assert_int_equal(collective.decision->chosen, NATIVE);
 }

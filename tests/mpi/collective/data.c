@@ -42,7 +42,7 @@ void data_base_create(data_base *b, pw_rng *shared, int objects)
 
         b->element = elements[which];
         b->elements = (int)pw_rng_range(shared, 1, pw_rng_one_in(shared, 3) ? 40 : 6);
-        snprintf(b->text, sizeof b->text, "%d elements of sort %d", b->elements, which);
+        snprintf(b->text, sizeof b->text, "%d elements of kind %d", b->elements, which);
         return;
     }
     pw_random_mpi_create(shared, &limits, &b->type);

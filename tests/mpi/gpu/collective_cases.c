@@ -151,8 +151,8 @@ static void check_end(void)
 /* Every second row of ROW doubles is moved. */
 enum { LARGE = 24 << 20, ROW = 512, ROW_BYTES = 8 * ROW, ROWS = LARGE / (2 * ROW_BYTES), OBJECTS = 16 };
 
-typedef enum sort { ALLTOALL, ALLGATHERV, ALLTOALLW, NEIGHBOURS, SUM, SUM_OF_OWN, LOCAL_SUM, SORTS } sort;
-static const char *const sort_names[SORTS] = {"Alltoall",           "Allgatherv", "Alltoallw",
+typedef enum kind { ALLTOALL, ALLGATHERV, ALLTOALLW, NEIGHBOURS, SUM, SUM_OF_OWN, LOCAL_SUM, KINDS } kind;
+static const char *const kind_names[KINDS] = {"Alltoall",           "Allgatherv", "Alltoallw",
                                               "Neighbor_alltoallw", "Allreduce",  "Allreduce of a type with gaps",
                                               "Reduce_local"};
 
@@ -177,7 +177,7 @@ static void sum_objects(void *in, void *inout, int *n, MPI_Datatype *type)
 
 #define CALL(name, iname, ...) (nonblocking ? MPI_I##iname(__VA_ARGS__, request) : MPI_##name(__VA_ARGS__))
 
-static int start(sort s, void *out, void *in, bool nonblocking, MPI_Request *request)
+static int start(kind s, void *out, void *in, bool nonblocking, MPI_Request *request)
 {
     static const int one = 1, zero = 0;
     static const MPI_Aint here = 0;
@@ -195,16 +195,16 @@ static int start(sort s, void *out, void *in, bool nonblocking, MPI_Request *req
     }
 }
 
-static int call(sort s, void *out, void *in, bool nonblocking)
+static int call(kind s, void *out, void *in, bool nonblocking)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     int rc = start(s, out, in, nonblocking, &request);
 
-    CHECK(rc == MPI_SUCCESS || request == MPI_REQUEST_NULL, "%s: there is a request", sort_names[s]);
+    CHECK(rc == MPI_SUCCESS || request == MPI_REQUEST_NULL, "%s: there is a request", kind_names[s]);
     return rc == MPI_SUCCESS && nonblocking ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-static void make_sorts(void)
+static void make_kinds(void)
 {
     MPI_Errhandler handler = test_handler_create(count_errors);
     MPI_Datatype gaps;
@@ -225,7 +225,7 @@ static void make_sorts(void)
     test_handler_free(&handler);
 }
 
-static void free_sorts(void)
+static void free_kinds(void)
 {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Type_free(&strided);
@@ -269,38 +269,38 @@ static void refuse(bool all)
     limit_memory(all);
 }
 
-static void expect_as_before(sort s, const char *what)
+static void expect_as_before(kind s, const char *what)
 {
     for (int i = 0; i < 2; i++) {
         gpu_read(&large[i], 0, got, LARGE);
-        CHECK(!memcmp(got, before[i], LARGE), "%s, %s: buffer %d was written", sort_names[s], what, i);
+        CHECK(!memcmp(got, before[i], LARGE), "%s, %s: buffer %d was written", kind_names[s], what, i);
     }
 }
 
-static void expect_error(sort s, bool nonblocking, int class, const char *what)
+static void expect_error(kind s, bool nonblocking, int class, const char *what)
 {
     int rc;
 
     handled = 0;
     rc = call(s, large[0].at, large[1].at, nonblocking);
-    CHECK(test_class_of(rc) == class, "%s, %s: class %d", sort_names[s], what, test_class_of(rc));
-    CHECK(handled == TEST_HANDLER_CALLS, "%s, %s: the handler was called %d times", sort_names[s], what, handled);
+    CHECK(test_class_of(rc) == class, "%s, %s: class %d", kind_names[s], what, test_class_of(rc));
+    CHECK(handled == TEST_HANDLER_CALLS, "%s, %s: the handler was called %d times", kind_names[s], what, handled);
 }
 
-static bool has_mode(sort s, bool nonblocking)
+static bool has_mode(kind s, bool nonblocking)
 {
     return !nonblocking || s != LOCAL_SUM;
 }
 
 static void check_no_memory(void)
 {
-    for (int s = 0; s < SORTS; s++)
+    for (int s = 0; s < KINDS; s++)
         for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((sort)s, nonblocking)) {
+            if (has_mode((kind)s, nonblocking)) {
                 refuse(true);
-                expect_error((sort)s, nonblocking, MPI_ERR_NO_MEM, "no memory");
+                expect_error((kind)s, nonblocking, MPI_ERR_NO_MEM, "no memory");
                 refuse(false);
-                expect_as_before((sort)s, "no memory");
+                expect_as_before((kind)s, "no memory");
             }
 }
 
@@ -324,16 +324,16 @@ static void check_no_mirror(void)
 /* With memory all is well again. */
 static void check_afterwards(void)
 {
-    for (int s = 0; s < SORTS; s++)
+    for (int s = 0; s < KINDS; s++)
         for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((sort)s, nonblocking)) {
-                int rc = call((sort)s, large[0].at, large[1].at, nonblocking);
+            if (has_mode((kind)s, nonblocking)) {
+                int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
                 bool moved;
 
                 gpu_read(&large[1], 0, got, LARGE);
                 moved = !memcmp(got, before[0], ROW_BYTES) &&
                         !memcmp(got + LARGE - 2 * ROW_BYTES, before[0] + LARGE - 2 * ROW_BYTES, ROW_BYTES);
-                CHECK(rc == MPI_SUCCESS && (moved || s == LOCAL_SUM), "%s, with memory: rc %d", sort_names[s], rc);
+                CHECK(rc == MPI_SUCCESS && (moved || s == LOCAL_SUM), "%s, with memory: rc %d", kind_names[s], rc);
                 gpu_write(&large[1], 0, before[1], LARGE);
             }
 }
@@ -345,12 +345,12 @@ static void check_lost(void)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fail(names[i], 0, FAKE_LAUNCH_FAILED);
-    for (int s = 0; s < SORTS; s++)
+    for (int s = 0; s < KINDS; s++)
         for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((sort)s, nonblocking)) {
-                int rc = call((sort)s, large[0].at, large[1].at, nonblocking);
+            if (has_mode((kind)s, nonblocking)) {
+                int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
 
-                CHECK(rc != MPI_SUCCESS, "%s: a lost GPU is no error", sort_names[s]);
+                CHECK(rc != MPI_SUCCESS, "%s: a lost GPU is no error", kind_names[s]);
             }
 }
 
@@ -386,9 +386,9 @@ int main(int argc, char **argv)
     calls = (long (*)(const char *))gpu_symbol("fake_calls");
     check_memories();
     check_end();
-    make_sorts();
+    make_kinds();
     check_failures();
-    free_sorts();
+    free_kinds();
     gpu_report();
     rc = test_result();
     MPI_Finalize();

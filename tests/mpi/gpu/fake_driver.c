@@ -67,7 +67,7 @@ long fake_calls(const char *call)
     return n;
 }
 
-static int sort_of(const char *name)
+static int kind_of(const char *name)
 {
     return !strncmp(name, "pw_t0_", 6) ? 0 : !strncmp(name, "pw_fused_", 9) ? 1 : 2;
 }
@@ -75,7 +75,7 @@ static int sort_of(const char *name)
 long fake_launches(const char *prefix)
 {
     pthread_mutex_lock(&calls.lock);
-    long n = calls.launches[sort_of(prefix)];
+    long n = calls.launches[kind_of(prefix)];
     pthread_mutex_unlock(&calls.lock);
     return n;
 }
@@ -560,7 +560,7 @@ int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *
     copy = malloc(bytes);
     memcpy(copy, params, bytes);
     pthread_mutex_lock(&calls.lock);
-    calls.launches[sort_of((const char *)l->function)]++;
+    calls.launches[kind_of((const char *)l->function)]++;
     pthread_mutex_unlock(&calls.lock);
     return put(s, &(op){.what = LAUNCH, .function = l->function, .params = copy});
 }

@@ -1,5 +1,5 @@
 /*
- * A run that asks for every sort of module for GPUs: kernels of random types and of the predefined pairs, tier 0 for a
+ * A run that asks for every kind of module for GPUs: kernels of random types and of the predefined pairs, tier 0 for a
  * type of too many regions, and the one for several transfers. With PACKWRIGHT_JIT=sync each is asked for in the call
  * that needs it, so that seeded.py knows which they are. One rank.
  *

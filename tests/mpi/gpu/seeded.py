@@ -79,11 +79,11 @@ check(had["compiled"] == set(own), "the log has other kernels than the cache: %s
 check(not had["from the disk cache"], "an empty cache had kernels")
 check("GPU kernel compiled by 1 of 1 ranks" in text, "not in the statistics: " + text)
 gpus = set(re.findall(r"GPU \d+ \((sm_\d+)\): kernel", text))
-check(len(gpus) == 1, "not one sort of GPU: %s" % gpus)
+check(len(gpus) == 1, "not one kind of GPU: %s" % gpus)
 gpu = gpus.pop() if gpus else "sm_90"
 another = "sm_80" if gpu != "sm_80" else "sm_90"
 whatever = fill("whatever", gpu, "int")  # tier 0, several transfers, pairs
-check(len(whatever) == 5 and whatever < set(own), "not every sort of kernel was asked for: " + text)
+check(len(whatever) == 5 and whatever < set(own), "not every kind of kernel was asked for: " + text)
 
 # The same, ahead of time.
 printed = fill("seeded", another + "," + gpu)
