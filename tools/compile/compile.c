@@ -158,8 +158,9 @@ static bool emit_of(const char *path, pw_emit *out)
 }
 
 /*
- * Objects are for machines unknown, so they take the least CPU of their architecture unless told; cache entries
- * are for this one. "native" for another architecture would quietly be something else.
+ * An object is for machines that are not known, so without --target-cpu it is compiled for the least CPU of its
+ * architecture; cache entries are for this machine. "native" is refused for another architecture, since it would
+ * quietly mean another CPU.
  */
 static int find_target(const compile_options *o, const char *cpu, pw_target *out)
 {

@@ -16,7 +16,7 @@ const char *pw_aot_gpu_needs_none(const pw_aot_type *t)
     return status == PW_ERR_UNSUPPORTED ? "needs no kernel on GPUs: too much for one launch" : NULL;
 }
 
-/* Of two numbers and a hole in C; the other pairs are contiguous. */
+/* The pair types that are two numbers and a hole in C; the other pair types are contiguous. */
 static const char pairs[] = "short_int = MPI_SHORT_INT\n"
                             "double_int = MPI_DOUBLE_INT\n"
                             "long_int = MPI_LONG_INT\n"

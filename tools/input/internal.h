@@ -8,7 +8,7 @@
 #include "tools/input/source.h"
 
 enum { PW_INPUT_MAX_ERRORS = PW_DDT_MAX_ERRORS };
-/* Of all trees together: a few seconds' work. */
+/* The most memory that all trees of an input may take together, which is a few seconds' work. */
 #define PW_INPUT_MAX_BYTES ((uint64_t)2 << 30)
 
 /* A type in IR text. */

@@ -47,7 +47,7 @@ static int check_size(FILE *in, size_t limit)
     return S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > limit ? EFBIG : 0;
 }
 
-/* Not text: the parsers would take the first NUL for the end. */
+/* Refuses a file with a NUL byte, which the parsers would take for the end of the text. */
 static bool reject_nul(const pw_source *s)
 {
     pw_diag diag = {.status = PW_ERR_INVALID, .line = 1, .col = 1, .text = "the file holds a NUL byte, it is not text"};

@@ -104,7 +104,7 @@ static void print_hashes(const pw_subject *s)
     printf("%s %s %s %s\n", type, shape, key, label);
 }
 
-/* The stages whose lists may be long go straight to the output. False: it is another one. */
+/* Prints a stage whose lists may be long straight to the output. False: the stage is another one. */
 static bool print_list_stage(const pw_subject *s, pw_stage stage)
 {
     int64_t elide = s->options->elide;

@@ -12,7 +12,7 @@
 static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "shape", "llvm",
                                      "llvm-opt", "asm",  "cuda",      "ptx",  "all",   NULL};
 
-/* Those of a CPU. */
+/* The stages of a kernel for CPUs. */
 static const unsigned all_stages = (1u << PW_STAGE_CUDA) - 1;
 static const unsigned default_stages = 1u << PW_STAGE_TREE | 1u << PW_STAGE_CANONICAL | 1u << PW_STAGE_NEST;
 

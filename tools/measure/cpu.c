@@ -15,7 +15,8 @@ const pw_axis pw_measure_bytes = {bytes, sizeof bytes / sizeof *bytes};
 const pw_axis pw_measure_blocks = {blocks, sizeof blocks / sizeof *blocks};
 const int pw_measure_every[PW_MEASURE_SPREADS] = {PW_MODEL_NEAR, PW_MODEL_FAR};
 
-/* Of this thread on a CPU: what a shared machine gives to others is not the kernel's. */
+/* The time that this thread has had on a CPU: time that a shared machine gives to other processes is not the kernel's.
+ */
 static double now_ns(void)
 {
     struct timespec t;

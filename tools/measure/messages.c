@@ -35,7 +35,7 @@ static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_
 static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * PW_MODEL_NEAR;
 
 /* kind: kind, memory, way; far ways come behind the near ones. */
-enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_KIND = 2 * BY_MEMORY };
+enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_CALL = 2 * BY_MEMORY };
 
 /* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
 typedef struct parcel {
@@ -59,8 +59,8 @@ static MPI_Datatype vector(int64_t bytes, int64_t block, int every)
 static parcel *parcel_of(pw_probe *p)
 {
     int way = p->kind % BY_MEMORY, every = way >= NATIVE_FAR ? PW_MODEL_FAR : PW_MODEL_NEAR;
-    bool typed = way != PLAIN, collective = p->kind / BY_KIND == PW_CALL_COLLECTIVE;
-    /* Of a collective the size is that of all blocks. */
+    bool typed = way != PLAIN, collective = p->kind / BY_CALL == PW_CALL_COLLECTIVE;
+    /* The size of a probe of a collective is that of all its blocks. */
     int64_t bytes = collective ? p->bytes / PAIR : p->bytes, block = p->block < bytes ? p->block : bytes;
     parcel *all = p->own;
 
@@ -149,7 +149,7 @@ static double run(pw_probe *p, int runs)
     int way = p->kind % BY_MEMORY;
     const calls *c = way == PACKED || way == PACKED_FAR ? &ours : &below;
     const parcel *x = parcel_of(p);
-    int memory = p->kind / BY_MEMORY % 2, kind = p->kind / BY_KIND;
+    int memory = p->kind / BY_MEMORY % 2, kind = p->kind / BY_CALL;
     buffers b = {m->send[memory], m->recv[memory]};
     double *times = malloc((size_t)runs * sizeof *times), ns;
 
@@ -253,7 +253,7 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
     pw_model_table_id typed = memory ? PW_TABLE_NATIVE_DEVICE : PW_TABLE_NATIVE_HOST;
 
     for (unsigned kind = 0; kind < PW_MODEL_KINDS; kind++) {
-        pw_probe like = {.run = run, .arg = m, .kind = (int)kind * BY_KIND + memory * BY_MEMORY};
+        pw_probe like = {.run = run, .arg = m, .kind = (int)kind * BY_CALL + memory * BY_MEMORY};
 
         pw_probe_add(list, plain + kind, &sizes, NULL, kind == PW_CALL_BLOCKING ? MOST_BLOCKING : MOST_IN_FLIGHT,
                      &like);

@@ -11,7 +11,7 @@ enum { EXIT_USAGE = 2 };
 
 static const double most_seconds = 3600, most_spread = 1000;
 
-/* As pw_usage_error, of which the program under a launcher knows nothing. */
+/* Does what pw_usage_error does, which the program under a launcher does not link. */
 __attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
 {
     va_list ap;

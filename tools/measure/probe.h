@@ -48,13 +48,13 @@ typedef struct pw_axis {
     int n;
 } pw_axis;
 
-/* Adds a probe for each point; those whose block is longer than the message are left out, and those of more than `most`
- * bytes. `blocks` NULL: no such axis. Without memory the list stays shorter. */
+/* Adds a probe for each point, but for points whose block is longer than the message and points of more than `most`
+ * bytes. Where `blocks` is NULL, the table has no such axis. When memory runs out, the list stays shorter. */
 void pw_probe_add(pw_probe_list *list, pw_model_table_id table, const pw_axis *bytes, const pw_axis *blocks,
                   int64_t most, const pw_probe *like);
 void pw_probe_free(pw_probe_list *list);
 
-/* How sampling is told to the user, and when it ends. */
+/* What sampling reports to the user, and when it ends. */
 typedef struct pw_sampling {
     const char *title; /* "CPU kernels"; NULL: in silence */
     double seconds;

@@ -28,8 +28,8 @@ bool pw_launcher_is(const char *word)
 }
 
 /*
- * Options whose values are words of their own, and how many. Written without leading dashes; --name=value needs no row,
- * nor do options of which no value can be the name of a program.
+ * Options whose values are words of their own, and how many words. They are written without leading dashes. An option
+ * needs no row if it is written --name=value, or if none of its values can be the name of a program.
  */
 typedef struct launcher_option {
     const char *name;

@@ -170,8 +170,8 @@ static pw_hash hash_text(const char *text)
 }
 
 /*
- * The first name that somebody gave a type is its name, unless another type got it first. `named` leads from the type's
- * hash to the name, `taken` from the name's hash to the type's place.
+ * A type is called by the first name that a rank gave it, unless another type had that name before. `named` leads from
+ * the type's hash to the name, `taken` from the name's hash to the type's place.
  */
 static bool choose_names(const merger *m, pw_hash_map *named, pw_hash_map *taken)
 {

@@ -9,7 +9,7 @@
  */
 static const pw_cost_line native_other = {1000, 20, 1.0}, packed_other = {100, 1, 0.1};
 
-/* The singleton: whose constants count. */
+/* The one record of which MPI and machine the constants are taken for. */
 static struct {
     bool open_mpi;
     pw_cost_cores cores;

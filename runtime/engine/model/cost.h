@@ -24,8 +24,8 @@ pw_cost_cores pw_cost_cores_of(const char *cpu);
  * threads ask. */
 void pw_cost_start(bool open_mpi, pw_cost_cores cores);
 
-/* `bytes` in `blocks` contiguous blocks, both of the whole message and positive. Of a collective, all blocks that a
- * buffer has for its peers; of MPI_Neighbor_alltoallw, those for one of them. */
+/* What a message costs that is left to MPI. `bytes` and `blocks` are positive and count the whole message: all blocks
+ * that a collective's buffer has for its peers, or the blocks for one peer in MPI_Neighbor_alltoallw. */
 double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks);
 
 /*
@@ -42,9 +42,9 @@ static inline int64_t pw_cost_judged(pw_call_kind kind, int64_t bytes, int64_t b
     return judged > 0 ? judged : 1;
 }
 
-/* What becomes of a packed message: MPI copies it, or receivers unpack it from the sender's memory
- * (runtime/engine/node/sharing.h), and share no cache with him as far as is known (runtime/engine/memory/outbound.h).
- */
+/* How a packed message arrives: MPI copies it; or receivers unpack it from the sender's memory
+ * (runtime/engine/node/sharing.h), and are not known to share no cache with the sender (SHARED), or known to share none
+ * (SHARED_APART; runtime/engine/memory/outbound.h). */
 typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;
 
 double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way);

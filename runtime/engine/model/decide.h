@@ -15,11 +15,11 @@
  * again.
  *
  * In host memory that would mislead: what packing is weighed against there, the MPI's own walk over the same blocks,
- * gets slower with it where caches or cores are short, and cannot be observed. So the same means, kept for each
- * decision, only say which decisions are in doubt, and these are tried both ways (trial.c). In doubt is a strategy with
- * work of the rank's own if another one would cost less than twice as much, provided that its work takes less than half
- * or more than twice the estimate; without that, from the PW_DECIDE_CLOSE-th use on. Trials begin when a strategy has
- * been used a power of two times, from PW_DECIDE_FIRST on; one at a time in a process; again after PW_DECIDE_LATER
+ * gets slower with it where caches or cores are short, and cannot be observed. Therefore these means are kept for each
+ * decision and only say which decisions are in doubt, and these are tried both ways (trial.c). In doubt is a strategy
+ * with work of the rank's own if another one would cost less than twice as much, provided that its work takes less than
+ * half or more than twice the estimate; without that, from the PW_DECIDE_CLOSE-th use on. Trials begin when a strategy
+ * has been used a power of two times, from PW_DECIDE_FIRST on; one at a time in a process; again after PW_DECIDE_LATER
  * times as many uses, also back from a strategy without work of its own. What is native by estimate is never tried, so
  * that calls that stay native pay nothing.
  *

@@ -134,7 +134,7 @@ pw_status pw_model_parse(const char *text, size_t size, pw_model **out, pw_diag 
 
 /* ---- to JSON --------------------------------------------------------------------------------------------------- */
 
-/* Strings of ours: names of MPIs and devices. What JSON would escape becomes a blank. */
+/* Writes the name of an MPI or a device. A character that JSON would escape becomes a blank. */
 static void put_text(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "  \"%s\": \"", name);

@@ -66,10 +66,10 @@ const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_cal
 /*
  * What the blocks of a message in host memory touch: cache lines and pages, against the reach of caches and of the TLB.
  *
- * As long as both are within reach, a walk over blocks costs by block and by byte, as the lines of cost_lines.h and the
- * tables of tables.h say, which were measured on layouts of such kinds. Beyond, every page and every line is waited
- * for. An MPI that sends such a message in pieces, each packed and unpacked on the way, lets both ranks wait at the
- * same time; packing and then unpacking wait one after the other.
+ * As long as both are within reach, a walk over blocks costs by block and by byte, as the lines of cost_lines.c and the
+ * tables of tables.h say, which were measured on such layouts. Beyond that reach, the walk waits for every page and
+ * every line. An MPI that sends such a message in pieces, each packed and unpacked on the way, lets both ranks wait at
+ * the same time; packing and then unpacking wait one after the other.
  */
 
 /* Nanoseconds that one walk over the blocks, packing or unpacking, waits for pages and lines out of reach. */
