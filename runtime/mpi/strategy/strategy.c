@@ -257,7 +257,16 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
 {
     pw_status status;
 
-    *s = (pw_staging){.strategy = strategy, .buffer = m->buffer, .role = m->role, .kind = m->kind};
+    /* Field by field: a copy of the whole buffer would wait for the stores that have just filled it. */
+    *s = (pw_staging){.strategy = strategy,
+                      .buffer = {.layout = m->entry->layout,
+                                 .place = m->buffer.place,
+                                 .base = m->buffer.base,
+                                 .offset = m->entry->offset,
+                                 .count = m->buffer.count,
+                                 .bytes = m->buffer.bytes},
+                      .role = m->role,
+                      .kind = m->kind};
     status = strategy->take(s);
     if (status != PW_OK)
         *s = (pw_staging){.strategy = NULL};
