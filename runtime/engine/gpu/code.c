@@ -23,14 +23,15 @@ static struct {
 
 /* ---- compilation ------------------------------------------------------------------------------------------------- */
 
-static const pw_backend *nvrtc; /* set before the backend below is given out */
+static const pw_backend *nvrtc; /* set before load_backend returns */
 
 static pw_status compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
     return pw_gpu_module_compile(nvrtc, job, out, diag);
 }
 
-/* Between the cache and NVRTC: what stands for a module becomes it. */
+/* Loads NVRTC, and returns a backend that compiles through pw_gpu_module_compile: it turns shapes that stand for tier 0
+ * or for the fused kernel into these modules. */
 static const pw_backend *load_backend(const char *name, pw_diag *diag)
 {
     static pw_backend backend;

@@ -3,11 +3,12 @@
 #include "base/log.h"
 
 enum {
-    PLACES = 4,      /* where the graph of a function may be */
-    MOST_CREDIT = 32 /* launches of others in its place that a graph outlives */
+    SLOTS = 4,       /* in which the graph of a function may be */
+    MOST_CREDIT = 32 /* a graph keeps its slot for at most so many launches of other functions that want it */
 };
 
-/* Drivers before CUDA 11.4 have no cuGraphInstantiateWithFlags, older ones none of these. */
+/* Whether the driver has graphs. Before CUDA 11.4 it lacks cuGraphInstantiateWithFlags, and older ones lack all calls.
+ */
 static bool is_known(void)
 {
     return pw_cu.graph_create && pw_cu.graph_instantiate && pw_cu.graph_add_kernel && pw_cu.graph_set_kernel &&
@@ -40,7 +41,7 @@ static pw_status make(pw_gpu_graph *g, const pw_cu_kernel_node *node)
     return status;
 }
 
-/* A launch that is under way keeps what it was made with. */
+/* Sets grid and parameters. A launch under way keeps those that it was started with. */
 static pw_status set(pw_gpu_graph *g, const pw_cu_kernel_node *node)
 {
     if (!g->exec)
@@ -56,29 +57,29 @@ static unsigned home_of(const void *function)
 }
 
 /*
- * The graph of a function. It may have to be made yet, or be set up for the function that had its place before. NULL
- * for a function's first launch, which may be its only one, and when others that are in use have all its places.
+ * Returns the graph of a function, which may not be made yet, or be set up for the function that had the slot before.
+ * NULL: this is the function's first launch, which may be its only one, or functions in use have all of its slots.
  */
 static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
 {
     unsigned home = home_of(function);
-    pw_gpu_graph *place = NULL;
+    pw_gpu_graph *slot = NULL;
 
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < SLOTS; i++) {
         pw_gpu_graph *g = &lane->graphs[(home + i) % PW_GPU_GRAPHS];
 
         if (g->function == function) {
             g->credit += g->credit < MOST_CREDIT;
             return g;
         }
-        if (!g->function && !place)
-            place = g;
+        if (!g->function && !slot)
+            slot = g;
     }
-    if (!place && lane->graphs[home].credit-- <= 0)
-        place = &lane->graphs[home];
-    if (place) {
-        place->function = function;
-        place->credit = 0;
+    if (!slot && lane->graphs[home].credit-- <= 0)
+        slot = &lane->graphs[home];
+    if (slot) {
+        slot->function = function;
+        slot->credit = 0;
     }
     return NULL;
 }

@@ -7,7 +7,7 @@
 
 enum { KEPT = 4096 }; /* idle cells of one thread */
 
-/* An idle cell. */
+/* A cell that is idle. */
 typedef struct cell {
     struct cell *next;
 } cell;

@@ -59,7 +59,7 @@ static slot *seek(slots *s, uint64_t key)
         if (found == key || !found)
             return &s->at[i];
     }
-    return NULL; /* only for a reader whom a writer overtakes; the version tells */
+    return NULL; /* reached only by a reader while a writer moves entries, which the version shows */
 }
 
 static void *probe(slots *s, uint64_t key)
@@ -130,7 +130,7 @@ void *pw_handle_table_seek(pw_handle_table *table, uint64_t key)
     return value;
 }
 
-/* At most half full afterwards. */
+/* Makes the array at most half full. */
 static pw_status make_room(pw_handle_table *table)
 {
     slots *old = atomic_load_explicit(&table->current, memory_order_relaxed);
@@ -149,7 +149,7 @@ static pw_status make_room(pw_handle_table *table)
     return PW_OK;
 }
 
-/* ---- in front --------------------------------------------------------------------------------------------------- */
+/* ---- the front -------------------------------------------------------------------------------------------------- */
 
 static slot *front_of(pw_handle_table *table, uint64_t key)
 {
@@ -186,7 +186,7 @@ static void close_hole(slots *s, uint64_t hole)
     for (uint64_t i = (hole + 1) & s->mask; load_key(&s->at[i]); i = (i + 1) & s->mask) {
         uint64_t home = home_of(s, load_key(&s->at[i]));
 
-        /* May the entry at i move to the hole? Only if its home is not between the two, cyclically. */
+        /* The entry at i may move to the hole unless its home is between the two, cyclically. */
         if (((i - home) & s->mask) >= ((i - hole) & s->mask)) {
             store(&s->at[hole], load_key(&s->at[i]), load_value(&s->at[i]));
             hole = i;

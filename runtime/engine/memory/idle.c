@@ -36,7 +36,7 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
 
     if (bytes > most)
         return false;
-    /* Counted first, so that a taker finds it counted. */
+    /* Count the block before it can be taken. */
     atomic_fetch_add_explicit(&idle->bytes, bytes, memory_order_relaxed);
     for (int i = 0; i < PW_IDLE_KEPT; i++) {
         pw_idle_slot *slot = &idle->slots[shelf][i];
@@ -53,7 +53,7 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
     return false;
 }
 
-/* NULL: nothing is idle. */
+/* Returns the slot of the block that has been idle longest. NULL: no block is idle. */
 static pw_idle_slot *find_oldest(pw_idle *idle, int *shelf)
 {
     pw_idle_slot *oldest = NULL;

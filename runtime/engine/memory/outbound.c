@@ -13,16 +13,18 @@
 
 enum {
     LINE = 64,
-    LEAST = 16 << 10,   /* shorter messages are copied once more, by the MPI of the sender */
-    MOST = 2 << 20,     /* longer ones gain nothing (measured) */
-    CACHED = 256 << 10, /* longer ones, several under way, leave the peer's caches: cheap to write, wherever it is */
+    LEAST = 16 << 10, /* the sender's MPI copies shorter messages once more */
+    MOST = 2 << 20,   /* longer messages gain nothing, as measured */
+    CACHED =
+        256
+        << 10, /* longer messages, several under path, leave the peer's caches, so writing them is cheap everywhere */
     EVERY = 16,
-    SETTLED = 8, /* probes that make a mean: one that was interrupted does not turn it */
+    SETTLED = 8, /* probes whose mean sets the rule, so that one interrupted probe does not */
     MOST_NS = 36,
     TRIAL_FIRST = 128, /* streamed messages until a trial, twice as many after each that confirms it, up to */
     TRIAL_LAST = 1024,
-    TRIAL_WARM = 16, /* messages by which all buffers in flight have been written plainly and read */
-    FIRST_WARM = 32  /* the same, of a process that has new buffers */
+    TRIAL_WARM = 16, /* messages after which all buffers in flight have been written by plain stores and read */
+    FIRST_WARM = 32  /* the same number for a process whose buffers are new */
 };
 
 enum { AUTO, OFF, ON }; /* the words of PACKWRIGHT_STREAMING */
@@ -51,7 +53,7 @@ static void begin_trial(unsigned message)
     atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
-static pw_outbound_way way_by_rule(void)
+static pw_outbound_path way_by_rule(void)
 {
     unsigned message = atomic_fetch_add_explicit(&stores.messages, 1, memory_order_relaxed);
 
@@ -66,7 +68,7 @@ static pw_outbound_way way_by_rule(void)
     return message % EVERY == 0 || !is_settled() ? PW_OUTBOUND_PROBED : PW_OUTBOUND_DIRECT;
 }
 
-pw_outbound_way pw_outbound_way_of(int64_t bytes)
+pw_outbound_path pw_outbound_path_of(int64_t bytes)
 {
 #if defined(__SSE2__)
     int word = pw_env_choice(PW_ENV_STREAMING);
@@ -101,7 +103,7 @@ static void end_streaming(void)
     atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
-/* Threads may lose each other's probes. */
+/* Of two threads that record at once, one may lose its probe. */
 void pw_outbound_learn(double line_ns, int64_t bytes)
 {
     int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);
@@ -168,7 +170,7 @@ static void write_streamed(char *to, const char *from, size_t bytes)
 }
 #endif
 
-/* All stores before this are done. */
+/* Waits until all earlier stores are visible. */
 static void drain(void)
 {
 #if defined(__SSE2__)
@@ -176,17 +178,17 @@ static void drain(void)
 #endif
 }
 
-void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_t bytes)
+void pw_outbound_write(pw_outbound_path path, void *data, const void *from, int64_t bytes)
 {
     int64_t begun;
 
-    if (way == PW_OUTBOUND_STREAMED) {
+    if (path == PW_OUTBOUND_STREAMED) {
         write_streamed(data, from, (size_t)bytes);
         return;
     }
-    begun = way == PW_OUTBOUND_PROBED ? pw_clock_ns() : 0;
+    begun = path == PW_OUTBOUND_PROBED ? pw_clock_ns() : 0;
     write_plain(data, from, (size_t)bytes);
-    if (way == PW_OUTBOUND_PROBED) {
+    if (path == PW_OUTBOUND_PROBED) {
         drain();
         pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes, bytes);
     }

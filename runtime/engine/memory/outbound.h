@@ -25,18 +25,18 @@
  * when two ranks exchange all of their blocks. */
 enum { PW_OUTBOUND_DEAR_NS = 12 };
 
-typedef enum pw_outbound_way {
+typedef enum pw_outbound_path {
     PW_OUTBOUND_DIRECT,   /* packed into the memory that MPI gets */
     PW_OUTBOUND_STREAMED, /* packed elsewhere, and copied there by non-temporal stores */
     PW_OUTBOUND_PROBED    /* packed elsewhere, and copied there by plain stores, which are timed */
-} pw_outbound_way;
+} pw_outbound_path;
 
 /* Chooses the path of the next message of `bytes` bytes, and counts that message. */
-pw_outbound_way pw_outbound_way_of(int64_t bytes);
+pw_outbound_path pw_outbound_path_of(int64_t bytes);
 
 /* Copies `bytes` bytes to `data`, which another core will read. `from` should be memory that only this core has used
  * lately. The buffers do not overlap. */
-void pw_outbound_write(pw_outbound_way way, void *data, const void *from, int64_t bytes);
+void pw_outbound_write(pw_outbound_path way, void *data, const void *from, int64_t bytes);
 
 /* Records the result of a probe of `bytes` bytes: nanoseconds for a plain store to a line of 64 bytes. The mean of
  * eight probes sets the rule. */

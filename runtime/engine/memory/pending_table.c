@@ -8,7 +8,8 @@
 
 enum { BUCKET_BITS = 12, BUCKETS = 1 << BUCKET_BITS, LOCKS = 64, LINE = 64, YIELDS = 64 };
 
-/* Held for a few instructions, three times for each operation: half as dear as a mutex where nobody contends. */
+/* A spin lock, held for a few instructions, three times for each operation. Without contention it costs half as much as
+ * a mutex. */
 typedef struct lock {
     _Alignas(LINE) _Atomic bool taken;
 } lock;
@@ -30,7 +31,7 @@ static lock *lock_of(size_t bucket)
     return &table.locks[bucket % LOCKS];
 }
 
-/* A holder that was interrupted may need this processor, and have a lower priority. */
+/* Yields: the holder may have been interrupted, and need this processor. */
 static void wait_for(lock *l)
 {
     const struct timespec moment = {.tv_nsec = 1000};
@@ -105,7 +106,7 @@ void pw_pending_node_release(pw_pending_node *node)
     give(l);
 }
 
-/* Under the bucket's lock. */
+/* The bucket's lock must be held. */
 static void unlink_node(size_t bucket, pw_pending_node *node)
 {
     pw_pending_node *before = head(bucket);

@@ -12,14 +12,14 @@
 
 enum {
     SIDES = PW_POOL_OUTBOUND + 1,
-    OWN = 16, /* of the smallest class, by each thread for itself */
+    OWN = 16, /* buffers of the smallest class that each thread keeps for itself */
     LINE = 64,
     PAGE = 4096,
-    TOUCHED = 2 << 20, /* as much as is ever timed */
-    HUGE_SHIFT = 21    /* from here on buffers are aligned to, and ask for, huge pages */
+    TOUCHED = 2 << 20, /* the longest write that is ever timed */
+    HUGE_SHIFT = 21    /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
-/* What may lie idle on both sides together. */
+/* The idle bytes that the pool keeps, of both sides together. */
 static const int64_t idle_limit = (int64_t)256 << 20;
 
 static pw_idle_slot slots[SIDES * PW_SIZE_CLASSES][PW_IDLE_KEPT];
@@ -37,7 +37,9 @@ static _Thread_local struct {
     int n[SIDES];
 } own;
 
-/* Page faults would pass for dear stores when writing is timed (runtime/engine/memory/outbound.h). */
+/* Touches the pages of a buffer, since page faults would falsify the timing of stores
+ * (runtime/engine/memory/outbound.h).
+ */
 static void touch(char *buffer, int64_t bytes)
 {
     for (int64_t at = 0; at < bytes && at < TOUCHED; at += PAGE)
@@ -53,7 +55,7 @@ static void *allocate(pw_pool_side side, int class)
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
     if (align > LINE)
-        madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* a hint; refusal costs nothing */
+        madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* only a hint, which may fail */
     if (side == PW_POOL_OUTBOUND)
         touch(buffer, bytes);
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);

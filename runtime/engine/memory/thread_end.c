@@ -4,7 +4,7 @@
 
 enum { MOST = 4 };
 
-/* The singleton. The key's value says no more than that the thread has something to call. */
+/* The singleton. A value of the key that is not NULL says that the thread has functions to call. */
 static struct {
     pthread_once_t once;
     pthread_key_t key;

@@ -11,13 +11,13 @@ enum { EXPECTED = 256, SHIFTS = 64 };
 struct pw_inbound {
     char *data;
     int64_t bytes;
-    pw_layout *layout; /* referenced by who expects the message; NULL: messages are copied */
+    pw_layout *layout; /* the caller that expects the message holds a reference; NULL: messages are copied */
     void *buf;
-    pw_inbound_taker *take;      /* instead of both; else NULL */
-    bool timed;                  /* somebody will be told how long it took */
-    _Atomic(const char *) whole; /* the message, when all of it was unpacked at once */
+    pw_inbound_taker *take;      /* unpacks in place of layout and buf; NULL: there is none */
+    bool timed;                  /* the time is measured for the caller */
+    _Atomic(const char *) whole; /* the message in the sender's memory, if all of it was unpacked at once */
     _Atomic int64_t in_place, ns;
-    _Alignas(16) char arg[PW_INBOUND_ARG]; /* of `take` */
+    _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of `take` */
 };
 
 /*
@@ -156,7 +156,8 @@ int64_t pw_inbound_room(const pw_inbound *in, const void *to)
     return room > 0 ? room : 0;
 }
 
-/* Tier 0 moves parts of objects, which is slow: it is worth it where the kernel moves most of the piece. */
+/* Whether unpacking this piece pays. Tier 0 moves parts of objects, slowly, so the kernel must move most of the piece.
+ */
 static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last)
 {
     int64_t begin = (first + layout->size - 1) / layout->size, end = last / layout->size;
@@ -164,7 +165,7 @@ static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last
     return end > begin && (end - begin) * layout->size >= (last - first) / 2;
 }
 
-/* The bytes of the message that begins at `from`, if they can all be read there; else 0. */
+/* The bytes of the message that begins at `from`, if this process can read all of them there; else 0. */
 static int64_t whole_message(const pw_inbound *in, const char *from, int64_t bytes, const pw_peer_block *block)
 {
     if (block && from == block->base && (int64_t)block->message >= bytes && (int64_t)block->message <= in->bytes)
@@ -172,7 +173,7 @@ static int64_t whole_message(const pw_inbound *in, const char *from, int64_t byt
     return bytes == in->bytes ? bytes : 0;
 }
 
-/* How many bytes from `first` on are to be unpacked now. */
+/* The number of bytes from `first` on that this call is to unpack. */
 static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *from, int64_t bytes,
                             const pw_peer_block *block)
 {

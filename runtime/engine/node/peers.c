@@ -19,25 +19,25 @@ typedef struct mapped {
     const char *base; /* NULL: it cannot be mapped */
 } mapped;
 
-/* Stays as long as this process, since a GPU may have registered what is mapped. */
+/* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
 typedef struct peer {
-    pw_segment_header *header; /* NULL: it has no segment that this process can map */
-    char path[PATH_BYTES];     /* of the file, as long as the process has it open */
+    pw_segment_header *header; /* NULL: the process has no segment that this one can map */
+    char path[PATH_BYTES];     /* of the segment's file, in /proc, while the process has it open */
     struct stat file;
-    _Atomic int nmapped; /* pieces are added under the lock and never go */
+    _Atomic int nmapped; /* pieces are added under the lock and never removed */
     mapped mapped[PW_SEGMENT_PIECES];
-    struct peer *next; /* of all peers with a segment, those that have ended included */
+    struct peer *next; /* in the list of all peers with a segment, also of those that have ended */
 } peer;
 
-/* The singleton. Readers need no lock: a place is filled once, and what is there only replaced. */
+/* The singleton. Readers need no lock: a slot is filled once, and its peer is only replaced. */
 static struct {
     pthread_mutex_t lock;
     struct {
-        _Atomic pid_t pid; /* 0: the place is free. Set last. */
+        _Atomic pid_t pid; /* 0: the slot is free; set last */
         _Atomic(peer *) peer;
     } places[PEERS];
-    peer *all; /* what is mapped of a peer that has ended may still be in use, so it is kept */
-    peer none; /* of all processes without a segment */
+    peer *all; /* mappings of a peer that has ended may still be in use, so its record is kept */
+    peer none; /* stands for all processes without a segment */
 } peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void *map(int fd, uint64_t at, uint64_t bytes, int access)
     return memory;
 }
 
-/* The title is read before anything is mapped: it may be of another version, or of the process's parent. */
+/* Checks the title before anything is mapped: the file may be of another version, or belong to the process's parent. */
 static pw_segment_header *map_header(int fd, pid_t pid, struct stat *file)
 {
     pw_segment_title title;
@@ -101,7 +101,7 @@ static void find_in(DIR *files, pid_t pid, peer *p)
     }
 }
 
-/* Under the lock. */
+/* The lock must be held. */
 static peer *look_up(pid_t pid)
 {
     peer *p = calloc(1, sizeof *p);
@@ -128,7 +128,7 @@ static peer *look_up(pid_t pid)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* The place of a process, or the free one where it would be. -1: it is not there, and the table is full. */
+/* The slot of a process, or the free slot for it. -1: the process is not in the table, and the table is full. */
 static int place_of(pid_t pid)
 {
     for (int i = 0; i < PEERS; i++) {
@@ -141,7 +141,7 @@ static int place_of(pid_t pid)
     return -1;
 }
 
-/* NULL: not known yet. */
+/* Returns the peer of a pid. NULL: this process has not looked for it yet. */
 static peer *known(int place, pid_t pid)
 {
     return atomic_load_explicit(&peers.places[place].pid, memory_order_acquire) == pid
@@ -203,7 +203,7 @@ static const char *map_piece(const peer *p, const pw_segment_piece *piece)
     return base;
 }
 
-/* Under the lock. */
+/* The lock must be held. */
 static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
 {
     int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed);
@@ -232,7 +232,9 @@ static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Written once: the owner of the header looks at it for every message. */
+/* Tells the owner that this process reads its segment. Writes only once, since the owner reads the line for every
+ * message.
+ */
 static void note_sharing(const peer *p)
 {
     if (!atomic_load_explicit(&p->header->read, memory_order_relaxed))

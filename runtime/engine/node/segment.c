@@ -16,7 +16,7 @@ enum {
     LEAST_PIECE = 64 << 10,
     MOST_PIECE = 32 << 20,
     HUGE_PAGE = 2 << 20,
-    STEP = 1 << 20 /* of which the pages are made at once: a signal makes the system begin a step again */
+    STEP = 1 << 20 /* bytes whose pages one system call makes; after a signal the call repeats only one step */
 };
 
 _Static_assert(MOST_PIECE >> PW_SEGMENT_FIRST_SHIFT <= PW_SEGMENT_PIECE_BLOCKS, "others accept the longest piece");
@@ -29,14 +29,14 @@ typedef struct piece {
     uint64_t at;
     uint32_t shift, count;
     pw_segment_block *records;
-    uint32_t *free, nfree; /* numbers of the blocks that are not taken; under the lock */
+    uint32_t *free, nfree; /* numbers of the free blocks; guarded by the lock */
 } piece;
 
-/* The singleton. Pieces are added and never go, so that a block's piece is found without the lock. */
+/* The singleton. Pieces are added and never removed, so a block's piece is found without the lock. */
 static struct {
     pthread_mutex_t lock;
-    _Atomic(pw_segment_header *) header; /* NULL: there is none, or this is a child of the process that has it */
-    struct stat file;                    /* of the open file, which the program may have closed with others */
+    _Atomic(pw_segment_header *) header; /* NULL: there is no segment, or it belongs to the parent of this process */
+    struct stat file;                    /* identifies the open file, whose descriptor the program may have closed */
     int fd;
     uint64_t bytes, used;
     bool refused;
@@ -51,7 +51,7 @@ static pw_segment_header *header(void)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* How long the file may be: beyond the limit the system would end the process. */
+/* The longest that the file may be: the system ends a process that writes beyond its limit. */
 static uint64_t allowed_bytes(void)
 {
     struct rlimit limit;
@@ -62,7 +62,8 @@ static uint64_t allowed_bytes(void)
     return bytes - bytes % PW_SEGMENT_GRAIN;
 }
 
-/* Descriptors may be closed by a program that closes all it does not know, and come to mean another file. */
+/* Whether the descriptor is still the segment's: programs may close all descriptors that they do not know, and the
+ * number may then mean another file. */
 static bool has_file(void)
 {
     struct stat now;
@@ -70,7 +71,7 @@ static bool has_file(void)
     return fstat(segment.fd, &now) == 0 && now.st_dev == segment.file.st_dev && now.st_ino == segment.file.st_ino;
 }
 
-/* Writing where there is no page yet would end the process if there is no memory for it. */
+/* Makes the pages of a range now: a later write without memory for its page would end the process. */
 static bool make_pages(uint64_t at, uint64_t bytes)
 {
     for (uint64_t end = at + bytes, n; at < end; at += n) {
@@ -82,7 +83,7 @@ static bool make_pages(uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* Addresses of which nothing is behind yet, at a multiple of `alignment`. */
+/* Reserves addresses without memory, at a multiple of `alignment`. */
 static char *reserve(uint64_t bytes, uint64_t alignment)
 {
     char *all = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -125,7 +126,7 @@ static bool make_file(void)
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-/* In the child of a fork, which has the file, but not the mapping. */
+/* Runs in the child of a fork, which has the file but not the mapping. */
 static void forget(void)
 {
     atomic_store_explicit(&segment.header, NULL, memory_order_relaxed);
@@ -171,7 +172,7 @@ static void create(void)
     atomic_store_explicit(&segment.header, h, memory_order_release);
 }
 
-/* The thread that is here now stands for the process, unless another one does. */
+/* The calling thread locks the owner mutex for the process, unless another thread holds it. */
 static void enter(pw_segment_header *h)
 {
     if (pthread_mutex_trylock(&h->owner) == EOWNERDEAD)
@@ -191,7 +192,7 @@ void pw_segment_open(void)
     pthread_mutex_unlock(&segment.lock);
 }
 
-/* Also when a process ends without MPI_Finalize. */
+/* Runs also when a process ends without MPI_Finalize. */
 __attribute__((destructor)) void pw_segment_close(void)
 {
     if (header())
@@ -235,7 +236,7 @@ static uint32_t number_of(const piece *p, const void *block)
     return (uint32_t)((uint64_t)((const char *)block - p->base) >> p->shift);
 }
 
-/* Where the directory says what others may map. */
+/* Enters the piece into the directory, so that other processes may map it. */
 static void publish(const piece *p)
 {
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
@@ -288,7 +289,8 @@ static bool add_piece(uint32_t shift, uint32_t count)
     return true;
 }
 
-/* As many blocks as there are, but in a piece of medium length; one, if there is no room for so many. */
+/* The blocks of a new piece: as many as there are of this size, within the bounds on its length; one if there is no
+ * room for so many. */
 static bool add_blocks(uint32_t shift)
 {
     uint64_t bytes = 0, block = (uint64_t)1 << shift;
@@ -313,7 +315,7 @@ static piece *piece_with_room(uint32_t shift)
     return NULL;
 }
 
-/* Under the lock. */
+/* The lock must be held. */
 static char *take_free(uint32_t shift)
 {
     piece *p = piece_with_room(shift);
@@ -323,7 +325,7 @@ static char *take_free(uint32_t shift)
     return p ? p->base + ((uint64_t)p->free[--p->nfree] << shift) : NULL;
 }
 
-/* Its pages go back to the system. */
+/* Gives the block's pages back to the system. */
 static void put_free(piece *p, char *block)
 {
     madvise(block, (size_t)1 << p->shift, MADV_REMOVE);
@@ -352,7 +354,8 @@ void *pw_segment_take(size_t bytes)
     return NULL;
 }
 
-/* The record of the block that begins there. NULL: none does, or it is too short for its messages to be noted. */
+/* The record of the block that begins at an address. NULL: no block does, or it is so short that its messages are not
+ * recorded. */
 static pw_segment_block *record_of(const void *data)
 {
     piece *p = header() ? piece_of(data) : NULL;

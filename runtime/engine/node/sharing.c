@@ -6,9 +6,11 @@
 #include <sys/prctl.h>
 
 enum {
-    LEAST = 32 << 10, /* shorter ones may be copied through shared memory by MPIs that read longer ones */
+    LEAST =
+        32
+        << 10, /* MPIs that read longer messages in the sender's memory may copy shorter ones through shared memory */
     TRIES = 16,
-    LOOKS = 16 /* so many questions share a system call */
+    LOOKS = 16 /* one system call answers so many questions */
 };
 
 /* The singleton. */

@@ -18,9 +18,10 @@
 #include <limits.h>
 
 /*
- * Shorter messages are copied, and unpacked with others by one launch (runtime/engine/gpu/batch.c). Eight in flight
- * each way between two ranks on an H100 take a tenth longer so at 64 KiB than unpacked one by one from where they are,
- * and a tenth less at 32 KiB; one alone of 16 KiB gains a seventh from it (docs/results/2026-11-22-gpu-messages.md).
+ * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
+ * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
+ * longer at 64 KiB, and a tenth less at 32 KiB. A single message of 16 KiB gains a seventh when it is unpacked from the
+ * sender's memory (docs/results/2026-11-22-gpu-messages.md).
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 
@@ -65,7 +66,7 @@ static pw_status gpu_take(pw_staging *s)
         s->data = base_of(block);
         return PW_OK;
     }
-    pw_warn_once("no memory for staging of %s memory on GPU %d (%s); slower ways are taken",
+    pw_warn_once("no memory for staging of %s memory on GPU %d (%s); slower paths are taken",
                  memory == PW_GPU_DEVICE_MEMORY ? "device" : "pinned", s->buffer.place.device, pw_status_text(status));
     return status;
 }
@@ -87,7 +88,7 @@ static bool is_in_host_memory(const pw_staging *s)
     return !block || block->host;
 }
 
-/* Must be called before MPI gets the message, and so before a peer can read it. */
+/* Records the message before MPI gets it, so before another process reads it. */
 static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;

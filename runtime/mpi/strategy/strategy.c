@@ -26,7 +26,7 @@ _Static_assert((int)PW_STRATEGY_COUNT <= PW_DECIDE_STRATEGIES, "decisions have r
 static struct {
     pw_strategy_id forced; /* PACKWRIGHT_STRATEGY, or PW_STRATEGY_COUNT for the model */
     bool stats;
-    bool counted; /* somebody will ask how often what was done */
+    bool counted; /* uses are counted for PACKWRIGHT_STATS or PACKWRIGHT_TRACE */
 } chosen_by = {PW_STRATEGY_COUNT, false, false};
 
 void pw_strategy_start(void)
@@ -71,7 +71,7 @@ pw_model_query pw_message_query(const pw_message *m)
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart()};
-    /* By bytes and not by count: a collective's stage has the bytes of many blocks. */
+    /* By bytes and not by count: the staging of a collective has the bytes of many blocks. */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
     double blocks = (double)m->judged / block;
 
@@ -111,7 +111,7 @@ static pw_estimate estimate(void *arg, int id)
     return e;
 }
 
-/* For what is not as usual, so nothing is remembered. */
+/* Chooses for a message that is not like others of its class, so the choice is not remembered. */
 static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
 {
     pw_strategy_id best = PW_STRATEGY_NATIVE;
@@ -183,7 +183,7 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused)
     return choose(m, refused, &record);
 }
 
-/* ---- messages and stages -------------------------------------------------------------------------------------- */
+/* ---- messages and stagings ------------------------------------------------------------------------------------ */
 
 bool pw_message_describe(pw_message *m)
 {
@@ -201,7 +201,7 @@ bool pw_message_describe(pw_message *m)
     return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
 }
 
-/* Before MPI is called: once a message is under way, another thread may free the type, and with it the entry. */
+/* Must be called before MPI: once a message is under way, another thread may free the type and its entry. */
 static void count_use(const pw_message *m, pw_strategy_id id)
 {
     pw_entry *entry = (pw_entry *)m->entry;
@@ -214,12 +214,13 @@ static void count_use(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&entry->choices.used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
-/* ---- what the call under way holds --------------------------------------------------------------------------------
+/* ---- what the current call has staged
+ * --------------------------------------------------------------------------------
  */
 
-enum { HELD = 4 }; /* those of a call between two processes, or of a uniform collective */
+enum { HELD = 4 }; /* enough for a call between two processes, and for a uniform collective */
 
-/* Copies: those of the call may lie on the part of the stack that a longjmp has given up. */
+/* Copies of the records of the call, which a longjmp may remove from the stack. */
 static _Thread_local pw_staging held[HELD];
 
 static void hold(const pw_staging *s)
@@ -320,7 +321,7 @@ typedef struct watch {
     int64_t begin;
 } watch;
 
-/* The interpreter says nothing of the kernel that is yet to come. */
+/* Whether the staging's kernel is ready: times of the interpreter say nothing about the kernel. */
 static bool has_come(const pw_staging *s, pw_direction direction)
 {
     pw_kernel *k = s->buffer.place.kind == PW_PLACE_HOST && s->buffer.layout && !s->buffer.layout->contiguous
@@ -390,8 +391,8 @@ pw_status pw_staging_unpack(pw_staging *s, int64_t received)
     return end(&w, s, PW_UNPACK, s->strategy->unpack(s, received));
 }
 
-/* Work that overlaps with other work says nothing of its time, so estimates are corrected by the first few of a kind,
- * which are done alone. */
+/* Whether this work must be done alone and timed. Work that overlaps with other work cannot be timed, so the first few
+ * messages of a class, which are done alone, correct the estimates. */
 static bool is_watched(const pw_staging *s, pw_direction direction)
 {
     int id;

@@ -1,4 +1,4 @@
-/* Writing outbound messages: every byte by every way, and the rule that chooses among them. */
+/* Writing outbound messages: every byte by each path, and the rule that chooses among them. */
 #include "runtime/engine/memory/outbound.h"
 
 #include "base/env.h"
@@ -24,7 +24,7 @@ static const double cheap = 2, dear = 30; /* ns a line */
 /* ---- bytes --------------------------------------------------------------------------------------------------------
  */
 
-static void check_write(pw_outbound_way way, size_t offset, size_t bytes)
+static void check_write(pw_outbound_path path, size_t offset, size_t bytes)
 {
     size_t room = GUARD + offset + bytes + GUARD;
     unsigned char *to = malloc(room), *from = malloc(bytes + 1);
@@ -34,12 +34,12 @@ static void check_write(pw_outbound_way way, size_t offset, size_t bytes)
     memset(to, 0xee, room);
     for (size_t i = 0; i < bytes; i++)
         from[i] = (unsigned char)(i * 31 + offset);
-    pw_outbound_write(way, to + GUARD + offset, from, (int64_t)bytes);
+    pw_outbound_write(path, to + GUARD + offset, from, (int64_t)bytes);
     for (size_t i = 0; i < room; i++) {
         bool inside = i >= GUARD + offset && i < GUARD + offset + bytes;
 
         if (to[i] != (inside ? from[i - GUARD - offset] : 0xee))
-            fail_msg("way %d, offset %zu, %zu bytes: byte %zu is %02x", (int)way, offset, bytes, i, to[i]);
+            fail_msg("path %d, offset %zu, %zu bytes: byte %zu is %02x", (int)path, offset, bytes, i, to[i]);
     }
     free(from);
     free(to);
@@ -50,10 +50,10 @@ static void all_bytes_and_no_others_are_written(void **state)
     static const size_t lengths[] = {0, 1, 63, 64, 65, 127, 128, 200, 1000, MEDIUM, MEDIUM + 17};
 
     (void)state;
-    for (pw_outbound_way way = PW_OUTBOUND_DIRECT; way <= PW_OUTBOUND_PROBED; way++)
+    for (pw_outbound_path path = PW_OUTBOUND_DIRECT; path <= PW_OUTBOUND_PROBED; path++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
             for (size_t offset = 0; offset <= LINE; offset += 7)
-                check_write(way, offset, lengths[i]);
+                check_write(path, offset, lengths[i]);
 }
 
 /* ---- the rule ------------------------------------------------------------------------------------------------------
@@ -66,12 +66,12 @@ static void settle(double line_ns)
 }
 
 /* What the next messages of medium length would be told. */
-static int count_next(pw_outbound_way way, int messages)
+static int count_next(pw_outbound_path path, int messages)
 {
     int n = 0;
 
     for (int i = 0; i < messages; i++)
-        n += pw_outbound_way_of(MEDIUM) == way;
+        n += pw_outbound_path_of(MEDIUM) == path;
     return n;
 }
 
@@ -80,7 +80,7 @@ static void reach_trial(void)
 {
     int messages = 0;
 
-    while (pw_outbound_way_of(MEDIUM) == PW_OUTBOUND_STREAMED)
+    while (pw_outbound_path_of(MEDIUM) == PW_OUTBOUND_STREAMED)
         assert_true(++messages < MANY);
 }
 
@@ -153,18 +153,18 @@ static void dear_stores_are_streamed_and_short_or_long_messages_never(void **sta
     settle(dear);
     assert_true(pw_outbound_streams());
     assert_int_equal(count_next(PW_OUTBOUND_STREAMED, 100), can_stream ? 100 : 0);
-    assert_int_equal(pw_outbound_way_of(SHORT), PW_OUTBOUND_DIRECT);
-    assert_int_equal(pw_outbound_way_of(LONG), PW_OUTBOUND_DIRECT);
+    assert_int_equal(pw_outbound_path_of(SHORT), PW_OUTBOUND_DIRECT);
+    assert_int_equal(pw_outbound_path_of(LONG), PW_OUTBOUND_DIRECT);
 }
 
 static void probe_until_known(double line_ns)
 {
     for (int i = 0; i < MANY; i++) {
-        pw_outbound_way way = pw_outbound_way_of(MEDIUM);
+        pw_outbound_path path = pw_outbound_path_of(MEDIUM);
 
-        if (way == PW_OUTBOUND_STREAMED)
+        if (path == PW_OUTBOUND_STREAMED)
             return;
-        if (way == PW_OUTBOUND_PROBED)
+        if (path == PW_OUTBOUND_PROBED)
             pw_outbound_learn(line_ns, MEDIUM);
     }
 }
