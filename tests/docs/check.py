@@ -9,6 +9,7 @@
 - Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
   docs/results may name what was there when they were written.
 """
+import glob
 import os
 import re
 import sys
@@ -86,7 +87,6 @@ def check_links(root, path, text):
 
 def exists(folder, name):
     """Also for `memory` where there are memory.c and memory.h, and for `hooks_*.c`."""
-    import glob
     pattern = os.path.join(folder, name)
     return bool(glob.glob(pattern)) or bool(glob.glob(pattern + ".[ch]"))
 
@@ -97,8 +97,8 @@ def check_paths(root, path, text):
     here = os.path.join(root, os.path.dirname(path))
     for name in re.findall(r"`([\w.*\-]+(?:/[\w.*\-]*)+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
         first = name.split("/")[0]
-        homes = [home for home in (root, here) if os.path.isdir(os.path.join(home, first)) and first not in ("build", "..")]
-        if homes and not any(exists(home, name) for home in homes):
+        homes = [home for home in (root, here) if os.path.isdir(os.path.join(home, first))]
+        if first not in ("build", "..") and homes and not any(exists(home, name) for home in homes):
             yield "%s: there is no `%s`" % (path, name)
 
 
@@ -109,7 +109,8 @@ def check_map(root, path, text):
     for table in re.findall(r"^\| (?:files?|folder) \|.*\n((?:\|.*\n)*)", text, re.M):
         for row in table.split("\n"):
             for name in re.findall(r"`([^`]+)`", row.split("|")[1] if "|" in row else ""):
-                if not exists(folder, name) and not exists(root, name):
+                homes = (folder, os.path.join(folder, "*"), root)
+                if not name.startswith("_") and not any(exists(home, name) for home in homes):
                     yield "%s: there is no `%s`" % (path, name)
 
 
