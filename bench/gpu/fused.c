@@ -1,7 +1,8 @@
 /*
  * bench/gpu_fused: several short packs, or unpacks, by the GPU runtime in three ways, side by side: one after the
- * other; all begun before the first is waited for, a launch and a lane each; and as one launch (docs/gpu.md). The 26
- * regions of a box with a halo, and rows of 16 equal transfers of growing size, which say up to where one launch pays.
+ * other; all begun before the first is waited for, a launch and a lane each; and as one launch (docs/internals-gpu.md).
+ * The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which say up to where one launch
+ * pays.
  *
  * usage: gpu_fused [reps]
  */

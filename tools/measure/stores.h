@@ -1,6 +1,6 @@
 /*
- * The price of a store to a line of a message that another core has read (docs/mpi.md, "Where another core reads"):
- * what runtime/engine/memory/outbound.h times at run time.
+ * The price of a store to a line of a message that another core has read (docs/internals-node.md, "Where another core
+ * reads"): what runtime/engine/memory/outbound.h times at run time.
  */
 #ifndef PW_TOOLS_MEASURE_STORES_H
 #define PW_TOOLS_MEASURE_STORES_H
