@@ -6,8 +6,8 @@
 #include "runtime/engine/library/internal.h"
 
 #include "runtime/engine/gpu/between.h"
-#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/gpu/driver.h"
+#include "runtime/engine/gpu/memory.h"
 
 #include <errno.h>
 

@@ -92,14 +92,14 @@ static pw_status packed_take(pw_staging *s)
  */
 static pw_status packed_pack(pw_staging *s)
 {
-    pw_outbound_way way = pw_outbound_way_of(s->buffer.bytes);
-    void *scratch = way == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
+    pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
+    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
 
     pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
     if (scratch) {
-        pw_outbound_write(way, s->data, scratch, s->buffer.bytes);
+        pw_outbound_write(path, s->data, scratch, s->buffer.bytes);
         pw_pool_give(scratch, s->buffer.bytes);
-        if (way == PW_OUTBOUND_STREAMED)
+        if (path == PW_OUTBOUND_STREAMED)
             atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
     }
     if (s->buffer.bytes >= PW_LEAST_READ) {

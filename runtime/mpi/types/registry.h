@@ -18,8 +18,8 @@
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/engine/model/model.h"
 #include "runtime/engine/model/decide.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/noted.h"
 
