@@ -9,6 +9,8 @@
 #                   architecture
 #   TARGET_TRIPLE   x86_64-linux-gnu or aarch64-linux-gnu; by default what the project is compiled for
 #
+# Packwright's own build calls this function, too, and names in PACKWRIGHT_TYPES_DEPENDS what the command loads.
+#
 # `target` must be a target of the calling directory that compiles something. File names without directories must differ.
 function(packwright_add_types target)
   cmake_parse_arguments(PARSE_ARGV 1 T "" "PREFIX;TARGET_CPU;TARGET_TRIPLE" "")
@@ -74,7 +76,7 @@ function(_packwright_compile_types target file directory options)
   add_custom_command(
     OUTPUT ${outputs}
     COMMAND Packwright::command compile "${path}" -o ${directory}/${name}.o --header=${directory}/${name}.h ${options}
-    DEPENDS "${path}" Packwright::command
+    DEPENDS "${path}" Packwright::command ${PACKWRIGHT_TYPES_DEPENDS}
     COMMENT "Compiling the types of ${file}"
     VERBATIM)
   set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE)
