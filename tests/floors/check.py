@@ -11,6 +11,7 @@ FILE:LINE: [RULE] TEXT, each include that breaks a rule:
             under runtime/mpi
   cycle     no two folders of runtime/ include each other, directly or over other folders; every folder that has
             sources counts as one, so runtime/mpi itself is one, and so is each folder inside it
+  order     a folder of runtime/ includes only folders that stand below it in ORDER, and ORDER has every folder
   backend   codegen/backend.c includes nothing of a code generator
   mpi       mpi.h is included only where MPI is the subject: frontend/mpi, runtime/mpi, samples, bench, tests, the
             measuring part of tools, and the public header for programs with MPI
@@ -38,6 +39,23 @@ MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure"
 CUDA_FOLDERS = ("codegen/nvrtc", "runtime/engine/gpu")
 ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a")
 MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
+
+# The folders of runtime/ from the bottom to the top. Those of one line do not include each other.
+ORDER = (
+    ("runtime/engine/layout",),
+    ("runtime/engine/node",),
+    ("runtime/engine/memory",),
+    ("runtime/engine/model", "runtime/engine/gpu"),
+    ("runtime/engine/gpu/peer",),
+    ("runtime/engine/library",),
+    ("runtime/mpi",),
+    ("runtime/mpi/entry", "runtime/mpi/library"),
+    ("runtime/mpi/types",),
+    ("runtime/mpi/strategy",),
+    ("runtime/mpi/requests",),
+    ("runtime/mpi/p2p", "runtime/mpi/collective", "runtime/mpi/one_sided", "runtime/mpi/io", "runtime/mpi/stats"),
+    ("runtime/mpi/start",),
+)
 
 # Pairs that are tolerated until they are mended: an edge between two folders that closes a cycle, or a file and what it
 # must not include.
@@ -127,6 +145,27 @@ def cycles(edges):
             yield (source, target), [source] + back
 
 
+# ---- the order of folders --------------------------------------------------------------------------------------------
+
+LEVEL = {folder: level for level, folders in enumerate(ORDER) for folder in folders}
+
+
+def folders_of(includes):
+    """The folders of runtime/ that have a source with an include, each with such an include."""
+    return {folder_of(i.file): i for i in reversed(includes) if is_under(i.file, "runtime")}
+
+
+def out_of_order(includes, edges):
+    """Each folder that ORDER lacks, and each edge that does not lead down, as an edge and lines of text."""
+    for folder, i in sorted(folders_of(includes).items()):
+        if folder not in LEVEL:
+            yield (folder, folder), [f"{i}: [order] ORDER does not say where {folder} stands"]
+    for (source, target), made_by in sorted(edges.items()):
+        if source in LEVEL and target in LEVEL and LEVEL[source] <= LEVEL[target]:
+            how = "beside" if LEVEL[source] == LEVEL[target] else "below"
+            yield (source, target), [f"{i}: [order] {source} stands {how} {target}" for i in made_by]
+
+
 # ---- what libraries need ---------------------------------------------------------------------------------------------
 
 def symbols(files, defined):
@@ -176,6 +215,9 @@ def check(root, build=None, known=KNOWN):
     kept = {edge: made_by for edge, made_by in edges.items() if edge not in known or edge not in in_cycles}
     for edge, cycle in cycles(kept):
         lines += [f"{i}: [cycle] {' -> '.join(cycle)}" for i in edges[edge]]
+    for edge, broken in out_of_order(includes, edges):
+        unused.discard(edge)
+        lines += [] if edge in known else broken
     lines += [f"{a} -> {b}: [known] remove this entry of KNOWN: it tolerates nothing" for a, b in sorted(unused)]
     return lines + (list(link_errors(build)) if build else [])
 
@@ -206,8 +248,8 @@ def lines_of_link(needed, defined):
         return list(link_errors(root))
 
 
-GOOD = {"runtime/engine/layout/layout.c": '#include "runtime/engine/memory/pool.h"\n',
-        "runtime/engine/memory/pool.h": "",
+GOOD = {"runtime/engine/memory/pool.c": '#include "runtime/engine/layout/layout.h"\n',
+        "runtime/engine/layout/layout.h": "",
         "runtime/mpi/mpi_compat.h": "#include <mpi.h>\n",
         "runtime/mpi/entry/gate.c": '#include "runtime/mpi/mpi_compat.h"\n#include "next.h"\n',
         "runtime/mpi/p2p/hooks.c": '#include "runtime/mpi/entry/gate.h"\n',
@@ -228,6 +270,13 @@ BROKEN = [
                "runtime/mpi/z/c.h": '#include "runtime/mpi/x/a.h"\n'}, "runtime/mpi/z/c.h:1"),
     ("cycle", {"runtime/mpi/counts.h": '#include "runtime/mpi/entry/gate.h"\n',
                "runtime/mpi/entry/gate.h": '#include "runtime/mpi/counts.h"\n'}, "runtime/mpi/counts.h:1"),
+    ("order", {"runtime/mpi/entry/a.c": '#include "runtime/mpi/strategy/b.h"\n', "runtime/mpi/strategy/b.h": ""},
+     "runtime/mpi/entry/a.c:1"),
+    ("order", {"runtime/mpi/p2p/a.c": '\n#include "runtime/mpi/collective/b.h"\n'}, "runtime/mpi/p2p/a.c:2"),
+    ("order", {"runtime/mpi/strategy/a.c": '#include "runtime/mpi/start/parts.h"\n'}, "runtime/mpi/strategy/a.c:1"),
+    ("order", {"runtime/engine/layout/a.c": '#include "runtime/engine/library/internal.h"\n'},
+     "runtime/engine/layout/a.c:1"),
+    ("order", {"runtime/mpi/new/a.c": '#include "base/log.h"\n'}, "runtime/mpi/new/a.c:1"),
     ("backend", {"codegen/backend.c": '#include "codegen/nvrtc/plan.h"\n'}, "codegen/backend.c:1"),
     ("mpi", {"ir/a.c": "#include <mpi.h>\n"}, "ir/a.c:1"),
     ("mpi", {"tools/run.c": "#include <mpi.h>\n"}, "tools/run.c:1"),
@@ -254,7 +303,8 @@ def self_test():
     edge = ("runtime/engine/gpu", "runtime/engine/gpu/peer")
     expect("a known cycle", lines_of(loop, {edge}))
     expect("a known edge that is gone", lines_of(GOOD, {edge}), "[known]")
-    expect("a known edge in no cycle", lines_of({"runtime/engine/gpu/a.c": loop["runtime/engine/gpu/a.c"]}, {edge}),
+    expect("a known edge in no cycle", lines_of({"runtime/engine/gpu/a.c": loop["runtime/engine/gpu/a.c"]}, {edge}))
+    expect("a known edge that is in order", lines_of(GOOD, {("runtime/engine/memory", "runtime/engine/layout")}),
            "[known]")
     expect("a library that needs nothing", lines_of_link("memcpy_like", "pw_hook_Send"))
     for name in ("MPI_Send", "PMPI_Send", "ompi_request_empty"):
