@@ -78,15 +78,15 @@ static bool verify_all(bench *b, bench_run *run)
 
 static void measure_row(bench *b, bench_run *run)
 {
-    int directions = b->options.pack_only ? 1 : BENCH_DIRECTIONS;
+    int directions = b->options.pack_only ? 1 : PW_DIRECTIONS;
     for (int d = 0; d < directions; d++) {
         bench_result r = {.name = run->row->spec->name,
-                          .direction = (bench_direction)d,
+                          .direction = (pw_direction)d,
                           .size = run->row->size,
                           .blocks = run->blocks.n,
                           .commit = run->ours.commit};
         memcpy(r.params, run->row->spec->params, sizeof r.params);
-        bench_measure(run, (bench_direction)d, &b->options, &r.times);
+        bench_measure(run, (pw_direction)d, &b->options, &r.times);
         bench_results_add(&b->results, &r);
         bench_report_row(&r);
     }

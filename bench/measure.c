@@ -35,14 +35,14 @@ static double cold_sample(bench_run *run, bench_move_fn *move, int runs)
     return sum / runs;
 }
 
-static double sample(bench_run *run, bench_peer_id id, bench_direction direction, int runs, bool cold)
+static double sample(bench_run *run, bench_peer_id id, pw_direction direction, int runs, bool cold)
 {
     bench_move_fn *move = bench_peers[id].move[direction];
     return cold ? cold_sample(run, move, runs) : warm_sample(run, move, runs);
 }
 
 /* Runs that fill a sample. Found by doubling, since a few short runs take less than reading the clock. */
-static int calibrate(bench_run *run, bench_peer_id id, bench_direction direction, const bench_options *options)
+static int calibrate(bench_run *run, bench_peer_id id, pw_direction direction, const bench_options *options)
 {
     if (options->quick)
         return 1;
@@ -52,7 +52,7 @@ static int calibrate(bench_run *run, bench_peer_id id, bench_direction direction
     return options->cold && runs > MAX_COLD_RUNS ? MAX_COLD_RUNS : runs;
 }
 
-void bench_measure(bench_run *run, bench_direction direction, const bench_options *options, bench_times *out)
+void bench_measure(bench_run *run, pw_direction direction, const bench_options *options, bench_times *out)
 {
     double samples[BENCH_PEERS][MAX_REPS];
     int runs[BENCH_PEERS];

@@ -15,6 +15,6 @@ typedef struct bench_times {
  * In every repetition each peer is sampled once, in an order that rotates. A sample is as many runs as take
  * 20 microseconds, or one. Repeats until the time for the row is over, at least three times.
  */
-void bench_measure(bench_run *run, bench_direction direction, const bench_options *options, bench_times *out);
+void bench_measure(bench_run *run, pw_direction direction, const bench_options *options, bench_times *out);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PW_BENCH_PEERS_H
 #define PW_BENCH_PEERS_H
 
+#include "base/direction.h"
 #include "bench/lines.h"
 #include "bench/ours.h"
 
@@ -14,8 +15,6 @@ typedef enum bench_peer_id {
     BENCH_LIMIT,
     BENCH_PEERS
 } bench_peer_id;
-
-typedef enum bench_direction { BENCH_PACK, BENCH_UNPACK, BENCH_DIRECTIONS } bench_direction;
 
 /* A row with the buffers that all peers share. `packed` and `flat` hold row->size bytes. */
 typedef struct bench_run {
@@ -31,7 +30,7 @@ typedef void bench_move_fn(bench_run *run);
 typedef struct bench_peer {
     const char *name;
     bool moves_layout; /* its result is compared with the naive expansion */
-    bench_move_fn *move[BENCH_DIRECTIONS];
+    bench_move_fn *move[PW_DIRECTIONS];
 } bench_peer;
 
 extern const bench_peer bench_peers[BENCH_PEERS];

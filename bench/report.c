@@ -38,10 +38,10 @@ void bench_report_row(const bench_result *r)
 static void print_means(const bench_results *results, const char *name, const char *label, int rows)
 {
     printf("%-18s %5d ", label, rows);
-    for (int d = 0; d <= BENCH_DIRECTIONS; d++) {
+    for (int d = 0; d <= PW_DIRECTIONS; d++) {
         printf(" |");
         for (int k = 0; k < BENCH_RATIOS; k++)
-            number_or_dash(" %*.2f", 7, bench_mean(results, name, (bench_direction)d, &bench_ratios[k]));
+            number_or_dash(" %*.2f", 7, bench_mean(results, name, d, &bench_ratios[k]));
     }
     printf("\n");
 }
@@ -58,7 +58,7 @@ static int rows_of(const bench_results *results, const char *name)
 {
     int n = 0;
     for (int i = 0; i < results->n; i++)
-        n += results->all[i].direction == BENCH_PACK && (!name || strcmp(results->all[i].name, name) == 0);
+        n += results->all[i].direction == PW_PACK && (!name || strcmp(results->all[i].name, name) == 0);
     return n;
 }
 
@@ -66,15 +66,13 @@ static int rows_of(const bench_results *results, const char *name)
 static void print_mean_of_layouts(const bench_results *results)
 {
     printf("%-18s %5s ", "layouts, equally", "");
-    for (int d = 0; d <= BENCH_DIRECTIONS; d++) {
+    for (int d = 0; d <= PW_DIRECTIONS; d++) {
         printf(" |");
         for (int k = 0; k < BENCH_RATIOS; k++) {
             double sum = 0;
             int n = 0;
             for (int i = 0; i < results->n; i++) {
-                double x = seen_before(results, i)
-                               ? 0
-                               : bench_mean(results, results->all[i].name, (bench_direction)d, &bench_ratios[k]);
+                double x = seen_before(results, i) ? 0 : bench_mean(results, results->all[i].name, d, &bench_ratios[k]);
                 if (x > 0) {
                     sum += log(x);
                     n++;
@@ -90,10 +88,10 @@ static void print_all_means(const bench_results *results)
 {
     static const char *const headings[] = {"pack", "unpack", "both"};
     printf("\nGeometric means\n%-18s %5s ", "", "");
-    for (int d = 0; d <= BENCH_DIRECTIONS; d++)
+    for (int d = 0; d <= PW_DIRECTIONS; d++)
         printf(" | %-*s", BENCH_RATIOS * 8 - 1, headings[d]);
     printf("\n%-18s %5s ", "layout", "rows");
-    for (int d = 0; d <= BENCH_DIRECTIONS; d++) {
+    for (int d = 0; d <= PW_DIRECTIONS; d++) {
         printf(" |");
         for (int k = 0; k < BENCH_RATIOS; k++)
             printf(" %7s", bench_ratios[k].label);
@@ -157,7 +155,7 @@ static void print_commit(const bench_results *results, const char *what, size_t 
     for (int i = 0; ns && i < results->n; i++) {
         double x;
         memcpy(&x, (const char *)&results->all[i].commit + offset, sizeof x);
-        if (results->all[i].direction != BENCH_PACK || x <= 0)
+        if (results->all[i].direction != PW_PACK || x <= 0)
             continue;
         ns[n++] = x;
         within += x <= 5e3;
@@ -181,7 +179,7 @@ static void print_commits(const bench_results *results)
     int shown = 0;
     for (int i = 0; i < results->n && shown < 20; i++) {
         const bench_result *r = &results->all[i];
-        if (r->direction != BENCH_PACK || r->commit.again <= 5e3)
+        if (r->direction != PW_PACK || r->commit.again <= 5e3)
             continue;
         if (!shown++)
             printf("  equal type alive, above 5 us:\n");

@@ -43,7 +43,7 @@ double bench_gbps(const bench_result *r, bench_peer_id id)
     return ns > 0 ? (double)r->size / ns : 0;
 }
 
-double bench_mean(const bench_results *results, const char *name, bench_direction direction, const bench_ratio *ratio)
+double bench_mean(const bench_results *results, const char *name, int direction, const bench_ratio *ratio)
 {
     double sum = 0;
     int n = 0;
@@ -51,7 +51,7 @@ double bench_mean(const bench_results *results, const char *name, bench_directio
         const bench_result *r = &results->all[i];
         double x = bench_speedup(r, ratio->who, ratio->than);
         bool wanted =
-            (!name || strcmp(name, r->name) == 0) && (direction == BENCH_DIRECTIONS || direction == r->direction);
+            (!name || strcmp(name, r->name) == 0) && (direction == PW_DIRECTIONS || direction == (int)r->direction);
         if (wanted && x > 0) {
             sum += log(x);
             n++;

@@ -7,7 +7,7 @@
 typedef struct bench_result {
     const char *name;
     char params[BENCH_PARAMS_TEXT];
-    bench_direction direction;
+    pw_direction direction;
     int64_t size, blocks;
     bench_times times;
     bench_commit commit; /* the same for both directions of a row */
@@ -35,7 +35,7 @@ typedef struct bench_ratio {
 enum { BENCH_RATIOS = 5 };
 extern const bench_ratio bench_ratios[BENCH_RATIOS];
 
-/* Geometric mean of a ratio over rows with this name and direction (NULL, BENCH_DIRECTIONS: all); 0 for none. */
-double bench_mean(const bench_results *results, const char *name, bench_direction direction, const bench_ratio *ratio);
+/* Geometric mean of a ratio over rows with this name and direction (NULL, PW_DIRECTIONS: all); 0 for none. */
+double bench_mean(const bench_results *results, const char *name, int direction, const bench_ratio *ratio);
 
 #endif

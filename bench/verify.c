@@ -47,7 +47,7 @@ static bool verify_pack(bench_run *run, bench_peer_id id)
 {
     fill_memory(run);
     memset(run->packed - BENCH_LINE, GUARD_FILL, (size_t)run->row->size + 2 * (size_t)BENCH_LINE);
-    bench_peers[id].move[BENCH_PACK](run);
+    bench_peers[id].move[PW_PACK](run);
     const char *p = run->packed;
     for (int64_t i = 0; i < run->blocks.n; p += run->blocks.blocks[i++].bytes)
         if (memcmp(p, run->blocks.blocks[i].addr, (size_t)run->blocks.blocks[i].bytes) != 0)
@@ -72,7 +72,7 @@ static bool verify_unpack(bench_run *run, bench_peer_id id)
     naive_pack(run);
     for (int s = 0; s < row->nsegments; s++)
         memset(row->segments[s].base, MEMORY_FILL, (size_t)row->segments[s].bytes);
-    bench_peers[id].move[BENCH_UNPACK](run);
+    bench_peers[id].move[PW_UNPACK](run);
     const char *p = run->packed;
     for (int64_t i = 0; i < run->blocks.n; p += run->blocks.blocks[i++].bytes)
         if (memcmp(p, run->blocks.blocks[i].addr, (size_t)run->blocks.blocks[i].bytes) != 0)

@@ -55,7 +55,7 @@ static packwright_status wait_for(void *stream, const pw_gpu *gpu)
 
 typedef struct device_move {
     const packwright_type *type;
-    pw_library_move move;
+    pw_direction direction;
     void *memory, *packed;
     int64_t count, bytes;
     pw_memory_place at, packed_at;
@@ -69,8 +69,7 @@ static packwright_status move_between(const device_move *m, pw_layout *layout)
                               .offset = layout->nest->lo,
                               .count = m->count,
                               .bytes = m->bytes};
-    pw_direction direction = m->move == PW_LIBRARY_UNPACK ? PW_UNPACK : PW_PACK;
-    pw_status status = pw_gpu_move_between(&buffer, direction, m->packed, m->packed_at);
+    pw_status status = pw_gpu_move_between(&buffer, m->direction, m->packed, m->packed_at);
 
     return status == PW_OK ? PACKWRIGHT_OK : failed_in_driver(status);
 }
@@ -94,17 +93,17 @@ static packwright_status carry_out(device_move *m, void *stream)
             return status;
     }
     if (!gpu)
-        return pw_library_move_host(m->type, m->move, m->memory, m->count, m->packed);
+        return pw_library_move_host(m->type, m->direction, m->memory, m->count, m->packed);
     status = pw_library_layout(m->type, &layout);
     if (!status && !layout)
         status = pw_library_fail(PACKWRIGHT_ERR_UNSUPPORTED, "the type is too irregular for a GPU");
     return status ? status : move_between(m, layout);
 }
 
-static packwright_status move_behind(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+static packwright_status move_behind(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                      void *packed, void *stream)
 {
-    device_move m = {.type = type, .move = move, .memory = memory, .packed = packed, .count = count};
+    device_move m = {.type = type, .direction = direction, .memory = memory, .packed = packed, .count = count};
     int saved = errno;
     packwright_status status = pw_library_check_move(type, count, &m.bytes);
 
@@ -119,11 +118,11 @@ static packwright_status move_behind(const packwright_type *type, pw_library_mov
 packwright_status packwright_pack_stream(const packwright_type *type, const void *memory, int64_t count, void *packed,
                                          void *stream)
 {
-    return move_behind(type, PW_LIBRARY_PACK, (void *)memory, count, packed, stream);
+    return move_behind(type, PW_PACK, (void *)memory, count, packed, stream);
 }
 
 packwright_status packwright_unpack_stream(const packwright_type *type, void *memory, int64_t count, const void *packed,
                                            void *stream)
 {
-    return move_behind(type, PW_LIBRARY_UNPACK, memory, count, (void *)packed, stream);
+    return move_behind(type, PW_UNPACK, memory, count, (void *)packed, stream);
 }

@@ -13,6 +13,7 @@
 #ifndef PW_ENGINE_LIBRARY_INTERNAL_H
 #define PW_ENGINE_LIBRARY_INTERNAL_H
 
+#include "base/direction.h"
 #include "frontend/combiner.h"
 #include "runtime/engine/layout/layout.h"
 
@@ -82,14 +83,12 @@ packwright_status pw_library_layout(const packwright_type *type, pw_layout **out
 
 /* ---- moves (move.c) ------------------------------------------------------------------------------------ */
 
-typedef enum pw_library_move { PW_LIBRARY_PACK, PW_LIBRARY_UNPACK } pw_library_move;
-
 /* Checks what every move has; *bytes is the length of the packed stream. */
 packwright_status pw_library_check_move(const packwright_type *type, int64_t count, int64_t *bytes);
 packwright_status pw_library_check_packed(const void *packed, int64_t bytes);
 
 /* All of packwright_pack and packwright_unpack: the arguments are checked, and the layout is made if need be. */
-packwright_status pw_library_move_host(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                        void *packed);
 
 /* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */

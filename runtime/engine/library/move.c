@@ -26,12 +26,12 @@ static void move_block(void *arg, int64_t off, int64_t n)
     t->packed += n;
 }
 
-static void move_by_tree(const packwright_type *type, pw_library_move move, char *memory, int64_t first, int64_t last,
+static void move_by_tree(const packwright_type *type, pw_direction direction, char *memory, int64_t first, int64_t last,
                          char *packed)
 {
     const pw_node *tree = pw_library_tree(type);
     int64_t size = tree->size;
-    tree_move t = {.unpack = move == PW_LIBRARY_UNPACK, .packed = packed};
+    tree_move t = {.unpack = direction == PW_UNPACK, .packed = packed};
 
     while (first < last) {
         int64_t object = first / size, begin = object * size, end = last - begin < size ? last - begin : size;
@@ -75,7 +75,7 @@ static packwright_status check_range(int64_t first, int64_t last, int64_t bytes)
 
 /* ---- pack and unpack ----------------------------------------------------------------------------------- */
 
-packwright_status pw_library_move_host(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                        void *packed)
 {
     int64_t bytes;
@@ -89,8 +89,8 @@ packwright_status pw_library_move_host(const packwright_type *type, pw_library_m
     if (status)
         return status;
     if (!layout)
-        move_by_tree(type, move, memory, 0, bytes, packed);
-    else if (move == PW_LIBRARY_UNPACK)
+        move_by_tree(type, direction, memory, 0, bytes, packed);
+    else if (direction == PW_UNPACK)
         pw_layout_unpack(layout, memory, count, packed);
     else
         pw_layout_pack(layout, memory, count, packed);
@@ -110,7 +110,7 @@ packwright_status packwright_pack(const packwright_type *type, const void *memor
     pw_layout *layout = known_layout(type);
 
     if (!is_ready(layout, count, packed))
-        return pw_library_move_host(type, PW_LIBRARY_PACK, (void *)memory, count, packed);
+        return pw_library_move_host(type, PW_PACK, (void *)memory, count, packed);
     pw_layout_pack(layout, memory, count, packed);
     return PACKWRIGHT_OK;
 }
@@ -120,7 +120,7 @@ packwright_status packwright_unpack(const packwright_type *type, void *memory, i
     pw_layout *layout = known_layout(type);
 
     if (!is_ready(layout, count, packed))
-        return pw_library_move_host(type, PW_LIBRARY_UNPACK, memory, count, (void *)packed);
+        return pw_library_move_host(type, PW_UNPACK, memory, count, (void *)packed);
     pw_layout_unpack(layout, memory, count, packed);
     return PACKWRIGHT_OK;
 }
@@ -134,17 +134,17 @@ typedef struct side {
     char *memory;
 } side;
 
-static void move_part(const side *s, pw_library_move move, int64_t first, int64_t last, char *packed)
+static void move_part(const side *s, pw_direction direction, int64_t first, int64_t last, char *packed)
 {
     if (!s->layout)
-        move_by_tree(s->type, move, s->memory, first, last, packed);
-    else if (move == PW_LIBRARY_UNPACK)
+        move_by_tree(s->type, direction, s->memory, first, last, packed);
+    else if (direction == PW_UNPACK)
         pw_layout_unpack_part(s->layout, s->memory, first, last, packed);
     else
         pw_layout_pack_part(s->layout, s->memory, first, last, packed);
 }
 
-static packwright_status move_range(const packwright_type *type, pw_library_move move, void *memory, int64_t count,
+static packwright_status move_range(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                     int64_t first, int64_t last, void *packed)
 {
     side s = {.type = type, .memory = memory};
@@ -158,20 +158,20 @@ static packwright_status move_range(const packwright_type *type, pw_library_move
     if (!status)
         status = pw_library_layout(type, &s.layout);
     if (!status)
-        move_part(&s, move, first, last, packed);
+        move_part(&s, direction, first, last, packed);
     return status;
 }
 
 packwright_status packwright_pack_range(const packwright_type *type, const void *memory, int64_t count, int64_t first,
                                         int64_t last, void *packed)
 {
-    return move_range(type, PW_LIBRARY_PACK, (void *)memory, count, first, last, packed);
+    return move_range(type, PW_PACK, (void *)memory, count, first, last, packed);
 }
 
 packwright_status packwright_unpack_range(const packwright_type *type, void *memory, int64_t count, int64_t first,
                                           int64_t last, const void *packed)
 {
-    return move_range(type, PW_LIBRARY_UNPACK, memory, count, first, last, (void *)packed);
+    return move_range(type, PW_UNPACK, memory, count, first, last, (void *)packed);
 }
 
 /* ---- lists of blocks ----------------------------------------------------------------------------------- */
@@ -243,8 +243,8 @@ static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
     for (int64_t at = 0; at < bytes; at += step) {
         int64_t end = bytes - at < step ? bytes : at + step;
 
-        move_part(from, PW_LIBRARY_PACK, at, end, piece);
-        move_part(to, PW_LIBRARY_UNPACK, at, end, piece);
+        move_part(from, PW_PACK, at, end, piece);
+        move_part(to, PW_UNPACK, at, end, piece);
     }
 }
 
@@ -252,9 +252,9 @@ static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
 static void copy(const side *from, const side *to, int64_t bytes)
 {
     if (from->layout && from->layout->contiguous)
-        move_part(to, PW_LIBRARY_UNPACK, 0, bytes, from->memory + from->layout->nest->lo);
+        move_part(to, PW_UNPACK, 0, bytes, from->memory + from->layout->nest->lo);
     else if (to->layout && to->layout->contiguous)
-        move_part(from, PW_LIBRARY_PACK, 0, bytes, to->memory + to->layout->nest->lo);
+        move_part(from, PW_PACK, 0, bytes, to->memory + to->layout->nest->lo);
     else
         copy_by_pieces(from, to, bytes);
 }
