@@ -163,6 +163,19 @@ bool pw_env_replace(pw_env_id id, const char *text)
     return true;
 }
 
+bool pw_env_replace_choice(pw_env_id id, int choice)
+{
+    const char *word = table[id].choices;
+    char text[64];
+
+    for (; word && choice > 0; choice--) {
+        word = strchr(word, '|');
+        word += word != NULL;
+    }
+    snprintf(text, sizeof text, "%.*s", word ? (int)strcspn(word, "|") : 0, word ? word : "");
+    return word && pw_env_replace(id, text);
+}
+
 static bool malformed_values[PW_ENV_COUNT];
 
 static void load_all(void)

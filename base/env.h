@@ -63,6 +63,9 @@ bool pw_env_is_set(pw_env_id id);
  * is malformed. To be called before other threads ask for the variable; strings that were returned before are gone. */
 bool pw_env_replace(pw_env_id id, const char *text);
 
+/* The same for a CHOICE, by the index of its word. */
+bool pw_env_replace_choice(pw_env_id id, int choice);
+
 /* Plain lookups of variables that are not ours (HOME, XDG_CACHE_HOME, …): NULL when unset. */
 const char *pw_env_foreign(const char *name);
 

@@ -8,7 +8,7 @@ const char *pw_status_text(pw_status status)
     case PW_OK: return "success";
     case PW_ERR_NOMEM: return "out of memory";
     case PW_ERR_INVALID: return "invalid input";
-    case PW_ERR_OVERFLOW: return "size overflow";
+    case PW_ERR_OVERFLOW: return "a number does not fit 64 bits";
     case PW_ERR_UNSUPPORTED: return "not supported";
     case PW_ERR_NOT_FOUND: return "not found";
     case PW_ERR_IO: return "input/output error";
@@ -18,6 +18,18 @@ const char *pw_status_text(pw_status status)
     case PW_ERR_MPI: return "MPI error";
     }
     return "unknown status";
+}
+
+packwright_status pw_status_public(pw_status status)
+{
+    switch (status) {
+    case PW_OK:
+    case PW_ERR_NOMEM:
+    case PW_ERR_INVALID:
+    case PW_ERR_OVERFLOW: return (packwright_status)status;
+    case PW_ERR_MPI: return PACKWRIGHT_ERR_INVALID; /* the MPI has refused the handle */
+    default: return PACKWRIGHT_ERR_UNSUPPORTED;
+    }
 }
 
 pw_status pw_diag_setv(pw_diag *diag, pw_status status, const char *fmt, va_list ap)

@@ -1,31 +1,39 @@
 /*
- * The one error enum of Packwright.
+ * The statuses of Packwright's parts: those of the public interface (packwright_status), and those that only parts
+ * inside tell apart.
  *
- * Every function that can fail returns a pw_status; outputs are written only on PW_OK. Whoever detects
- * a failure describes it (in a pw_diag, or in the log); callers only pass the status on. The mapping to
- * MPI error classes lives in runtime/ and nowhere else.
+ * Every function that can fail returns a pw_status; outputs are written only on PW_OK. The function that detects a
+ * failure describes it (in a pw_diag, or in the log); callers only pass the status on. The mapping to MPI error classes
+ * is in runtime/mpi/errors.c and nowhere else.
  */
 #ifndef PW_BASE_STATUS_H
 #define PW_BASE_STATUS_H
 
+#include "include/packwright/packwright.h"
+
 #include <stdarg.h>
 
 typedef enum pw_status {
-    PW_OK = 0,
-    PW_ERR_NOMEM,       /* an allocation failed */
-    PW_ERR_INVALID,     /* the caller's input is malformed */
-    PW_ERR_OVERFLOW,    /* a size, offset or count does not fit 64 bits */
-    PW_ERR_UNSUPPORTED, /* legal, but not handled here: take the slower path */
-    PW_ERR_NOT_FOUND,   /* no such entry, symbol, file or library */
-    PW_ERR_IO,          /* the operating system refused a file operation */
-    PW_ERR_DENIED,      /* refused for safety: owner or mode of a file */
-    PW_ERR_CORRUPT,     /* checksum, magic or version do not match */
-    PW_ERR_COMPILE,     /* a code generator failed */
-    PW_ERR_MPI          /* the MPI below returned an error */
+    /* As the interface says. PW_ERR_UNSUPPORTED inside: take the slower path. */
+    PW_OK = PACKWRIGHT_OK,
+    PW_ERR_NOMEM = PACKWRIGHT_ERR_NOMEM,
+    PW_ERR_INVALID = PACKWRIGHT_ERR_INVALID,
+    PW_ERR_OVERFLOW = PACKWRIGHT_ERR_OVERFLOW,
+    PW_ERR_UNSUPPORTED = PACKWRIGHT_ERR_UNSUPPORTED,
+
+    PW_ERR_NOT_FOUND = 100, /* no such entry, symbol, file or library */
+    PW_ERR_IO,              /* the operating system refused a file operation */
+    PW_ERR_DENIED,          /* refused for safety: owner or mode of a file */
+    PW_ERR_CORRUPT,         /* checksum, magic or version do not match */
+    PW_ERR_COMPILE,         /* a code generator failed */
+    PW_ERR_MPI              /* the MPI below returned an error */
 } pw_status;
 
 /* English text of a status, for messages. Never NULL. */
 const char *pw_status_text(pw_status status);
+
+/* Returns what the public interface reports for a status of the parts inside. */
+packwright_status pw_status_public(pw_status status);
 
 /*
  * A described failure, filled by the function that detects it. `line` and `col` are 1-based positions

@@ -29,9 +29,14 @@ static inline int64_t pw_dt_extent(const pw_dt *t)
     return t->ub - t->lb;
 }
 
-typedef enum pw_order { PW_ORDER_C, PW_ORDER_FORTRAN } pw_order;
-typedef enum pw_distribution { PW_DISTRIBUTE_NONE, PW_DISTRIBUTE_BLOCK, PW_DISTRIBUTE_CYCLIC } pw_distribution;
-enum { PW_DISTRIBUTE_DEFAULT_ARG = -1 };
+/* The values of packwright_order and packwright_distribution, which are passed on as they are. */
+typedef enum pw_order { PW_ORDER_C = PACKWRIGHT_ORDER_C, PW_ORDER_FORTRAN = PACKWRIGHT_ORDER_FORTRAN } pw_order;
+typedef enum pw_distribution {
+    PW_DISTRIBUTE_NONE = PACKWRIGHT_DISTRIBUTE_NONE,
+    PW_DISTRIBUTE_BLOCK = PACKWRIGHT_DISTRIBUTE_BLOCK,
+    PW_DISTRIBUTE_CYCLIC = PACKWRIGHT_DISTRIBUTE_CYCLIC
+} pw_distribution;
+enum { PW_DISTRIBUTE_DEFAULT_ARG = PACKWRIGHT_DISTRIBUTE_DEFAULT_ARG };
 
 /* A basic type of `bytes` bytes and alignment. */
 pw_dt pw_dt_basic(pw_builder *b, int64_t bytes, int64_t align);

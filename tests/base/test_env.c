@@ -138,6 +138,20 @@ static void choices(void **state)
     expect_silence();
 }
 
+static void choices_are_replaced(void **state)
+{
+    (void)state;
+    for (int i = 2; i >= 0; i--) {
+        assert_true(pw_env_replace_choice(PW_ENV_JIT, i));
+        assert_int_equal(pw_env_choice(PW_ENV_JIT), i);
+        assert_true(pw_env_is_set(PW_ENV_JIT));
+    }
+    assert_string_equal(pw_env_string(PW_ENV_JIT), "sync");
+    assert_false(pw_env_replace_choice(PW_ENV_JIT, 3));
+    assert_false(pw_env_replace_choice(PW_ENV_STATS, 0));
+    assert_int_equal(pw_env_choice(PW_ENV_JIT), 0);
+}
+
 static void sizes(void **state)
 {
     static const struct {
@@ -278,6 +292,7 @@ int main(void)
         cmocka_unit_test_setup(paths_stay, setup),
         cmocka_unit_test_setup(booleans, setup),
         cmocka_unit_test_setup(choices, setup),
+        cmocka_unit_test_setup(choices_are_replaced, setup),
         cmocka_unit_test_setup(sizes, setup),
         cmocka_unit_test_setup(malformed_values_are_reported_and_defaulted, setup),
         cmocka_unit_test_setup(strings_live_on, setup),

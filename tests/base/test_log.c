@@ -155,7 +155,7 @@ static void once(void **state)
 static void every_status_has_a_text(void **state)
 {
     (void)state;
-    for (int s = PW_OK; s <= PW_ERR_MPI; s++) {
+    for (int s = PW_OK; s <= PW_ERR_MPI; s = s == PW_ERR_UNSUPPORTED ? PW_ERR_NOT_FOUND : s + 1) {
         assert_string_not_equal(pw_status_text((pw_status)s), "unknown status");
         for (int t = PW_OK; t < s; t++)
             assert_string_not_equal(pw_status_text((pw_status)s), pw_status_text((pw_status)t));

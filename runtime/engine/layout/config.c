@@ -21,11 +21,16 @@ bool pw_layout_use_is_told(void)
     return pw_env_bool(PW_ENV_STATS) || *pw_env_string(PW_ENV_TRACE) != '\0';
 }
 
+pw_jit_mode pw_jit_mode_from_env(void)
+{
+    return (pw_jit_mode)(PW_JIT_SYNC + pw_env_choice(PW_ENV_JIT));
+}
+
 void pw_layout_config_from_env(pw_layout_config *config)
 {
     pw_diag diag;
 
-    *config = (pw_layout_config){.mode = (pw_jit_mode)pw_env_choice(PW_ENV_JIT),
+    *config = (pw_layout_config){.mode = pw_jit_mode_from_env(),
                                  .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
                                  .counted = pw_layout_use_is_told(),
                                  .timed = pw_env_bool(PW_ENV_STATS)};

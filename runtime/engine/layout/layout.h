@@ -13,7 +13,15 @@
 #include "ir/ir.h"
 #include "jit-cache/cache.h"
 
-typedef enum pw_jit_mode { PW_JIT_SYNC, PW_JIT_ASYNC, PW_JIT_OFF } pw_jit_mode; /* order of PACKWRIGHT_JIT */
+/* packwright_jit, when it is known what its default stands for; in the order of PACKWRIGHT_JIT's words. */
+typedef enum pw_jit_mode {
+    PW_JIT_SYNC = PACKWRIGHT_JIT_SYNC,
+    PW_JIT_ASYNC = PACKWRIGHT_JIT_ASYNC,
+    PW_JIT_OFF = PACKWRIGHT_JIT_OFF
+} pw_jit_mode;
+
+/* Returns what PACKWRIGHT_JIT says. */
+pw_jit_mode pw_jit_mode_from_env(void);
 
 typedef struct pw_layout_stats {
     _Atomic int64_t packs, unpacks;     /* calls */

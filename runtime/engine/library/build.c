@@ -329,11 +329,6 @@ static packwright_status check_array(int64_t ndims, packwright_order order, cons
     return check_ends(old, out);
 }
 
-static pw_order order_of(packwright_order order)
-{
-    return order == PACKWRIGHT_ORDER_FORTRAN ? PW_ORDER_FORTRAN : PW_ORDER_C;
-}
-
 static packwright_status check_parts(int64_t ndims, const int64_t *sizes, const int64_t *subsizes,
                                      const int64_t *starts)
 {
@@ -365,7 +360,7 @@ packwright_status packwright_subarray(int64_t ndims, const int64_t *sizes, const
         status = begin(&m, 1 + ndims, 4);
     return status
                ? status
-               : end_one(&m, pw_dt_subarray(&m.b, ndims, sizes, subsizes, starts, order_of(order), old->dt), old, out);
+               : end_one(&m, pw_dt_subarray(&m.b, ndims, sizes, subsizes, starts, (pw_order)order, old->dt), old, out);
 }
 
 static packwright_status check_grid(int64_t size, int64_t rank, int64_t ndims, const int64_t *psizes)
@@ -435,13 +430,6 @@ static packwright_status check_darray(int64_t ndims, const int64_t *gsizes,
     return status;
 }
 
-static pw_distribution distribution_of(packwright_distribution d)
-{
-    return d == PACKWRIGHT_DISTRIBUTE_BLOCK    ? PW_DISTRIBUTE_BLOCK
-           : d == PACKWRIGHT_DISTRIBUTE_CYCLIC ? PW_DISTRIBUTE_CYCLIC
-                                               : PW_DISTRIBUTE_NONE;
-}
-
 packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, const int64_t *gsizes,
                                     const packwright_distribution *distributions, const int64_t *arguments,
                                     const int64_t *psizes, packwright_order order, const packwright_type *old,
@@ -462,11 +450,11 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
         return status;
     d = pw_arena_take_array(m.b.arena, (size_t)ndims, sizeof *d);
     for (int64_t i = 0; d && i < ndims; i++)
-        d[i] = distribution_of(distributions[i]);
+        d[i] = (pw_distribution)distributions[i];
     if (!d) {
         pw_storage_unref(m.storage);
         return pw_library_no_memory();
     }
-    return end_one(&m, pw_dt_darray(&m.b, size, rank, ndims, gsizes, d, arguments, psizes, order_of(order), old->dt),
+    return end_one(&m, pw_dt_darray(&m.b, size, rank, ndims, gsizes, d, arguments, psizes, (pw_order)order, old->dt),
                    old, out);
 }

@@ -8,15 +8,10 @@ static _Thread_local char last_error[384];
 const char *packwright_status_text(packwright_status status)
 {
     switch (status) {
-    case PACKWRIGHT_OK: return "success";
-    case PACKWRIGHT_ERR_NOMEM: return "out of memory";
-    case PACKWRIGHT_ERR_INVALID: return "invalid argument";
-    case PACKWRIGHT_ERR_OVERFLOW: return "a number does not fit 64 bits";
-    case PACKWRIGHT_ERR_UNSUPPORTED: return "not possible here";
     case PACKWRIGHT_ERR_TRUNCATED: return "out of range";
     case PACKWRIGHT_ERR_DEVICE: return "the GPU's driver reported an error";
+    default: return pw_status_text((pw_status)status);
     }
-    return "unknown status";
 }
 
 const char *packwright_last_error(void)
@@ -49,17 +44,6 @@ packwright_status pw_library_no_memory(void)
     return pw_library_fail(PACKWRIGHT_ERR_NOMEM, "out of memory");
 }
 
-static packwright_status translated(pw_status status)
-{
-    switch (status) {
-    case PW_OK: return PACKWRIGHT_OK;
-    case PW_ERR_NOMEM: return PACKWRIGHT_ERR_NOMEM;
-    case PW_ERR_INVALID: return PACKWRIGHT_ERR_INVALID;
-    case PW_ERR_OVERFLOW: return PACKWRIGHT_ERR_OVERFLOW;
-    default: return PACKWRIGHT_ERR_UNSUPPORTED;
-    }
-}
-
 packwright_status pw_library_fail_below(pw_status status, const char *subject, const pw_diag *diag)
 {
     const char *why = diag && diag->text[0] ? diag->text : pw_status_text(status);
@@ -67,7 +51,7 @@ packwright_status pw_library_fail_below(pw_status status, const char *subject, c
 
     subject = subject ? subject : "";
     if (diag && diag->line > 0)
-        return pw_library_fail(translated(status), "%.80s%sline %d, column %d: %s", subject, colon, diag->line,
+        return pw_library_fail(pw_status_public(status), "%.80s%sline %d, column %d: %s", subject, colon, diag->line,
                                diag->col, why);
-    return pw_library_fail(translated(status), "%.80s%s%s", subject, colon, why);
+    return pw_library_fail(pw_status_public(status), "%.80s%s%s", subject, colon, why);
 }

@@ -53,17 +53,6 @@ static void after_fork(void)
 
 /* ---- options ------------------------------------------------------------------------------------------- */
 
-static const char *jit_word(packwright_jit jit)
-{
-    switch (jit) {
-    case PACKWRIGHT_JIT_DEFAULT: break;
-    case PACKWRIGHT_JIT_SYNC: return "sync";
-    case PACKWRIGHT_JIT_ASYNC: return "async";
-    case PACKWRIGHT_JIT_OFF: return "off";
-    }
-    return NULL;
-}
-
 /* The fields that the caller's version of the struct has; the others are zero. False: it has others, and sets them. */
 static bool known_fields(const packwright_options *given, packwright_options *out)
 {
@@ -80,7 +69,7 @@ static bool known_fields(const packwright_options *given, packwright_options *ou
 
 static packwright_status check_options(const packwright_options *o)
 {
-    if (o->jit != PACKWRIGHT_JIT_DEFAULT && !jit_word(o->jit))
+    if ((int)o->jit < PACKWRIGHT_JIT_DEFAULT || o->jit > PACKWRIGHT_JIT_OFF)
         return pw_library_fail(PACKWRIGHT_ERR_INVALID, "options.jit is %d, which is no packwright_jit", (int)o->jit);
     if (o->hot_bytes < 0)
         return pw_library_fail(PACKWRIGHT_ERR_INVALID, "options.hot_bytes is %lld, and must not be negative",
@@ -96,7 +85,7 @@ static bool apply(const packwright_options *o)
 
     snprintf(number, sizeof number, "%lld", (long long)o->hot_bytes);
     if (o->jit != PACKWRIGHT_JIT_DEFAULT)
-        done = pw_env_replace(PW_ENV_JIT, jit_word(o->jit)) && done;
+        done = pw_env_replace_choice(PW_ENV_JIT, (int)o->jit - PACKWRIGHT_JIT_SYNC) && done;
     if (o->hot_bytes > 0)
         done = pw_env_replace(PW_ENV_HOT_BYTES, number) && done;
     if (o->cache_dir && *o->cache_dir)

@@ -127,15 +127,7 @@ static void look_for_mpi(void)
 
 static packwright_status fail_to_decode(pw_status status, const pw_diag *diag)
 {
-    packwright_status ours = PACKWRIGHT_ERR_UNSUPPORTED;
-
-    if (status == PW_ERR_NOMEM)
-        ours = PACKWRIGHT_ERR_NOMEM;
-    else if (status == PW_ERR_INVALID || status == PW_ERR_MPI)
-        ours = PACKWRIGHT_ERR_INVALID;
-    else if (status == PW_ERR_OVERFLOW)
-        ours = PACKWRIGHT_ERR_OVERFLOW;
-    return packwright_fail(ours, diag->text[0] ? diag->text : pw_status_text(status));
+    return packwright_fail(pw_status_public(status), diag->text[0] ? diag->text : pw_status_text(status));
 }
 
 packwright_status packwright_from_mpi(MPI_Datatype datatype, packwright_type **out)

@@ -31,7 +31,7 @@ static void start_types(void)
 static void start_notes(void)
 {
     const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
-                                          pw_env_choice(PW_ENV_JIT) == PW_JIT_SYNC,
+                                          pw_jit_mode_from_env() == PW_JIT_SYNC,
                                    .reported = pw_env_bool(PW_ENV_STATS),
                                    .most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX};
 
