@@ -4,6 +4,8 @@
 #include "tools/command.h"
 #include "tools/run/interposer.h"
 
+#include <packwright/packwright.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +85,7 @@ static int run(int argc, char **argv)
             return pw_usage_error(&pw_command_version, "unknown argument '%s'", argv[i]);
         verbose = true;
     }
-    puts("packwright " PW_VERSION);
+    printf("packwright %s\n", packwright_version());
     print_interposers();
     print_generator("code generator", "llvm", "libpackwright-llvm.so");
     print_generator("GPU code generator", "nvrtc", "libpackwright-nvrtc.so");

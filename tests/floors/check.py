@@ -37,7 +37,7 @@ GENERATED = {"next.h", "hooks.h"}
 MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure",
                "include/packwright/packwright-mpi.h")
 CUDA_FOLDERS = ("codegen/nvrtc", "runtime/engine/gpu")
-ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a")
+ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a", "libpw_packwright.a")
 MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
 
 # The folders of runtime/ from the bottom to the top. Those of one line do not include each other.

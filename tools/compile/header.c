@@ -2,6 +2,8 @@
 #include "frontend/ddt/ddt.h"
 #include "tools/compile/compile.h"
 
+#include <packwright/packwright.h>
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@ static void print_comment(FILE *out, const char *text, size_t limit)
 
 static void print_introduction(FILE *out, const pw_input *input, const pw_target *target)
 {
-    fputs("/*\n * Made by packwright " PW_VERSION " from ", out);
+    fprintf(out, "/*\n * Made by packwright %s from ", packwright_version());
     print_comment(out, pw_input_name(input), 200);
     fprintf(out, ", for %s-linux-gnu (%s). Do not edit.\n", target->arch, target->cpu);
     fputs(" *\n"

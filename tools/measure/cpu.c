@@ -1,4 +1,6 @@
-/* The probes of CPU kernels, and the layouts of all probes. */
+/* The probes of CPU kernels, by the public interface, and the types of all probes. */
+#include "base/env.h"
+#include "runtime/engine/layout/layout.h"
 #include "tools/measure/node.h"
 
 #include <stdlib.h>
@@ -25,26 +27,37 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-pw_layout *pw_measure_layout(pw_layout_engine *engine, int64_t size, int64_t block, int every)
+static packwright_status make_vector(int64_t size, int64_t block, int every, packwright_type **out)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_builder b = {.arena = arena, .status = PW_OK};
-    pw_layout *layout = NULL;
-    pw_type type = {.lb = 0};
-    pw_diag diag;
+    int64_t align = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : 1;
+    packwright_type *cell;
+    packwright_status status = packwright_bytes(block, align, &cell);
 
-    if (!arena)
+    if (status)
+        return status;
+    status = packwright_vector(size / block, 1, every, cell, out);
+    packwright_type_free(cell);
+    return status;
+}
+
+packwright_type *pw_measure_type(int64_t size, int64_t block, int every)
+{
+    packwright_type *vector, *whole = NULL;
+
+    if (make_vector(size, block, every, &vector))
         return NULL;
-    type.root = pw_build_stream(&b, size / block, block * every,
-                                pw_build_bytes(&b, block,
-                                               block % 8 == 0   ? 8
-                                               : block % 4 == 0 ? 4
-                                                                : 1));
-    type.extent = size * every;
-    if (b.status != PW_OK || pw_layout_get(engine, &type, &layout, &diag) != PW_OK)
-        layout = NULL;
-    pw_arena_destroy(arena);
-    return layout;
+    packwright_resized(0, size * every, vector, &whole);
+    packwright_type_free(vector);
+    return whole;
+}
+
+/* The first use of a type compiles its kernel, which is no part of what is measured. */
+static packwright_type *make_ready(packwright_type *type)
+{
+    if (!type || !packwright_pack(type, NULL, 0, NULL))
+        return type;
+    packwright_type_free(type);
+    return NULL;
 }
 
 /* kind: direction * PW_MEASURE_SPREADS + spread. */
@@ -55,28 +68,29 @@ static double run(pw_probe *p, int runs)
     double begin;
 
     if (!p->own)
-        p->own = pw_measure_layout(c->engine, p->bytes, p->block, every);
+        p->own = make_ready(pw_measure_type(p->bytes, p->block, every));
     if (!p->own || p->bytes * every > c->memory_bytes || p->bytes > c->packed_bytes)
         return -1;
     begin = now_ns();
     if (p->kind / PW_MEASURE_SPREADS == PW_PACK)
         for (int i = 0; i < runs; i++)
-            pw_layout_pack(p->own, c->memory, 1, c->packed);
+            packwright_pack(p->own, c->memory, 1, c->packed);
     else
         for (int i = 0; i < runs; i++)
-            pw_layout_unpack(p->own, c->memory, 1, c->packed);
+            packwright_unpack(p->own, c->memory, 1, c->packed);
     return (now_ns() - begin) / runs;
 }
 
-static pw_status create_engine(pw_layout_engine **engine)
+/* Kernels are compiled when a type is first used, unless the user wants none. Unlike programs with the library, the
+ * command warns on stderr, whether PACKWRIGHT_LOG is set or not. */
+static packwright_status configure(void)
 {
-    pw_layout_config config;
+    packwright_options options = {.size = sizeof options};
 
-    pw_layout_config_from_env(&config);
-    if (config.mode == PW_JIT_ASYNC)
-        config.mode = PW_JIT_SYNC;
-    config.timed = false;
-    return pw_layout_engine_create(&config, engine);
+    if (pw_jit_mode_from_env() == PW_JIT_ASYNC)
+        options.jit = PACKWRIGHT_JIT_SYNC;
+    pw_env_replace_choice(PW_ENV_LOG, pw_env_choice(PW_ENV_LOG));
+    return packwright_configure(&options);
 }
 
 /* Written, so that it is memory and not the zero page. */
@@ -92,13 +106,11 @@ static char *allocate(int64_t size)
 pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list)
 {
     static const pw_model_table_id first[PW_DIRECTIONS] = {PW_TABLE_PACK_HOST_NEAR, PW_TABLE_UNPACK_HOST_NEAR};
-    pw_status status;
 
     *c = (pw_measure_cpu){.memory_bytes = (int64_t)CPU_MOST_FAR * pw_measure_every[PW_MEASURE_FAR],
                           .packed_bytes = CPU_MOST_NEAR};
-    status = create_engine(&c->engine);
-    if (status != PW_OK)
-        return status;
+    if (configure())
+        return PW_ERR_INVALID;
     c->memory = allocate(c->memory_bytes);
     c->packed = allocate(c->packed_bytes);
     if (!c->memory || !c->packed) {
@@ -117,9 +129,8 @@ void pw_measure_cpu_end(pw_measure_cpu *c, pw_probe_list *list)
 {
     for (int i = 0; i < list->n; i++)
         if (list->at[i].run == run)
-            pw_layout_unref(list->at[i].own);
-    pw_layout_engine_destroy(c->engine);
+            packwright_type_free(list->at[i].own);
     free(c->memory);
     free(c->packed);
-    *c = (pw_measure_cpu){.engine = NULL};
+    *c = (pw_measure_cpu){.memory = NULL};
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/library/internal.h"
 #include "runtime/engine/model/file.h"
 
 #include <dlfcn.h>
@@ -25,12 +26,28 @@ enum { BY_DIRECTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_DI
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
+/* The probes carry out orders of the runtime, which are about layouts. NULL: it cannot be had. */
+static pw_layout *make_layout(pw_layout_engine *engine, packwright_type *type)
+{
+    pw_layout *layout = NULL;
+    pw_diag diag;
+
+    if (type) {
+        pw_type raw = pw_dt_finish(type->dt);
+
+        if (pw_layout_get(engine, &raw, &layout, &diag) != PW_OK)
+            layout = NULL;
+    }
+    packwright_type_free(type);
+    return layout;
+}
+
 static pw_layout *layout_of(pw_probe *p, int every)
 {
     pw_measure_gpu *g = p->arg;
 
     if (!p->own)
-        p->own = pw_measure_layout(g->engine, p->bytes, p->block, every);
+        p->own = make_layout(g->engine, pw_measure_type(p->bytes, p->block, every));
     return p->own;
 }
 

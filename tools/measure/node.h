@@ -7,16 +7,17 @@
 
 #include "tools/measure/probe.h"
 
-#include "runtime/engine/layout/layout.h"
+#include <packwright/packwright.h>
 
 struct pw_gpu;
+struct pw_layout_engine;
 
 /* Sizes and block lengths that are measured. */
 extern const pw_axis pw_measure_bytes, pw_measure_blocks;
 
-/* The layout that probes move: blocks of `block` bytes, one every `every` lengths, `bytes` altogether. NULL: it cannot
- * be had. */
-pw_layout *pw_measure_layout(pw_layout_engine *engine, int64_t bytes, int64_t block, int every);
+/* Makes the type that probes move: blocks of `block` bytes, one every `every` lengths, `bytes` altogether. NULL: out of
+ * memory. */
+packwright_type *pw_measure_type(int64_t bytes, int64_t block, int every);
 
 /* Blocks every so many lengths: near and far, in the order of the tables. */
 enum { PW_MEASURE_NEAR, PW_MEASURE_FAR, PW_MEASURE_SPREADS };
@@ -25,19 +26,19 @@ extern const int pw_measure_every[PW_MEASURE_SPREADS];
 /* ---- CPU kernels ------------------------------------------------------------------------------------------------ */
 
 typedef struct pw_measure_cpu {
-    pw_layout_engine *engine;
     char *memory, *packed;
     int64_t memory_bytes, packed_bytes;
 } pw_measure_cpu;
 
-/* Kernels are compiled in place, and from the disk cache when they are there. */
+/* Sets the options of the library, once a process. Kernels are compiled in place, and taken from the disk cache when
+ * they are there. */
 pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list);
 void pw_measure_cpu_end(pw_measure_cpu *c, pw_probe_list *list);
 
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
 typedef struct pw_measure_gpu {
-    pw_layout_engine *engine;
+    struct pw_layout_engine *engine;
     struct pw_gpu *gpu;
     struct pw_gpu_block *memory, *packed, *pinned;
     char name[96];
