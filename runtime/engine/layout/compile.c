@@ -1,28 +1,27 @@
 /*
- * From a type to its layout, the compiler's way from front to back:
- *
+ * Makes the layout of a type. The compiler's steps from front to back are:
  *     raw tree -> canonical tree -> nest -> shape -> arguments bound to it -> kernel
- *
- * Each arrow is a function here, and compile_layout names them in order. What the passes leave behind is several times
- * as large as the layout; so they work in memory of their own, and what lives on is copied out of it into one block.
+ * Each arrow is a function of this file, and compile_layout calls them in order. The results of the passes take several
+ * times the memory of the layout. So the passes work in memory of their own, and `bind` copies what the layout keeps
+ * into one block.
  */
 #include "runtime/engine/layout/internal.h"
 
 #include "passes/passes.h"
 #include "runtime/engine/layout/dump.h"
 
-/* A type on its way to a layout. */
+/* A type that is being compiled to a layout. */
 typedef struct compilation {
     pw_layout_engine *engine;
     const pw_type *raw;
     pw_arena *scratch;
-    bool kept; /* the canonical tree is wanted at the program's end, too */
+    bool kept; /* keep the canonical tree, which statistics print at the program's end */
     pw_type canonical;
     pw_hash hash;
     int64_t blocks;
-    pw_nest *nest; /* as it was lowered */
+    pw_nest *nest; /* the nest as lowering made it */
     pw_shape_draft draft;
-    pw_layout_entry *entry; /* once there is one: the layout that is being filled */
+    pw_layout_entry *entry; /* the layout that is being filled; NULL before `bind` */
 } compilation;
 
 /* raw -> canonical: equal types come out equal, with one hash. */
@@ -41,8 +40,8 @@ static pw_status canonicalise(compilation *c, pw_diag *diag)
     return PW_OK;
 }
 
-/* canonical -> nest: perfect loops over leaves. The tree's lists have become tables of the nest, and go at once unless
- * they are wanted: they may be long. */
+/* canonical -> nest: perfect loops over leaves. The lists of the tree have become tables of the nest. They may be long,
+ * so they are freed at once unless the tree is kept. */
 static pw_status lower(compilation *c, pw_diag *diag)
 {
     pw_status status = pw_lower(&c->canonical, &c->nest, NULL, diag);
@@ -55,13 +54,14 @@ static pw_status lower(compilation *c, pw_diag *diag)
     return status;
 }
 
-/* nest -> shape: what of the nest a kernel is made for. Nests that differ in counts and strides only share it. */
+/* nest -> shape: the part of the nest that is baked into a kernel. Nests that differ in counts and strides only have
+ * the same shape. */
 static pw_status shape(compilation *c)
 {
     return pw_shape_draft_make(c->nest, c->scratch, &c->draft);
 }
 
-/* A copy of the canonical type; NULL: out of memory. */
+/* Returns a copy of the canonical type. NULL: out of memory. */
 static const pw_type *copy_type(const pw_type *type, pw_arena *arena)
 {
     pw_builder b = {.arena = arena};
@@ -85,8 +85,8 @@ static pw_status copy_nest(const compilation *c, pw_layout_entry *entry)
     return PW_OK;
 }
 
-/* shape -> arguments: the counts, strides and tables that the nest has where its shape has places for them. All that
- * the layout keeps for itself is in one block from here on. */
+/* shape -> arguments: the counts, strides and tables of the nest for the places that the shape has for them. From here
+ * on all memory that the layout owns is in one block. */
 static pw_status bind(compilation *c)
 {
     enum { ROUNDING = 64 };
@@ -109,8 +109,8 @@ static pw_status bind(compilation *c)
     return status ? status : pw_shape_draft_bind(&c->draft, entry->layout.nest, arena, &entry->layout.args);
 }
 
-/* shape -> kernel. Most layouts share their shape, and with it the kernel, with others. Contiguous layouts and empty
- * ones need no kernel, so none is looked for. */
+/* shape -> kernel. Most layouts share their shape, and so their kernel, with others. Contiguous and empty layouts need
+ * no kernel. */
 static pw_status find_kernel(compilation *c)
 {
     pw_layout *layout = &c->entry->layout;
@@ -130,7 +130,8 @@ static pw_status find_kernel(compilation *c)
     return PW_OK;
 }
 
-/* Into c->entry; or, where an equal type is known by another form, into *known, which is referenced. */
+/* Compiles into c->entry. If the table has an equal type that was given in another form, sets *known to its layout
+ * instead, with a reference. */
 static pw_status compile_layout(compilation *c, pw_hash raw_hash, pw_layout **known, pw_diag *diag)
 {
     pw_status status = canonicalise(c, diag);

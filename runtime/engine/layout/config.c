@@ -16,7 +16,7 @@ static const char *cache_dir(pw_layout_config *config)
     return NULL;
 }
 
-bool pw_layout_use_is_told(void)
+bool pw_layout_use_is_reported(void)
 {
     return pw_env_bool(PW_ENV_STATS) || *pw_env_string(PW_ENV_TRACE) != '\0';
 }
@@ -32,7 +32,7 @@ void pw_layout_config_from_env(pw_layout_config *config)
 
     *config = (pw_layout_config){.mode = pw_jit_mode_from_env(),
                                  .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
-                                 .counted = pw_layout_use_is_told(),
+                                 .counted = pw_layout_use_is_reported(),
                                  .timed = pw_env_bool(PW_ENV_STATS)};
     config->cache.dir = cache_dir(config);
     config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);

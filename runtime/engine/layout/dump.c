@@ -19,7 +19,7 @@ bool pw_layout_dump_is_on(void)
 
 /* ---- files -------------------------------------------------------------------------------------------- */
 
-/* DIR/<name>.<stage>; whole or not at all, since several ranks may be writing the same. */
+/* Writes DIR/<name>.<stage>, whole or not at all: several ranks may be writing the same file. */
 static void write_stage(const char *name, const char *stage, const void *data, size_t size)
 {
     const char *dir = pw_env_path(PW_ENV_DUMP);
@@ -35,7 +35,7 @@ static void write_stage(const char *name, const char *stage, const void *data, s
         pw_warn_once("PACKWRIGHT_DUMP: %s", diag.text);
 }
 
-/* Takes over the text; NULL when memory was wanting. */
+/* Writes the text and frees it. NULL: there was no memory for the text. */
 static void write_text(const char *name, const char *stage, char *text)
 {
     if (text)
@@ -65,7 +65,8 @@ void pw_layout_dump(const pw_layout *layout, const pw_type *raw, const pw_type *
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
-/* The backend in between: compiles as the real one does, and then again for each stage in front of the code. */
+/* A backend in front of the real one: compiles as the real one does, and then once more for each stage that is dumped.
+ */
 static struct {
     pthread_mutex_t lock;
     const pw_backend *real;

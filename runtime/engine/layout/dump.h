@@ -6,8 +6,8 @@
  *     <key>.shape                              what the kernel was compiled from
  *     <key>.raw.ll, .ll, .s, .so               LLVM IR as generated and optimised, assembly, code
  *
- * Layouts are written when they are made, the rest when a kernel is compiled: there is none of it for kernels that come
- * from the cache. What cannot be written is one warning. Thread safe.
+ * The files of a layout are written when it is made, the others when a kernel is compiled; a kernel from the cache has
+ * none. One warning reports a file that cannot be written. Thread safe.
  */
 #ifndef PW_RUNTIME_LAYOUT_DUMP_H
 #define PW_RUNTIME_LAYOUT_DUMP_H
@@ -17,7 +17,8 @@
 /* `raw` is the type as given, `canonical` what it has become. Does nothing unless a dump is asked for. */
 void pw_layout_dump(const pw_layout *layout, const pw_type *raw, const pw_type *canonical);
 
-/* For pw_cache_config.load_backend: pw_backend_load, with what is compiled written down. */
+/* The function for pw_cache_config.load_backend: loads the backend as pw_backend_load does, and dumps all that it
+ * compiles. */
 const pw_backend *pw_layout_dump_backend(const char *name, pw_diag *diag);
 
 bool pw_layout_dump_is_on(void);

@@ -24,14 +24,15 @@
 
 enum {
     LOAD_BYTES = 16 << 10,
-    LEAST_SAMPLE = 4 << 10, /* shorter calls measure the clock */
+    LEAST_SAMPLE = 4 << 10, /* the clock is too coarse for shorter calls */
     LEAST_BREAK_EVEN = 256 << 10,
     LARGEST_BREAK_EVEN = 4 << 20
 };
 
 static const int64_t never = INT64_MAX;
 
-/* What reaching the mark means; the stage of a pw_kernel_demand. */
+/* What is done when the mark is reached: cold kernels are looked up in the disk cache, loaded ones compiled, and done
+ * ones left alone. Stored as the stage of a pw_kernel_demand. */
 typedef enum stage { COLD, LOADED, DONE } stage;
 
 void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel)
@@ -43,7 +44,7 @@ void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel)
     atomic_compare_exchange_strong(&kernel->demand.mark, &unset, first);
 }
 
-/* Packed bytes, from the first on, at which compiling pays. */
+/* Returns the packed bytes, counted from the first, at which compiling pays. */
 static int64_t break_even(const pw_layout_engine *engine, int64_t bytes, int64_t ns)
 {
     double rate = bytes >= LEAST_SAMPLE ? (double)ns / (double)bytes : ASSUMED_NS_PER_BYTE;
@@ -67,9 +68,9 @@ static void ask_for_compile(pw_layout *layout)
         pw_cache_request(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
 }
 
-/* Of the threads that find the mark reached, one acts. The new mark is stored before the new stage, so that nobody
- * takes the old mark for that of the new stage. A thread that is late may store its mark when all is DONE: the first
- * case takes it away again. */
+/* Several threads may find the mark reached, and one of them acts. The new mark is stored before the new stage, so that
+ * no thread takes the old mark for that of the new stage. A late thread may store its mark when the stage is DONE
+ * already; the first case then removes that mark. */
 void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns)
 {
     pw_kernel_demand *d = &layout->kernel->demand;

@@ -11,22 +11,24 @@
 #include <pthread.h>
 
 enum {
-    PW_LAYOUT_ALIASES = 8, /* raw hashes remembered for a layout; further ones are canonicalised each time */
-    /* Bounds on what is kept without references. */
+    PW_LAYOUT_ALIASES =
+        8, /* raw hashes that are remembered for a layout; a type with another raw hash is canonicalised each time */
+    /* Bounds on layouts that are kept without references: */
     PW_LAYOUT_PARKED = 512,
     PW_LAYOUT_PARKED_BYTES = 32 << 20,
-    PW_LAYOUT_REFUSED = 1024 /* types remembered as unsupported; then all are forgotten */
+    PW_LAYOUT_REFUSED = 1024 /* types that are remembered as unsupported; when there are more, all are forgotten */
 };
 
 typedef struct pw_layout_entry {
     pw_layout layout; /* first: pw_layout* and pw_layout_entry* convert */
     pw_arena *arena;  /* owns the entry and all of the layout that it does not share */
     int64_t footprint;
-    /* Under the engine's mutex: */
-    pw_hash *aliases; /* further hashes by which it is found */
+    /* The engine's mutex guards the fields below. */
+    pw_hash *aliases; /* other hashes by which the layout is found */
     int naliases;
-    struct pw_layout_entry *prev, *next;               /* all, by creation */
-    struct pw_layout_entry *parked_prev, *parked_next; /* unreferenced, longest first */
+    struct pw_layout_entry *prev, *next; /* all layouts, by creation */
+    struct pw_layout_entry *parked_prev,
+        *parked_next; /* unreferenced layouts, the one that was released first in front */
 } pw_layout_entry;
 
 struct pw_layout_engine {
@@ -35,8 +37,8 @@ struct pw_layout_engine {
     bool counted, timed;
     pw_cache *cache;
     pthread_mutex_t lock;
-    pw_hash_map known;   /* hashes of canonical types and of the same as they were given -> pw_layout_entry */
-    pw_hash_map refused; /* raw hashes of unsupported types, since finding that out is slow */
+    pw_hash_map known;   /* maps the hashes of types, raw and canonical, to pw_layout_entry */
+    pw_hash_map refused; /* raw hashes of unsupported types, which would take long to compile again in vain */
     pw_layout_entry *first, *last;
     pw_layout_entry *parked_first, *parked_last;
     int64_t parked, parked_bytes;
@@ -44,25 +46,27 @@ struct pw_layout_engine {
 
 /* ---- compile.c ----------------------------------------------------------------------------------- */
 
-/* The layout of a type that the table does not have in this form, with a reference for the caller. */
+/* Compiles the layout of a type whose raw hash the table does not have. The caller gets a reference. */
 pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
                             pw_diag *diag);
 
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 
-/* The layout with this hash, which is that of any of its forms, referenced; NULL: there is none. It is found by
- * `raw`, the hash of the form at hand, from now on. */
+/* Returns the layout with the hash `hash`, raw or canonical, with a reference. From then on `raw` finds it, too. NULL:
+ * there is none. */
 pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw);
-/* Puts a complete entry into the table; if another thread has made an equal one meanwhile, takes that. */
+/* Puts a complete entry into the table. If another thread has meanwhile put an equal one there, returns that instead.
+ */
 pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out);
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
 
 /* ---- heat.c -------------------------------------------------------------------------------------- */
 
-/* A layout has got a kernel, which others may have already: sets the first mark if they have not. */
+/* Begins to count for a kernel that a layout has got: sets the first mark, unless another layout has done so. */
 void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);
-/* Tier 0 is about to move `bytes` more. True: time that, and tell pw_layout_heat. */
+/* Counts `bytes` that tier 0 is about to move. Returns whether the caller is to time the move and call pw_layout_heat.
+ */
 static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
 {
     pw_kernel_demand *d = &kernel->demand;
@@ -70,7 +74,7 @@ static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
     return atomic_fetch_add_explicit(&d->bytes, bytes, memory_order_relaxed) + bytes >=
            atomic_load_explicit(&d->mark, memory_order_relaxed);
 }
-/* It took `ns` to move `bytes`: ask for the kernel. */
+/* Called after tier 0 took `ns` to move `bytes` and the mark was reached: asks the worker for the kernel. */
 void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns);
 
 static inline pw_layout_entry *pw_layout_entry_of(pw_layout *layout)

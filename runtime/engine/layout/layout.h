@@ -25,27 +25,27 @@ pw_jit_mode pw_jit_mode_from_env(void);
 
 typedef struct pw_layout_stats {
     _Atomic int64_t packs, unpacks;     /* calls */
-    _Atomic int64_t bytes, nanoseconds; /* nanoseconds only when statistics are on */
+    _Atomic int64_t bytes, nanoseconds; /* `nanoseconds` counts only when statistics are on */
     _Atomic int64_t tier1_calls;
     _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/engine/memory/outbound.h) */
     _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/engine/node/inbound.h) */
     _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/engine/gpu/peer/opened.h) */
 } pw_layout_stats;
 
-/* What runtime/engine/gpu keeps for a layout; begins with what ends it. */
+/* The part of a layout that runtime/engine/gpu keeps. Its first field frees it. */
 typedef struct pw_layout_gpu {
     void (*free)(struct pw_layout_gpu *gpu);
 } pw_layout_gpu;
 
 typedef struct pw_layout {
     const pw_nest *nest;
-    const pw_type *type; /* canonical; NULL unless uses are counted, since only then somebody asks for it */
+    const pw_type *type; /* the canonical type; NULL unless uses are counted, since only statistics ask for it */
     pw_shape *shape;
     pw_kernel_args args;
-    pw_kernel *kernel; /* NULL: tier 0 for good */
-    bool contiguous;   /* any count is one memcpy */
+    pw_kernel *kernel; /* NULL: the layout never gets a kernel and stays with tier 0 */
+    bool contiguous;   /* any number of objects is one memcpy */
     int64_t size, extent;
-    int64_t blocks; /* contiguous ones of one object */
+    int64_t blocks; /* contiguous blocks of one object */
     pw_layout_stats stats;
     struct pw_layout_engine *engine;
     _Atomic(pw_layout_gpu *) gpu; /* NULL until the layout is used on a GPU */
@@ -59,8 +59,8 @@ typedef struct pw_layout_engine pw_layout_engine;
 typedef struct pw_layout_config {
     pw_jit_mode mode;
     int64_t hot_bytes; /* 0: the measured break-even */
-    bool counted;      /* keep statistics of use */
-    bool timed;        /* and nanoseconds in them */
+    bool counted;      /* count uses for statistics */
+    bool timed;        /* count nanoseconds, too */
     pw_cache_config cache;
     /* Where pw_layout_config_from_env puts what cache.dir and cache.target point to; a copy of the struct still
      * points into the original. */
@@ -68,33 +68,38 @@ typedef struct pw_layout_config {
     pw_target target;
 } pw_layout_config;
 
-/* Whether the program's end tells of every type (PACKWRIGHT_STATS, _TRACE): then none may be served uncounted. */
-bool pw_layout_use_is_told(void);
-/* From the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS, _TARGET_CPU, _DUMP. */
+/* Returns whether statistics or a trace report every type at the program's end (PACKWRIGHT_STATS, _TRACE). Then no use
+ * may go uncounted. */
+bool pw_layout_use_is_reported(void);
+/* Fills in the configuration from the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS,
+ * _TARGET_CPU, _DUMP. */
 void pw_layout_config_from_env(pw_layout_config *config);
 pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);
 /* All layouts must have been released. NULL is allowed. */
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
-/* Around fork(), in both processes: no other thread is changing the table meanwhile, so that the child can use it. */
+/* Called around fork(), in both processes: between the two, no other thread changes the table, so that the child can
+ * use its copy. */
 void pw_layout_engine_pause(pw_layout_engine *engine);
 void pw_layout_engine_resume(pw_layout_engine *engine);
 
 /*
- * The layout of a type as a frontend made it; takes a reference. `raw` may be freed afterwards. Types are told
- * apart by their 128-bit hash alone. On PW_ERR_UNSUPPORTED leave the type to MPI. In sync mode the kernel is ready,
- * or cannot be had, on return.
+ * Returns the layout of a type as a frontend made it, with a reference. `raw` may be freed afterwards. Types are told
+ * apart by their 128-bit hash alone. PW_ERR_UNSUPPORTED: the compiler cannot handle the type, and the caller leaves it
+ * to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
  */
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
 
-/* `count` objects at `mem` to or from `packed` (count * size bytes). Kernel if ready, else tier 0. */
+/* Move `count` objects at `mem` to or from `packed` (count * size bytes), by the kernel if it is ready and by tier 0
+ * otherwise. */
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed);
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed);
 
-/* Bytes [first, last) of the packed objects whose first is at `mem`, 0 <= first; `packed` points to byte `first` (a
- * message shorter than what was posted, or a piece of one): whole objects by kernel, the rest at tier 0. */
+/* Move bytes [first, last) of packed objects, the first of which is at `mem`, 0 <= first. `packed` points to byte
+ * `first`. They serve messages that are shorter than what was posted, and pieces of messages. The kernel moves whole
+ * objects, tier 0 the rest. */
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 

@@ -27,7 +27,7 @@ static void unpark(pw_layout_engine *engine, pw_layout_entry *e)
     engine->parked_bytes -= e->footprint;
 }
 
-/* Only this takes a reference from zero to one. */
+/* Takes a reference. Only this function takes references from zero to one. */
 static pw_layout *take(pw_layout_engine *engine, pw_layout_entry *entry)
 {
     if (!atomic_fetch_add_explicit(&entry->layout.refs, 1, memory_order_relaxed))
@@ -35,7 +35,7 @@ static pw_layout *take(pw_layout_engine *engine, pw_layout_entry *entry)
     return &entry->layout;
 }
 
-/* Lets `raw` be found directly from now on, if there is room and memory for that. */
+/* Lets `raw` find the entry directly from now on, if there is room and memory for one more hash. */
 static void add_alias(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw)
 {
     pw_hash *aliases;
@@ -127,7 +127,8 @@ static bool is_refused(pw_layout_engine *engine, pw_hash raw)
     return refused;
 }
 
-/* Only saves time: what does not fit is found out again. */
+/* Remembers that a type is unsupported. This only saves time: a type that is not remembered is compiled again in vain.
+ */
 static void remember_refused(pw_layout_engine *engine, pw_hash raw)
 {
     pthread_mutex_lock(&engine->lock);

@@ -1,4 +1,4 @@
-/* The choice of tier at every call. */
+/* Moves objects by their kernel or by tier 0, whichever is there at the call. */
 #include "base/clock.h"
 #include "runtime/engine/layout/internal.h"
 
@@ -7,7 +7,7 @@
 typedef struct move {
     pw_layout *layout;
     bool unpack;
-    char *mem; /* const when packing */
+    char *mem; /* not written when packing */
     char *packed;
 } move;
 
@@ -19,7 +19,7 @@ static void interpret(const move *m, int64_t count)
         pw_interp_pack(m->layout->nest, m->mem, count, m->packed);
 }
 
-/* Tier 0, while counting towards a kernel; the call that reaches the mark is timed. */
+/* Moves by tier 0 and counts the bytes towards a kernel; the call that reaches the mark is timed. */
 static void interpret_warming(const move *m, int64_t count, int64_t bytes)
 {
     pw_layout *l = m->layout;
@@ -44,7 +44,7 @@ static void copy_contiguous(const move *m, int64_t bytes)
         memcpy(m->packed, mem, (size_t)bytes);
 }
 
-/* Whole objects, count > 0 and size > 0. True: by a kernel. */
+/* Moves whole objects, count > 0 and size > 0. Returns whether a kernel did. */
 static inline bool move_objects(const move *m, int64_t count)
 {
     pw_layout *l = m->layout;
@@ -112,7 +112,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Bytes [first, last) of one object or of none. */
+/* Moves bytes [first, last) of one object, or no byte. */
 static void move_fragment(const move *m, int64_t first, int64_t last)
 {
     int64_t objects = last / m->layout->size + 1;
@@ -125,7 +125,7 @@ static void move_fragment(const move *m, int64_t first, int64_t last)
         pw_interp_pack_range(m->layout->nest, m->mem, objects, first, last, m->packed);
 }
 
-/* m->packed is where byte `first` is. */
+/* Moves bytes [first, last); m.packed points to byte `first`. */
 static void move_part(move m, int64_t first, int64_t last)
 {
     pw_layout *l = m.layout;
@@ -141,7 +141,7 @@ static void move_part(move m, int64_t first, int64_t last)
     m.packed += begin - first;
     end = last / l->size * l->size;
     if (begin < end) {
-        /* Not by pointer arithmetic: objects at absolute addresses are counted from NULL. */
+        /* This is not pointer arithmetic, since objects at absolute addresses are counted from NULL. */
         m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / l->size * l->extent));
         tier1 = move_objects(&m, (end - begin) / l->size);
         m.mem = mem;

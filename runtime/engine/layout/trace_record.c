@@ -94,7 +94,7 @@ static int64_t *count_of(pw_trace_record *r, size_t i)
     return counts[i];
 }
 
-/* "name=digits" of n characters. */
+/* Parses "name=digits" of n characters. */
 static bool parse_count(const char *word, size_t n, pw_trace_record *out)
 {
     const char *equals = memchr(word, '=', n);

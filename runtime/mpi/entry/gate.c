@@ -21,7 +21,7 @@ _Atomic int64_t pw_gate_orphans;
  */
 static pw_gate_state decide_state(void)
 {
-    if (pw_env_bool(PW_ENV_DISABLE) && !pw_layout_use_is_told())
+    if (pw_env_bool(PW_ENV_DISABLE) && !pw_layout_use_is_reported())
         return PW_GATE_INERT;
     return pw_locate_check() ? PW_GATE_OPEN : PW_GATE_INERT;
 }

@@ -37,7 +37,7 @@ void pw_strategy_start(void)
     if (word > 0)
         chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.stats = pw_env_bool(PW_ENV_STATS);
-    chosen_by.counted = pw_layout_use_is_told();
+    chosen_by.counted = pw_layout_use_is_reported();
     pw_split_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
