@@ -1,4 +1,5 @@
-/* The constructors: arguments are checked and named here; the algebra (frontend/combiner.h) does the rest. */
+/* The constructors of types. They check arguments and name those that are wrong; the algebra (frontend/combiner.h)
+ * makes the types. */
 #include "runtime/engine/library/internal.h"
 
 #include <inttypes.h>
@@ -48,7 +49,7 @@ typedef struct making {
     pw_storage *storage;
 } making;
 
-/* Room for so many nodes and list entries; beyond that the storage grows. */
+/* Makes room for so many nodes and list entries. The storage grows if a constructor needs more. */
 static packwright_status begin(making *m, int64_t nodes, int64_t entries)
 {
     enum { SLACK = 64 };
@@ -63,7 +64,8 @@ static packwright_status begin(making *m, int64_t nodes, int64_t entries)
     return PACKWRIGHT_OK;
 }
 
-/* `n` old types, neighbours that share a storage counted once. False: out of memory. */
+/* Holds references to the storages of `n` old types; neighbours that share a storage count once. False: out of memory.
+ */
 static bool hold(pw_storage *storage, int64_t n, packwright_type *const *olds)
 {
     int64_t distinct = 0;
@@ -90,8 +92,8 @@ static packwright_status failed(pw_status status)
                                                                 : NULL);
 }
 
-/* The type that the algebra has made of `n` old ones. A constructor that adds no node, such as resized, shares the old
- * type's storage; leaves and lists of blocks point into none. */
+/* Finishes the type that the algebra has made of `n` old ones. A constructor that adds no node, such as resized, shares
+ * the old type's storage. Leaves and lists of blocks point into no storage. */
 static packwright_status end(making *m, pw_dt dt, int64_t n, packwright_type *const *olds, packwright_type **out)
 {
     pw_storage *storage = m->storage;
@@ -204,7 +206,7 @@ static packwright_status check_blocks(int64_t n, const int64_t *lengths, const c
     return status ? status : check_displacements(name, n, displacements);
 }
 
-/* Lists that are empty may be NULL, but not for the algebra. */
+/* Stands in for a NULL list: callers may pass NULL for an empty list, the algebra does not take it. */
 static const int64_t none[1];
 
 static const int64_t *list_or_none(const int64_t *list)
@@ -301,7 +303,8 @@ packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, cons
         status = check_olds(n, olds);
     if (!status && !out)
         status = is_null("out");
-    /* A node for each block of several elements at most, the lists of the struct, and the parts. */
+    /* Nodes: at most one for each block of several elements, and one for the whole. Entries: the lists of the struct,
+     * and its parts. */
     if (!status)
         status = n < INT64_MAX / 1024 ? begin(&m, 1 + n, 4 * n) : pw_library_no_memory();
     if (status)
@@ -379,7 +382,7 @@ static packwright_status check_grid(int64_t size, int64_t rank, int64_t ndims, c
     return PACKWRIGHT_OK;
 }
 
-/* What the distribution of dimension i asks of its argument. */
+/* Checks the argument of dimension i against its distribution. */
 static packwright_status check_distribution(int64_t i, int64_t gsize, packwright_distribution distribution,
                                             int64_t argument, int64_t psize)
 {
@@ -443,7 +446,7 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
         status = check_darray(ndims, gsizes, distributions, arguments, psizes);
     if (!status)
         status = check_grid(size, rank, ndims, psizes);
-    /* In each dimension two blocks, a stream of blocks, and both together. */
+    /* Each dimension has at most two blocks, a stream of blocks, and both together: four nodes. */
     if (!status)
         status = ndims < INT64_MAX / 4096 ? begin(&m, 1 + 4 * ndims, 4 + 6 * ndims) : pw_library_no_memory();
     if (status)

@@ -1,7 +1,7 @@
 /*
- * Moves where `memory`, `packed` or both lie in the memory of a GPU. The work of the caller's stream is waited for
- * first, by this thread: either side may be host memory that a copy in that stream has yet to write, and the call
- * returns no sooner than its own bytes have moved in any case.
+ * Moves where `memory`, `packed` or both lie in the memory of a GPU. This thread first waits for the work in the
+ * caller's stream, since a copy in that stream may have yet to write host memory on either side. The call returns when
+ * its own bytes have moved, so the wait changes nothing for the caller.
  */
 #include "runtime/engine/library/internal.h"
 
@@ -27,7 +27,7 @@ static packwright_status failed_in_driver(pw_status status)
                            pw_status_text(status));
 }
 
-/* Between host buffers, for a thread without a context, there is no default stream. */
+/* A thread without a context has no default stream, so moves between host buffers need not wait. */
 static bool has_nothing_to_wait_for(void *stream, const pw_gpu *gpu)
 {
     void *context = NULL;
@@ -35,7 +35,8 @@ static bool has_nothing_to_wait_for(void *stream, const pw_gpu *gpu)
     return !stream && !gpu && (pw_cu.context_current(&context) != PW_CU_OK || !context);
 }
 
-/* The default stream is that of the GPU's context if there is a GPU, else of the current one. */
+/* Waits for the caller's stream. The default stream is that of the GPU's context if there is a GPU, else that of the
+ * current context. */
 static packwright_status wait_for(void *stream, const pw_gpu *gpu)
 {
     pw_gpu_scope scope = {.pushed = false};
@@ -80,7 +81,7 @@ static packwright_status carry_out(device_move *m, void *stream)
     pw_layout *layout;
     packwright_status status;
 
-    if (!pw_library_engine()) /* which also says what may be logged */
+    if (!pw_library_engine()) /* creating the engine also reads which messages may be logged */
         return pw_library_no_memory();
     m->at = pw_memory_place_of((char *)m->memory + m->type->dt.node->lo);
     m->packed_at = pw_memory_place_of(m->packed);

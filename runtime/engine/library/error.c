@@ -1,4 +1,4 @@
-/* Statuses, and what the last failure of each thread was. */
+/* Names of statuses, and the last failure of each thread. */
 #include "runtime/engine/library/internal.h"
 
 #include <stdio.h>

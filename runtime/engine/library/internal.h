@@ -1,5 +1,5 @@
 /*
- * Inside the library: what its files share. docs: include/packwright/packwright.h is the interface.
+ * What the files of the library share. Its interface is include/packwright/packwright.h.
  *
  *     error.c    statuses and the text of the last failure
  *     process.c  options, and the one layout engine of the process
@@ -23,8 +23,8 @@
 
 /* Describes the failure for packwright_last_error and returns `status`. */
 packwright_status pw_library_fail(packwright_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a failure of the parts below. `subject`, which may be NULL, says what was being done or with what;
- * `diag`, which may be NULL, says why it failed, and where in a text. */
+/* Does what pw_library_fail does, for a failure of the parts below. `subject`, which may be NULL, says what was being
+ * done or with what. `diag`, which may be NULL, says why it failed, and where in a text. */
 packwright_status pw_library_fail_below(pw_status status, const char *subject, const pw_diag *diag);
 packwright_status pw_library_no_memory(void);
 
@@ -59,35 +59,37 @@ struct packwright_type {
     pw_dt dt;
     pw_storage *storage;
     _Atomic(pw_canonical *) canonical; /* NULL before it is first asked for */
-    _Atomic bool irregular;            /* there can be no layout: the type is moved by its tree */
+    _Atomic bool irregular;            /* no layout can be made, so the type is moved by its tree */
 };
 
-/* An empty storage with room for about `bytes`, and one reference; NULL: out of memory. */
+/* Creates an empty storage with room for about `bytes`, and one reference. NULL: out of memory. */
 pw_storage *pw_storage_create(size_t bytes);
 pw_storage *pw_storage_ref(pw_storage *storage);
 void pw_storage_unref(pw_storage *storage); /* NULL is allowed */
 
-/* A type with one reference; takes over the caller's reference to `storage`, also when it fails. */
+/* Makes a type with one reference. Takes over the caller's reference to `storage`, also on failure. */
 packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwright_type **out);
 
-/* The canonical form; NULL: out of memory, or the type is too large for the passes (*status, if not NULL, says). */
+/* Returns the canonical form. NULL: out of memory, or the type is too large for the passes; *status says which, unless
+ * `status` is NULL. */
 const pw_canonical *pw_library_canonical(const packwright_type *type, pw_status *status);
-/* The tree to walk over: the canonical one if there is one, else the type's own. */
+/* Returns the tree to walk over: the canonical one if there is one, else the type's own. */
 const pw_node *pw_library_tree(const packwright_type *type);
 
 /*
- * The layout, made at the first call: *out is NULL where there can be none and the tree must do (tree.c). Fails when
- * there is no memory only.
+ * Returns the layout, and makes it at the first call. *out is NULL for types that have none and are moved by their tree
+ * (tree.c). Fails only when there is no memory.
  */
 packwright_status pw_library_layout(const packwright_type *type, pw_layout **out);
 
 /* ---- moves (move.c) ------------------------------------------------------------------------------------ */
 
-/* Checks what every move has; *bytes is the length of the packed stream. */
+/* Checks the arguments that every move has. *bytes is the length of the packed stream. */
 packwright_status pw_library_check_move(const packwright_type *type, int64_t count, int64_t *bytes);
 packwright_status pw_library_check_packed(const void *packed, int64_t bytes);
 
-/* All of packwright_pack and packwright_unpack: the arguments are checked, and the layout is made if need be. */
+/* Does all of packwright_pack and packwright_unpack: checks the arguments, and makes the layout if there is none yet.
+ */
 packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                        void *packed);
 
@@ -98,8 +100,8 @@ packwright_status pw_library_move_host(const packwright_type *type, pw_direction
 typedef void pw_block_part_fn(void *arg, int64_t off, int64_t n);
 void pw_tree_range(const pw_node *node, int64_t origin, int64_t first, int64_t last, pw_block_part_fn *fn, void *arg);
 
-/* Writes the blocks of one object from block `skip` on, at most `max`, as addresses from `base` on; the number of
- * them. */
+/* Writes the blocks of one object from block `skip` on, at most `max` of them, with addresses counted from `base`.
+ * Returns how many it has written. */
 int64_t pw_tree_blocks(const pw_node *node, uintptr_t base, int64_t skip, int64_t max, packwright_iov *iov);
 
 #endif

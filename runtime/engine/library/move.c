@@ -13,8 +13,8 @@ static pw_layout *known_layout(const packwright_type *type)
 
 typedef struct tree_move {
     bool unpack;
-    uintptr_t object; /* where its origin is */
-    char *packed;     /* the next byte */
+    uintptr_t object; /* where the current object's origin is */
+    char *packed;     /* where the next byte goes */
 } tree_move;
 
 static void move_block(void *arg, int64_t off, int64_t n)
@@ -97,7 +97,7 @@ packwright_status pw_library_move_host(const packwright_type *type, pw_direction
     return PACKWRIGHT_OK;
 }
 
-/* True: nothing is wrong, and nothing is to be made first. */
+/* Returns whether the arguments are valid and nothing has to be made before the move. */
 static inline bool is_ready(const pw_layout *layout, int64_t count, const void *packed)
 {
     int64_t bytes;
@@ -127,7 +127,7 @@ packwright_status packwright_unpack(const packwright_type *type, void *memory, i
 
 /* ---- ranges -------------------------------------------------------------------------------------------- */
 
-/* One side of a move, checked: its layout, or none. */
+/* One side of a range or a copy, after the checks. Without a layout it is moved by its tree. */
 typedef struct side {
     const packwright_type *type;
     pw_layout *layout;
@@ -176,7 +176,7 @@ packwright_status packwright_unpack_range(const packwright_type *type, void *mem
 
 /* ---- lists of blocks ----------------------------------------------------------------------------------- */
 
-/* Do objects adjoin, so that any number of them is one block? */
+/* Returns whether objects adjoin, so that any number of them is one block. */
 static bool is_dense(const packwright_type *type, const pw_node *tree)
 {
     return tree->blocks == 1 && tree->size == pw_dt_extent(&type->dt);
@@ -224,10 +224,12 @@ packwright_status packwright_iovs(const packwright_type *type, const void *memor
 
 /* ---- from type to type --------------------------------------------------------------------------------- */
 
-/* Bytes that are packed and unpacked again while they are in the first cache, on this thread's stack. */
+/* So many bytes are packed and unpacked again while they are in the first-level cache. They are on this thread's stack.
+ */
 enum { PIECE = 16 << 10 };
 
-/* Whole objects of the side with the larger ones, if they fit: kernels move whole objects only. */
+/* Returns the length of a piece: whole objects of the side whose objects are larger, if they fit, because kernels move
+ * whole objects only. */
 static int64_t piece_bytes(int64_t from, int64_t to)
 {
     int64_t larger = from > to ? from : to, smaller = from > to ? to : from;
@@ -248,7 +250,7 @@ static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
     }
 }
 
-/* Memory that is its own packed form needs no packing. */
+/* Copies between two types through packed pieces. A side that is its own packed form needs no packing. */
 static void copy(const side *from, const side *to, int64_t bytes)
 {
     if (from->layout && from->layout->contiguous)

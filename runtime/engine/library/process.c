@@ -1,10 +1,10 @@
 /*
  * Options, and the one layout engine of the process with the kernel cache behind it. It is created by the first move,
  * and lives until the process ends: the library is never unloaded (it is linked with -z nodelete), so that threads
- * which compile, and kernels in use, keep the code under their feet.
+ * which compile, and kernels in use, keep their code.
  *
- * A child of fork() goes on with the layouts and the kernels that there are. It makes new layouts, but asks for no
- * kernels: the threads that would compile these are its parent's.
+ * A child of fork() uses the layouts and kernels of its parent. It makes new layouts, but no kernels: the threads that
+ * compile are its parent's.
  */
 #include "runtime/engine/library/internal.h"
 
@@ -20,7 +20,7 @@
 
 /* The singleton. */
 static struct {
-    pthread_mutex_t lock; /* held to set what follows */
+    pthread_mutex_t lock; /* held to set the fields below */
     _Atomic(pw_layout_engine *) engine;
     bool statistics;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void watch_loading_thread(void)
 
 /* ---- fork ---------------------------------------------------------------------------------------------- */
 
-/* Nobody is in the midst of a change when the child gets its copy. */
+/* Locks the engine, so that the child's copy is in no half-changed state. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&process.lock);
@@ -53,7 +53,8 @@ static void after_fork(void)
 
 /* ---- options ------------------------------------------------------------------------------------------- */
 
-/* The fields that the caller's version of the struct has; the others are zero. False: it has others, and sets them. */
+/* Copies the fields that the caller's version of the struct has; the others are zero. Returns false if the caller has
+ * set a field that this version does not have. */
 static bool known_fields(const packwright_options *given, packwright_options *out)
 {
     const char *bytes = (const char *)given;
@@ -77,7 +78,7 @@ static packwright_status check_options(const packwright_options *o)
     return PACKWRIGHT_OK;
 }
 
-/* An option that is given takes the place of its variable. False: out of memory. */
+/* Applies the options: an option that is given replaces its environment variable. False: out of memory. */
 static bool apply(const packwright_options *o)
 {
     char number[24];

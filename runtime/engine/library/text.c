@@ -1,4 +1,4 @@
-/* Types from text and to text. */
+/* Types from text, and the text of types. */
 #include "runtime/engine/library/internal.h"
 
 #include "base/suggest.h"
@@ -27,7 +27,7 @@ static packwright_status parse(const char *text, pw_ddt_unit **unit)
     return status ? pw_library_fail_below(status, NULL, &diag) : PACKWRIGHT_OK;
 }
 
-/* The name in the text that is closest; "" when none is. */
+/* Returns the name in the text that is closest to `name`; "" when none is close. */
 static const char *closest(const pw_ddt_unit *unit, const char *name)
 {
     int64_t n = pw_ddt_count(unit), known = 0;
@@ -147,7 +147,7 @@ packwright_status packwright_from_ir(const char *text, packwright_type **out)
         pw_storage_unref(storage);
         return pw_library_fail_below(status, NULL, &diag);
     }
-    /* The text does not say where its bounds come from. They are kept as resized would set them. */
+    /* The text does not say by which constructor a type got its bounds, so they are kept as resized would set them. */
     return pw_library_type_create((pw_dt){.node = type.root, .lb = type.lb, .ub = ub, .align = 1, .marked = true},
                                   storage, out);
 }

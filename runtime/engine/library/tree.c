@@ -1,21 +1,21 @@
 /*
- * The blocks of a type from its tree. A node knows its packed bytes and its blocks, so any of them is found in O(depth)
- * through streams and lists of equal blocks; through sequences, and by bytes through lists of blocks of varying length,
- * what lies before it is passed one by one.
+ * Finds the blocks of a type in its tree. Each node knows its packed bytes and the number of its blocks. Through
+ * streams and lists of equal blocks a block is found in O(depth). Through sequences, and by bytes through lists of
+ * blocks of varying length, the search passes one by one whatever lies before the block.
  */
 #include "runtime/engine/library/internal.h"
 
 /* ---- by bytes ------------------------------------------------------------------------------------------ */
 
 typedef struct part {
-    int64_t first, last; /* of the node at hand */
+    int64_t first, last; /* of the current node */
     pw_block_part_fn *fn;
     void *arg;
 } part;
 
 static void visit(const part *p, const pw_node *node, int64_t origin);
 
-/* A child whose packed bytes begin at `at`. True: it ends the part. */
+/* Visits a child whose packed bytes begin at `at`. Returns true if the part ends in it. */
 static bool visit_child(const part *p, const pw_node *child, int64_t origin, int64_t at)
 {
     part inner = *p;
@@ -55,7 +55,7 @@ static void visit_seq(const part *p, const pw_node *node, int64_t origin)
     }
 }
 
-/* 0 <= first < last <= size of the node, which therefore is not empty. */
+/* Visits bytes [first, last) of a node, 0 <= first < last <= size of the node, which therefore is not empty. */
 static void visit(const part *p, const pw_node *node, int64_t origin)
 {
     const pw_node *child;
@@ -97,7 +97,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The child once at each of offsets [0, n): a table's, or multiples of `stride`. */
+/* Writes the blocks of a child that is repeated at offsets 0 to n - 1, from a table or as multiples of `stride`. */
 static int64_t blocks_of_many(const pw_node *child, int64_t n, const int64_t *offs, int64_t stride, uintptr_t base,
                               int64_t skip, int64_t max, packwright_iov *iov)
 {
@@ -118,7 +118,7 @@ static int64_t blocks_of_many(const pw_node *child, int64_t n, const int64_t *of
     return filled;
 }
 
-/* Blocks without bytes do not count. */
+/* Writes the blocks of a list; blocks without bytes do not count. */
 static int64_t blocks_of_list(const pw_node *node, uintptr_t base, int64_t skip, int64_t max, packwright_iov *iov)
 {
     bool counted = node->blocks == node->blocks_list.n;

@@ -28,7 +28,7 @@ pw_storage *pw_storage_ref(pw_storage *storage)
     return storage;
 }
 
-/* As deep as trees may be: a storage that holds others has a node over theirs. */
+/* Recurses no deeper than trees may be: a storage that holds others has a node above theirs. */
 void pw_storage_unref(pw_storage *storage)
 {
     if (!storage || atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) > 1)
@@ -44,7 +44,7 @@ packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwrig
 {
     packwright_type *type = calloc(1, sizeof *type);
 
-    pw_exit_guard_thread(); /* the main thread may have come after the one that loaded the library */
+    pw_exit_guard_thread(); /* the main thread may have begun to use the library after another thread loaded it */
     if (!type) {
         pw_storage_unref(storage);
         return pw_library_no_memory();
