@@ -40,7 +40,8 @@ typedef struct pw_gpu {
 /* Returns the state of a context and makes it at first use. NULL: memory is short, or there are too many contexts.
  * Takes no lock for a known context. */
 pw_gpu *pw_gpu_get(void *context, int ordinal);
-/* Returns the state for memory on GPU `ordinal` that belongs to no context. NULL: as above. */
+/* Returns the state for memory on GPU `ordinal` that belongs to no context. NULL: memory is short, or there are too
+ * many contexts. */
 pw_gpu *pw_gpu_get_primary(int ordinal);
 
 /* Whether the context still exists and no call has found it broken. */
@@ -61,8 +62,8 @@ pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status);
 
 /*
  * Something that another file keeps for contexts, in a variable of its own. `close` is called for each context that
- * ends, after the context's pools are gone. With `driver` the context is current, and the driver is to be told; without
- * it the context has ended already, and only this process's own memory is freed.
+ * ends, after the context's pools are gone. With `driver` the context is current, and the function also releases what
+ * the driver holds for it; without it the context has ended already, and only this process's own memory is freed.
  */
 typedef struct pw_gpu_dependent {
     void (*close)(const pw_gpu *gpu, bool driver);

@@ -6,9 +6,9 @@
 /*
  * Bytes moved before a kernel is compiled. No break-even as for the CPU (runtime/engine/layout/heat.c): on an H100 tier
  * 0 loses 0.3 to 1 us a call of a vector, whatever its size, and 6 us for each region more, so that the 0.1 to 1 s of
- * NVRTC would come back in some 100,000 calls, or 1000 of a whole halo. But the worker has them to spare, and a kernel
- * stays on disk for all later runs, of which nobody knows how many there will be. So this only keeps layouts out that
- * move little once or twice.
+ * NVRTC would come back in some 100,000 calls, or 1000 of a whole halo. But the worker thread has this time to spare,
+ * and a kernel stays on disk for all later runs. So the threshold only keeps out layouts that move little, once or
+ * twice.
  */
 enum { COMPILE_BYTES = 1 << 20, TABLE_ALIGN = 16 };
 

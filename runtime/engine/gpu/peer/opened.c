@@ -14,7 +14,7 @@ enum {
 static struct {
     pthread_mutex_t lock;
     pw_gpu_opened many[KEPT];
-    const void *refusers[REFUSERS]; /* their segments */
+    const void *refusers[REFUSERS]; /* the segments of these processes */
     int nrefusers;
     int64_t clock, opened, taken;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
