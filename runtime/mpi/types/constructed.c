@@ -20,7 +20,8 @@ static bool is_same(const pw_constructed *a, const pw_constructed *b)
            memcmp(a->nums, b->nums, (size_t)a->nnums * sizeof *a->nums) == 0;
 }
 
-/* The lengths tell the constructors for large counts, which have the combiners of the others, from these. */
+/* Constructors for large counts have the same combiners as the others; the lengths of their lists tell the two apart.
+ */
 static int64_t combiner_of(const pw_envelope *e)
 {
     return (int64_t)e->combiner << 24 | e->nints << 16 | e->naddrs << 8 | e->ncounts;
@@ -43,7 +44,7 @@ bool pw_constructed_read(const pw_constructed_table *table, MPI_Datatype type, c
     memcpy(out->nums, c.nums, (size_t)n * sizeof *out->nums);
     place = place_of(out);
     if (table->places[place].entry && is_same(&table->places[place].how, out)) {
-        /* Of a basic type, so there is nothing to release. */
+        /* The old type is a basic one, so there is nothing to release. */
         *found = table->places[place].entry;
         return true;
     }

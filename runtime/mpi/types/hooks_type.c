@@ -12,8 +12,8 @@ pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
     return PW_DONE;
 }
 
-/* A duplicate of a committed type is one. It is to be known before MPI gets it for the first time, which may be with a
- * buffer in GPU memory that MPI cannot touch. */
+/* A duplicate of a committed type is committed. The registry must know it before MPI gets it for the first time,
+ * perhaps with a buffer in GPU memory that MPI cannot touch. */
 pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc)
 {
     *rc = pw_next.MPI_Type_dup(oldtype, newtype);
@@ -23,9 +23,9 @@ pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc
 }
 
 /*
- * MPICH lets go of its lock around delete callbacks. When the last reference to a type is that of an operation under
- * way, the callback runs inside the network's progress, which other threads then enter: with 4.0.2 (ch4:ucx) that ends
- * the program. So with threads no attribute is left on a type that the user frees.
+ * MPICH releases its lock around delete callbacks. If an operation under way holds the last reference to a type, the
+ * callback runs in the network's progress, which other threads then enter: MPICH 4.0.2 (ch4:ucx) ends the program. So
+ * with threads no attribute is left on a type that the user frees.
  */
 static bool may_die_in_progress(void)
 {

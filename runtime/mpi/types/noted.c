@@ -5,11 +5,11 @@
 
 #include <stdatomic.h>
 
-static const int64_t PLENTY = INT64_C(1) << 40; /* bytes in one use that pay for any type */
+static const int64_t PLENTY = INT64_C(1) << 40; /* one use that moves so many bytes pays for learning any type */
 
 /* The singleton. */
 static struct {
-    pw_note_config config; /* set once at start */
+    pw_note_config config; /* set once, at start */
     _Atomic int64_t types, uses, bytes;
 } noted;
 
@@ -21,7 +21,7 @@ void pw_note_start(const pw_note_config *config)
     pw_note_is_off = config->off;
 }
 
-/* False: so much that it does not count. */
+/* Returns false if there is nothing to count: no bytes, or more than an int64_t holds. */
 static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
 {
     MPI_Count size;
@@ -30,8 +30,8 @@ static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
            !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
 }
 
-/* May MPI be unable to carry out the call? While no GPU's memory may come in, all that a type reaches is the host's.
- * MPICH refuses to pack from MPI_BOTTOM. */
+/* Returns whether MPI may be unable to carry out the call. While no GPU memory may come in, all memory that a type
+ * reaches is the host's. MPICH refuses to pack from MPI_BOTTOM. */
 static bool is_needed(const pw_note_use *use, int64_t bytes)
 {
     pw_memory_place_of(use->buf); /* notices a GPU runtime */
@@ -40,8 +40,8 @@ static bool is_needed(const pw_note_use *use, int64_t bytes)
     return use->role != PW_SEND && bytes > noted.config.most_native;
 }
 
-/* What it costs to learn a type, judged by its outermost constructor: only MPI_Type_get_contents tells of those below.
- */
+/* The cost of learning a type, estimated from its outermost constructor: only MPI_Type_get_contents knows the inner
+ * ones. */
 static int64_t learning_ns(MPI_Datatype type)
 {
     pw_envelope e;

@@ -24,28 +24,28 @@
 #include <stdint.h>
 
 /*
- * What learning costs is measured (docs/results/2026-11-22-types.md): asking MPI how the type was made, the layout and
- * the registration, for types that are all different; of lists, what long ones take for a number. What is gained in a
- * byte is half a nanosecond where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB; before a
- * type is learned it is not known which of them it is.
+ * Learning costs what was measured (docs/results/2026-11-22-types.md): asking MPI how the type was made, compiling the
+ * layout and registering it, for types that are all different; for lists, the cost of a number in long ones. Packwright
+ * gains half a nanosecond a byte where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB. Before
+ * a type is learned nobody knows which of the two it is.
  */
 enum {
     PW_NOTE_LEARN_NS = 3000,     /* what it costs to learn a strided type, and */
     PW_NOTE_LEARN_ENTRY_NS = 40, /* more for each number and type that its constructor was given */
-    PW_NOTE_CALL_NS = 100,       /* what Packwright gains in a call, and */
-    PW_NOTE_BYTES_A_NS = 2,      /* one more for so many bytes */
-    PW_NOTE_REPEATED = 16        /* uses that a persistent operation is taken to have */
+    PW_NOTE_CALL_NS = 100,       /* what Packwright gains in a call with few bytes, and */
+    PW_NOTE_BYTES_A_NS = 2,      /* one nanosecond more for so many bytes */
+    PW_NOTE_REPEATED = 16        /* uses that one persistent operation is taken to stand for */
 };
 
 /* One use of a noted type, as the argument of a call. */
 typedef struct pw_note_use {
     const void *buf;
     MPI_Count count; /* objects */
-    pw_role role;    /* of messages; PW_SEND for all else */
+    pw_role role;    /* of messages; PW_SEND for all other calls */
     int times;       /* for how many uses this one stands */
 } pw_note_use;
 
-/* How many types were noted, less those that were learned later; what moved in the uses that were left to MPI. */
+/* The number of types that are noted and not learned; the uses that were left to MPI, and their bytes. */
 typedef struct pw_note_totals {
     int64_t types, uses, bytes;
 } pw_note_totals;
@@ -65,24 +65,25 @@ static inline int64_t pw_note_ns(const void *note)
     return (int64_t)((uintptr_t)note >> 1);
 }
 
-/* What other parts of the runtime ask of notes. */
+/* What other parts of the runtime want of notes. */
 typedef struct pw_note_config {
     bool off;            /* types are learned at MPI_Type_commit */
-    bool reported;       /* the totals will be asked for */
-    int64_t most_native; /* bytes that any receive may leave to MPI; a type of a longer one is learned first */
+    bool reported;       /* the totals will be reported */
+    int64_t most_native; /* a type whose receive may be longer is learned first: any receive of at most so many bytes
+                            may be left to MPI */
 } pw_note_config;
 
-/* Before any other call. */
+/* Must be called before any other function of this header. */
 void pw_note_start(const pw_note_config *config);
 
 /* Whether types are learned at MPI_Type_commit. */
 extern bool pw_note_is_off;
 
-/* Leaves a use to MPI and counts it in the type's note, which stands in `types`. False: the type is to be learned
- * before this use, which is not counted. */
+/* Leaves a use to MPI and counts it in the type's note, which is in the table `types`. Returns false if the type is to
+ * be learned before this use, which is then not counted. */
 bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use *use, void *note);
 
-/* A type was noted (1), or a noted type was learned (-1). */
+/* Counts a type that was noted (1), or a noted type that was learned (-1). */
 void pw_note_count(int types);
 pw_note_totals pw_note_total(void);
 

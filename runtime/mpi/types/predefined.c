@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #ifdef OPEN_MPI
-/* Handles are addresses of the library's data, which is looked up when it is needed: the library loads without MPI. */
+/* Open MPI's handles are addresses of its data. They are looked up here, when they are needed, so that this library
+ * loads where there is no MPI. */
 void pw_predefined_each(void (*fn)(MPI_Datatype type))
 {
     static const char *const names[] = {"byte",

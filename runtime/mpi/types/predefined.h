@@ -1,13 +1,14 @@
 /*
- * The predefined types that programs send. Types are otherwise registered when the MPI below has accepted them in a
- * call; a buffer in GPU memory must not reach an MPI that would crash on it, not even once.
+ * The predefined types that programs send. Other types are registered when the MPI below has accepted them in a call.
+ * That is too late for a predefined type whose buffer lies in GPU memory: an MPI that cannot touch the buffer would
+ * crash.
  */
 #ifndef PW_RUNTIME_PREDEFINED_H
 #define PW_RUNTIME_PREDEFINED_H
 
 #include "runtime/mpi/mpi_compat.h"
 
-/* Calls fn for each that this MPI has. */
+/* Calls fn for each predefined type that this MPI has. */
 void pw_predefined_each(void (*fn)(MPI_Datatype type));
 
 #endif

@@ -13,12 +13,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Layouts whose types have died that statistics remember at most: a bound on memory for programs that go through types.
- */
+/* With statistics on, at most so many layouts are kept after their types have died. This bounds the memory of programs
+ * that make ever new types. */
 enum { KEPT_FOR_STATS = 4096 };
 
-/* The value of the attribute on one type: a reference to an entry. Linked, so that what MPI never deletes (types still
- * alive at the end) can be released. */
+/* The value of the attribute of one type: a reference to an entry. Bindings are in a list, so that those of types which
+ * are alive at the end, whose attributes MPI never deletes, can be released. */
 typedef struct binding {
     pw_entry *entry;
     struct binding *prev, *next;
@@ -31,18 +31,18 @@ typedef struct binding {
 static struct {
     const pw_registry_observer *observer; /* NULL: there is none; set once at start */
     pw_handle_table *layouts;             /* layout -> entry */
-    pthread_mutex_t learning;             /* one registration at a time; also guards engine to broken */
+    pthread_mutex_t learning; /* held during a registration; also guards the fields from `engine` to `broken` */
     pw_layout_engine *engine;
     pw_constructed_table constructed; /* holds references to entries */
-    bool remembers;                   /* in `constructed`; not where statistics report entries */
+    bool remembers;                   /* entries are put into `constructed`; false when statistics report entries */
     int keyval;
     _Atomic unsigned commits;
-    _Atomic bool predefined; /* all of them have been learned */
-    bool broken;             /* opening has failed: nothing is learned any more */
-    pthread_mutex_t lock;    /* guards what follows */
-    uintptr_t life;          /* goes up when all bindings go, though MPI may still have attributes that point to one */
-    int64_t kept;            /* entries that statistics hold */
-    binding bindings;        /* list heads */
+    _Atomic bool predefined; /* all predefined types have been learned */
+    bool broken;             /* opening has failed; no type is learned any more */
+    pthread_mutex_t lock;    /* guards the fields below */
+    uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
+    int64_t kept;   /* entries that statistics keep alive */
+    binding bindings; /* list heads */
     pw_entry entries;
 } registry = {.learning = PTHREAD_MUTEX_INITIALIZER,
               .keyval = MPI_KEYVAL_INVALID,
@@ -52,7 +52,7 @@ static struct {
 
 pw_handle_table pw_registry_types;
 
-/* The entry of every type that is left to MPI. */
+/* The one entry of all types that are left to MPI. */
 static pw_entry left_to_mpi;
 
 static bool is_started(void)
@@ -89,7 +89,7 @@ static void entry_unref(pw_entry *entry)
     free(entry);
 }
 
-/* Takes over the reference to the layout, unless there is no memory. */
+/* Makes an entry and takes over the reference to the layout. NULL: out of memory; the caller keeps the reference. */
 static pw_entry *entry_with(pw_layout *layout)
 {
     pw_entry *entry = entry_alloc();
@@ -112,7 +112,7 @@ static pw_entry *entry_create(pw_layout *layout)
         free(entry);
         return NULL;
     }
-    /* Statistics outlive the types: one more reference, dropped at the end. */
+    /* Statistics report entries after their types have died, so they hold one more reference until the end. */
     entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
     registry.kept += entry->refs;
     entry->prev = registry.entries.prev;
@@ -121,8 +121,8 @@ static pw_entry *entry_create(pw_layout *layout)
     return entry;
 }
 
-/* The entry of a dense type, which is its own. It is in no table and no statistics, since all it is good for is to tell
- * how many bytes a buffer in GPU memory has. */
+/* Makes the entry of a dense type. The entry is in no table and in no statistics, since it only says how many bytes a
+ * buffer in GPU memory has. */
 static pw_entry *entry_dense(const pw_layout *layout)
 {
     pw_entry *entry = entry_alloc();
@@ -138,8 +138,8 @@ static pw_entry *entry_dense(const pw_layout *layout)
     return entry;
 }
 
-/* That of a predefined pair with a hole, for GPU memory. In no table either, since types derived from the pair may have
- * its layout, and are packed in host memory, too. */
+/* Makes the entry of a predefined pair with a hole, which is for GPU memory. The entry is in no table, because types
+ * derived from the pair may have the same layout and are packed in host memory, too. */
 static pw_entry *entry_pair(pw_layout *layout)
 {
     pw_entry *entry = entry_with(layout);
@@ -153,7 +153,7 @@ static pw_entry *entry_pair(pw_layout *layout)
     return entry;
 }
 
-/* Takes over the reference to `layout`, and gives one to the entry. NULL: out of memory. */
+/* Returns an entry with one reference for the caller, and takes over the reference to `layout`. NULL: out of memory. */
 static pw_entry *entry_of(pw_layout *layout, bool predefined)
 {
     pw_entry *entry = NULL;
@@ -167,7 +167,7 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
     }
     entry = pw_handle_table_find(registry.layouts, (uint64_t)(uintptr_t)layout);
     if (entry) {
-        pw_layout_unref(layout); /* the entry has one already */
+        pw_layout_unref(layout); /* the entry already holds a reference */
     } else if (!(entry = entry_create(layout))) {
         pw_layout_unref(layout);
         return NULL;
@@ -197,7 +197,7 @@ static void binding_destroy(binding *b)
 
 /* ---- the attribute, whose extra state is the registry's life ------------------------------------------------- */
 
-/* Runs for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
+/* MPI calls this for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
 static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
 {
     binding *b;
@@ -213,7 +213,7 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
     return MPI_SUCCESS;
 }
 
-/* The type is dying; MPI may give its handle to another one afterwards. */
+/* MPI calls this when the type dies. MPI may then give its handle to another type. */
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)keyval;
@@ -267,7 +267,7 @@ static void report_learned(pw_layout *layout)
         registry.observer->learned(layout);
 }
 
-/* The layout of a type that moves something, with a reference; NULL when it is left to MPI. */
+/* Returns the layout of a type, with a reference; NULL if the type is left to MPI or moves no bytes. */
 static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
 {
     pw_arena *arena = pw_arena_create();
@@ -277,7 +277,7 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
 
     if (!arena)
         return NULL;
-    pw_fortran_redirect(); /* bindings may have been loaded by now */
+    pw_fortran_redirect(); /* a Fortran binding may have been loaded since the start */
     diag.status = pw_mpi_decode_elements(type, arena, &raw, sizes, &diag);
     if (diag.status == PW_OK)
         diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
@@ -294,7 +294,7 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
     return NULL;
 }
 
-/* Notes which sizes the basic elements have, as pw_mpi_decode_elements says. Types of different signatures share the
+/* Notes the sizes of the basic elements, as pw_mpi_decode_elements gives them. Types of different signatures share the
  * entry. */
 static void note_elements(pw_entry *entry, unsigned sizes)
 {
@@ -323,7 +323,7 @@ static binding *bind(pw_layout *layout, bool predefined, unsigned sizes)
     return b;
 }
 
-/* Binds a type to an entry that is there already, with a layout or dense. */
+/* Makes a binding to an existing entry. */
 static binding *bind_known(pw_entry *entry)
 {
     binding *b;
@@ -356,7 +356,7 @@ static void unbind(binding *b)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* They matter in GPU memory. */
+/* Registers a predefined type, which matters for buffers in GPU memory only. */
 static void register_predefined(MPI_Datatype type, uint64_t key)
 {
     unsigned sizes = 0;
@@ -366,7 +366,7 @@ static void register_predefined(MPI_Datatype type, uint64_t key)
     pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
 }
 
-/* The binding of a derived type. NULL: no memory. */
+/* Returns the binding of a derived type. NULL: out of memory. */
 static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
     pw_constructed how;
@@ -386,7 +386,8 @@ static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
     return b;
 }
 
-/* Predefined types live for ever and get no attribute. So do the f90 types, which MPI owns, too. */
+/* Registers a type that has just been accepted by MPI. Predefined types live for ever and get no attribute; f90 types
+ * belong to MPI and get none either. */
 static void register_type(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
@@ -443,12 +444,12 @@ static bool is_basic(MPI_Datatype type)
     return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
 }
 
-/* Now and then, bindings that have been loaded late are looked for. */
+/* Looks now and then for Fortran bindings that were loaded late. */
 static void look_around(void)
 {
     unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
 
-    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* one may be lost */
+    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
     if (commits % 64 != 0)
         return;
     pw_fortran_redirect();
@@ -468,8 +469,8 @@ void pw_registry_committed(MPI_Datatype type)
         take_note(type, pw_note_make(0));
 }
 
-/* A null handle is none that a call has accepted: MPICH from 4.3 on returns MPI_SUCCESS once a user's handler has seen
- * the error, and asking about it would be an error of ours. */
+/* A call that succeeds has not always accepted its type: MPICH from 4.3 on returns MPI_SUCCESS for a null handle once a
+ * user's handler has seen the error. Asking MPI about that handle would raise a second error. */
 void pw_registry_accepted(MPI_Datatype type)
 {
     if (type == MPI_DATATYPE_NULL || !is_started() || is_known(type))
@@ -490,7 +491,7 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
         learn(type);
 }
 
-/* `found`: the note, or NULL of a type that is not known. */
+/* `found`: the note of the type, or NULL if the type is not known. */
 pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
 {
     uint64_t key = pw_type_key(type);
@@ -505,7 +506,8 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
         pw_note_count(-1);
         return found;
     }
-    pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0)); /* it has failed: not again at once */
+    /* Learning has failed, so the note begins again. */
+    pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0));
     return &left_to_mpi;
 }
 
@@ -553,7 +555,7 @@ static void learn_predefined(MPI_Datatype type)
         register_predefined(type, pw_type_key(type));
 }
 
-/* Predefined types are learned all together, once a GPU's memory may come in. */
+/* Finds a predefined type. All of them are learned together, once GPU memory may come in. */
 static pw_entry *find_predefined(MPI_Datatype type)
 {
     int initialised = 0, finalised = 0;
@@ -612,7 +614,7 @@ void pw_registry_close(void)
     registry.kept = 0;
     registry.life++;
     pthread_mutex_unlock(&registry.lock);
-    registry.keyval = MPI_KEYVAL_INVALID; /* of one life only */
+    registry.keyval = MPI_KEYVAL_INVALID; /* the keyval belonged to one life of MPI only */
     pw_layout_engine_destroy(registry.engine);
     registry.engine = NULL;
     pthread_mutex_unlock(&registry.learning);

@@ -27,61 +27,63 @@
 
 enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 
-/* What the choice of a strategy keeps in an entry. The registry only makes it of zeros; runtime/mpi/strategy writes it.
+/* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
  */
 typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
     _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2]; /* transfers by strategy, sends and receives, when reported */
+    _Atomic int64_t used[PW_DECIDE_STRATEGIES]
+                        [2]; /* transfers by strategy, sends and receives; counted when statistics are reported */
 } pw_entry_choices;
 
 /*
- * What the runtime knows of one layout; shared by all types that have it, but for predefined pairs with a hole, which
- * have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or not
- * understood. An entry is valid while a type that has it is alive, as
- * the type is during every call it is an argument of.
+ * What the runtime knows of one layout. All types that have the layout share the entry, except predefined pairs with a
+ * hole, which have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or
+ * not understood. An entry is valid while a type that has it is alive, as the type is during every call it is an
+ * argument of.
  */
 typedef struct pw_entry {
-    /* What the short way to a native call looks at (runtime/mpi/strategy/is_native.h), together. */
+    /* The fields that the short path of a native call reads (runtime/mpi/strategy/is_native.h), in one cache line. */
     _Alignas(64) pw_layout *layout;
     int64_t size;        /* packed bytes of one object; 0: not known */
     int64_t lowest;      /* offset of the first object's lowest byte */
-    bool touches_origin; /* moves the byte at offset 0: with MPI_BOTTOM that is address 0 */
-    bool dense;          /* no layout: `count` objects are count * size bytes from `offset` on */
-    bool gpu_only;       /* with a layout that is for GPU memory: in host memory the type is left to MPI */
+    bool touches_origin; /* the type moves the byte at offset 0; with MPI_BOTTOM that is address 0 */
+    bool dense;          /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
+    bool gpu_only;       /* the layout is for GPU memory only: in host memory the type is left to MPI */
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
     _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
-    int64_t offset;               /* bytes, of dense types */
-    struct pw_entry *prev, *next; /* all entries, under the registry's lock */
-    int64_t refs;                 /* the same */
+    int64_t offset;               /* of dense types: where their first byte is, in bytes */
+    struct pw_entry *prev, *next; /* the list of all entries, under the registry's lock */
+    int64_t refs;                 /* under the registry's lock, too */
 } pw_entry;
 
-/* Is a type with this entry left to MPI wherever its buffers are? */
+/* Returns whether a type with this entry is left to MPI wherever its buffers are. */
 static inline bool pw_entry_is_left(const pw_entry *entry)
 {
     return !entry->layout && !entry->dense;
 }
 
-/* Is called when types come and go, from any thread. The functions must not call the registry. */
+/* Functions that the registry calls when types come and go, from any thread. They must not call the registry. */
 typedef struct pw_registry_observer {
     void (*learned)(pw_layout *layout);  /* a committed type with this layout was learned */
     void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed; under the registry's lock */
 } pw_registry_observer;
 
-/* Has `observer`, which must stay, called from now on. Before any type is committed; there is one at most. */
+/* Sets the observer, of which there is at most one. It must live as long as the process, and be set before any type is
+ * committed. */
 void pw_registry_observe(const pw_registry_observer *observer);
 
-/* Before any other call. Without it, everything is left to MPI. */
+/* Must be called before any other function of this header. If it fails, every call is left to MPI. */
 pw_status pw_registry_start(void);
 
-/* Handle -> entry, or the note of a type that is not learned yet; nothing is in it before pw_registry_start, and
- * without it. */
+/* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start, and
+ * stays so if that fails. */
 extern pw_handle_table pw_registry_types;
 
-/* The entry of a learned type; NULL of all others. Lock-free. */
+/* Returns the entry of a learned type, and NULL for all others. Lock-free. */
 static inline pw_entry *pw_registry_learned(MPI_Datatype type)
 {
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
@@ -92,7 +94,8 @@ static inline pw_entry *pw_registry_learned(MPI_Datatype type)
 pw_entry *pw_registry_find_other(MPI_Datatype type);
 pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found);
 
-/* NULL: not known; let MPI have the call and note the type if it succeeds. Lock-free. */
+/* Returns the entry of a type. NULL: the type is not known; MPI gets the call, and the type is noted if MPI accepts it.
+ * Lock-free. */
 static inline pw_entry *pw_registry_find(MPI_Datatype type)
 {
     pw_entry *entry = pw_registry_learned(type);
@@ -109,8 +112,8 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
     return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
-/* Is the type a noted one that this use, by a call that packs, does not make worth learning? Then the use is counted,
- * and the call can be left to MPI. */
+/* Returns whether the type is noted, and this use by a call that packs does not make it worth learning. The use is then
+ * counted, and the call can be left to MPI. */
 static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count)
 {
     void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
@@ -120,25 +123,26 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
                          &(pw_note_use){.buf = buf, .count = count, .role = PW_SEND, .times = 1}, found);
 }
 
-/* What a call tells of types, all thread safe; types that are known already are left alone. MPI has committed one, */
+/* Calls tell the registry about types by these functions. All are thread safe, and ignore types that are already known.
+ * MPI has committed the type: */
 void pw_registry_committed(MPI_Datatype type);
-/* has accepted one that was not known, */
+/* MPI has accepted a type that was not known: */
 void pw_registry_accepted(MPI_Datatype type);
-/* or has made a duplicate, which begins as what the original is. */
+/* MPI has made a duplicate, which begins as the original does: */
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
-/* Before MPI frees a type for the user: ends its note. False: it has none. Should the type stay in use by another
- * handle of the same value (MPI_Type_get_contents), it is noted again when that is used. */
+/* Ends the note of a type before MPI frees the type for the user. Returns false if there is no note. If the type lives
+ * on under another handle of the same value (MPI_Type_get_contents), its next use notes it again. */
 bool pw_registry_end_note(MPI_Datatype type);
-/* The same for the attribute of a registered type: its entry goes at once. */
+/* Removes the attribute of a registered type, and thereby its entry, at once. */
 void pw_registry_let_go(MPI_Datatype type);
 
-/* Around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still
+/* Called around the end of MPI (the last of MPI_Finalize and the MPI_Session_finalize calls): `leave` while MPI still
  * works, `close` when it does not. Afterwards the next type to be learned opens everything again. */
 void pw_registry_leave(void);
 void pw_registry_close(void);
 
-/* Calls fn for each entry under the registry's lock; with statistics on, entries whose types have died are there, too.
+/* Calls fn for each entry, under the registry's lock. With statistics on, entries whose types have died are included.
  */
 void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg);
 
