@@ -50,7 +50,7 @@ static inline bool pw_gate_has_orphans(void)
     return atomic_load_explicit(&pw_gate_orphans, memory_order_relaxed) != 0;
 }
 
-/* How many stages the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */
+/* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */
 extern _Thread_local int pw_gate_holds;
 
 /*

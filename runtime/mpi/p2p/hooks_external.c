@@ -11,7 +11,7 @@
 /* A call that packs or unpacks. */
 typedef struct external {
     const char *datarep;
-    void *user, *packed; /* the call writes only one of them */
+    void *user, *packed; /* the call writes only one of the two, so they are not const */
     MPI_Count count, size, position;
     MPI_Datatype type;
     bool unpack, large;
@@ -106,7 +106,7 @@ static pw_verdict exchange_and_call(const external *e, const pw_entry *entry, MP
 
     *rc = size_of(e, &bytes);
     if (*rc != MPI_SUCCESS)
-        return PW_DONE; /* MPI has reported invalid arguments */
+        return PW_DONE; /* MPI has found invalid arguments and reported them */
     if (bytes <= 0 || bytes > e->size - e->position)
         return PW_PASS;
     *rc = pw_mpi_fail(MPI_COMM_SELF, open_both(&x, e, entry, bytes));

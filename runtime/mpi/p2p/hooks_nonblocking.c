@@ -1,6 +1,6 @@
 /*
- * Point-to-point calls with requests. A call takes a stage as in hooks_p2p.c. The stage lives in a transfer, which is a
- * pending operation (runtime/mpi/requests/pending.h) until the request completes.
+ * Point-to-point calls with requests. A call takes a staging buffer as in hooks_p2p.c. The staging buffer lives in a
+ * transfer, which is a pending operation (runtime/mpi/requests/pending.h) until the request completes.
  */
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/errors.h"
@@ -62,7 +62,7 @@ static void destroy(pw_pending *p)
 static const pw_pending_ops send_ops = {.destroy = destroy};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
 static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
-/* Of receives into GPU memory. */
+/* The operations of receives into GPU memory. */
 static const pw_pending_ops gpu_recv_ops = {
     .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
 
@@ -77,7 +77,8 @@ static int times_of(bool persistent)
     return persistent ? PW_NOTE_REPEATED : 1;
 }
 
-/* The transfer between create and launched. pw_stagings_left closes its stages if an error handler leaves the call. */
+/* The transfer between create and launched. pw_stagings_left closes its staging buffers if an error handler leaves the
+ * call. */
 static _Thread_local transfer *starting;
 
 void pw_p2p_abandon_call(void)
@@ -87,8 +88,8 @@ void pw_p2p_abandon_call(void)
     starting = NULL;
 }
 
-/* Makes a transfer that takes over the stages. NULL: there is no memory; the stages are closed, and the call is left to
- * MPI. */
+/* Makes a transfer that takes over the staging buffers. NULL: there is no memory; the staging buffers are closed, and
+ * the call is left to MPI. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *out, pw_staging *in)
 {
     transfer *t = pw_cell_take();
@@ -228,8 +229,8 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
 
 #if PW_MPI_HAS(4, 0)
 
-/* Unpacks the whole stage where the status does not say how much has arrived. The stage was packed before, so bytes
- * that were not received get their old values. */
+/* Unpacks the whole staging buffer, for calls whose status does not say how much has arrived. The user's data was
+ * packed into the buffer before, so bytes that were not received get their old values. */
 static int unpack_whole(pw_pending *p, const MPI_Status *status)
 {
     transfer *t = (transfer *)p;
@@ -242,8 +243,8 @@ static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = des
 
 /*
  * MPICH 4.0 leaves in the status of these calls what an earlier operation had in it, so the length of the message is
- * not known. The user's data is therefore packed into the receiving stage first; unpacking then puts back what was not
- * received.
+ * not known. The user's data is therefore packed into the receiving staging buffer first; unpacking then puts back what
+ * was not received.
  */
 pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
@@ -283,7 +284,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     return launched(t, request, *rc);
 }
 
-/* One stage is both sent and received into. */
+/* One staging buffer is both sent and received into. */
 pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {

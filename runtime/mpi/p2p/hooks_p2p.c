@@ -1,9 +1,8 @@
 /*
- * Blocking point-to-point calls. A call looks up the type, takes a stage for the buffer, and lets the MPI below move
- * the stage.
- *
- * Stages travel as MPI_BYTE: MPI matches the envelope and the length, and the peer's type gives the bytes their meaning
- * (docs/mpi.md says why not MPI_PACKED).
+ * Blocking point-to-point calls. A call looks up the type, takes a staging buffer for the user's, and lets the MPI
+ * below move the staging buffer.
+ * Staging buffers travel as MPI_BYTE: MPI matches the envelope and the length, and the peer's type gives the bytes
+ * their meaning (docs/mpi-libraries.md says why not MPI_PACKED).
  */
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
@@ -145,7 +144,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     return PW_DONE;
 }
 
-/* One stage is both sent and received into. */
+/* One staging buffer is both sent and received into. */
 pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                     int source, int recvtag, MPI_Comm comm, MPI_Status *status, bool large, int *rc)
 {

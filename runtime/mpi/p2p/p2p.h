@@ -20,7 +20,7 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
         type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
 }
 
-/* Opens a stage for one buffer of a call. Returns false if MPI gets the buffer itself; the stage is empty then. */
+/* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then. */
 static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                                 MPI_Count count, int peer, MPI_Comm comm)
 {
@@ -30,13 +30,13 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
            !pw_split_is_own(role, entry, buf, count, peer, comm) && pw_staging_try(s, kind, role, entry, buf, count);
 }
 
-/* The verdict on a call that is left to MPI. MPI tells whether a type that is not known is valid. */
+/* The verdict on a call that is left to MPI. If the type is not known, MPI finds out whether it is valid. */
 static inline pw_verdict pw_p2p_pass(const pw_entry *entry, MPI_Count count, int peer)
 {
     return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
 }
 
-/* MPI has accepted the type of a buffer that was not staged, in a call whose other buffer was. */
+/* Called when MPI has accepted the type of a buffer that was not staged, in a call whose other buffer was. */
 static inline void pw_p2p_accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
 {
     if (pw_p2p_pass(entry, count, peer) == PW_LEARN)

@@ -315,9 +315,9 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 
 #if PW_MPI_HAS(4, 1)
 
-/* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k: the program may use their data
- * from now on. Returns the first error. */
-static int told(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
+/* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k if `indices` is NULL: the
+ * program may use their data from now on. Returns the first error. */
+static int settle_reported(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
 {
     int rc = MPI_SUCCESS;
 
@@ -361,7 +361,7 @@ pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_all(count, requests, flag, statuses);
     if (*rc == MPI_SUCCESS && *flag)
-        *rc = told(&b, count, NULL, statuses);
+        *rc = settle_reported(&b, count, NULL, statuses);
     pw_batch_close(&b);
     return PW_DONE;
 }
@@ -382,7 +382,7 @@ pw_verdict pw_hook_Request_get_status_any(int count, const MPI_Request *requests
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     *rc = pw_next.MPI_Request_get_status_any(count, requests, index, flag, status);
     if (*rc == MPI_SUCCESS && *flag)
-        *rc = told(&b, 1, index, status);
+        *rc = settle_reported(&b, 1, index, status);
     pw_batch_close(&b);
     return PW_DONE;
 }
@@ -403,7 +403,7 @@ pw_verdict pw_hook_Request_get_status_some(int incount, const MPI_Request *reque
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
     if (*rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
-        *rc = told(&b, *outcount, indices, statuses);
+        *rc = settle_reported(&b, *outcount, indices, statuses);
     pw_batch_close(&b);
     return PW_DONE;
 }

@@ -94,8 +94,9 @@ void pw_pending_start(void);
 
 /* Claims the operation of a request. NULL: there is none. */
 pw_pending *pw_pending_claim(MPI_Request request);
-/* Does the same; if it returns NULL because another thread has claimed the operation, it sets *elsewhere to true. The
- * caller must not ask MPI then: MPI may say that the request is complete while the other thread is still unpacking. */
+/* Does what pw_pending_claim does. If it returns NULL because another thread has claimed the operation, it sets
+ * *elsewhere to true. The caller must not ask MPI then: MPI may say that the request is complete while the other thread
+ * is still unpacking. */
 pw_pending *pw_pending_claim_to_look(MPI_Request request, bool *elsewhere);
 void pw_pending_unclaim(pw_pending *p);
 

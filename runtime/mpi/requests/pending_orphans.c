@@ -93,7 +93,7 @@ static bool finish(pw_pending *p, bool wait)
     if (rc == MPI_SUCCESS && !done)
         return false;
     if (p->persistent) {
-        if (request != MPI_REQUEST_NULL) /* Open MPI frees those that fail */
+        if (request != MPI_REQUEST_NULL) /* Open MPI frees the requests of operations that fail */
             PMPI_Request_free(&request);
         p->persistent = false;
     }

@@ -20,7 +20,8 @@ int64_t pw_received_bytes(const MPI_Status *status)
     return n;
 }
 
-/* MPICH does not check all messages that are longer: from 4.3 on that depends on how they arrive. */
+/* MPICH checks all messages up to this length. From 4.3 on, whether it checks longer ones depends on how they arrive.
+ */
 enum { MOST_CHECKED = 8192 };
 
 int pw_received_grain(const pw_entry *entry)
