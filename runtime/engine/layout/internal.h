@@ -12,7 +12,7 @@
 
 enum {
     PW_LAYOUT_ALIASES =
-        8, /* raw hashes that are remembered for a layout; a type with another raw hash is canonicalised each time */
+        8, /* raw hashes that are remembered for a layout; other raw forms are canonicalised each time */
     /* Bounds on layouts that are kept without references: */
     PW_LAYOUT_PARKED = 512,
     PW_LAYOUT_PARKED_BYTES = 32 << 20,
@@ -26,9 +26,8 @@ typedef struct pw_layout_entry {
     /* The engine's mutex guards the fields below. */
     pw_hash *aliases; /* other hashes by which the layout is found */
     int naliases;
-    struct pw_layout_entry *prev, *next; /* all layouts, by creation */
-    struct pw_layout_entry *parked_prev,
-        *parked_next; /* unreferenced layouts, the one that was released first in front */
+    struct pw_layout_entry *prev, *next;               /* all layouts, by creation */
+    struct pw_layout_entry *parked_prev, *parked_next; /* unreferenced layouts, first the longest so */
 } pw_layout_entry;
 
 struct pw_layout_engine {

@@ -1,7 +1,7 @@
 /*
  * The cost model: what moving a non-contiguous message costs one rank, in nanoseconds. Linear in bytes and in
  * contiguous blocks, in ranges of sizes, for each kind of call, MPI and kind of machine; the constants are defaults
- * measured as docs/mpi.md tells. Only the difference of the two costs is to be relied on.
+ * measured (docs/results/2026-11-21-messages.md). Only the difference of the two costs is to be relied on.
  */
 #ifndef PW_RUNTIME_COST_H
 #define PW_RUNTIME_COST_H
@@ -29,8 +29,9 @@ void pw_cost_start(bool open_mpi, pw_cost_cores cores);
 double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks);
 
 /*
- * The bytes by which `blocks` > 0 blocks are to be judged that have `bytes` > 0 together. What MPIs do depends on how
- * long each block is, and constants and models of collectives know two of them, or one for a neighbour.
+ * The bytes by which the cost of a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all. What MPIs do
+ * depends on the length of each block, and the constants and models of collectives were measured with two blocks, those
+ * of neighbourhoods with one. docs/results/2026-11-21-messages.md has the measurements.
  */
 static inline int64_t pw_cost_judged(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {

@@ -83,7 +83,7 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
            pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest);
 }
 
-/* Finds out about block i. `before`: what is known about the block before it, NULL where that is not valid for other
+/* Finds out about block i. `before`: what is known about the block before it; NULL if that says nothing about other
  * blocks. */
 static void find_out(const pw_side *side, int i, const known *before, known *k)
 {
@@ -95,7 +95,7 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
     k->m.buffer.base = (char *)side->buf + pw_displ_at(side->displs, i);
 }
 
-/* Returns whether what is known about this block is valid for the next one, if that is like it. */
+/* Returns whether what is known about this block holds for the next one, if that is like it. */
 static bool is_telling(const known *k)
 {
     return k->how == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
@@ -104,8 +104,9 @@ static bool is_telling(const known *k)
 /* The sums over all blocks that lie in the stage. */
 typedef struct tally {
     known few[FEW];
-    int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, as strategies reckon */
-    pw_message leading; /* the largest of those that are staged, first of all those that must; bytes 0: there is none */
+    int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
+    pw_message leading; /* the message of the largest staged block, where blocks that must be staged come first; bytes
+                           0: there is none */
 } tally;
 
 static bool leads(const pw_message *m, const pw_message *other)

@@ -2,7 +2,7 @@
 
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Mostly a block is like the one before, and known. */
+/* Most blocks are like the one before, about which the answer is known. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
                        const bool *absent, pw_call_kind kind)
 {
@@ -44,11 +44,11 @@ bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs
 
 /* ---- blocks together --------------------------------------------------------------------------------------------- */
 
-/* The bytes of blocks that are staged or not as one, and the type of the largest that has a layout. */
+/* Sums over blocks that are staged together or not at all. */
 typedef struct whole {
     int64_t total, most;
     int blocks;
-    const pw_entry *largest; /* NULL: none has */
+    const pw_entry *largest; /* the type of the largest block that has a layout; NULL: none has */
 } whole;
 
 static bool add(whole *w, const pw_entry *entry, int64_t bytes)
@@ -71,7 +71,7 @@ static bool is_left_to_mpi(const pw_entry *entry)
     return pw_entry_is_left(entry);
 }
 
-/* What there is to know of a block at `at`. False: not known, or unusual. */
+/* Looks at a block at `at`. False: its type is not known, or the block is unusual. */
 static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_entry **entry, int64_t *bytes)
 {
     const pw_entry *e = *entry = pw_registry_learned(type);
@@ -99,7 +99,7 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
     return whole_is_native(&w, kind);
 }
 
-/* Was a message of this size native when last decided about? */
+/* Returns whether a message of this size was native when the strategy was last chosen. */
 static bool is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
 {
     const pw_decision *d =

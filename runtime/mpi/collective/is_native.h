@@ -1,9 +1,9 @@
 /*
- * The short way to a native collective: are all buffers that matter on this rank certain to be left to MPI? As
- * runtime/mpi/strategy/is_native.h for single messages; "no" means that pw_collective_call must find out.
- *
+ * The short path of a native collective: fast checks whether all buffers that matter on this rank are certain to be
+ * left to MPI. runtime/mpi/strategy/is_native.h does the same for single messages. A no means that pw_collective_call
+ * must find out.
  * pw_is_native_X is inlined into wrappers, where family and forms are constants. Communicators that are not remembered,
- * types that are not known, negative counts and missing arrays are all for the long way.
+ * types that are not known, negative counts and missing arrays all take the long path.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
@@ -12,7 +12,7 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 
-/* The buffers of a call; nothing is filled in that pw_collective_check would. */
+/* The buffers of a call, without the fields that pw_collective_check fills in. */
 typedef struct pw_sides {
     pw_side send, recv;
     int root;
@@ -24,7 +24,8 @@ typedef struct pw_reach {
     const bool *absent_send, *absent_recv;
 } pw_reach;
 
-/* Does the side stay whatever its count, its displacements and this rank's part in the call are? */
+/* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part in the call are.
+ */
 static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
 {
     return side->form == PW_SIDE_NONE ||
@@ -34,7 +35,7 @@ static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entr
 static PW_NATIVE_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
                                              const pw_communicator *group)
 {
-    /* Between groups, who is not the root but in its group passes MPI_PROC_NULL, which is negative. */
+    /* On an intercommunicator, ranks of the root's group other than the root pass MPI_PROC_NULL, which is negative. */
     bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
     const pw_neighbours *n = &group->neighbours;
     const bool *absent = n->some_absent ? n->absent : NULL;
@@ -53,7 +54,7 @@ static PW_NATIVE_INLINE pw_reach pw_reach_of(pw_collective_family family, const 
 
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
 
-/* The objects of all blocks, and where the first of them lies, in objects. False: unusual. */
+/* Counts the objects of all blocks, and finds where the first of them lies, in objects. False: the side is unusual. */
 static PW_NATIVE_INLINE bool pw_side_extent(const pw_side *side, int blocks, const bool *absent, int64_t *total,
                                             int64_t *first)
 {
@@ -96,17 +97,17 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
-/* These loop, and are used for both sides: as functions, unlike the rest, they take less of the instruction cache. The
- * arrays must not be NULL. */
+/* These functions have loops and serve both sides. Unlike the rest they are not inlined, to take less of the
+ * instruction cache. The arrays must not be NULL. */
 
-/* Blocks that need not all lie together: each is asked about by itself. */
+/* Returns whether blocks are left to MPI that need not all lie together: each is checked by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
                        const bool *absent, pw_call_kind kind);
-/* Asked next: of such blocks some would be staged if they were alone, but do these stay when they are to be staged
- * together? */
+/* Called when some of such blocks would be staged if they were alone. Returns whether all are left to MPI if they can
+ * only be staged together. */
 bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
                             int blocks, const bool *absent, pw_call_kind kind);
-/* Blocks that are staged together or not at all. */
+/* Returns whether blocks are left to MPI that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
                        const bool *absent, pw_call_kind kind);
 
@@ -129,7 +130,7 @@ static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks,
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
-/* Not while there is something to sweep on the way out. */
+/* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out. */
 static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
     const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
@@ -154,7 +155,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
            (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, kind));
 }
 
-/* pw_is_native_X: what the hook of X has, as far as the communicator. */
+/* pw_is_native_X has the parameters of the hook of X, up to the communicator. */
 #define PW_COLLECTIVE_IS_NATIVE(name, shape, family)                                \
     static PW_NATIVE_INLINE bool pw_is_native_##name(shape##_PARAMS, MPI_Comm comm) \
     {                                                                               \
@@ -163,7 +164,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
         return pw_sides_are_native(family, &sides, comm);                           \
     }
 
-/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, and go the long way. */
+/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, and take the long path. */
 #define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, shape, family) \
     PW_COLLECTIVE_IS_NATIVE(blocking, shape, family)                                    \
     PW_COLLECTIVE_IS_NATIVE(nonblocking, shape, family)

@@ -16,7 +16,7 @@ static int complete(pw_pending *p, const MPI_Status *status)
 {
     pw_operation *o = (pw_operation *)p;
 
-    (void)status; /* collectives transfer what was asked for */
+    (void)status; /* a collective always transfers what was asked for */
     return pw_mpi_error(o->kind->unpack(o));
 }
 

@@ -52,7 +52,7 @@ static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const p
 static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *send, pw_reduction_side *recv)
 {
     const pw_entry *entry = pw_registry_find(r->type);
-    bool same = send->use && recv->use && r->send == r->recv; /* an error of the program, which MPI must see */
+    bool same = send->use && recv->use && r->send == r->recv; /* an error, which MPI reports */
     pw_status status;
 
     o->head.kind = &kind;
@@ -118,7 +118,8 @@ pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
 {
     const pw_entry *entry;
 
-    if (pw_operands_are_native(r->send, r->recv, r->type)) /* the type of a call with null buffers is learned */
+    /* The types of calls with null buffers are learned, so that the next call knows them. */
+    if (pw_operands_are_native(r->send, r->recv, r->type))
         return (!r->send || !r->recv) && combines(r) ? PW_LEARN : PW_PASS;
     entry = pw_operand_entry(r->type, r->send);
     if (!entry)

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Sets the attribute once MPI_COMM_WORLD is initialised; repeated calls cost little. The caller holds the registry's
- * learning lock. */
+/* Sets the attribute of MPI_COMM_SELF whose deletion announces the end of MPI, once MPI_COMM_WORLD is initialised.
+ * Repeated calls cost little. The caller holds the registry's learning lock. */
 void pw_ending_watch(void);
 
 /*

@@ -77,7 +77,7 @@ static size_t symbol_index(const ElfW(Rela) * r)
 
 static bool is_weak(const pw_linkage *l, const ElfW(Rela) * r)
 {
-    return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the same in 32 bits */
+    return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the 32-bit format has the same macro */
 }
 
 /* Returns the address that an entry should point to; NULL: it stays as it is. */
@@ -114,7 +114,7 @@ int pw_linkage_redirect(const pw_linkage *l, void *(*choose)(void *arg, const ch
 
 /* ---- what this library exports ----------------------------------------------------------------------------------- */
 
-/* The loader passes over symbols without a value. */
+/* Sets the symbol's value to 0: the loader passes over symbols without a value. */
 bool pw_linkage_hide(const void *function)
 {
     Dl_info info, own;

@@ -154,7 +154,8 @@ static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and t
                                      "libpackwright-openmpi.so is meant";
 #endif
 
-/* Passing calls on already needs the right MPI. */
+/* Takes this library out of the process. A message alone would not do: with the wrong MPI, even passing on a call is
+ * wrong. */
 static bool leave(const char *why, const char *what)
 {
     complain(why, what);

@@ -11,8 +11,8 @@
 
 /* ---- io_cost.c --------------------------------------------------------------------------------------------------- */
 
-/* Whether it pays to stage a non-contiguous buffer that is written to a file or read from one. docs/mpi.md has the
- * figures. */
+/* Whether it pays to stage a non-contiguous buffer that is written to a file or read from one.
+ * docs/results/2026-11-21-windows-and-files.md has the figures. */
 
 /* When the MPI may do the work: in the call, or after it, for this rank alone (MPI_File_iread) or for all ranks that
  * have opened the file (MPI_File_iread_all, split collective calls). */

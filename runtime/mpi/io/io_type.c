@@ -26,7 +26,7 @@ static bool sets_bounds(int combiner)
     return combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
 }
 
-/* What the constructors that were looked at have shown. */
+/* The state of a search through a type's constructors. */
 typedef struct search {
     int parts;
     bool bounded; /* the bounds of some type were set */

@@ -100,8 +100,9 @@ pw_verdict pw_hook_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_
                      .op = op,
                      .win = win};
 
+    /* With MPI_NO_OP the origin may be null; its type is then learned, so that the next call knows it. */
     if (pw_operands_are_native(origin_addr, result_addr, datatype))
-        return origin_addr ? PW_PASS : PW_LEARN; /* with MPI_NO_OP; of a null buffer the type is asked next time */
+        return origin_addr ? PW_PASS : PW_LEARN;
     return pw_transfer_call(&t, rc);
 }
 

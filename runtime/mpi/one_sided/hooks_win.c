@@ -38,8 +38,8 @@ pw_verdict pw_hook_Win_fence(int assertion, MPI_Win win, int *rc)
         return rank >= 0 ? settle(win, rank, mark, rc) : PW_DONE; \
     }
 
-/* MPICH's local flush (4.0.2, ucx) does not wait for contiguous gets under way if a put to the same target was done at
- * once. Stages are contiguous, so the full flush is called instead. */
+/* MPICH's local flush (4.0.2, ucx) does not wait for contiguous gets under way if MPICH has carried out a put to the
+ * same target at once. Staging buffers are contiguous, so the full flush is called instead. */
 #define LOCALLY(call) (PW_MPI_IS_OPEN_MPI ? pw_next.MPI_Win_flush_local##call : pw_next.MPI_Win_flush##call)
 
 ALL_TARGETS(Win_complete, pw_next.MPI_Win_complete)

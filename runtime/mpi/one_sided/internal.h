@@ -32,8 +32,8 @@ bool pw_type_is_contiguous(MPI_Datatype type);
 
 /*
  * Whether it pays to pack the origin of a one-sided transfer. The model for messages does not apply: no peer does half
- * of the work, and the cost depends on how the MPI below treats the window and the target's layout. docs/mpi.md has the
- * figures.
+ * of the work, and the cost depends on how the MPI below treats the window and the target's layout.
+ * docs/results/2026-11-21-windows-and-files.md has the figures.
  */
 
 /* The buffer of a transfer that may be staged. */

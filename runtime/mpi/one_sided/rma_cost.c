@@ -12,7 +12,9 @@ static bool pays_on_mpich(const pw_rma_transfer *t)
     return t->part == PW_RMA_GOT && ((t->bytes >= 4096 && t->bytes <= 128 << 10) || t->bytes >= 1000000);
 }
 
-/* Open MPI works block by block between shared memory and the origin. It combines more slowly than it copies. */
+/* Returns whether packing pays for shared memory. It does for a put and a get, because Open MPI works block by block
+ * between shared memory and the origin, but hardly for an accumulate, because Open MPI combines elements more slowly
+ * than it copies them. */
 static bool pays_on_shared(const pw_rma_transfer *t)
 {
     int64_t longest = t->part != PW_RMA_OPERAND ? 32 : t->bytes >= 16384 ? 128 : 64;

@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-/* Initialisations not yet finalised: the world counts as one. */
+/* Initialisations that are not yet finalised; that of the world counts as one. */
 static _Atomic int users;
 
 static void world_started(void)
@@ -48,7 +48,7 @@ pw_verdict pw_hook_Init_thread(int *argc, char ***argv, int required, int *provi
     return PW_DONE;
 }
 
-/* An initialisation through PMPI_ was not counted, so "last" is at most one. */
+/* Returns whether no other user of MPI is left, as far as is known: an initialisation through PMPI_ was not counted. */
 static bool is_last_user(void)
 {
     return atomic_load(&users) <= 1;
@@ -72,10 +72,10 @@ static void user_gone(bool last)
 
 /* ---- an end that no hook announces ----------------------------------------------------------------------------- */
 
-/* The hook of MPI_Finalize is at work, and does all this itself. */
+/* The hook of MPI_Finalize is at work, and does itself what the attribute's callback would do. */
 static _Atomic bool in_finalize;
 
-/* Which other ranks end this way is not known, so reports are of this process alone. */
+/* This process does not know which other ranks end in this way, so the reports are of this process alone. */
 void pw_ending_world_ends(void)
 {
     if (atomic_load(&in_finalize) || !is_last_user())
@@ -114,7 +114,7 @@ pw_verdict pw_hook_Finalize(int *rc)
 
 #if PW_MPI_HAS(4, 0)
 
-/* The end of the sessions before has closed the segment, which the start of the process has opened. */
+/* Opens the segment for a new session, if the end of earlier sessions has closed it. */
 static void session_started(void)
 {
     if (atomic_fetch_add(&users, 1) == 0)
@@ -133,7 +133,7 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
 {
     bool last = is_last_user();
 
-    pw_pending_sweep(last); /* what others have under way may need more than this rank's waiting */
+    pw_pending_sweep(last); /* operations of other ranks may need more than that this rank waits for its own */
     if (last) {
         report_process();
         pw_parts_leave();

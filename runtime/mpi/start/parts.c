@@ -39,14 +39,15 @@ static void start_notes(void)
 }
 
 typedef struct part {
-    void (*start)(void);        /* when the next functions are known, and the gate opens */
-    bool always;                /* starts also when the gate stays inert: until then the part's wrappers ask the gate */
-    void (*abandon_call)(void); /* an error handler has left a call of this thread by longjmp */
-    void (*leave)(void);        /* before MPI ends */
-    void (*close)(void);        /* after it */
+    void (*start)(void); /* called when the next functions are known and the gate opens */
+    bool always; /* `start` is called even if the gate stays inert, because the part's wrappers ask the gate until then
+                  */
+    void (*abandon_call)(void); /* called when an error handler has left a call of this thread by longjmp */
+    void (*leave)(void);        /* called before MPI ends */
+    void (*close)(void);        /* called after MPI has ended */
 } part;
 
-/* Parts start from the first to the last; everything else happens from the last to the first. */
+/* Parts start from the first to the last. All other functions are called from the last to the first. */
 static const part parts[] = {
     {.close = pw_gpu_close},                                                        /* GPU memory */
     {.start = pw_segment_open, .close = pw_segment_close},                          /* the node's shared memory */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { WIDEST = 4 }; /* high over low of a range that is printed as one */
+enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
 
 static const char *const names[] = {
 #define X(symbol, name, packed, help) #name,
@@ -150,7 +150,7 @@ static void print_time(FILE *out, double ns)
         fprintf(out, "%.3g %s", ns < 999.5e3 ? ns * 1e-3 : ns * 1e-6, ns < 999.5e3 ? "us" : "ms");
 }
 
-/* Why: " at an estimated 12 us (native 31 us)". */
+/* Prints why: " at an estimated 12 us (native 31 us)". */
 static void print_reason(FILE *out, const pw_stats_choice *c, int most)
 {
     const char *separator = " (";
@@ -177,7 +177,7 @@ static void print_observed(FILE *out, const pw_stats_cell *cell)
     print_time(out, (double)cell->estimated / (double)cell->timed);
 }
 
-/* "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
+/* Prints the result of a trial: "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
 static void print_trial(FILE *out, const pw_stats_choice *c)
 {
     const char *separator = "; tried both ways: ";

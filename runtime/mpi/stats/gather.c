@@ -5,7 +5,7 @@
 
 bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks)
 {
-    /* A split and not a dup: the application's attributes, and their callbacks, stay out of it. */
+    /* MPI_Comm_split, unlike MPI_Comm_dup, copies no attributes, so none of the application's callbacks run. */
     PMPI_Comm_rank(MPI_COMM_WORLD, rank);
     if (PMPI_Comm_split(MPI_COMM_WORLD, 0, *rank, comm) != MPI_SUCCESS)
         return false;
@@ -14,8 +14,8 @@ bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks)
     return true;
 }
 
-/* Room for the items of all ranks at rank 0, which keeps its own at the front; displs ends up where each rank's
- * begin. */
+/* Makes room for the items of all ranks at rank 0, which keeps its own in front. Sets displs to where the items of each
+ * rank begin. */
 static bool make_room(void **data, size_t item_bytes, const int *counts, int *displs, int nranks, int64_t *total)
 {
     void *grown;
@@ -46,7 +46,7 @@ bool pw_gather(void **data, int64_t *n, size_t item_bytes, MPI_Comm comm)
     displs = counts ? counts + nranks : NULL;
     PMPI_Type_contiguous((int)item_bytes, MPI_BYTE, &item);
     PMPI_Type_commit(&item);
-    /* Only rank 0 needs the counts; should it lack memory, all learn of it before the data moves. */
+    /* Only rank 0 needs the counts. If it lacks memory for them, all ranks find out before the data moves. */
     ok = counts != NULL && mine >= 0;
     PMPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, comm);
     if (ok)

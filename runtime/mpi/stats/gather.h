@@ -1,4 +1,4 @@
-/* Bringing what all ranks of the world have to say to rank 0, at the end of MPI. */
+/* Gathers lists of all ranks of the world at rank 0, when MPI is about to end. */
 #ifndef PW_RUNTIME_GATHER_H
 #define PW_RUNTIME_GATHER_H
 
@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A communicator of the whole world for our own messages; collective. False: MPI has failed. */
+/* Makes a communicator of the whole world for this library's own messages. Collective. False: MPI has failed. */
 bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks);
 
 /*
- * Collective. On rank 0 the list of *n items at *data (malloc'ed, or NULL) grows to that of all ranks, in the order of
- * ranks; the others' stay. False, on every rank, when a list is too long or memory or MPI has failed; then the lists
- * are as they were.
+ * Gathers a list. Collective. On rank 0, the list of *n items at *data (malloc'ed, or NULL) grows to the lists of all
+ * ranks, in the order of ranks; on other ranks it stays. Returns false on every rank if the list is too long for any,
+ * or memory or MPI has failed; all lists are then as they were.
  */
 bool pw_gather(void **data, int64_t *n, size_t item_bytes, MPI_Comm comm);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Layouts that a report lists in full, those that moved most. */
+/* A report lists at most so many layouts in full, those that moved most. */
 enum { LISTED = 100, CHOICES_LISTED = 8 };
 
 /* ---- merging ------------------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static void print_summary(FILE *out, const pw_stats_record *records, int64_t n, 
     fputc('\n', out);
 }
 
-/* Contiguous GPU memory has strategies, but no layout. */
+/* Prints the choices for contiguous GPU memory, which has strategies but no layout. */
 static void print_contiguous(FILE *out, const pw_stats_choice *choices, int64_t n)
 {
     const pw_hash none = {0, 0};

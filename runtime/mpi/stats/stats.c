@@ -18,7 +18,8 @@ typedef struct record_list {
 
 /* ---- this process ------------------------------------------------------------------------------------------------ */
 
-/* The canonical type on one line: long lists elided, runs of blanks made one, cut with dots where it is too long. */
+/* Writes the canonical type on one line. Shortens long lists, makes runs of blanks one blank, and ends a text that is
+ * too long with dots. */
 static void describe(const pw_type *type, char out[PW_STATS_TEXT])
 {
     char *text = pw_print(type, 4);
@@ -68,7 +69,7 @@ static void take_record(void *arg, const pw_entry *entry)
         pw_stats_record *grown = realloc(list->at, (size_t)room * sizeof *grown);
 
         if (!grown)
-            return; /* the report is shorter */
+            return; /* without memory the report is shorter */
         list->at = grown;
         list->room = room;
     }
@@ -109,7 +110,7 @@ static void take_choice(void *arg, const pw_decision *d)
         pw_stats_choice *grown = realloc(list->at, (size_t)room * sizeof *grown);
 
         if (!grown)
-            return; /* the report is shorter */
+            return; /* without memory the report is shorter */
         list->at = grown;
         list->room = room;
     }
@@ -148,7 +149,7 @@ void pw_stats_report_process(void)
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
-/* Collective. False: some list could not be gathered. */
+/* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
 static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)
 {
     void *data = list->at;
@@ -161,7 +162,7 @@ static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)
     return ok;
 }
 
-/* Collective: on rank 0 the sums of all ranks. */
+/* Sums the totals of all ranks on rank 0. Collective. */
 static bool gather_noted(pw_note_totals *sum, MPI_Comm comm)
 {
     pw_note_totals *all = malloc(sizeof *all);

@@ -6,13 +6,13 @@
 #define PW_RUNTIME_STATS_H
 
 /*
- * Collective over MPI_COMM_WORLD; call before MPI_Finalize proper. Rank 0 prints sums over all ranks. Every rank of the
- * world must call it: PACKWRIGHT_STATS is for all ranks or for none (`packwright run` sees to it). Ranks with
- * PACKWRIGHT_DISABLE=1 take part with nothing to tell.
+ * Prints the sums over all ranks on rank 0. Collective over MPI_COMM_WORLD; must be called before MPI_Finalize proper.
+ * Every rank of the world must call it: PACKWRIGHT_STATS is set for all ranks or for none (`packwright run` sees to
+ * it). Ranks with PACKWRIGHT_DISABLE=1 take part with empty lists.
  */
 void pw_stats_report_world(void);
 
-/* Of this process alone, where there is no world: after sessions. */
+/* Prints the report of this process alone, where there is no world, as after sessions. */
 void pw_stats_report_process(void);
 
 #endif

@@ -16,19 +16,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Types of one process; a program that makes new ones for ever must not take all memory. */
+/* The most types that are kept for one process. This bounds the memory of programs that make ever new types. */
 enum { MOST_TYPES = 1 << 16 };
 
 typedef struct item {
-    pw_layout *layout; /* a reference, so that its counts live on */
+    pw_layout *layout; /* with a reference, so that the counts outlive the type */
     int64_t commits, sends, receives;
-    int64_t place; /* in trace.items */
+    int64_t place; /* its place in trace.items */
 } item;
 
 /* The singleton. Its lock is taken after the registry's, and before that of the layout engine. */
 static struct {
     pthread_mutex_t lock;
-    pw_hash_map by_hash; /* canonical hash -> item */
+    pw_hash_map by_hash; /* maps canonical hashes to items */
     item **items;
     int64_t n, room;
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -40,7 +40,7 @@ bool pw_trace_is_on(void)
 
 /* ---- this process ------------------------------------------------------------------------------------- */
 
-/* With the lock held. */
+/* Makes room for one more item. The caller holds the lock. */
 static bool make_room(void)
 {
     int64_t room = trace.room ? 2 * trace.room : 64;
@@ -60,7 +60,7 @@ static bool make_room(void)
     return grown != NULL;
 }
 
-/* With the lock held. NULL: no memory, or too many types. */
+/* Adds an item. The caller holds the lock. NULL: no memory, or too many types. */
 static item *add_item(pw_layout *layout)
 {
     item *it = make_room() ? calloc(1, sizeof *it) : NULL;
@@ -75,7 +75,7 @@ static item *add_item(pw_layout *layout)
     return it;
 }
 
-/* Takes a reference to the layout at the first time. */
+/* Counts a commit. The first one takes a reference to the layout. */
 static void count_commit(pw_layout *layout)
 {
     item *it;
@@ -89,7 +89,7 @@ static void count_commit(pw_layout *layout)
     pthread_mutex_unlock(&trace.lock);
 }
 
-/* Sends and receives of an entry, added to those of its item. */
+/* Adds the sends and receives of an entry to those of its item. */
 static void add_transfers(const pw_entry *entry, int64_t *sends, int64_t *receives)
 {
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
@@ -118,7 +118,7 @@ void pw_trace_start(void)
         pw_registry_observe(&observer);
 }
 
-/* The records of this process, in the order of trace.items; NULL and 0 when there are none, or no memory. */
+/* The records of this process, in the order of trace.items. NULL and 0: there are none, or no memory. */
 typedef struct record_list {
     pw_trace_record *at;
     int64_t n;
@@ -160,7 +160,8 @@ static record_list take_records(int rank)
     return list;
 }
 
-/* The types that this rank is to tell, each as "<place in the list> <type>\0". NULL: out of memory. */
+/* Returns the texts of the types that this rank must send, each as "<place in the list> <type>\0". NULL: out of memory.
+ */
 static char *own_texts(const pw_trace_record *records, int64_t n, int rank, size_t *size)
 {
     char *text = NULL;
@@ -187,7 +188,7 @@ static char *own_texts(const pw_trace_record *records, int64_t n, int rank, size
 
 /* ---- the file ----------------------------------------------------------------------------------------- */
 
-/* types[i] belongs to records[i]; NULL where it was not told. */
+/* types[i] belongs to records[i]; NULL where no rank has sent it. */
 static char *file_text(const pw_trace_record *records, int64_t n, const char *const *types, int nranks, size_t *size)
 {
     char *text = NULL;
@@ -207,7 +208,7 @@ static char *file_text(const pw_trace_record *records, int64_t n, const char *co
     return fclose(out) == 0 ? text : (free(text), NULL);
 }
 
-/* Finds the types in what the ranks told, and writes the file. */
+/* Finds the types in the texts of the ranks, and writes the file. */
 static void write_file(const char *path, const pw_trace_record *records, int64_t n, const char *told, int64_t told_size,
                        int nranks)
 {
@@ -233,7 +234,7 @@ static void write_file(const char *path, const pw_trace_record *records, int64_t
 
 /* ---- all ranks ---------------------------------------------------------------------------------------- */
 
-/* The merged list, from rank 0 to all. */
+/* Sends the merged list from rank 0 to all ranks. */
 static bool share(record_list *list, MPI_Comm comm, int rank)
 {
     int n = rank == 0 ? (int)pw_trace_merge(list->at, list->n) : 0, ok;
@@ -258,12 +259,13 @@ static bool share(record_list *list, MPI_Comm comm, int rank)
     return ok;
 }
 
-/* Two rounds, so that a type which a thousand ranks have travels once: counts, then the texts of who is asked. */
+/* Gathers in two rounds, so that a type which a thousand ranks have travels once: first the counts of all ranks, then
+ * each text from its owner. */
 static bool gather_and_write(record_list *list, MPI_Comm comm, int rank, int nranks)
 {
     void *data = list->at;
     size_t size = 0;
-    int64_t told_size = -1; /* what cannot be gathered makes all ranks fail */
+    int64_t told_size = -1; /* a rank whose texts cannot be gathered makes all ranks fail */
     char *told;
     bool ok = pw_gather(&data, &list->n, sizeof *list->at, comm);
 

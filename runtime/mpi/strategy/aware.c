@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { CHOICE_AUTO, CHOICE_NO, CHOICE_YES }; /* order of PACKWRIGHT_GPU_AWARE */
+enum { CHOICE_AUTO, CHOICE_NO, CHOICE_YES }; /* in the order of PACKWRIGHT_GPU_AWARE's values */
 
 static bool aware;
 

@@ -214,7 +214,8 @@ static void gpu_give(pw_staging *s)
         return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
     }
 
-/* The functions that all four use; `memory` (a pw_gpu_memory) and `path` (a pw_gpu_path) say how they differ. */
+/* The functions that the strategies for GPU memory have in common. `memory` (a pw_gpu_memory) and `path` (a
+ * pw_gpu_path) say how they differ. */
 #define ALIKE                                                                                           \
     .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, .begin = gpu_begin, \
     .finish = gpu_finish

@@ -120,7 +120,7 @@ static void packed_expect(pw_staging *s)
         s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, s->buffer.layout, s->buffer.base);
 }
 
-/* How many bytes are in the user's buffer already. */
+/* Returns how many bytes are in the user's buffer already. */
 static int64_t in_place(pw_staging *s)
 {
     bool expected = s->inbound && !is_collective(s);

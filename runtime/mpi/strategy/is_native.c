@@ -2,7 +2,8 @@
 
 #include "runtime/mpi/entry/gate.h"
 
-/* By the strictest of the directions. The hook, which knows the direction, asks again if the answer is no. */
+/* Asks for the direction with the strictest conditions. The hook, which knows the direction, asks again if the answer
+ * is no. */
 static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times, void *note)
 {
     return pw_note_takes(&pw_registry_types, type,

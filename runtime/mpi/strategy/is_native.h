@@ -1,11 +1,10 @@
 /*
- * The short way to a native call: is a call certain to be left to MPI?
- *
- * For types that are left to MPI, for contiguous ones in host memory, and for those of which a message of this size
- * class and kind of call was native when last decided about. "Yes" means what pw_staging_try would say, and a use of
- * the decision is counted; "no" means only that the long way must be gone, which it is in any case whenever a decision
- * may be due to be made again. While uses and transfers are reported (PACKWRIGHT_STATS, PACKWRIGHT_TRACE) no decision
- * is kept here, so all of them are counted where they belong.
+ * The short path of a native call: fast checks whether a call is certain to be left to MPI.
+ * The answer is yes for types that are left to MPI, for contiguous types in host memory, and for types of which a
+ * message of this size class and kind of call was native when the strategy was last chosen. A yes is what
+ * pw_staging_try would answer, and counts as a use of the decision. A no only means that the call takes the long path;
+ * so does every call for which a decision may have to be made again. While uses and transfers are reported
+ * (PACKWRIGHT_STATS, PACKWRIGHT_TRACE), the short path knows no decisions, so that the long path counts all of them.
  */
 #ifndef PW_RUNTIME_IS_NATIVE_H
 #define PW_RUNTIME_IS_NATIVE_H
@@ -17,20 +16,20 @@
 
 #define PW_NATIVE_INLINE inline __attribute__((always_inline))
 
-/* Where a message's decision is remembered: messages of one size class may use several of the few slots. */
+/* Returns the slot that remembers a message's decision. Messages of one size class may use several of the few slots. */
 static inline unsigned pw_native_slot(int64_t bytes)
 {
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Is a message of a layout in host memory certain to be left to MPI? `judged` as in pw_message. A yes is counted as a
- * use. */
+/* Returns whether a message of a layout in host memory is certain to be left to MPI. `judged` as in pw_message. A
+ * yes counts as a use of the decision. */
 static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
                                                   int64_t judged)
 {
     pw_decision *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(judged)], memory_order_acquire);
 
-    /* Messages that may break are decided about elsewhere (runtime/mpi/strategy/mpich_split.h). */
+    /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
     if (!d || judged < d->least || judged > d->most)
@@ -38,7 +37,7 @@ static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call
     return pw_decision_again(d, PW_STRATEGY_NATIVE, 1) != 0;
 }
 
-/* `count` objects in `blocks` blocks, the first of them at `buf`. */
+/* Does the same for `count` objects in `blocks` blocks, the first of them at `buf`. */
 static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
                                                  int64_t count, int blocks)
 {
@@ -54,8 +53,9 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
            pw_message_is_native(entry, kind, bytes, pw_cost_judged(kind, bytes, blocks));
 }
 
-/* Is an argument of a call between two processes certain to be left to MPI? Not while there is
- * something to sweep on the way out. Before the start no type is known. `times`: as in pw_note_use. */
+/* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
+ * there are orphans to settle on the way out, and before the start, when no type is known. `times` as in pw_note_use.
+ */
 bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
 #endif

@@ -11,7 +11,7 @@ bool pw_mirror_is_needed(const pw_message *m)
     return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
 }
 
-/* From the lowest to the highest byte of all objects, from the first object's address on. */
+/* Finds the span from the lowest to the highest byte of all objects, relative to the first object's address. */
 static bool span_of(const pw_staging *s, int64_t *lo, int64_t *bytes)
 {
     const pw_nest *nest = s->buffer.layout->nest;

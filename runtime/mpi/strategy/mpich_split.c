@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Open MPI hands longer messages to itself over in another way (btl_self_eager_limit, header included). */
+/* From this length on (btl_self_eager_limit, header included), Open MPI uses another protocol for messages to itself.
+ */
 enum { SELF_EAGER = 1024 };
 
-/* Set once at start. */
+/* Both are set once, at start. */
 static bool all_ranks, cuts_elements;
 
-/* 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 have been seen to, 5.0.0 and 5.0.2 not to. */
+/* Tests have seen 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 cut elements, and 5.0.0 and 5.0.2 not. */
 static bool mpi_cuts_elements(void)
 {
     static const char name[] = "MPICH Version:";
@@ -77,7 +78,7 @@ static bool is_self(int peer, MPI_Comm comm)
     return comm != MPI_COMM_NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == peer;
 }
 
-/* GPU memory that Open MPI cannot touch has no native way. */
+/* GPU memory that Open MPI cannot touch must be staged: it cannot be native. */
 bool pw_split_is_own(pw_role role, const pw_entry *entry, const void *buf, MPI_Count count, int peer, MPI_Comm comm)
 {
     int64_t bytes;

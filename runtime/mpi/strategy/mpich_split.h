@@ -3,12 +3,13 @@
  *
  * MPICH delivers a long message from contiguous memory in pieces that may end inside a basic element; a native receive
  * into a derived type then fails with MPI_ERR_TRUNCATE, unless all elements have one size, to whose multiples pieces
- * are cut (4.0.2 to 4.3.2, between ranks of one node). A stage is contiguous memory. So such a message is staged by its
- * sender only if the receiver is known to stage it, too, and that it does on jobs where PACKWRIGHT_ALL_RANKS says so.
+ * are cut (4.0.2 to 4.3.2, between ranks of one node). A staging buffer is contiguous memory. So a sender stages such a
+ * message only if the receiver is known to stage it, too: on jobs where PACKWRIGHT_ALL_RANKS says so.
  *
  * Open MPI (4.1, 5.0) mistreats a message to oneself that is longer than the receive posted for it, where it takes a
  * side for contiguous: a short contiguous message is cut off without an error, and a longer one is written behind a
- * contiguous receive buffer. With derived types it reports MPI_ERR_TRUNCATE. So those sides stay native.
+ * contiguous receive buffer. With derived types it reports MPI_ERR_TRUNCATE. So Packwright leaves both sides of such
+ * messages to Open MPI.
  */
 #ifndef PW_RUNTIME_MPICH_SPLIT_H
 #define PW_RUNTIME_MPICH_SPLIT_H
@@ -21,15 +22,16 @@ enum { PW_SPLIT_WHOLE = 2048 };
 /* Reads PACKWRIGHT_ALL_RANKS, and which MPI this is. */
 void pw_split_start(void);
 
-/* May messages that are received have to be staged? */
+/* Returns whether received messages may have to be staged. */
 bool pw_split_is_staged(void);
 
-/* May not be staged: its receiver may be native. */
+/* Returns whether the message must be left to MPI, because its receiver may be native. */
 bool pw_split_needs_native(const pw_message *m);
-/* May not be native: its sender may have staged it. */
+/* Returns whether the message must be staged, because its sender may have staged it. */
 bool pw_split_needs_stage(const pw_message *m);
-/* May not be staged: Open MPI might not find out that a message from this rank to itself is too long. `peer` is the
- * source, unless role is PW_SEND. Of a receive from MPI_ANY_SOURCE it cannot be known. */
+/* Returns whether the message must be left to MPI because Open MPI might not find out that a message from this rank to
+ * itself is too long. `peer` is the source, unless role is PW_SEND. For a receive from MPI_ANY_SOURCE the source is not
+ * known. */
 bool pw_split_is_own(pw_role role, const struct pw_entry *entry, const void *buf, MPI_Count count, int peer,
                      MPI_Comm comm);
 

@@ -2,7 +2,8 @@
 
 #include "runtime/mpi/strategy/aware.h"
 
-/* A null buffer is none, or MPI_BOTTOM with a type that begins elsewhere. To use a noted type looks for GPUs, too. */
+/* Looks for GPUs before the fast check. A null buffer is either no buffer, or MPI_BOTTOM with a type that begins
+ * elsewhere. Using a noted type looks for GPUs, too. */
 static void look_at(const void *buf, MPI_Datatype type)
 {
     const pw_entry *entry = buf ? NULL : pw_operand_entry(type, buf);
@@ -32,7 +33,7 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
     return world() != PW_MEMORY_ASK_CUDA || pw_gpu_mpi_is_aware();
 }
 
-/* False: it is for MPI. */
+/* Describes the message of an operand. False: the operand is left to MPI. */
 static bool describe(pw_message *m)
 {
     return m->buffer.base != MPI_IN_PLACE && pw_message_describe(m) && pw_mirror_is_needed(m);

@@ -50,7 +50,8 @@ bool pw_strategy_is_forced(void)
 
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
 
-/* The objects of a message, or of what it is judged by, from the first to the last byte. */
+/* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from the first to the last.
+ */
 static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
@@ -71,7 +72,8 @@ pw_model_query pw_message_query(const pw_message *m)
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart()};
-    /* By bytes and not by count: the staging of a collective has the bytes of many blocks. */
+    /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
+     */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
     double blocks = (double)m->judged / block;
 
@@ -141,10 +143,10 @@ static pw_decision_key key_of(const pw_message *m)
                              .device = device ? m->buffer.place.device : 0};
 }
 
-/* For runtime/mpi/strategy/is_native.h. */
+/* Lets the short path (runtime/mpi/strategy/is_native.h) find a decision that was native. */
 static void remember_native(const pw_message *m, pw_decision *d)
 {
-    /* Entries are shared and constant but for what is atomic. */
+    /* An entry is shared and constant, except for its atomic fields. */
     pw_entry *entry = (pw_entry *)m->entry;
 
     if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
@@ -172,7 +174,7 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
             remember_native(m, *record);
         return (pw_strategy_id)id;
     }
-    *record = NULL; /* something about this message is special */
+    *record = NULL; /* a decision for an unusual message is not remembered */
     return choose_afresh(m, refused);
 }
 
@@ -196,7 +198,7 @@ bool pw_message_describe(pw_message *m)
     m->judged = b->bytes;
     b->layout = entry->layout;
     b->offset = entry->offset;
-    /* Where the first object's lowest byte is: the base itself need not be part of the buffer. */
+    /* Asks about the first object's lowest byte, since the base itself need not be part of the buffer. */
     b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
     return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
 }
@@ -214,13 +216,11 @@ static void count_use(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&entry->choices.used[id][PW_RECV], 1, memory_order_relaxed);
 }
 
-/* ---- what the current call has staged
- * --------------------------------------------------------------------------------
- */
+/* ---- what the current call has staged ---------------------------------------------------------------------- */
 
-enum { HELD = 4 }; /* enough for a call between two processes, and for a uniform collective */
+enum { HELD = 4 }; /* enough for a call between two processes, and for a collective with one type on each side */
 
-/* Copies of the records of the call, which a longjmp may remove from the stack. */
+/* Copies of the records of the call, because a longjmp may remove those on the stack. */
 static _Thread_local pw_staging held[HELD];
 
 static void hold(const pw_staging *s)
@@ -331,8 +331,9 @@ static bool has_come(const pw_staging *s, pw_direction direction)
     return !k || atomic_load_explicit(direction == PW_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
 }
 
-/* With statistics everything is timed, but nothing more is learned from, so that they do not change what is chosen. A
- * stage may have been narrowed to a part of the message that was decided about. */
+/* Begins to time packing or unpacking. With statistics on, all work is timed, but the times correct nothing, so that
+ * statistics do not change what is chosen. The staging may be narrowed to a part of the message that the decision was
+ * about. */
 static watch begin(const pw_staging *s, pw_direction direction)
 {
     watch w = {.timed = s->decision && pw_decision_size(s->buffer.bytes) == s->decision->key.size};

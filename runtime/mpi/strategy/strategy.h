@@ -32,7 +32,8 @@ struct pw_decision;
 typedef struct pw_message {
     pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    int64_t judged; /* the bytes by which the strategy is chosen, pw_cost_judged; described as those of one block */
+    int64_t judged; /* the bytes by which the strategy is chosen (pw_cost_judged); pw_message_describe sets those of
+                       one block */
     pw_call_kind kind;
     pw_role role;
 } pw_message;
@@ -40,12 +41,12 @@ typedef struct pw_message {
 /* A message that is staged: contiguous memory that stands for the user's buffer. Plain data, which may be moved; one
  * thread at a time uses it. */
 typedef struct pw_staging {
-    const struct pw_strategy *strategy; /* NULL: empty, the message is native */
-    pw_buffer buffer; /* the user's; with a reference to its layout: the type may die while MPI works with the stage */
+    const struct pw_strategy *strategy; /* NULL: the staging is empty, and the message native */
+    pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role;
     pw_call_kind kind;
     void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
-    void *own;                    /* belongs to the strategy */
+    void *own;                    /* what the strategy keeps */
     struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
     int64_t ahead_ns;             /* time spent on unpacking while the message arrived (pw_staging_expect) */
     void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
@@ -58,7 +59,8 @@ typedef struct pw_strategy {
     /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
      * (runtime/engine/model/decide.h). */
     double (*cost)(const pw_message *m);
-    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL: nothing is timed.
+    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL: the work is not
+     * timed.
      */
     double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
@@ -105,8 +107,8 @@ bool pw_message_may_be_contiguous(const pw_message *m);
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*
- * Fills the other fields of the buffer and `judged`. False: leave the message to MPI, since nothing can be gained (no
- * bytes, or host memory with a type that is left to MPI) or MPI must check it (a negative count, a null buffer, an
+ * Fills the other fields of the buffer and `judged`. False: leave the message to MPI, since nothing can be gained
+ * (no bytes, or host memory with a type that is left to MPI) or MPI must check it (a negative count, a null buffer, an
  * overflow). The caller handles MPI_IN_PLACE before this.
  */
 bool pw_message_describe(pw_message *m);
@@ -127,7 +129,7 @@ void pw_staging_expect(pw_staging *s);
  * an error of MPI. */
 pw_status pw_staging_unpack(pw_staging *s, int64_t received);
 /*
- * Starts packing (or unpacking) without waiting, for callers with several stages. False: it cannot start now. In both
+ * Starts packing (or unpacking) without waiting, for callers with several stagings. False: it cannot start now. In both
  * cases the caller must still call pw_staging_pack (pw_staging_unpack), which waits for what was started and does the
  * rest.
  */

@@ -33,8 +33,8 @@ typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
     _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    _Atomic int64_t used[PW_DECIDE_STRATEGIES]
-                        [2]; /* transfers by strategy, sends and receives; counted when statistics are reported */
+    /* Transfers by strategy, sends and receives; counted when statistics are reported. */
+    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2];
 } pw_entry_choices;
 
 /*
