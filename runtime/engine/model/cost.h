@@ -33,14 +33,14 @@ double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks);
  * depends on the length of each block, and the constants and models of collectives were measured with two blocks, those
  * of neighbourhoods with one. docs/results/2026-11-21-messages.md has the measurements.
  */
-static inline int64_t pw_cost_judged(pw_call_kind kind, int64_t bytes, int64_t blocks)
+static inline int64_t pw_cost_bytes(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {
-    int64_t known = kind == PW_CALL_NEIGHBOUR ? 1 : 2, judged;
+    int64_t known = kind == PW_CALL_NEIGHBOUR ? 1 : 2, cost_bytes;
 
     if (blocks <= known)
         return bytes;
-    judged = bytes / blocks * known;
-    return judged > 0 ? judged : 1;
+    cost_bytes = bytes / blocks * known;
+    return cost_bytes > 0 ? cost_bytes : 1;
 }
 
 /* How a packed message arrives: MPI copies it; or receivers unpack it from the sender's memory

@@ -158,7 +158,7 @@ static pw_status take_whole(pw_block_stage *b, const tally *t)
     pw_message m = t->leading;
 
     m.buffer.bytes = t->bytes;
-    m.judged = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_judged(m.kind, t->bytes, t->staged) : t->bytes;
+    m.cost_bytes = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_bytes(m.kind, t->bytes, t->staged) : t->bytes;
     m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     return pw_operand_stage(&b->whole, &m);
 }

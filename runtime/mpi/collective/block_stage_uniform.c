@@ -166,7 +166,7 @@ pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
     if (!pw_message_describe(&m))
         return PW_ERR_UNSUPPORTED;
     if (m.buffer.place.kind == PW_PLACE_HOST)
-        m.judged = pw_cost_judged(m.kind, m.buffer.bytes, side->blocks);
+        m.cost_bytes = pw_cost_bytes(m.kind, m.buffer.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
     if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
         return PW_ERR_OVERFLOW;

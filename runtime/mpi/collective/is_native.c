@@ -63,7 +63,7 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
 
 static bool whole_is_native(const whole *w, pw_call_kind kind)
 {
-    return !w->largest || pw_message_is_native(w->largest, kind, w->total, pw_cost_judged(kind, w->total, w->blocks));
+    return !w->largest || pw_message_is_native(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks));
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)

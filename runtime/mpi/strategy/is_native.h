@@ -22,17 +22,18 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Returns whether a message of a layout in host memory is certain to be left to MPI. `judged` as in pw_message. A
+/* Returns whether a message of a layout in host memory is certain to be left to MPI. `cost_bytes` as in pw_message. A
  * yes counts as a use of the decision. */
 static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
-                                                  int64_t judged)
+                                                  int64_t cost_bytes)
 {
-    pw_decision *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(judged)], memory_order_acquire);
+    pw_decision *d =
+        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
 
     /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
-    if (!d || judged < d->least || judged > d->most)
+    if (!d || cost_bytes < d->least || cost_bytes > d->most)
         return false;
     return pw_decision_again(d, PW_STRATEGY_NATIVE, 1) != 0;
 }
@@ -50,7 +51,7 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
     if (!entry->layout || entry->gpu_only)
         return true;
     return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_is_native(entry, kind, bytes, pw_cost_judged(kind, bytes, blocks));
+           pw_message_is_native(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
 }
 
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while

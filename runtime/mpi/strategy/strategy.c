@@ -56,7 +56,7 @@ static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
     int64_t one = layout->nest->hi - layout->nest->lo, all;
-    int64_t count = m->judged == m->buffer.bytes ? (int64_t)m->buffer.count : m->judged / m->entry->size;
+    int64_t count = m->cost_bytes == m->buffer.bytes ? (int64_t)m->buffer.count : m->cost_bytes / m->entry->size;
 
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
         return INT64_MAX;
@@ -74,10 +74,11 @@ pw_model_query pw_message_query(const pw_message *m)
                         .apart = pw_outbound_is_apart()};
     /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
      */
-    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->judged;
-    double blocks = (double)m->judged / block;
+    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;
+    double blocks = (double)m->cost_bytes / block;
 
-    q.shape = pw_model_shape_of(m->judged, blocks < 1 ? 1 : (int64_t)blocks, q.contiguous ? m->judged : stretch_of(m));
+    q.shape = pw_model_shape_of(m->cost_bytes, blocks < 1 ? 1 : (int64_t)blocks,
+                                q.contiguous ? m->cost_bytes : stretch_of(m));
     return q;
 }
 
@@ -137,7 +138,7 @@ static pw_decision_key key_of(const pw_message *m)
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE;
 
     return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
-                             .size = pw_decision_size(m->judged),
+                             .size = pw_decision_size(m->cost_bytes),
                              .kind = (uint8_t)m->kind,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                              .device = device ? m->buffer.place.device : 0};
@@ -150,7 +151,7 @@ static void remember_native(const pw_message *m, pw_decision *d)
     pw_entry *entry = (pw_entry *)m->entry;
 
     if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->judged)], d, memory_order_release);
+        atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)], d, memory_order_release);
 }
 
 static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision **record)
@@ -195,7 +196,7 @@ bool pw_message_describe(pw_message *m)
     if (b->count <= 0 || pw_entry_is_left(entry) || __builtin_mul_overflow(b->count, entry->size, &b->bytes) ||
         b->bytes == 0 || (b->base == MPI_BOTTOM && entry->touches_origin))
         return false;
-    m->judged = b->bytes;
+    m->cost_bytes = b->bytes;
     b->layout = entry->layout;
     b->offset = entry->offset;
     /* Asks about the first object's lowest byte, since the base itself need not be part of the buffer. */

@@ -32,7 +32,7 @@ struct pw_decision;
 typedef struct pw_message {
     pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    int64_t judged; /* the bytes by which the strategy is chosen (pw_cost_judged); pw_message_describe sets those of
+    int64_t cost_bytes; /* the bytes by which the strategy is chosen (pw_cost_bytes); pw_message_describe sets those of
                        one block */
     pw_call_kind kind;
     pw_role role;
@@ -107,7 +107,7 @@ bool pw_message_may_be_contiguous(const pw_message *m);
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*
- * Fills the other fields of the buffer and `judged`. False: leave the message to MPI, since nothing can be gained
+ * Fills the other fields of the buffer and `cost_bytes`. False: leave the message to MPI, since nothing can be gained
  * (no bytes, or host memory with a type that is left to MPI) or MPI must check it (a negative count, a null buffer, an
  * overflow). The caller handles MPI_IN_PLACE before this.
  */

@@ -253,16 +253,16 @@ static void neighbours_are_not_all(void **state)
 }
 
 /* Each of many blocks counts as one of two would. */
-static void blocks_are_judged_by_their_length(void **state)
+static void blocks_cost_by_their_length(void **state)
 {
     (void)state;
-    assert_int_equal(pw_cost_judged(PW_CALL_COLLECTIVE, 16384, 1), 16384);
-    assert_int_equal(pw_cost_judged(PW_CALL_COLLECTIVE, 16384, 2), 16384);
-    assert_int_equal(pw_cost_judged(PW_CALL_COLLECTIVE, 16384, 64), 512);
-    assert_int_equal(pw_cost_judged(PW_CALL_COLLECTIVE, 3, 64), 1);
-    assert_int_equal(pw_cost_judged(PW_CALL_NEIGHBOUR, 16384, 1), 16384);
-    assert_int_equal(pw_cost_judged(PW_CALL_NEIGHBOUR, 16384, 4), 4096);
-    assert_int_equal(pw_cost_judged(PW_CALL_NEIGHBOUR, INT64_MAX, 2), INT64_MAX / 2);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 16384, 1), 16384);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 16384, 2), 16384);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 16384, 64), 512);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 3, 64), 1);
+    assert_int_equal(pw_cost_bytes(PW_CALL_NEIGHBOUR, 16384, 1), 16384);
+    assert_int_equal(pw_cost_bytes(PW_CALL_NEIGHBOUR, 16384, 4), 4096);
+    assert_int_equal(pw_cost_bytes(PW_CALL_NEIGHBOUR, INT64_MAX, 2), INT64_MAX / 2);
 }
 
 static void cores_are_known_by_name(void **state)
@@ -302,7 +302,7 @@ int main(void)
         cmocka_unit_test(blocks_cross_once),
         cmocka_unit_test(sharing_makes_packing_cheaper),
         cmocka_unit_test(neighbours_are_not_all),
-        cmocka_unit_test(blocks_are_judged_by_their_length),
+        cmocka_unit_test(blocks_cost_by_their_length),
         cmocka_unit_test(cores_are_known_by_name),
         cmocka_unit_test(cost_grows),
     };
