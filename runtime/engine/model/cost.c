@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* One-sided and I/O calls come here only when rules of their own (rma_cost.c, io_cost.c) have found them worth packing.
- */
+/* The lines of kinds of calls that have none of their own. One-sided and I/O calls get here only when their own rules
+ * (rma_cost.c, io_cost.c) have found them worth packing. */
 static const pw_cost_line native_other = {1000, 20, 1.0}, packed_other = {100, 1, 0.1};
 
-/* The one record of which MPI and machine the constants are taken for. */
+/* The singleton: for which MPI and machine the constants are taken. */
 static struct {
     bool open_mpi;
     pw_cost_cores cores;
@@ -31,7 +31,7 @@ static double at(const pw_cost_line *f, int64_t bytes, int64_t blocks)
     return f->fixed + f->per_block * (double)blocks + f->per_byte * (double)bytes;
 }
 
-/* NULL: of a kind that has no lines. */
+/* Returns the lines of a kind of call. NULL: it has none. */
 static const pw_cost_lines *lines_of(pw_call_kind kind)
 {
     return kind <= PW_CALL_NEIGHBOUR ? pw_cost_lines_of(measured.open_mpi, measured.cores, kind) : NULL;
@@ -62,8 +62,8 @@ double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks)
     return at(bytes <= l->short_to ? &l->walk->short_ones : &l->walk->long_ones, bytes, blocks);
 }
 
-/* Beyond short messages each block saves `spared`, and packed costs as much as native where blocks are `cross` bytes
- * long, as was measured. */
+/* Beyond short messages, packed costs as much as native where blocks are `cross` bytes long, as was measured; with
+ * shorter blocks each block saves `spared`. */
 double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way)
 {
     const pw_cost_lines *l = lines_of(kind);

@@ -1,7 +1,8 @@
 /*
- * The cost model: what moving a non-contiguous message costs one rank, in nanoseconds. Linear in bytes and in
- * contiguous blocks, in ranges of sizes, for each kind of call, MPI and kind of machine; the constants are defaults
- * measured (docs/results/2026-11-21-messages.md). Only the difference of the two costs is to be relied on.
+ * The cost model of host memory: what it costs one rank to move a non-contiguous message, in nanoseconds. Costs are
+ * linear in bytes and in contiguous blocks, in ranges of sizes, for each kind of call, MPI and kind of machine. The
+ * constants are defaults, measured as docs/results/2026-11-21-messages.md says. Only the difference of two costs means
+ * something.
  */
 #ifndef PW_RUNTIME_COST_H
 #define PW_RUNTIME_COST_H
@@ -11,20 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The machines of which there are constants. MESH stands for all that are not known. */
+/* The machines for which there are constants. MESH stands for all unknown ones. */
 typedef enum pw_cost_cores {
     PW_COST_MESH, /* all cores share a cache, behind a mesh: Intel's Xeons */
-    PW_COST_ZEN   /* few share one, and that is fast: AMD's */
+    PW_COST_ZEN   /* few cores share a cache, which is fast: AMD's */
 } pw_cost_cores;
 
 /* `cpu` as in pw_target. */
 pw_cost_cores pw_cost_cores_of(const char *cpu);
 
-/* Which constants count: Open MPI's or MPICH's, on which machine. Without this call, MPICH's and MESH. At start, before
- * threads ask. */
+/* Chooses the constants: those of Open MPI or MPICH, on which machine. Without this call they are MPICH's on MESH. Must
+ * be called before threads ask for costs. */
 void pw_cost_start(bool open_mpi, pw_cost_cores cores);
 
-/* What a message costs that is left to MPI. `bytes` and `blocks` are positive and count the whole message: all blocks
+/* The cost of a message that is left to MPI. `bytes` and `blocks` are positive and count the whole message: all blocks
  * that a collective's buffer has for its peers, or the blocks for one peer in MPI_Neighbor_alltoallw. */
 double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks);
 
@@ -43,9 +44,9 @@ static inline int64_t pw_cost_bytes(pw_call_kind kind, int64_t bytes, int64_t bl
     return cost_bytes > 0 ? cost_bytes : 1;
 }
 
-/* How a packed message arrives: MPI copies it; or receivers unpack it from the sender's memory
- * (runtime/engine/node/sharing.h), and are not known to share no cache with the sender (SHARED), or known to share none
- * (SHARED_APART; runtime/engine/memory/outbound.h). */
+/* How a packed message arrives. COPIED: MPI copies it. SHARED: the receivers unpack it from the sender's memory
+ * (runtime/engine/node/sharing.h), and may share a cache with the sender. SHARED_APART: they do that, and are known to
+ * share no cache with it (runtime/engine/memory/outbound.h). */
 typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART } pw_cost_way;
 
 double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way);

@@ -6,13 +6,13 @@
 #define TO(bytes, cross) {bytes, cross, 0}
 #define TO_FROM(bytes, cross, least) {bytes, cross, least}
 
-/* What Open MPI copies through shared memory is less than 4 KiB, its header included. */
+/* Open MPI copies messages of less than 4 KiB through shared memory, header included. */
 enum { EAGER = 4000, TINY = PW_COST_TINY, KINDS = PW_CALL_NEIGHBOUR + 1 };
 
 /*
- * A short message is copied through shared memory whatever its layout: packed saves the set-up of the MPI's walk over
- * the blocks, and has a second copy and its own walk to pay. A longer one is fetched by the receiver in one go when it
- * is contiguous, but travels in pieces, each packed and unpacked on the way, when it is not: a pipeline in which both
+ * MPI copies a short message through shared memory whatever its layout: packing saves the set-up of the MPI's walk over
+ * the blocks, and pays for a second copy and its own walk. The receiver fetches a longer message in one go if it is
+ * contiguous. Otherwise the message travels in pieces, each packed and unpacked on the way: a pipeline in which both
  * ranks work at the same time, and in their caches. It wins as soon as the MPI's walk over the blocks does not take
  * much more than their copy: from short blocks on for Open MPI, which walks well; from longer ones for MPICH.
  *
@@ -22,7 +22,7 @@ enum { EAGER = 4000, TINY = PW_COST_TINY, KINDS = PW_CALL_NEIGHBOUR + 1 };
 
 /* ---- where MPI copies packed messages ---------------------------------------------------------------------------- */
 
-/* On neither of the two machines slower; where they differ, the one on which packing wins less counts. */
+/* The crossings of which packing is not slower on either machine: where the two differ, the shorter one counts. */
 RANGES mpich_blocking_copied[] = {TO(KB(400), 95), TO(REST, 80)};
 RANGES mpich_nonblocking_copied[] = {TO(KB(96), 90), TO(KB(400), 209), TO(KB(1536), 376), TO(REST, 6000)};
 RANGES mpich_collective_copied[] = {TO(KB(96), 90), TO(KB(400), 209), TO(KB(1536), 250), TO(REST, 400)};
@@ -33,12 +33,13 @@ RANGES openmpi_collective_copied[] = {TO(KB(12), 12), TO(KB(24), 40), TO(KB(48),
 /* ---- where receivers unpack from the sender's memory ------------------------------------------------------------- */
 
 /*
- * Packing spares the copy as well, and wins up to longer blocks, most so where what MPIs copy through goes from cache
- * to cache; not over Open MPI's pipeline of long messages between cores that share one, where both ranks wait for
- * memory at the same time, and packing and unpacking one after the other.
+ * Where receivers unpack from the sender's memory, packing saves the MPI's copy as well, so it wins up to longer
+ * blocks. It wins most where that copy would go from cache to cache. It does not win over Open MPI's pipeline of long
+ * messages between cores that share a cache, since both ranks then wait for memory at the same time, while packing and
+ * unpacking wait one after the other.
  */
 
-/* A Zen 4, whose cores wait for a small cache that few share, and less than Xeons do. */
+/* A Zen 4, between cores that share a cache. Few cores share one; they wait for it less than Xeons do. */
 RANGES zen_mpich_blocking[] = {TO(KB(15), 95), TO(KB(384), 300), TO(KB(768), 200), TO(REST, 100)};
 RANGES zen_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(48), 350), TO(KB(768), 2000), TO(REST, 200)};
 RANGES zen_mpich_collective[] = {TO(KB(7), 90), TO(KB(96), 400), TO(KB(768), 450), TO(REST, 400)};
@@ -49,7 +50,7 @@ RANGES zen_openmpi_collective[] = {
     TO(KB(6), 12), TO(KB(384), 100), TO(KB(768), 1500), TO_FROM(KB(1536), 1500, 12), TO_FROM(KB(3072), 100, 24),
     TO(REST, TINY)};
 
-/* ... and between its cores that share none. */
+/* The same Zen 4, between cores that share no cache. */
 RANGES apart_mpich_blocking[] = {TO(KB(15), 95), TO(KB(24), 1500), TO(REST, 6000)};
 RANGES apart_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(24), 1500), TO(REST, 6000)};
 RANGES apart_mpich_collective[] = {TO(KB(7), 90), TO(KB(12), 400), TO(KB(24), 1500), TO(REST, 6000)};
@@ -57,8 +58,9 @@ RANGES apart_openmpi_blocking[] = {TO(EAGER, 12), TO(KB(12), 300), TO(KB(24), 15
 RANGES apart_openmpi_nonblocking[] = {TO(EAGER, 10), TO(KB(12), 100), TO(KB(24), 1500), TO(REST, 6000)};
 RANGES apart_openmpi_collective[] = {TO(KB(6), 12), TO(KB(24), 300), TO(KB(48), 1500), TO(REST, 6000)};
 
-/* An Emerald Rapids, whose cores share one large cache behind a mesh: beyond the second level both ways wait for it.
- * It has no cores that share none, so for these it has what is packed on either machine. */
+/* An Emerald Rapids, whose cores share one large cache behind a mesh: native and packed both wait for that cache beyond
+ * the second level. No two of its cores share no cache; its table for such cores has the shorter crossings of both
+ * machines. */
 RANGES mesh_mpich_blocking[] = {TO(KB(15), 95),   TO(KB(96), 200),   TO(KB(384), 4096),
                                 TO(KB(768), 220), TO(KB(3072), 140), TO(REST, 110)};
 RANGES mesh_mpich_nonblocking[] = {TO(KB(15), 90), TO(KB(6144), 6000), TO(REST, 110)};

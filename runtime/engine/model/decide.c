@@ -9,26 +9,26 @@
 #include <string.h>
 
 enum {
-    SLOTS_SHIFT = 5, /* of a thread's table */
+    SLOTS_SHIFT = 5, /* log2 of the slots of a thread's table */
     BUCKETS = 2 * PW_DECIDE_RECORDS,
     OCTAVES = 64,
     TRUSTED = PW_DECIDE_TRUSTED,
-    SEVERAL = 4,         /* observations that say that an estimate is wrong, if all of them do */
-    AGAIN = 1024,        /* uses after which a decision is made again */
-    BURST = 24,          /* messages in one direction that make a round, if they do not block: many a divisor of it */
-    STALE_NS = 500000000 /* a trial whose decision is used no more */
+    SEVERAL = 4,  /* so many observations are enough to doubt an estimate, if all of them do */
+    AGAIN = 1024, /* uses after which a decision is made again */
+    BURST = 24,   /* messages that make a round if all have one direction and do not block; it has many divisors */
+    STALE_NS = 500000000 /* after so long without a use, a trial is over */
 };
 
-static const float most_correction = 2; /* of the logarithm, base 2 */
+static const float most_correction = 2; /* the largest correction, as a logarithm of base 2 */
 
-/* The singleton. Records are added under the lock and never go. */
+/* The singleton. Records are added under the lock, and stay until pw_decision_reset. */
 static struct {
     pthread_mutex_t lock;
     pw_decision *buckets[BUCKETS];
     pw_decision *all[PW_DECIDE_RECORDS];
     int n;
     pw_correction corrections[PW_DECIDE_STRATEGIES][OCTAVES][PW_DIRECTIONS];
-    _Atomic unsigned generation; /* goes up when records go */
+    _Atomic unsigned generation; /* goes up when records are removed */
 } decisions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 typedef struct slot {
@@ -39,11 +39,11 @@ typedef struct slot {
 
 static _Thread_local slot slots[1 << SLOTS_SHIFT];
 
-/* The singleton: the trial that is on, if any. All of it under the lock but for the clock. */
+/* The singleton: the trial that is going on. The lock guards all fields except the clock. */
 static struct {
     pthread_mutex_t lock;
-    pw_decision *decision; /* NULL: there is none */
-    const slot *owner;     /* the table of the thread whose uses count */
+    pw_decision *decision; /* NULL: there is no trial */
+    const slot *owner;     /* the table of the thread whose uses count in the trial */
     int64_t last;          /* use */
     pw_trial trial;
     int64_t (*_Atomic clock)(void);
@@ -89,13 +89,13 @@ double pw_decision_factor(int strategy, uint16_t size, pw_direction direction)
     return exp2((double)atomic_load_explicit(&c->log, memory_order_relaxed));
 }
 
-/* What interrupts a rank adds to the times that it sees and never takes from them, so longer ones weigh less. */
+/* Moves a mean. Interruptions make times longer and never shorter, so longer times count less. */
 static float moved(float old, float log)
 {
     return old + (log - old) / (log > old ? 4 * TRUSTED : TRUSTED);
 }
 
-/* The least until there are enough for a moving mean. */
+/* Updates a correction: with the least observation until there are enough for a moving mean. */
 static void update(pw_correction *c, float log)
 {
     int count = atomic_load_explicit(&c->count, memory_order_relaxed);
@@ -156,7 +156,7 @@ static void note(pw_decision *d, int strategy, const pw_estimate *e, double tota
         atomic_store_explicit(&cell->own[direction], (float)e->own[direction], memory_order_relaxed);
 }
 
-/* What a trial has found holds while estimates guess as they did then. */
+/* Returns what to take: the result of a trial, as long as the estimates are as they were then. */
 static int settled(pw_decision *d, int guess)
 {
     int verdict = atomic_load_explicit(&d->verdict, memory_order_relaxed);
@@ -168,7 +168,7 @@ static int settled(pw_decision *d, int guess)
     return guess;
 }
 
-/* Asks for all costs. `d` may be NULL. */
+/* Makes a decision by asking for all costs. `d` may be NULL. */
 static int make(const pw_decision_key *key, const pw_question *q, pw_decision *d)
 {
     int best = 0;
@@ -206,7 +206,7 @@ static bool is_due(int64_t uses)
     return uses == 8 || uses == 64 || uses == 512 || (uses & (AGAIN - 1)) == 0;
 }
 
-/* Under the lock. */
+/* Finds the bucket of a key. The caller holds the lock. */
 static pw_decision **bucket_of(const pw_decision_key *key)
 {
     uint64_t i = hash_of(key) >> 40;
@@ -229,7 +229,8 @@ static pw_decision *look_up(const pw_decision_key *key)
     return d;
 }
 
-/* Adds a record, unless another thread has been faster or there is no room. Takes it over; returns the one to use. */
+/* Adds a record, and takes it over. Returns the record to use: another thread's if that was faster. NULL: there is no
+ * room. */
 static pw_decision *add(pw_decision *mine)
 {
     pw_decision **at, *d;
@@ -265,8 +266,8 @@ static pw_decision *create(const pw_decision_key *key, const pw_question *q)
     return d;
 }
 
-/* The record, made with its first decision when there is none; costs are asked for without the lock. NULL: there is no
- * room, and *chosen is the decision. */
+/* Returns the record, and makes it with its first decision if there is none; costs are asked for without the lock.
+ * NULL: there is no room, and *chosen is the decision. */
 static pw_decision *find(const pw_decision_key *key, const pw_question *q, int *chosen)
 {
     pw_decision *d = look_up(key);
@@ -294,7 +295,8 @@ static bool has_own(const pw_decision_cell *cell)
     return cell->own[PW_PACK] > 0 || cell->own[PW_UNPACK] > 0;
 }
 
-/* The logarithm of observed by estimated time in one direction of a cell; 0 while too little was observed. */
+/* Returns the logarithm of observed over estimated time in one direction of a cell. 0: there are too few observations.
+ */
 static float seen_log(const pw_decision_cell *cell, int direction)
 {
     const pw_correction *c = &cell->seen[direction];
@@ -309,7 +311,7 @@ static bool is_wrong(const pw_decision_cell *cell)
     return fabsf(seen_log(cell, PW_PACK)) > 1 || fabsf(seen_log(cell, PW_UNPACK)) > 1;
 }
 
-/* An estimate, with the rank's own work as it was observed. */
+/* Returns an estimate in which the rank's own work is as observed. */
 static double expected(const pw_decision_cell *cell)
 {
     double total = (double)cell->total;
@@ -319,7 +321,7 @@ static double expected(const pw_decision_cell *cell)
     return total > 0 ? total : 0;
 }
 
-/* The cheapest of the others that can; -1: there is none. */
+/* Returns the cheapest other strategy that can carry the message. -1: there is none. */
 static int challenger_of(const pw_decision *d, int incumbent)
 {
     int best = -1;
@@ -343,7 +345,8 @@ static bool is_in_doubt(const pw_decision *d, int incumbent, int challenger, int
            (is_wrong(cell) || uses >= PW_DECIDE_CLOSE);
 }
 
-/* Messages in flight in one direction come in bursts of unknown length; those that block are a round each. */
+/* Returns the most uses in a round. Messages in flight in one direction come in bursts of unknown length; a blocking
+ * message is a round of its own. */
 static int longest_round(const pw_decision *d)
 {
     unsigned directions = atomic_load_explicit(&d->directions, memory_order_relaxed);
@@ -351,7 +354,7 @@ static int longest_round(const pw_decision *d)
     return directions & (directions - 1) ? PW_TRIAL_MIXED : d->key.kind == PW_CALL_NONBLOCKING ? BURST : 1;
 }
 
-/* Under the lock. A trial that got stuck ends as if there had been none. */
+/* Returns whether a trial may begin. A trial that got stuck ends without a result. The caller holds the lock. */
 static bool is_free(int64_t now)
 {
     if (trying.decision && now - trying.last < STALE_NS)
@@ -380,7 +383,7 @@ static bool begin_trial(pw_decision *d, int incumbent, int challenger)
     return begun;
 }
 
-/* Under the lock. */
+/* Ends the trial, and returns the better strategy. The caller holds the lock. */
 static int end_trial(pw_decision *d)
 {
     int verdict = pw_trial_verdict(&trying.trial);
@@ -395,7 +398,7 @@ static int end_trial(pw_decision *d)
     return verdict;
 }
 
-/* Other threads' messages take part in no trial. */
+/* Takes the strategy whose turn it is in the trial. Messages of other threads take no part in it. */
 static int try(pw_decision *d, int direction)
 {
     int id;
@@ -416,7 +419,7 @@ static int try(pw_decision *d, int direction)
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
 
-/* When a strategy has been used a power of two times: is the decision to be tried? */
+/* Returns whether the decision is to be tried; called when a strategy has been used a power of two times. */
 static bool is_to_be_tried(pw_decision *d, const pw_question *q, int chosen)
 {
     int challenger;
@@ -428,7 +431,8 @@ static bool is_to_be_tried(pw_decision *d, const pw_question *q, int chosen)
     return challenger >= 0 && is_in_doubt(d, chosen, challenger, uses_of(d)) && begin_trial(d, chosen, challenger);
 }
 
-/* That uses get lost between threads does no harm, and an addition that loses none takes longer than all else. */
+/* Counts a use. Threads may lose some uses, which does no harm; an addition that loses none would take longer than all
+ * the rest. */
 static int64_t count(pw_decision_cell *cell)
 {
     int64_t uses = atomic_load_explicit(&cell->uses, memory_order_relaxed) + 1;
@@ -456,7 +460,7 @@ static int use(pw_decision *d, const pw_question *q)
         chosen = atomic_load_explicit(&d->chosen, memory_order_relaxed);
     }
     if (uses >= PW_DECIDE_FIRST && (uses & (uses - 1)) == 0 && is_to_be_tried(d, q, chosen))
-        try(d, q->direction); /* which begins with the strategy that was used so far */
+        try(d, q->direction); /* the trial begins with the strategy that was used so far */
     return chosen;
 }
 

@@ -1,8 +1,8 @@
 #include "runtime/engine/model/internal.h"
 
-/* Nanoseconds of a kernel launched and waited for, more for one that reads mapped memory, of a copy to or from the
- * host, and of one within the GPU; bytes per nanosecond of GPU memory (read and write together), to and from the host,
- * and of kernels on mapped memory. Measured on an H100 with PCIe 5. */
+/* Measured on an H100 with PCIe 5. Nanoseconds: of a kernel, launched and waited for; in addition, of one that reads
+ * mapped memory; of a copy to or from the host; of a copy within the GPU. Bytes per nanosecond: of GPU memory (reads
+ * and writes together); to and from the host; of kernels on mapped memory. */
 static const double launch_ns = 6700, mapped_read_ns = 900, host_copy_ns = 6300, device_copy_ns = 9000;
 static const double gpu_memory = 2986, link_to_host = 55, mapped = 52;
 
@@ -24,7 +24,7 @@ double pw_model_default_launch(void)
     return launch_ns;
 }
 
-/* Bytes of the granules that hold the blocks; not more than there are from the first to the last. */
+/* The bytes of all granules that hold a part of a block, at most those from the first block to the last. */
 static double touched(pw_model_shape s)
 {
     double bytes = (double)s.bytes;
@@ -63,7 +63,7 @@ double pw_model_default_send(bool device, int64_t bytes)
     return device ? 20e3 + (double)bytes / 25 : 1000 + (double)bytes / 16;
 }
 
-/* Block by block, as most MPIs do. */
+/* Most MPIs move such a message block by block. */
 double pw_model_default_native_device(int64_t bytes, int64_t blocks)
 {
     return 20e3 + 1500 * (double)blocks + (double)bytes / 12;
@@ -75,7 +75,7 @@ double pw_model_default_copy(pw_model_copy_way way, int64_t bytes)
                                : host_copy_ns + (double)bytes / link_to_host;
 }
 
-/* Rows shorter than this cost the engines as much. */
+/* A shorter row takes the copy engines as long as one of this length. */
 double pw_model_default_rows(pw_model_copy_way way, pw_model_shape s)
 {
     bool device = way == PW_MODEL_D2D;

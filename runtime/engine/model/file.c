@@ -22,7 +22,8 @@ static pw_status not_a_model(pw_diag *diag, const char *name, const char *why)
     return pw_diag_set(diag, PW_ERR_INVALID, "%s: %s", name, why);
 }
 
-/* The numbers of an array, as many as there are; -1 when it has other things or too many. `gaps`: nulls are NaN. */
+/* Reads the numbers of an array, and returns how many there are. -1: the array has other values, or too many. `gaps`:
+ * null is read as NaN. */
 static int numbers(const pw_json_value *array, double *out, int room, bool gaps)
 {
     int n = 0;
@@ -37,7 +38,7 @@ static int numbers(const pw_json_value *array, double *out, int room, bool gaps)
     return n;
 }
 
-/* Rows of times into `t`. False unless there are nx rows of ny. */
+/* Reads rows of times into `t`. False: there are not nx rows of ny times. */
 static bool read_rows(const pw_json_value *times, int nx, int ny, double *t)
 {
     if (!times || times->n != nx)
@@ -143,7 +144,7 @@ static void put_text(FILE *out, const char *name, const char *text)
     fputs("\",\n", out);
 }
 
-/* Sizes in full, times with as many digits as there is sense in; NaN as null. */
+/* Writes sizes in full, times with as many digits as mean something, and NaN as null. */
 static void put_numbers(FILE *out, const double *v, int n, int digits)
 {
     for (int i = 0; i < n; i++) {
@@ -214,7 +215,8 @@ static pw_status system_error(pw_diag *diag, const char *what)
                        what, strerror(errno));
 }
 
-/* Somebody else's numbers would only make us slow, but there is no reason to take them unasked. */
+/* Refuses a file that other users may write. Wrong numbers could only make programs slow, but there is no reason to
+ * trust them. */
 static pw_status check_file(int fd, size_t *size, pw_diag *diag)
 {
     struct stat st;
@@ -277,7 +279,7 @@ static void make_directory_of(const char *path)
     snprintf(dir, sizeof dir, "%s", path);
     for (char *at = dir + 1; (at = strchr(at, '/')); at++) {
         *at = '\0';
-        mkdir(dir, 0700); /* if it cannot be made, writing says so */
+        mkdir(dir, 0700); /* if this fails, writing the file reports why */
         *at = '/';
     }
 }

@@ -11,27 +11,30 @@
 
 enum { PW_MODEL_VERSION = 1, PW_MODEL_PATH = 4096 };
 
-/* From text. PW_ERR_INVALID: no JSON, or no model; PW_ERR_UNSUPPORTED: of a later version. */
+/* Reads a model from text. PW_ERR_INVALID: the text is no JSON, or no model. PW_ERR_UNSUPPORTED: it is of a later
+ * version. */
 pw_status pw_model_parse(const char *text, size_t size, pw_model **out, pw_diag *diag);
-/* To text, malloc'ed. NULL: out of memory. */
+/* Returns the model as text, malloc'ed. NULL: out of memory. */
 char *pw_model_text(const pw_model *m);
 
-/* PW_ERR_NOT_FOUND, PW_ERR_IO, PW_ERR_DENIED (others may write to it), or as pw_model_parse. */
+/* Reads a model from a file. PW_ERR_NOT_FOUND, PW_ERR_IO, PW_ERR_DENIED (other users may write to it), or as
+ * pw_model_parse. */
 pw_status pw_model_read(const char *path, pw_model **out, pw_diag *diag);
-/* Makes the directory of `path`, if need be, for this user alone. */
+/* Writes a model to a file. Makes the directory of `path` if it does not exist, for this user alone. */
 pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
 
 /*
- * Where the model of this machine and this MPI lies: model-<mpi>-<cpu>-<gpu>.json in the cache directory, so that
- * machines of several kinds can share one. The GPU is asked of /proc, without loading its driver. False: no directory
- * is known.
+ * Returns the path of the model for this machine and MPI: model-<mpi>-<cpu>-<gpu>.json in the cache directory, so that
+ * machines of several kinds can share the directory. The GPU's name is read from /proc, without loading its driver.
+ * False: no directory is known.
  */
 bool pw_model_path(const char *mpi, char *out, size_t size);
 
 /* The name of the first GPU, as the kernel's driver has it; "" without one. */
 void pw_model_gpu_name(char *out, size_t size);
 
-/* Does the model tell of this MPI and this CPU, or leave that open? Otherwise the difference goes to `diag`. */
+/* Returns whether the model is of this MPI and this CPU, or does not say. If it is not, `diag` describes the
+ * difference. */
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag);
 
 #endif

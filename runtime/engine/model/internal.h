@@ -1,6 +1,4 @@
-/*
- * What the files of this folder share, and nothing else but their tests: a part for each.
- */
+/* What the files of this folder share, by the file that defines it. Only they and their tests include this. */
 #ifndef PW_RUNTIME_MODEL_INTERNAL_H
 #define PW_RUNTIME_MODEL_INTERNAL_H
 
@@ -12,8 +10,8 @@
 /* ---- default.c --------------------------------------------------------------------------------------------------- */
 
 /*
- * What a model without measurements answers: figures of an H100 with PCIe 5 for GPU memory, and of the host that
- * runtime/engine/model/cost.h was fitted on. docs/model.md lists them. Nanoseconds and bytes.
+ * The answers of a model without measurements: figures of an H100 with PCIe 5 for GPU memory, and of the hosts that
+ * cost_lines.c was fitted on. docs/model.md lists them. Nanoseconds and bytes.
  */
 
 double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_model_shape s);
@@ -25,71 +23,74 @@ double pw_model_default_launch(void);
 
 /* ---- cost_lines.c ------------------------------------------------------------------------------------------------ */
 
-/* The constants of runtime/engine/model/cost.h: what MPIs and packing cost on the machines where it was measured. */
+/* The constants of cost.h: what MPIs and packing cost on the machines where that was measured. */
 
-/* fixed + per_block * blocks + per_byte * bytes, nanoseconds. */
+/* A cost in nanoseconds: fixed + per_block * blocks + per_byte * bytes. */
 typedef struct pw_cost_line {
     double fixed, per_block, per_byte;
 } pw_cost_line;
 
-/* Over blocks shorter than this many bytes any MPI's walk is dearer than packing. */
+/* With blocks of less than so many bytes, the walk of any MPI over them costs more than packing. */
 enum { PW_COST_TINY = 6 };
 
-/* Messages of up to so many bytes are packed when their blocks are shorter than `cross`, and no shorter than `least` or
- * shorter than PW_COST_TINY. */
+/* A range of message sizes, up to `up_to` bytes. In it, messages are packed if their blocks are shorter than `cross`
+ * and not shorter than `least`; blocks shorter than PW_COST_TINY are always packed. */
 typedef struct pw_cost_range {
     int64_t up_to;
     double cross, least;
 } pw_cost_range;
 
-/* An MPI's own way. */
+/* What a message costs that is left to one MPI. */
 typedef struct pw_cost_walk {
     pw_cost_line short_ones, long_ones;
-    double spared;               /* of it, by packing, for each block of a longer message */
-    const pw_cost_range *copied; /* what is packed of longer ones where the MPI copies packed messages; the last holds
-                                    all, as in pw_cost_lines */
+    double spared;               /* packing saves so much of that for each block of a longer message */
+    const pw_cost_range *copied; /* the ranges in which longer messages are packed where the MPI copies packed messages,
+                                    ascending; the last has no end */
 } pw_cost_walk;
 
-/* ... and packing, on some machine. */
+/* What native and packed messages cost with one MPI on one machine. */
 typedef struct pw_cost_lines {
     const pw_cost_walk *walk;
     int64_t short_to; /* bytes */
     pw_cost_line packed_short;
-    const pw_cost_range *shared, *apart; /* what is packed of longer ones, ascending; the last holds all */
+    /* The ranges in which longer messages are packed where receivers unpack from the sender's memory, with a cache in
+     * common and without; ascending, the last has no end. */
+    const pw_cost_range *shared, *apart;
 } pw_cost_lines;
 
-/* The kind must be one of a message's: up to PW_CALL_NEIGHBOUR. */
+/* Returns the lines for a kind of call. The kind must be one of a message's: up to PW_CALL_NEIGHBOUR. */
 const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_kind kind);
 
 /* ---- touch.c ----------------------------------------------------------------------------------------------------- */
 
 /*
- * What the blocks of a message in host memory touch: cache lines and pages, against the reach of caches and of the TLB.
- *
- * As long as both are within reach, a walk over blocks costs by block and by byte, as the lines of cost_lines.c and the
- * tables of tables.h say, which were measured on such layouts. Beyond that reach, the walk waits for every page and
- * every line. An MPI that sends such a message in pieces, each packed and unpacked on the way, lets both ranks wait at
- * the same time; packing and then unpacking wait one after the other.
+ * How long a walk over blocks in host memory waits for cache lines and pages that are out of reach of the caches and of
+ * the TLB.
+ * As long as both are within reach, a walk costs time by block and by byte, as the lines of cost_lines.c and the tables
+ * of tables.h say, which were measured on such layouts. Beyond that reach, the walk waits for every page and every
+ * line. An MPI that sends such a message in pieces, each packed and unpacked on the way, lets both ranks wait at the
+ * same time; packing and then unpacking wait one after the other.
  */
 
-/* Nanoseconds that one walk over the blocks, packing or unpacking, waits for pages and lines out of reach. */
+/* Returns the nanoseconds that one walk over the blocks, packing or unpacking, waits for pages and lines out of reach.
+ */
 double pw_touch_wait(pw_model_shape s);
 
-/* Bytes of the last-level cache, for tests; 0: as the system says. */
+/* Sets the size of the last-level cache, for tests. 0: as the system says. */
 void pw_touch_set_cache(int64_t bytes);
 
 /* ---- trial.c ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A trial: two strategies for the same messages, taken in turns, until the times of a program's own rounds say which is
- * the better one.
+ * A trial: two strategies carry the same messages in turns, until the times of the program's own rounds show which one
+ * is better.
  *
- * What a message costs a rank cannot be seen in one call: MPI may do its work in a later one, and waiting for the peer
- * is part of it. So the time is taken from the beginning of one round of uses to the beginning of the next, with all
- * that the program does in between, which is the same either way. Messages in both directions make a round when the
- * first direction comes back after the other (send and receive, or eight receives and eight sends), where the first one
- * is that of the first message of all; messages in one direction make rounds of a fixed length. Ranks that exchange
- * messages count the same uses and rounds, so their trials fall together although they do not talk.
+ * The cost of a message does not show in one call: MPI may do its work in a later call, and the call may wait for the
+ * peer. So a trial takes the time from the beginning of one round of uses to the beginning of the next. That includes
+ * all that the program does in between, which is the same with either strategy. Messages in both directions make a
+ * round when the first direction comes back after the other (send and receive, or eight receives and eight sends),
+ * where the first one is that of the first message of all; messages in one direction make rounds of a fixed length.
+ * Ranks that exchange messages count the same uses and rounds, so their trials fall together although they do not talk.
  *
  * The strategies change after every second round, since the first one after a change pays for what the other has left
  * in the caches. Of each strategy the best rounds count: interruptions, and a program's work after some of the rounds,
@@ -99,21 +100,21 @@ void pw_touch_set_cache(int64_t bytes);
  */
 
 enum {
-    PW_TRIAL_EACH = 8,   /* rounds of a strategy */
-    PW_TRIAL_JUDGED = 4, /* so many of the challenger's must be better than all of the incumbent's */
-    PW_TRIAL_MIXED = 256 /* uses in a round at most, if there are both directions */
+    PW_TRIAL_EACH = 8,   /* rounds of each strategy */
+    PW_TRIAL_JUDGED = 4, /* the challenger wins if so many of its rounds are better than all of the incumbent's */
+    PW_TRIAL_MIXED = 256 /* the most uses in a round that has both directions */
 };
 
 typedef enum pw_trial_side { PW_TRIAL_INCUMBENT, PW_TRIAL_CHALLENGER, PW_TRIAL_SIDES } pw_trial_side;
 
 typedef struct pw_trial {
     int strategies[PW_TRIAL_SIDES];
-    int longest, first; /* uses in a round; the direction with which rounds begin */
-    int round, uses;    /* -1: until the first round begins, the incumbent is taken */
-    bool turned;        /* this round has had another direction than `first` */
+    int longest, first; /* the most uses in a round; the direction with which rounds begin */
+    int round, uses;    /* -1: the first round has not begun, and the incumbent is taken */
+    bool turned;        /* this round has also had the other direction */
     int64_t begun;
     int n[PW_TRIAL_SIDES];
-    double times[PW_TRIAL_SIDES][PW_TRIAL_EACH]; /* per use */
+    double times[PW_TRIAL_SIDES][PW_TRIAL_EACH]; /* time per use */
 } pw_trial;
 
 static inline pw_trial pw_trial_of(int incumbent, int challenger, int first, int longest)
@@ -121,22 +122,22 @@ static inline pw_trial pw_trial_of(int incumbent, int challenger, int first, int
     return (pw_trial){.strategies = {incumbent, challenger}, .first = first, .longest = longest, .round = -1};
 }
 
-/* A use in this direction begins now. False: the trial is over; else *strategy is to be taken. */
+/* Called when a use in this direction begins. Returns false if the trial is over; otherwise *strategy is to be taken.
+ */
 bool pw_trial_use(pw_trial *t, int direction, int64_t now, int *strategy);
 
-/* The better strategy of a trial that is over. */
+/* Returns the better strategy of a trial that is over. */
 int pw_trial_verdict(const pw_trial *t);
 
-/* What a use has taken of a round that is as good as a quiet machine lets them be. */
+/* Returns the time of a use in the best rounds, as a quiet machine lets them be. */
 double pw_trial_time(const pw_trial *t, pw_trial_side side);
 
 /* ---- json.c ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Reading JSON (RFC 8259), strictly: one value, nothing after it, no duplicate names, no comments, UTF-8 as it comes.
- *
- * Written here because the interposer is loaded into other people's programs, so that a library would have to be linked
- * into it whole: docs/model.md says which there are and why not.
+ * Reads JSON (RFC 8259), strictly: one value, nothing after it, no duplicate names, no comments, UTF-8 as it comes.
+ * The reader is written here because the interposer is loaded into other people's programs, and a library would have to
+ * be linked into it as a whole.
  */
 
 typedef enum pw_json_kind {
@@ -151,17 +152,17 @@ typedef enum pw_json_kind {
 typedef struct pw_json_value {
     pw_json_kind kind;
     int n;                             /* elements or members */
-    double number;                     /* of a number, of true (1) and false (0) */
-    const char *text;                  /* of a string, ended by NUL; strings that contain one are refused */
-    const char *name;                  /* as a member of an object, else NULL */
-    const struct pw_json_value *first; /* of elements or members */
-    const struct pw_json_value *next;  /* beside this one */
+    double number;                     /* of a number; 1 for true and 0 for false */
+    const char *text;                  /* of a string, ended by NUL; strings that contain NUL are refused */
+    const char *name;                  /* the name of a member of an object; NULL for other values */
+    const struct pw_json_value *first; /* the first element or member */
+    const struct pw_json_value *next;  /* the next element or member of the same parent */
 } pw_json_value;
 
-/* Values live in the arena. On failure PW_ERR_INVALID with line and column, or PW_ERR_NOMEM. */
+/* Parses a text. The values are in the arena. On failure PW_ERR_INVALID with line and column, or PW_ERR_NOMEM. */
 pw_status pw_json_parse(const char *text, size_t size, pw_arena *arena, const pw_json_value **out, pw_diag *diag);
 
-/* The member of this name and kind, or NULL. `object` may be anything, also NULL. */
+/* Returns the member of this name and kind, or NULL. `object` may be a value of any kind, or NULL. */
 const pw_json_value *pw_json_member(const pw_json_value *object, const char *name, pw_json_kind kind);
 
 #endif

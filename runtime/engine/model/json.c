@@ -13,7 +13,7 @@ typedef struct reader {
     const char *begin, *at, *end;
     pw_arena *arena;
     pw_diag *diag;
-    locale_t c; /* numbers are read alike whatever locale the program is in */
+    locale_t c; /* the C locale: numbers look alike whatever locale the program uses */
     int depth;
     bool failed;
 } reader;
@@ -54,7 +54,7 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* The next character that is no blank; '\0' at the end. */
+/* Returns the next character that is not blank; '\0' at the end. */
 static char peek(reader *r)
 {
     skip_blanks(r);
@@ -108,7 +108,7 @@ static char *put_utf8(char *to, unsigned c)
     return to;
 }
 
-/* Behind "\u". */
+/* Reads the four digits after "\u". */
 static bool read_unicode(reader *r, char **to)
 {
     unsigned c, low;
@@ -150,7 +150,7 @@ static bool read_escape(reader *r, char **to)
     return true;
 }
 
-/* At a quote. */
+/* Reads a string; the next character is its opening quote. */
 static const char *read_string(reader *r)
 {
     const char *end = ++r->at;
@@ -158,7 +158,8 @@ static const char *read_string(reader *r)
 
     while (end < r->end && *end != '"')
         end += *end == '\\' && end + 1 < r->end ? 2 : 1;
-    text = to = take(r, (size_t)(end - r->at) + 1); /* escapes only get shorter */
+    /* No escape is shorter than what it stands for, so this is enough room. */
+    text = to = take(r, (size_t)(end - r->at) + 1);
     while (text && r->at < r->end && *r->at != '"') {
         if ((unsigned char)*r->at < 0x20)
             fail(r, "a control character in a string");
@@ -258,7 +259,7 @@ static const char *read_name(reader *r, const pw_json_value *object)
     return r->failed ? NULL : name;
 }
 
-/* Behind the opening bracket. */
+/* Reads elements or members after the opening bracket. */
 static bool read_members(reader *r, pw_json_value *all, char close)
 {
     const pw_json_value **link = &all->first;

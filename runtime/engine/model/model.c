@@ -10,11 +10,11 @@
 
 enum {
     DEFAULT_CHUNK = 4 << 20,
-    SHARED_LEAST = 16 << 10, /* of messages of GPU memory that are unpacked from the sender's (strategy/gpu.c) */
+    SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
-    BY_ENGINE = 64 << 10 /* longer copies to and from the host are not the work of the GPU's front end */
+    BY_ENGINE = 64 << 10 /* longer copies to and from the host are done by copy engines, not by the front end */
 };
 
 static int64_t at_least_one(int64_t v)
@@ -37,7 +37,8 @@ static int64_t blocks_of(pw_model_shape s)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-/* NaN: the table does not tell of such a message, and a default is to be taken. */
+/* Returns the time from a table. NaN: the table has no measurements for such a message, and the caller takes a default.
+ */
 static double ask(const pw_model *m, pw_model_table_id id, int64_t bytes, int64_t block)
 {
     if (id == PW_TABLE_COUNT || !pw_model_has(m, id))
@@ -50,7 +51,7 @@ static double first_known(double measured, double otherwise)
     return isnan(measured) ? otherwise : measured;
 }
 
-/* The near table of a move; the far one is the next. */
+/* Returns the table of a move for near blocks; that for far blocks follows it. */
 static pw_model_table_id table_of_move(pw_model_memory packed, pw_direction direction)
 {
     static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_DIRECTIONS] = {
@@ -64,7 +65,7 @@ static pw_model_table_id table_of_move(pw_model_memory packed, pw_direction dire
     return near[packed][direction];
 }
 
-/* Between two tables, for near and for far blocks; farther ones count as far. */
+/* Interpolates between the tables for near and far blocks. Blocks farther apart count as far. */
 static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
 {
     static const double range = (double)PW_MODEL_FAR / PW_MODEL_NEAR;
@@ -76,8 +77,8 @@ static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_tabl
     return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
 }
 
-/* What was measured holds the waits of blocks that are as far apart as measured ones; those of farther ones come on
- * top. */
+/* Returns the wait for pages and lines that measured times do not include: blocks as far apart as measured ones have
+ * waited during the measurement, farther ones wait longer. */
 static double wait_beyond(pw_model_shape s)
 {
     pw_model_shape measured = s;
@@ -101,9 +102,9 @@ static pw_model_copy_way way_of(pw_direction direction)
 }
 
 /*
- * What a copy adds to a kernel in the same stream: its bytes, and some of a launch (seen on an H100): nearly half after
- * the kernel, whose end it has to see; a third before it; and more than half of one more when it is given to a copy
- * engine.
+ * What a copy adds to a kernel in the same stream: the time for its bytes, and part of a launch, as seen on an H100. A
+ * copy after the kernel adds nearly half a launch, since it waits for the kernel's end; one before it adds a third; and
+ * a copy engine adds more than half a launch to either.
  */
 static double copy_beside(const pw_model *m, pw_direction direction, int64_t bytes)
 {
@@ -119,8 +120,9 @@ static double staged(const pw_model *m, pw_direction direction, pw_model_shape s
     return pw_model_move(m, PW_MODEL_DEVICE, direction, s) + copy_beside(m, direction, s.bytes);
 }
 
-/* Kernel and copy engine work at the same time, each on its own chunk: the first chunk as if it were alone, and for
- * every other one the slower of the two, with a quarter of a launch, since launches overlap with work, too. */
+/* Kernel and copy engine work at the same time, each on its own chunk. The first chunk takes as long as alone. Each
+ * other one takes the time of the slower of the two, and a quarter of a launch, since launches overlap with work, too.
+ */
 static double pipelined(const pw_model *m, pw_direction direction, pw_model_shape s, int64_t chunk)
 {
     pw_model_shape part = s;
@@ -150,8 +152,8 @@ double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction dir
     }
 }
 
-/* The table of a kind in a group that begins at `first`; the blocking one for kinds without. PW_TABLE_COUNT: neither.
- */
+/* Returns the table for a kind of call in a group of tables that begins at `first`; the one for blocking calls if that
+ * kind was not measured. PW_TABLE_COUNT: there is neither. */
 static pw_model_table_id of_kind(const pw_model *m, pw_model_table_id first, pw_call_kind kind)
 {
     pw_model_table_id id = first + (unsigned)kind;
@@ -169,8 +171,8 @@ double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind,
     return first_known(ask(m, id, bytes, 1), pw_model_default_send(device, bytes));
 }
 
-/* What far blocks add to times that were measured for near ones only. That is about the same whoever walks over them,
- * so it is what they add to packing and unpacking. */
+/* What far blocks add to times that were measured for near blocks only. They add about as much to the walk of an MPI as
+ * to packing and unpacking. */
 static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shape s)
 {
     pw_model_shape near = s;
@@ -187,7 +189,7 @@ static double of_spread(const pw_model *m, pw_model_memory memory, pw_model_shap
     return more;
 }
 
-/* Whole messages in host memory, of one kind; the tables of far blocks may be missing. */
+/* Returns the time of a whole message in host memory, of one kind of call. The tables for far blocks may be missing. */
 static double whole_message(const pw_model *m, pw_model_table_id near, pw_model_table_id far, pw_model_shape s)
 {
     if (pw_model_has(m, far))
@@ -205,8 +207,8 @@ static double measured_packed(const pw_model *m, pw_call_kind kind, pw_model_sha
            pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, s);
 }
 
-/* What a message in host memory costs when it is left to MPI, and packed. Where either was not measured, both come from
- * runtime/engine/model/cost.h: measured times are not compared with default ones. */
+/* The costs of a message in host memory, left to MPI and packed. If either was not measured, both come from cost.h:
+ * measured times are never compared with default ones. */
 typedef struct host_times {
     double native, packed; /* NaN: not measured */
 } host_times;
@@ -273,7 +275,8 @@ double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_qu
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
 
-/* One walk's wait for what is out of reach, as far as the other numbers for a message do not hold it. */
+/* Returns how long one walk waits for what is out of reach, as far as the other numbers for a message do not include
+ * it. */
 static double wait_of(const pw_model *m, const pw_model_query *q)
 {
     if (q->memory == PW_MODEL_DEVICE)
@@ -283,8 +286,8 @@ static double wait_of(const pw_model *m, const pw_model_query *q)
 
 /*
  * How many walks over a message's blocks a native message waits for, one after the other. The MPI sends a message in
- * pieces, so that both ranks walk at the same time. Where they share no cache they wait for the pieces themselves; and
- * when each rank sends and receives, there are two walks.
+ * pieces, so that both ranks walk at the same time. Ranks that share no cache wait for the pieces themselves, and ranks
+ * that both send and receive wait for two walks.
  */
 static double native_walks(const pw_model_query *q)
 {
@@ -298,8 +301,8 @@ double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
     return pw_model_native(m, q->memory, q->kind, q->shape) + native_walks(q) * wait_of(m, q);
 }
 
-/* Walking over so short blocks costs any MPI more than packing them, unless there are few, or so many that both wait
- * for memory. */
+/* Returns whether the blocks are so short that any MPI's walk costs more than packing. The answer is no for few blocks,
+ * and for so many that both wait for memory. */
 static bool is_sparse(pw_model_shape s)
 {
     return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_LEAST && s.bytes <= SPARSE_MOST;
@@ -311,8 +314,9 @@ static pw_cost_way way_of_sharing(const pw_model_query *q)
 }
 
 /*
- * Between cores that share a cache the MPI's own way is up to four times faster than between others, packing is not. So
- * what was measured between others promises too much of it, unless the defaults, which hold for both, say the same.
+ * Between cores that share a cache, native messages are up to four times as fast as between other cores, while packing
+ * is not. So tables that were measured between other cores promise too much of packing, unless the defaults, which hold
+ * for both, agree.
  */
 static bool promises_too_much(const pw_model *m, const pw_model_query *q)
 {
@@ -333,8 +337,8 @@ static double cost_on_host(const pw_model *m, const pw_model_query *q)
     return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
 }
 
-/* A packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's, MPI copies nothing,
- * and takes no longer than for the shortest of such messages. */
+/* The cost of a packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's memory,
+ * MPI copies nothing, and the message takes no longer than the shortest one. */
 static double pinned_send(const pw_model *m, const pw_model_query *q)
 {
     int64_t copied = q->shared && q->shape.bytes > SHARED_LEAST ? SHARED_LEAST : q->shape.bytes;

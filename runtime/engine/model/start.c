@@ -1,4 +1,4 @@
-/* Which model this process has: the one of its machine and its MPI. */
+/* Finds the model of this process: the file for its machine and its MPI. */
 #include "base/env.h"
 #include "base/log.h"
 #include "codegen/target.h"
@@ -13,7 +13,7 @@
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
-/* "Model: \t NVIDIA H100 80GB HBM3" of a card's information. */
+/* Reads the name from a card's information: "Model: \t NVIDIA H100 80GB HBM3". */
 static bool read_card(const char *path, char *out, size_t size)
 {
     FILE *f = fopen(path, "re");
@@ -43,7 +43,7 @@ void pw_model_gpu_name(char *out, size_t size)
     *out = '\0';
     if (!dir)
         return;
-    /* By name, since the order of a directory is anything. */
+    /* Takes the first card by name, since directories have no order. */
     for (struct dirent *e; (e = readdir(dir));)
         if (e->d_name[0] != '.' && (!*first || strcmp(e->d_name, first) < 0))
             snprintf(first, sizeof first, "%s", e->d_name);
@@ -53,7 +53,7 @@ void pw_model_gpu_name(char *out, size_t size)
         *out = '\0';
 }
 
-/* As a part of a file name: "nvidia-h100-80gb-hbm3". */
+/* Makes a name a part of a file name: "nvidia-h100-80gb-hbm3". */
 static void make_slug(const char *name, char *out, size_t size)
 {
     size_t n = 0;
@@ -99,7 +99,7 @@ bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag 
 
 static const pw_model defaults;
 
-/* The singleton. Never freed: other threads may be asking when the process ends. */
+/* The singleton. It is never freed, since other threads may be asking for costs when the process ends. */
 static _Atomic(const pw_model *) now = &defaults;
 
 const pw_model *pw_model_now(void)

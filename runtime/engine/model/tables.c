@@ -50,7 +50,8 @@ static bool is_axis(const double *at, int n)
     return true;
 }
 
-/* NaN is a time that was not measured. The first row must have one that was: it is what shorter messages take. */
+/* Returns whether all are times, or NaN for times that were not measured. The first row must have a measured time,
+ * since shorter messages take it. */
 static bool are_times(const double *t, int nx, int ny)
 {
     bool begins = false;
@@ -64,9 +65,9 @@ static bool are_times(const double *t, int nx, int ny)
 }
 
 /*
- * Times of messages that no quiet machine takes: a short one of milliseconds, or one that takes many times as long as a
- * longer one in the same blocks. They come of measuring beside other work, and what they say of the rest of their table
- * is as wrong.
+ * Refuses times that no quiet machine shows: a short message that takes milliseconds, or one that takes many times as
+ * long as a longer one in the same blocks. They come from measuring beside other work, and the rest of their table is
+ * as wrong.
  */
 static pw_status check_plausible(pw_model_table_id id, const double *x, int nx, int ny, const double *t, pw_diag *diag)
 {
@@ -147,7 +148,8 @@ pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* A place on an axis: between points i and i + 1, `part` of the way; beyond the ends `part` is below 0 or above 1. */
+/* A place on an axis: between points i and i + 1, `part` of the way from one to the other. `part` is below 0 before the
+ * first point, and above 1 beyond the last. */
 typedef struct place {
     int i;
     double part;
@@ -164,7 +166,7 @@ static place find(const double *at, int n, double v)
     return (place){i, (v - at[i]) / (at[i + 1] - at[i])};
 }
 
-/* At a point nothing else counts: the other may not have been measured. */
+/* At a point only that point counts, since its neighbour may not have been measured. */
 static double between(double a, double b, double part)
 {
     return part <= 0 ? a : part >= 1 ? b : a + (b - a) * part;
@@ -175,7 +177,7 @@ static double within(double v, double low, double high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* Along y: ends are explained in model.h. `t` are the logarithms of one row. */
+/* Interpolates along y; model.h says what holds beyond the ends. `t` are the logarithms of one row. */
 static double along_blocks(const double *y, const double *t, int n, place p)
 {
     double slope;

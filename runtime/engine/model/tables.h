@@ -10,7 +10,7 @@
 
 /*
  * X(symbol, name, axes, meaning). Axes: 0, a single time; 1, by bytes; 2, by bytes and length of the contiguous blocks.
- * The order within a group is that of the enums that choose in it: call kinds and ways of a copy.
+ * The order within a group is that of the enum that chooses in it: kinds of calls, or directions of a copy.
  */
 #define PW_MODEL_TABLES(X)                                                                                          \
     X(SEND_HOST, "send.host.blocking", 1, "contiguous host memory, half a round trip of Send and Recv")             \
@@ -83,28 +83,28 @@ typedef enum pw_model_table_id {
         PW_TABLE_COUNT
 } pw_model_table_id;
 
-/* Call kinds that have tables: the first ones of pw_call_kind. */
+/* The kinds of calls that have tables are the first ones of pw_call_kind. */
 enum { PW_MODEL_KINDS = PW_CALL_NEIGHBOUR + 1 };
 
-enum { PW_MODEL_MAX_POINTS = 64 }; /* of an axis */
+enum { PW_MODEL_MAX_POINTS = 64 }; /* the most points of an axis */
 
-/* A time of more than this for a message of so few bytes is absurd. */
+/* A message of so few bytes that takes longer than this cannot have been measured properly. */
 enum { PW_MODEL_SHORT = 256, PW_MODEL_SHORT_MOST_NS = 1000000 };
 
 typedef struct pw_model_table {
-    int nx, ny;         /* points of each axis; nx 0: not measured. Axes that a table does not have: 1 */
-    const double *x;    /* bytes, ascending */
+    int nx, ny; /* points of each axis; nx 0: the table was not measured. An axis that the table does not have has 1 */
+    const double *x;    /* in bytes, ascending */
     const double *y;    /* block lengths, ascending */
     const double *t;    /* nanoseconds, nx rows of ny; NaN: not measured */
     const double *logs; /* the logarithms (base 2) of x, y and t, one after the other */
 } pw_model_table;
 
-/* Where the numbers are from. */
+/* Where the numbers of a model come from. */
 typedef struct pw_model_origin {
     char mpi[32];          /* "mpich", "openmpi"; "" when messages were not measured */
-    char mpi_version[96];  /* as the MPI says */
-    char cpu[48], gpu[96]; /* "znver4", "NVIDIA H100 80GB HBM3"; gpu "" without one */
-    char date[32];         /* of the last measurement, ISO 8601 */
+    char mpi_version[96];  /* as the MPI reports it */
+    char cpu[48], gpu[96]; /* such as "znver4" and "NVIDIA H100 80GB HBM3"; gpu is "" if there is none */
+    char date[32];         /* the day of the last measurement, ISO 8601 */
 } pw_model_origin;
 
 struct pw_model {
@@ -118,21 +118,21 @@ typedef struct pw_model_table_info {
 } pw_model_table_info;
 
 const pw_model_table_info *pw_model_table_describe(pw_model_table_id id);
-/* PW_TABLE_COUNT: there is none of this name. */
+/* Returns the table of this name. PW_TABLE_COUNT: there is none. */
 pw_model_table_id pw_model_table_named(const char *name);
 
-/* A model without tables: all defaults. NULL: out of memory. */
+/* Makes a model without tables, which answers with defaults. NULL: out of memory. */
 pw_model *pw_model_create(void);
 void pw_model_destroy(pw_model *m); /* NULL is allowed */
 
 /*
- * Copies a table in, in place of the one there. PW_ERR_INVALID, described in `diag`, when the number of points does not
- * fit the axes, an axis does not ascend, a time is neither NaN nor finite and positive, or times are absurd. `x` or `y`
- * may be NULL where there is no such axis.
+ * Replaces a table by a copy of these numbers. PW_ERR_INVALID, described in `diag`: the number of points does not fit
+ * the axes, an axis does not ascend, a time is neither NaN nor finite and positive, or times are absurd. `x` or `y` may
+ * be NULL if the table has no such axis.
  */
 pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int nx, const double *y, int ny,
                        const double *t, pw_diag *diag);
-/* Takes all tables that `from` has. */
+/* Copies all tables that `from` has. */
 pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag);
 
 static inline bool pw_model_has(const pw_model *m, pw_model_table_id id)
@@ -140,8 +140,8 @@ static inline bool pw_model_has(const pw_model *m, pw_model_table_id id)
     return m->tables[id].nx > 0;
 }
 
-/* Interpolated; the table must be there. What an axis that the table does not have is given for is ignored. NaN: the
- * points that it would go by were not all measured. */
+/* Interpolates; the table must have been measured. A coordinate for an axis that the table does not have is ignored.
+ * NaN: some of the points needed were not measured. */
 double pw_model_table_at(const pw_model_table *t, double x, double y);
 
 #endif

@@ -7,18 +7,18 @@
 enum {
     LINE = 64,
     PAGE = 4096,
-    TLB_PAGES = 2048,        /* second-level TLBs hold 1536 to 3072 entries; the system tells of none */
-    CACHE_DEFAULT = 16 << 20 /* where the system does not know */
+    TLB_PAGES = 2048,        /* second-level TLBs hold 1536 to 3072 entries; the system does not report their size */
+    CACHE_DEFAULT = 16 << 20 /* used if the system does not report the size of the cache */
 };
 
 /*
- * A page out of the TLB's reach, and a line out of the cache's. On a Zen 3 whose neighbours were idle, blocks of 8
- * bytes 2 to 8 KiB apart took 7 ns for each page more than dense ones, and 20 with busy ones; blocks of 64 to 4000
- * bytes of 8 MiB took 3 ns more for each line than those of 1 MiB.
+ * The wait for a page out of the TLB's reach, and for a line out of the cache's. On a Zen 3 with idle neighbours,
+ * blocks of 8 bytes that were 2 to 8 KiB apart took 7 ns more for each page than dense ones, with busy neighbours 20
+ * ns. Blocks of 64 to 4000 bytes took 3 ns more for each line in 8 MiB than in 1 MiB.
  */
 static const double page_ns = 15, line_ns = 3;
 
-static _Atomic int64_t cache; /* 0: not asked for yet */
+static _Atomic int64_t cache; /* 0: not yet known */
 
 /* The size of the cache that the first core shares with its neighbours; sysconf adds up all caches of a socket. */
 static int64_t system_cache(void)
@@ -48,7 +48,7 @@ void pw_touch_set_cache(int64_t bytes)
     atomic_store_explicit(&cache, bytes, memory_order_relaxed);
 }
 
-/* Pieces of `size` bytes that hold the blocks; not more than there are from the first to the last. */
+/* Counts the pieces of `size` bytes that hold a part of a block, at most those from the first block to the last. */
 static double pieces(pw_model_shape s, int size)
 {
     double blocks = (double)s.bytes / (double)s.block;
@@ -62,7 +62,7 @@ double pw_touch_wait(pw_model_shape s)
 
     if (pages > TLB_PAGES)
         wait += page_ns * pages;
-    /* Both ranks' blocks and the packed copy, in a cache that other work needs, too. */
+    /* The cache must hold the blocks of both ranks and the packed copy, and other work needs half of it. */
     if (2 * LINE * lines + (double)s.bytes > (double)cache_bytes() / 2)
         wait += line_ns * lines;
     return wait;

@@ -2,10 +2,11 @@
 
 #include "base/samples.h"
 
-/* The challenger must be better by so much. */
+/* A challenger must take at most this part of the incumbent's time. */
 static const double enough = 0.95;
 
-/* Two rounds each, in the order of Thue and Morse, so that neither a trend nor a period of the program favours one. */
+/* Returns whose turn a round is. Each strategy has two rounds at a time, in the order of Thue and Morse, so that
+ * neither a trend nor a period of the program favours one. */
 static pw_trial_side side_of(int round)
 {
     return round >= 0 && __builtin_parity((unsigned)round / 2) ? PW_TRIAL_CHALLENGER : PW_TRIAL_INCUMBENT;
@@ -40,7 +41,7 @@ bool pw_trial_use(pw_trial *t, int direction, int64_t now, int *strategy)
     return true;
 }
 
-/* The n-th best time of a use, from 1. */
+/* Returns the n-th best time of a use; n counts from 1. */
 static double best(const pw_trial *t, pw_trial_side side, int n)
 {
     double times[PW_TRIAL_EACH];
