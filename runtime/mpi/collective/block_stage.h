@@ -1,12 +1,12 @@
 /*
- * A block stage: one contiguous stand-in for all blocks of a collective's buffer.
+ * A block staging: a staging buffer that is one contiguous stand-in for all blocks of a collective's buffer.
  *
- * One strategy takes the stage of a whole side at once. The stage is packed and unpacked in runs: objects of one type
- * that follow each other both in the user's memory and in the stage. Memory that no block names is not written: gaps
- * between blocks, blocks of neighbours that do not exist, the block contributed in place.
+ * One strategy takes the staging buffer of a whole side at once. The staging buffer is packed and unpacked in runs:
+ * objects of one type that follow each other both in the user's memory and in the staging buffer. Memory that no block
+ * names is not written: gaps between blocks, blocks of neighbours that do not exist, the block contributed in place.
  *
- * For each run the strategy's pack and unpack get a copy of the stage narrowed to the run: buffer and data are those of
- * the run. A strategy must therefore keep in `own` only what is valid for every part of the stage.
+ * For each run the strategy's pack and unpack get a copy of the staging buffer narrowed to the run: buffer and data are
+ * those of the run. A strategy must therefore keep in `own` only what is valid for every part of the staging buffer.
  */
 #ifndef PW_RUNTIME_BLOCK_STAGE_H
 #define PW_RUNTIME_BLOCK_STAGE_H
@@ -17,10 +17,11 @@
 
 typedef struct pw_run {
     pw_buffer buffer; /* layout NULL: the run is dense */
-    int64_t at;       /* the place in the stage, in bytes from its beginning */
+    int64_t at;       /* the place in the staging buffer, in bytes from its beginning */
     unsigned use;
-    bool by_cpu;     /* the CPU copies without a strategy: host memory that is dense, or in a stage for GPU memory */
-    bool owner;      /* the run holds a reference of its own to the buffer's layout */
+    bool by_cpu; /* the CPU copies without a strategy: host memory that is dense, or in a staging buffer for GPU memory
+                  */
+    bool owner;  /* the run holds a reference of its own to the buffer's layout */
     void *under_way; /* as in pw_staging, between begin and finish */
     pw_dense_type dense_type;
 } pw_run;
@@ -29,7 +30,7 @@ typedef struct pw_run {
 typedef struct pw_block_stage {
     pw_staging whole;
     int64_t runs;
-    bool is_whole; /* the stage has one run and nothing else */
+    bool is_whole; /* the staging buffer has one run and nothing else */
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
@@ -38,8 +39,8 @@ typedef struct pw_block_stage {
 } pw_block_stage;
 
 /* Stages a side that pw_collective_check has found sound, and turns the side into its stand-in. If staging does not
- * pay, the side stays as it is and the stage is empty; closing it then does nothing. Fails only if MPI must not get the
- * buffer. */
+ * pay, the side stays as it is and the staging buffer is empty; closing it then does nothing. Fails only if MPI must
+ * not get the buffer. */
 pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side);
 
 static inline bool pw_block_stage_is_open(const pw_block_stage *b)
@@ -47,14 +48,15 @@ static inline bool pw_block_stage_is_open(const pw_block_stage *b)
     return pw_staging_is_open(&b->whole);
 }
 
-/* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty stage. */
+/* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty staging buffer. */
 pw_status pw_block_stage_pack(pw_block_stage *b);
 pw_status pw_block_stage_unpack(pw_block_stage *b);
 /* Called when MPI's function has returned, even if the operation is still under way: frees the dense types that were
  * made for this call only. `again`: the call is persistent. Open MPI looks at the types again in each start, so the
  * dense types of persistent calls live until MPI ends. */
 void pw_block_stage_called(pw_block_stage *b, bool again);
-/* Releases the stage. Calls MPI only if pw_block_stage_called was not called before. A second call does nothing. */
+/* Releases the staging buffer. Calls MPI only if pw_block_stage_called was not called before. A second call does
+ * nothing. */
 void pw_block_stage_close(pw_block_stage *b);
 
 /* ---- for the two ways of opening --------------------------------------------------------------------------------- */

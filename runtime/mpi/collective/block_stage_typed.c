@@ -4,7 +4,7 @@
  * Where displacements are addresses (neighbourhoods, and the _c forms), MPI may get any block where it lies, so each
  * block is staged only if that is cheaper for it. Beside staged blocks, MPICH gets blocks that are contiguous except
  * for the extent of their type (strategy/host.c) as bytes in place. Where displacements are ints, in bytes from
- * one buffer, all blocks must lie in the stage, even contiguous ones.
+ * one buffer, all blocks must lie in the staging buffer, even contiguous ones.
  */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
@@ -21,8 +21,8 @@ enum { FEW = 16 };
 typedef enum handling {
     IN_PLACE,          /* where it lies, with the program's type */
     IN_PLACE_AS_BYTES, /* where it lies, with a type of its bytes */
-    IS_STAGED,         /* in the stage, because that is faster or MPI cannot touch the block */
-    IS_COPIED,         /* in the stage, though it is contiguous: all blocks must lie in one buffer */
+    IS_STAGED,         /* in the staging buffer, because that is faster or MPI cannot touch the block */
+    IS_COPIED,         /* in the staging buffer, though it is contiguous: all blocks must lie in one buffer */
     IS_IMPOSSIBLE      /* not at all: it would have to be staged, and cannot be */
 } handling;
 
@@ -101,7 +101,7 @@ static bool is_telling(const known *k)
     return k->how == IS_STAGED && k->m.buffer.place.kind == PW_PLACE_HOST;
 }
 
-/* The sums over all blocks that lie in the stage. */
+/* The sums over all blocks that lie in the staging buffer. */
 typedef struct tally {
     known few[FEW];
     int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
@@ -152,7 +152,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     return t->leading.buffer.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
 }
 
-/* Opens one stage for all blocks, by the strategy for a message with as many bytes in as many pieces. */
+/* Opens one staging buffer for all blocks, by the strategy for a message with as many bytes in as many pieces. */
 static pw_status take_whole(pw_block_stage *b, const tally *t)
 {
     pw_message m = t->leading;
@@ -190,7 +190,7 @@ static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t byt
         ((int *)s->displs)[i] = (int)bytes;
 }
 
-/* MPI gets the block in the program's buffer: its displacement is counted from the stage. */
+/* MPI gets the block in the program's buffer: its displacement is counted from the staging buffer. */
 static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
 {
     int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
@@ -214,9 +214,9 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
     return true;
 }
 
-/* Returns whether the strategy of the whole stage, or the CPU, can move this block. A strategy for GPU memory can move
- * every part, even a block that is dense or too short for that strategy alone. Blocks that are staged because MPI
- * cannot touch them get a stage in host memory, which the CPU and every GPU can use. */
+/* Returns whether the strategy of the whole staging buffer, or the CPU, can move this block. A strategy for GPU memory
+ * can move every part, even a block that is dense or too short for that strategy alone. Blocks that are staged because
+ * MPI cannot touch them get a staging buffer in host memory, which the CPU and every GPU can use. */
 static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
 {
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE,
@@ -228,7 +228,7 @@ static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_c
     return device || *by_cpu || b->whole.strategy->can(m);
 }
 
-/* Adds the run of block i, which lies at `at` in the stage. */
+/* Adds the run of block i, which lies at `at` in the staging buffer. */
 static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
                         int64_t at)
 {
@@ -247,8 +247,8 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
     return true;
 }
 
-/* Blocks beyond the first FEW are looked at twice. The second look may decide otherwise, but the stage only has room
- * for the sums of the first look. */
+/* Blocks beyond the first FEW are looked at twice. The second look may decide otherwise, but the staging buffer only
+ * has room for the sums of the first look. */
 static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, int64_t bytes)
 {
     return b->runs < t->runs && bytes <= t->bytes - at;

@@ -53,8 +53,8 @@ static bool walk_one(const pw_side *side, survey *s, const listing *l)
 }
 
 /*
- * Joins blocks into runs: a block that continues the one before it in memory, in the stage and in use belongs to its
- * run. `l` NULL: runs are only counted. Returns false if there are too many objects to count.
+ * Joins blocks into runs: a block that continues the one before it in memory, in the staging buffer and in use belongs
+ * to its run. `l` NULL: runs are only counted. Returns false if there are too many objects to count.
  */
 static bool walk(const pw_side *side, survey *s, const listing *l)
 {
@@ -140,7 +140,7 @@ static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listin
         side->displs.at = l->displs;
 }
 
-/* Returns whether a stage could be made for the type and the blocks, wherever they lie. */
+/* Returns whether a staging buffer could be made for the type and the blocks, wherever they lie. */
 static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joined, survey *s)
 {
     return entry && (entry->layout || entry->dense) && !(side->buf == MPI_BOTTOM && entry->touches_origin) &&

@@ -134,9 +134,9 @@ typedef enum pw_collective_verdict {
 } pw_collective_verdict;
 
 /*
- * Returns whether persistent collectives of this MPI work with stages. MPICH before 4.3 copies blocks from the send
- * buffer when it makes the request, though the program need not have filled the buffer yet; it transfers nothing from
- * the second start on, and frees types that it does not own. Only MPIs that are known to work are trusted.
+ * Returns whether persistent collectives of this MPI work with staging buffers. MPICH before 4.3 copies blocks from the
+ * send buffer when it makes the request, though the program need not have filled the buffer yet; it transfers nothing
+ * from the second start on, and frees types that it does not own. Only MPIs that are known to work are trusted.
  */
 bool pw_collective_restarts(void);
 

@@ -83,8 +83,8 @@ static bool is_needed(const pw_reduction *r, const pw_entry *entry)
     return pw_operand_is_needed(entry, r->send, 1) || pw_operand_is_needed(entry, r->recv, 1);
 }
 
-/* If the runtime fails, the call fails: MPI could not carry it out either. Persistent reductions work with stages in
- * all MPIs: even MPICH 4.0.2 reads their buffers only when they start. */
+/* If the runtime fails, the call fails: MPI could not carry it out either. Persistent reductions work with staging
+ * buffers in all MPIs: even MPICH 4.0.2 reads their buffers only when they start. */
 static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
 {
     pw_reduction stand_in = *r;

@@ -1,6 +1,6 @@
 /*
- * The hooks of split collective calls. `_begin` fills the stage, which is kept by file; `_end` unpacks it. MPI checks
- * the order of calls: it refuses a second `_begin`, and an `_end` without a `_begin`, whatever the buffer.
+ * The hooks of split collective calls. `_begin` fills the staging buffer, which is kept by file; `_end` unpacks it. MPI
+ * checks the order of calls: it refuses a second `_begin`, and an `_end` without a `_begin`, whatever the buffer.
  */
 #include "runtime/mpi/io/internal.h"
 

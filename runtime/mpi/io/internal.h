@@ -25,7 +25,7 @@ typedef struct pw_io_transfer {
     int64_t bytes, blocks;
 } pw_io_transfer;
 
-/* Returns whether a stage is faster than leaving the buffer to the MPI below. */
+/* Returns whether a staging buffer is faster than leaving the buffer to the MPI below. */
 bool pw_io_pays(const pw_io_transfer *t);
 
 /* ---- io_type.c --------------------------------------------------------------------------------------------------- */
@@ -91,22 +91,23 @@ typedef struct pw_io_call {
 /* Plain data: may be moved. */
 typedef struct pw_io_stage {
     pw_staging stage;
-    pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the stage's bytes */
+    pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the staging buffer's
+                         bytes */
     void *data;
     MPI_Count count;
     MPI_Datatype type;
 } pw_io_stage;
 
-/* Opens the stage of a call, and packs into it what a write needs. Returns false if there is no stage: the hook then
- * returns *verdict, with *rc set. */
+/* Opens the staging buffer of a call, and packs into it what a write needs. Returns false if there is no staging
+ * buffer: the hook then returns *verdict, with *rc set. */
 bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* Does the same for an operation that outlives the call. Returns `bytes` bytes of the pool in which the caller keeps
  * what it needs later. They are taken before MPI is called, because an operation that has begun cannot be taken back.
  * NULL: as false above. */
 void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* Closes a stage when memory runs out after it was opened, and sets what the hook returns. */
+/* Closes a staging buffer when memory runs out after it was opened, and sets what the hook returns. */
 void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* MPI has read into the stage: unpacks what came to the program's buffer. */
+/* MPI has read into the staging buffer: unpacks what came to the program's buffer. */
 pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status);
 void pw_io_stage_close(pw_io_stage *s);
 
@@ -116,7 +117,8 @@ int pw_io_fail(MPI_File fh, pw_status status);
 /* ---- hooks_split.c ----------------------------------------------------------------------------------------------- */
 
 /* Ends the split collective call on a file that is about to be closed (MPI 4.0 section 14.4.5). It is an error of the
- * program if there is one. MPI then no longer uses the stage, and what was read lies where both MPIs would have put it.
+ * program if there is one. MPI then no longer uses the staging buffer, and what was read lies where both MPIs would
+ * have put it.
  */
 void pw_io_split_abandon(MPI_File fh);
 

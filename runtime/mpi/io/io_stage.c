@@ -21,8 +21,8 @@ void pw_io_stage_close(pw_io_stage *s)
     pw_staging_close(&s->stage);
 }
 
-/* Returns whether a stage pays for memory that MPI can touch. It always does if the user has named a strategy. For GPU
- * memory the strategies decide. */
+/* Returns whether a staging buffer pays for memory that MPI can touch. It always does if the user has named a strategy.
+ * For GPU memory the strategies decide. */
 static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
 {
     pw_io_transfer transfer = {.write = call->use == PW_IO_WRITE,
@@ -74,7 +74,7 @@ static io_form form_of(const pw_message *m, const pw_io_call *call)
     return pw_io_type_is_plain(call->type) ? MIRRORED : IMPOSSIBLE;
 }
 
-/* Opens the stage for a described message. */
+/* Opens the staging buffer for a described message. */
 static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     io_form form = form_of(m, call);

@@ -60,13 +60,14 @@ bool pw_rma_pays(const pw_rma_transfer *t);
 /*
  * One-sided transfers. All of them take the same steps.
  *
- * The hook of a call fills in a pw_transfer. Where it pays, MPI gets a stage in place of the origin buffer: the call
- * packs what MPI reads there, and what MPI writes there is unpacked when the operation is complete (rma.c). Target
- * arguments stay the caller's.
+ * The hook of a call fills in a pw_transfer. Where it pays, MPI gets a staging buffer in place of the origin buffer:
+ * the call packs what MPI reads there, and what MPI writes there is unpacked when the operation is complete (rma.c).
+ * Target arguments stay the caller's.
  *
- * A put or get passes the stage as bytes, against the target's type: both MPIs move signatures byte by byte.
+ * A put or get passes the staging buffer as bytes, against the target's type: both MPIs move signatures byte by byte.
  * Accumulating calls work on basic elements, which are the same at origin and target (MPI 4.0 section 12.3.4): they
- * pass the stage as an array of these. Calls with one element are left to MPI, unless MPI cannot touch their buffers.
+ * pass the staging buffer as an array of these. Calls with one element are left to MPI, unless MPI cannot touch their
+ * buffers.
  */
 
 /* A buffer at the origin. A call without it has `buf` NULL and `count` 0. */
@@ -109,9 +110,9 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc);
 /* ---- rma.c ------------------------------------------------------------------------------------------------------- */
 
 /*
- * One-sided operations under way with stages at their origin. MPI uses the stage until the operation is locally
- * complete (MPI 4.0 section 12.5). The call that ends the epoch, a flush, or the completion of a request-based
- * operation says when that is; the same call unpacks what the operation has brought before it returns.
+ * One-sided operations under way with staging buffers at their origin. MPI uses the staging buffer until the operation
+ * is locally complete (MPI 4.0 section 12.5). The call that ends the epoch, a flush, or the completion of a
+ * request-based operation says when that is; the same call unpacks what the operation has brought before it returns.
  *
  * Operations lie in lists by window. A synchronising call takes a mark, calls MPI, and settles the operations to its
  * target up to the mark. It leaves out operations that another thread starts meanwhile, and those on a new window with
@@ -124,7 +125,7 @@ enum { PW_RMA_ALL_TARGETS = -1 };
 /* A stand-in for a buffer at the origin. */
 typedef struct pw_rma_side {
     pw_staging stage; /* not open: MPI gets the buffer itself */
-    pw_mirror mirror; /* if it has a buf, MPI gets it in place of the stage's bytes */
+    pw_mirror mirror; /* if it has a buf, MPI gets it in place of the staging buffer's bytes */
 } pw_rma_side;
 
 typedef struct pw_rma_op {
@@ -163,9 +164,9 @@ static inline bool pw_rma_wishes_are_needed(const pw_rma_wishes *w)
     return pw_rma_wish_is_needed(w->sent) || pw_rma_wish_is_needed(w->compared) || pw_rma_wish_is_needed(w->got);
 }
 
-/* Makes an operation with the stages that are wanted, and packs what MPI reads. A stage that no strategy provides stays
- * empty. If all stay empty, *op is NULL and the call is left to MPI. Fails if MPI cannot touch a buffer without a
- * stage. */
+/* Makes an operation with the staging buffers that are wanted, and packs what MPI reads. One that no strategy provides
+ * stays empty. If all stay empty, *op is NULL and the call is left to MPI. Fails if MPI cannot touch a buffer without a
+ * staging buffer. */
 pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **op);
 /* Ends an operation that MPI has refused. */
 void pw_rma_drop(pw_rma_op *op);

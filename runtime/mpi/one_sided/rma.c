@@ -64,8 +64,8 @@ static void unlink_op(op_list *list, pw_rma_op *op)
 
 /* ---- one operation ---------------------------------------------------------------------------------------------- */
 
-/* The bytes of all stages together, which are bounded: a program may start any number of puts before it synchronises,
- * and each stage takes as much memory as its origin. */
+/* The bytes of all staging buffers together, which are bounded: a program may start any number of puts before it
+ * synchronises, and each staging buffer takes as much memory as its origin. */
 static _Atomic int64_t staged_bytes;
 
 static bool may_stage(int64_t bytes)
@@ -93,8 +93,8 @@ static pw_status unpack(pw_rma_side *side, int64_t bytes)
     return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_staging_unpack(&side->stage, bytes);
 }
 
-/* Packs into an open stage what MPI must find there. `whole`: MPI writes the whole stage, so a stage that MPI only
- * writes needs nothing. */
+/* Packs into an open staging buffer what MPI must find there. `whole`: MPI writes the whole staging buffer, so a buffer
+ * that MPI only writes needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
     bool allowed = may_stage(side->stage.buffer.bytes), is_read = wish->message.role == PW_SEND;

@@ -158,7 +158,7 @@ static bool is_done_alike(const pw_transfer *t, const pw_basic_type *elements)
     return !PW_MPI_IS_OPEN_MPI || elements->size >= 4 || t->op == MPI_REPLACE || t->op == MPI_NO_OP;
 }
 
-/* Finds the elements of a stage. The type that is quicker to take apart is asked first. */
+/* Finds the elements of a staging buffer. The type that is quicker to take apart is asked first. */
 static bool elements_of(const pw_transfer *t, const pw_message *m, MPI_Datatype type, pw_basic_type *out)
 {
     if (!accumulates(t)) {

@@ -304,7 +304,7 @@ static void check_no_memory(void)
             }
 }
 
-/* Memory for the stages there is, but not for what they are laid out in. */
+/* Memory for the staging buffers there is, but not for what they are laid out in. */
 static void check_no_mirror(void)
 {
     long made;

@@ -1,7 +1,7 @@
 /*
- * Transfers in stages: calls that have several to do begin them all before they wait for the first, and a transfer of
- * one kernel is launched by a graph; pieces of odd lengths are copied to the host; large transfers are waited for by
- * their stream. One rank, which sends to itself; the stand-in's GPU does not begin before all have come.
+ * Transfers in staging buffers: calls that have several to do begin them all before they wait for the first, and a
+ * transfer of one kernel is launched by a graph; pieces of odd lengths are copied to the host; large transfers are
+ * waited for by their stream. One rank, which sends to itself; the stand-in's GPU does not begin before all have come.
  *
  * usage: stages <driver> [graphs]. With "graphs", kernels must be launched by them in a steady state, else never.
  */

@@ -124,7 +124,7 @@ static void check_two_files(void)
         close_file(&files[i], paths[i]);
 }
 
-/* The stage needs no type; ROMIO would look at it. */
+/* The staging buffer needs no type; ROMIO would look at it. */
 static void check_freed(void)
 {
     char *path = test_file_path("freed");
