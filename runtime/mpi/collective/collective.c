@@ -1,6 +1,6 @@
 #include "runtime/mpi/collective/collective.h"
 
-#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -8,32 +8,32 @@
 
 typedef struct operation {
     pw_operation head;
-    pw_block_stage send, recv;
+    pw_block_staging send, recv;
 } operation;
 
 static pw_status pack(pw_operation *head)
 {
     operation *o = (operation *)head;
-    pw_status status = pw_block_stage_pack(&o->send);
+    pw_status status = pw_block_staging_pack(&o->send);
 
-    return status == PW_OK ? pw_block_stage_pack(&o->recv) : status;
+    return status == PW_OK ? pw_block_staging_pack(&o->recv) : status;
 }
 
 /* MPI writes the send side of a broadcast on ranks other than the root. */
 static pw_status unpack(pw_operation *head)
 {
     operation *o = (operation *)head;
-    pw_status status = pw_block_stage_unpack(&o->send);
+    pw_status status = pw_block_staging_unpack(&o->send);
 
-    return status == PW_OK ? pw_block_stage_unpack(&o->recv) : status;
+    return status == PW_OK ? pw_block_staging_unpack(&o->recv) : status;
 }
 
 static void close(pw_operation *head)
 {
     operation *o = (operation *)head;
 
-    pw_block_stage_close(&o->send);
-    pw_block_stage_close(&o->recv);
+    pw_block_staging_close(&o->send);
+    pw_block_staging_close(&o->recv);
 }
 
 static int call(pw_operation *head, const void *stand_in)
@@ -43,8 +43,8 @@ static int call(pw_operation *head, const void *stand_in)
     bool again = c->way.mode == PW_PERSISTENT;
     int rc = c->next(c);
 
-    pw_block_stage_called(&o->send, again);
-    pw_block_stage_called(&o->recv, again);
+    pw_block_staging_called(&o->send, again);
+    pw_block_staging_called(&o->recv, again);
     return rc;
 }
 
@@ -98,7 +98,7 @@ static pw_verdict call_and_note(const pw_collective *c, int *rc)
 /* Turns the call into its stand-in. */
 static pw_status open_sides(operation *o, pw_collective *c)
 {
-    pw_status sent = pw_block_stage_open(&o->send, &c->send), received = pw_block_stage_open(&o->recv, &c->recv);
+    pw_status sent = pw_block_staging_open(&o->send, &c->send), received = pw_block_staging_open(&o->recv, &c->recv);
     pw_status status = sent == PW_OK ? received : sent;
 
     o->head.kind = &kind;
@@ -115,7 +115,7 @@ static pw_verdict stage_and_call(pw_collective *c, int *rc)
     pw_status status = open_sides(&o, c);
     bool needed = o.send.needed || o.recv.needed;
 
-    if (status == PW_OK && !pw_block_stage_is_open(&o.send) && !pw_block_stage_is_open(&o.recv))
+    if (status == PW_OK && !pw_block_staging_is_open(&o.send) && !pw_block_staging_is_open(&o.recv))
         return PW_PASS;
     if (status == PW_OK)
         status = pw_operation_carry_out(&o.head, &c->way, c, rc);

@@ -40,17 +40,17 @@ pw_verdict pw_hook_File_close(MPI_File *fh, int *rc)
 
 /* ---- blocking ---------------------------------------------------------------------------------------------------- */
 
-static pw_verdict end_read(pw_io_stage *s, MPI_File fh, const MPI_Status *status, int *rc)
+static pw_verdict end_read(pw_io_staging *s, MPI_File fh, const MPI_Status *status, int *rc)
 {
     if (*rc == MPI_SUCCESS)
-        *rc = pw_io_fail(fh, pw_io_stage_unpack(s, status));
-    pw_io_stage_close(s);
+        *rc = pw_io_fail(fh, pw_io_staging_unpack(s, status));
+    pw_io_staging_close(s);
     return PW_DONE;
 }
 
-static pw_verdict end_write(pw_io_stage *s)
+static pw_verdict end_write(pw_io_staging *s)
 {
-    pw_io_stage_close(s);
+    pw_io_staging_close(s);
     return PW_DONE;
 }
 
@@ -59,35 +59,35 @@ static pw_verdict end_write(pw_io_stage *s)
 #define OFFSET_PARAMETER MPI_Offset offset,
 #define OFFSET_ARGUMENT offset,
 
-#define READ_CALL(call, parameter, argument)                                                                     \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter void *buf, MPI_Count count, MPI_Datatype datatype,     \
-                                   MPI_Status *status, bool large, int *rc)                                      \
-    {                                                                                                            \
-        MPI_Status own;                                                                                          \
-        pw_verdict verdict;                                                                                      \
-        pw_io_stage s;                                                                                           \
-                                                                                                                 \
-        (void)large;                                                                                             \
-        if (!pw_io_stage_open(&s, &(pw_io_call){PW_IO_READ, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc)) \
-            return verdict;                                                                                      \
-        if (status == MPI_STATUS_IGNORE)                                                                         \
-            status = &own;                                                                                       \
-        *rc = pw_call_File_##call(fh, argument s.data, s.count, s.type, status, s.count > INT_MAX);              \
-        return end_read(&s, fh, status, rc);                                                                     \
-    }
-
-#define WRITE_CALL(call, parameter, argument)                                                                      \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter const void *buf, MPI_Count count, MPI_Datatype datatype, \
+#define READ_CALL(call, parameter, argument)                                                                       \
+    pw_verdict pw_hook_File_##call(MPI_File fh, parameter void *buf, MPI_Count count, MPI_Datatype datatype,       \
                                    MPI_Status *status, bool large, int *rc)                                        \
     {                                                                                                              \
+        MPI_Status own;                                                                                            \
         pw_verdict verdict;                                                                                        \
-        pw_io_stage s;                                                                                             \
+        pw_io_staging s;                                                                                           \
                                                                                                                    \
         (void)large;                                                                                               \
-        if (!pw_io_stage_open(&s, &(pw_io_call){PW_IO_WRITE, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc))  \
+        if (!pw_io_staging_open(&s, &(pw_io_call){PW_IO_READ, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc)) \
             return verdict;                                                                                        \
+        if (status == MPI_STATUS_IGNORE)                                                                           \
+            status = &own;                                                                                         \
         *rc = pw_call_File_##call(fh, argument s.data, s.count, s.type, status, s.count > INT_MAX);                \
-        return end_write(&s);                                                                                      \
+        return end_read(&s, fh, status, rc);                                                                       \
+    }
+
+#define WRITE_CALL(call, parameter, argument)                                                                       \
+    pw_verdict pw_hook_File_##call(MPI_File fh, parameter const void *buf, MPI_Count count, MPI_Datatype datatype,  \
+                                   MPI_Status *status, bool large, int *rc)                                         \
+    {                                                                                                               \
+        pw_verdict verdict;                                                                                         \
+        pw_io_staging s;                                                                                            \
+                                                                                                                    \
+        (void)large;                                                                                                \
+        if (!pw_io_staging_open(&s, &(pw_io_call){PW_IO_WRITE, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc)) \
+            return verdict;                                                                                         \
+        *rc = pw_call_File_##call(fh, argument s.data, s.count, s.type, status, s.count > INT_MAX);                 \
+        return end_write(&s);                                                                                       \
     }
 
 READ_CALL(read, NO_OFFSET, NO_OFFSET)
@@ -108,31 +108,31 @@ WRITE_CALL(write_ordered, NO_OFFSET, NO_OFFSET)
 
 typedef struct io_op {
     pw_pending pending;
-    pw_io_stage stage;
+    pw_io_staging staging;
 } io_op;
 
 static int complete_read(pw_pending *p, const MPI_Status *status)
 {
     io_op *op = (io_op *)p;
 
-    return pw_mpi_error(pw_io_stage_unpack(&op->stage, status));
+    return pw_mpi_error(pw_io_staging_unpack(&op->staging, status));
 }
 
 static void destroy(pw_pending *p)
 {
     io_op *op = (io_op *)p;
 
-    pw_io_stage_close(&op->stage);
+    pw_io_staging_close(&op->staging);
     pw_pool_give(op, sizeof *op);
 }
 
 static io_op *begin_op(const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
-    pw_io_stage s;
-    io_op *op = pw_pending_is_seen() ? pw_io_stage_open_kept(&s, sizeof *op, call, verdict, rc) : NULL;
+    pw_io_staging s;
+    io_op *op = pw_pending_is_seen() ? pw_io_staging_open_kept(&s, sizeof *op, call, verdict, rc) : NULL;
 
     if (op)
-        *op = (io_op){.stage = s};
+        *op = (io_op){.staging = s};
     return op;
 }
 
@@ -159,8 +159,8 @@ static pw_verdict end_op(io_op *op, bool reads, const MPI_Request *request, int 
         (void)large;                                                                                                   \
         if (!op)                                                                                                       \
             return verdict;                                                                                            \
-        *rc = pw_call_File_##call(fh, argument op->stage.data, op->stage.count, op->stage.type, request,               \
-                                  op->stage.count > INT_MAX);                                                          \
+        *rc = pw_call_File_##call(fh, argument op->staging.data, op->staging.count, op->staging.type, request,         \
+                                  op->staging.count > INT_MAX);                                                        \
         return end_op(op, (use) == PW_IO_READ, request, *rc);                                                          \
     }
 

@@ -19,7 +19,7 @@ typedef int end_fn(MPI_File fh, void *data, MPI_Status *status);
 typedef struct split {
     pw_io_use use;
     end_fn *end; /* of the MPI below */
-    pw_io_stage stage;
+    pw_io_staging staging;
 } split;
 
 /* The singleton: split calls under way, by file. */
@@ -44,7 +44,7 @@ static void start(void)
 
 static void destroy(split *s)
 {
-    pw_io_stage_close(&s->stage);
+    pw_io_staging_close(&s->staging);
     pw_pool_give(s, sizeof *s);
 }
 
@@ -62,20 +62,20 @@ static split *take(MPI_File fh)
  * *verdict, with *rc set. */
 static split *begin(const pw_io_call *call, end_fn *end, pw_verdict *verdict, int *rc)
 {
-    pw_io_stage stage;
+    pw_io_staging staging;
     split *s;
 
     pthread_once(&splits.once, start);
     *verdict = PW_PASS;
     if (!splits.usable || pw_handle_table_find(&splits.table, pw_file_key(call->fh)))
         return NULL;
-    s = pw_io_stage_open_kept(&stage, sizeof *s, call, verdict, rc);
+    s = pw_io_staging_open_kept(&staging, sizeof *s, call, verdict, rc);
     if (!s)
         return NULL;
-    *s = (split){.use = call->use, .end = end, .stage = stage};
+    *s = (split){.use = call->use, .end = end, .staging = staging};
     if (pw_handle_table_insert(&splits.table, pw_file_key(call->fh), s) == PW_OK)
         return s;
-    pw_io_stage_give_up(&s->stage, call, verdict, rc);
+    pw_io_staging_give_up(&s->staging, call, verdict, rc);
     destroy(s);
     return NULL;
 }
@@ -98,9 +98,9 @@ static int finish(split *s, end_fn *end, MPI_File fh, MPI_Status *status)
 
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    rc = end(fh, s->stage.data, status);
+    rc = end(fh, s->staging.data, status);
     if (rc == MPI_SUCCESS && s->use == PW_IO_READ)
-        rc = pw_io_fail(fh, pw_io_stage_unpack(&s->stage, status));
+        rc = pw_io_fail(fh, pw_io_staging_unpack(&s->staging, status));
     destroy(s);
     return rc;
 }
@@ -145,8 +145,8 @@ void pw_io_split_abandon(MPI_File fh)
         (void)large;                                                                                             \
         if (!s)                                                                                                  \
             return verdict;                                                                                      \
-        *rc = pw_call_File_##call##_begin(fh, argument s->stage.data, s->stage.count, s->stage.type,             \
-                                          s->stage.count > INT_MAX);                                             \
+        *rc = pw_call_File_##call##_begin(fh, argument s->staging.data, s->staging.count, s->staging.type,       \
+                                          s->staging.count > INT_MAX);                                           \
         return begun(fh, *rc);                                                                                   \
     }                                                                                                            \
                                                                                                                  \

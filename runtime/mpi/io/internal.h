@@ -69,7 +69,8 @@ void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representati
 /* MPI is about to close the file, and may reuse its handle for the next. */
 void pw_io_view_forget(MPI_File fh);
 
-/* ---- io_stage.c -------------------------------------------------------------------------------------------------- */
+/* ---- io_staging.c --------------------------------------------------------------------------------------------------
+ */
 
 /*
  * The stand-in for a buffer that is written to a file or read from one. MPI gets it as bytes. For GPU memory and a file
@@ -89,27 +90,27 @@ typedef struct pw_io_call {
 } pw_io_call;
 
 /* Plain data: may be moved. */
-typedef struct pw_io_stage {
-    pw_staging stage;
+typedef struct pw_io_staging {
+    pw_staging staging;
     pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the staging buffer's
                          bytes */
     void *data;
     MPI_Count count;
     MPI_Datatype type;
-} pw_io_stage;
+} pw_io_staging;
 
 /* Opens the staging buffer of a call, and packs into it what a write needs. Returns false if there is no staging
  * buffer: the hook then returns *verdict, with *rc set. */
-bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
+bool pw_io_staging_open(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* Does the same for an operation that outlives the call. Returns `bytes` bytes of the pool in which the caller keeps
  * what it needs later. They are taken before MPI is called, because an operation that has begun cannot be taken back.
  * NULL: as false above. */
-void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
+void *pw_io_staging_open_kept(pw_io_staging *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* Closes a staging buffer when memory runs out after it was opened, and sets what the hook returns. */
-void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
+void pw_io_staging_give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* MPI has read into the staging buffer: unpacks what came to the program's buffer. */
-pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status);
-void pw_io_stage_close(pw_io_stage *s);
+pw_status pw_io_staging_unpack(pw_io_staging *s, const MPI_Status *status);
+void pw_io_staging_close(pw_io_staging *s);
 
 /* Reports a failure of the runtime as a failure of the call on `fh`, as pw_mpi_fail does. */
 int pw_io_fail(MPI_File fh, pw_status status);

@@ -124,8 +124,8 @@ enum { PW_RMA_ALL_TARGETS = -1 };
 
 /* A stand-in for a buffer at the origin. */
 typedef struct pw_rma_side {
-    pw_staging stage; /* not open: MPI gets the buffer itself */
-    pw_mirror mirror; /* if it has a buf, MPI gets it in place of the staging buffer's bytes */
+    pw_staging staging; /* not open: MPI gets the buffer itself */
+    pw_mirror mirror;   /* if it has a buf, MPI gets it in place of the staging buffer's bytes */
 } pw_rma_side;
 
 typedef struct pw_rma_op {

@@ -76,32 +76,33 @@ static bool may_stage(int64_t bytes)
 static void close_side(pw_rma_side *side)
 {
     pw_mirror_close(&side->mirror);
-    if (pw_staging_is_open(&side->stage))
-        atomic_fetch_sub_explicit(&staged_bytes, side->stage.buffer.bytes, memory_order_relaxed);
-    pw_staging_close(&side->stage);
+    if (pw_staging_is_open(&side->staging))
+        atomic_fetch_sub_explicit(&staged_bytes, side->staging.buffer.bytes, memory_order_relaxed);
+    pw_staging_close(&side->staging);
 }
 
 static pw_status pack(pw_rma_side *side)
 {
-    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->stage) : pw_staging_pack(&side->stage);
+    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->staging) : pw_staging_pack(&side->staging);
 }
 
 /* Unpacks the first `bytes` bytes, which MPI has written. A mirror is unpacked as a whole: behind these bytes it holds
  * the old contents of the buffer. */
 static pw_status unpack(pw_rma_side *side, int64_t bytes)
 {
-    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->stage) : pw_staging_unpack(&side->stage, bytes);
+    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->staging)
+                            : pw_staging_unpack(&side->staging, bytes);
 }
 
 /* Packs into an open staging buffer what MPI must find there. `whole`: MPI writes the whole staging buffer, so a buffer
  * that MPI only writes needs nothing. */
 static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
-    bool allowed = may_stage(side->stage.buffer.bytes), is_read = wish->message.role == PW_SEND;
+    bool allowed = may_stage(side->staging.buffer.bytes), is_read = wish->message.role == PW_SEND;
     pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK && wish->mirrored)
-        status = pw_mirror_open(&side->mirror, &side->stage);
+        status = pw_mirror_open(&side->mirror, &side->staging);
     return status == PW_OK && (is_read || (wish->mirrored && !whole)) ? pack(side) : status;
 }
 
@@ -111,10 +112,10 @@ static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t b
     bool needed = pw_rma_wish_is_needed(wish);
     pw_status status;
 
-    *side = (pw_rma_side){.stage = {.strategy = NULL}};
-    if (!wish || !pw_staging_open(&side->stage, &wish->message))
+    *side = (pw_rma_side){.staging = {.strategy = NULL}};
+    if (!wish || !pw_staging_open(&side->staging, &wish->message))
         return needed ? PW_ERR_NOMEM : PW_OK;
-    status = fill(side, wish, needed, brought >= side->stage.buffer.bytes);
+    status = fill(side, wish, needed, brought >= side->staging.buffer.bytes);
     if (status == PW_OK)
         return PW_OK;
     close_side(side);
@@ -147,8 +148,8 @@ static pw_status open_sides(pw_rma_op *op, const pw_rma_wishes *w)
 
 static bool is_staged(const pw_rma_op *op)
 {
-    return pw_staging_is_open(&op->sent.stage) || pw_staging_is_open(&op->compared.stage) ||
-           pw_staging_is_open(&op->got.stage);
+    return pw_staging_is_open(&op->sent.staging) || pw_staging_is_open(&op->compared.staging) ||
+           pw_staging_is_open(&op->got.staging);
 }
 
 pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
@@ -161,7 +162,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
         return pw_rma_wishes_are_needed(wishes) ? PW_ERR_NOMEM : PW_OK;
     *op = (pw_rma_op){.win = 0};
     status = open_sides(op, wishes);
-    op->brought = wishes->brought < op->got.stage.buffer.bytes ? wishes->brought : op->got.stage.buffer.bytes;
+    op->brought = wishes->brought < op->got.staging.buffer.bytes ? wishes->brought : op->got.staging.buffer.bytes;
     if (status == PW_OK && is_staged(op))
         *out = op;
     else
@@ -171,7 +172,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
 
 static pw_status bring(pw_rma_op *op)
 {
-    return pw_staging_is_open(&op->got.stage) ? unpack(&op->got, op->brought) : PW_OK;
+    return pw_staging_is_open(&op->got.staging) ? unpack(&op->got, op->brought) : PW_OK;
 }
 
 pw_status pw_rma_end(pw_rma_op *op)

@@ -201,15 +201,16 @@ static bool want(const pw_transfer *t, const pw_origin *origin, pw_role role, pw
 
 static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_type *elements, bool *large)
 {
-    const pw_staging *stage = &side->stage;
+    const pw_staging *staging = &side->staging;
 
-    if (!pw_staging_is_open(stage))
+    if (!pw_staging_is_open(staging))
         return;
     if (side->mirror.buf) {
         origin->buf = side->mirror.buf;
         return;
     }
-    *origin = (pw_origin){.buf = stage->data, .count = stage->buffer.bytes / elements->size, .type = elements->type};
+    *origin =
+        (pw_origin){.buf = staging->data, .count = staging->buffer.bytes / elements->size, .type = elements->type};
     *large |= origin->count > INT_MAX;
 }
 

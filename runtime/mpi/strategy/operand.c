@@ -62,9 +62,9 @@ pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const 
     *o = (pw_operand){.role = role};
     if (!describe(&m))
         return PW_OK;
-    status = pw_operand_stage(&o->stage, &m);
+    status = pw_operand_stage(&o->staging, &m);
     if (status == PW_OK)
-        status = pw_mirror_open(&o->mirror, &o->stage);
+        status = pw_mirror_open(&o->mirror, &o->staging);
     if (status != PW_OK)
         pw_operand_close(o);
     return status;
@@ -72,21 +72,21 @@ pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const 
 
 pw_status pw_operand_pack(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->role != PW_RECV ? pw_mirror_pack(&o->mirror, &o->stage) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_RECV ? pw_mirror_pack(&o->mirror, &o->staging) : PW_OK;
 }
 
 pw_status pw_operand_unpack(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->stage) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->staging) : PW_OK;
 }
 
 pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
 {
-    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_staging_unpack(&o->stage, bytes) : PW_OK;
+    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_staging_unpack(&o->staging, bytes) : PW_OK;
 }
 
 void pw_operand_close(pw_operand *o)
 {
     pw_mirror_close(&o->mirror);
-    pw_staging_close(&o->stage);
+    pw_staging_close(&o->staging);
 }

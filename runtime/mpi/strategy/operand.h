@@ -38,7 +38,7 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
 /* Plain data, which may be moved. Zeros are an empty operand. */
 typedef struct pw_operand {
-    pw_staging stage;
+    pw_staging staging;
     pw_mirror mirror;
     pw_role role;
 } pw_operand;
@@ -66,7 +66,7 @@ void pw_operand_close(pw_operand *o);
 
 static inline bool pw_operand_is_open(const pw_operand *o)
 {
-    return pw_staging_is_open(&o->stage);
+    return pw_staging_is_open(&o->staging);
 }
 
 /* The buffer that MPI gets in place of the user's `buf`. */

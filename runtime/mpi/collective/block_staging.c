@@ -1,8 +1,8 @@
-#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/collective/block_staging.h"
 
 #include "runtime/engine/memory/pool.h"
 
-pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side)
+pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
 {
     pw_status status;
 
@@ -14,14 +14,15 @@ pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side)
     b->array_bytes = 0;
     if (!side->use || side->blocks == 0)
         return PW_OK;
-    status = side->form == PW_SIDE_TYPED ? pw_block_stage_open_typed(b, side) : pw_block_stage_open_uniform(b, side);
+    status =
+        side->form == PW_SIDE_TYPED ? pw_block_staging_open_typed(b, side) : pw_block_staging_open_uniform(b, side);
     if (status == PW_OK)
         return PW_OK;
-    pw_block_stage_close(b);
+    pw_block_staging_close(b);
     return b->needed ? status : PW_OK;
 }
 
-static pw_staging narrow(const pw_block_stage *b, const pw_run *run)
+static pw_staging narrow(const pw_block_staging *b, const pw_run *run)
 {
     pw_staging s = b->whole;
 
@@ -31,7 +32,7 @@ static pw_staging narrow(const pw_block_stage *b, const pw_run *run)
     return s;
 }
 
-static bool begin(const pw_block_stage *b, pw_run *run, unsigned use)
+static bool begin(const pw_block_staging *b, pw_run *run, unsigned use)
 {
     pw_staging part;
     bool begun;
@@ -58,7 +59,7 @@ static void move_by_cpu(const pw_staging *part, unsigned use)
         memcpy(user, part->data, (size_t)part->buffer.bytes);
 }
 
-static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
+static pw_status move(const pw_block_staging *b, pw_run *run, unsigned use)
 {
     pw_staging part = narrow(b, run);
 
@@ -69,7 +70,7 @@ static pw_status move(const pw_block_stage *b, pw_run *run, unsigned use)
     return PW_OK;
 }
 
-static pw_status move_whole(pw_block_stage *b, unsigned use)
+static pw_status move_whole(pw_block_staging *b, unsigned use)
 {
     if (!(b->one.use & use))
         return PW_OK;
@@ -78,9 +79,9 @@ static pw_status move_whole(pw_block_stage *b, unsigned use)
 
 /* Begins runs ahead of those in front of them as far as possible. After a failure it still moves the other runs, since
  * they may have begun. */
-static pw_status move_runs(pw_block_stage *b, unsigned use)
+static pw_status move_runs(pw_block_staging *b, unsigned use)
 {
-    pw_run *runs = pw_block_stage_runs(b);
+    pw_run *runs = pw_block_staging_runs(b);
     pw_status status = PW_OK;
     int64_t next = 0;
 
@@ -97,19 +98,19 @@ static pw_status move_runs(pw_block_stage *b, unsigned use)
     return status;
 }
 
-pw_status pw_block_stage_pack(pw_block_stage *b)
+pw_status pw_block_staging_pack(pw_block_staging *b)
 {
     return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
 }
 
-pw_status pw_block_stage_unpack(pw_block_stage *b)
+pw_status pw_block_staging_unpack(pw_block_staging *b)
 {
     return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
 }
 
-void pw_block_stage_called(pw_block_stage *b, bool again)
+void pw_block_staging_called(pw_block_staging *b, bool again)
 {
-    pw_run *runs = pw_block_stage_runs(b);
+    pw_run *runs = pw_block_staging_runs(b);
 
     for (int64_t i = 0; i < b->runs; i++) {
         if (PW_MPI_IS_OPEN_MPI && again)
@@ -118,11 +119,11 @@ void pw_block_stage_called(pw_block_stage *b, bool again)
     }
 }
 
-void pw_block_stage_close(pw_block_stage *b)
+void pw_block_staging_close(pw_block_staging *b)
 {
-    const pw_run *runs = pw_block_stage_runs(b);
+    const pw_run *runs = pw_block_staging_runs(b);
 
-    pw_block_stage_called(b, false);
+    pw_block_staging_called(b, false);
     for (int64_t i = 0; i < b->runs; i++)
         if (runs[i].owner)
             pw_layout_unref(runs[i].buffer.layout);

@@ -8,7 +8,7 @@
  */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
-#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"
@@ -153,7 +153,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
 }
 
 /* Opens one staging buffer for all blocks, by the strategy for a message with as many bytes in as many pieces. */
-static pw_status take_whole(pw_block_stage *b, const tally *t)
+static pw_status take_whole(pw_block_staging *b, const tally *t)
 {
     pw_message m = t->leading;
 
@@ -168,7 +168,7 @@ typedef struct stand_in {
     void *displs;
 } stand_in;
 
-static bool take_arrays(pw_block_stage *b, const pw_side *side, const tally *t, stand_in *s)
+static bool take_arrays(pw_block_staging *b, const pw_side *side, const tally *t, stand_in *s)
 {
     int64_t n = side->blocks, runs = t->runs * (int64_t)sizeof(pw_run), types = n * (int64_t)sizeof(MPI_Datatype);
 
@@ -191,7 +191,7 @@ static void set_displ(const pw_side *side, const stand_in *s, int i, int64_t byt
 }
 
 /* MPI gets the block in the program's buffer: its displacement is counted from the staging buffer. */
-static void keep_block(const pw_block_stage *b, const pw_side *side, const stand_in *s, int i)
+static void keep_block(const pw_block_staging *b, const pw_side *side, const stand_in *s, int i)
 {
     int64_t away = (intptr_t)side->buf - (intptr_t)b->whole.data;
 
@@ -200,7 +200,7 @@ static void keep_block(const pw_block_stage *b, const pw_side *side, const stand
 }
 
 /* Leaves a block in place: MPI gets a type of its bytes, and its run moves nothing. */
-static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
+static bool keep_bytes(pw_block_staging *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
 {
     pw_run *run = &b->many[b->runs];
     int64_t away = (intptr_t)m->buffer.base - (intptr_t)b->whole.data;
@@ -217,7 +217,7 @@ static bool keep_bytes(pw_block_stage *b, const pw_side *side, const stand_in *s
 /* Returns whether the strategy of the whole staging buffer, or the CPU, can move this block. A strategy for GPU memory
  * can move every part, even a block that is dense or too short for that strategy alone. Blocks that are staged because
  * MPI cannot touch them get a staging buffer in host memory, which the CPU and every GPU can use. */
-static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_cpu)
+static bool can_be_part(const pw_block_staging *b, const pw_message *m, bool *by_cpu)
 {
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE,
          among_devices = b->whole.buffer.place.kind == PW_PLACE_DEVICE;
@@ -229,7 +229,7 @@ static bool can_be_part(const pw_block_stage *b, const pw_message *m, bool *by_c
 }
 
 /* Adds the run of block i, which lies at `at` in the staging buffer. */
-static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
+static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in *s, int i, const pw_message *m,
                         int64_t at)
 {
     pw_run *run = &b->many[b->runs];
@@ -249,12 +249,12 @@ static bool stage_block(pw_block_stage *b, const pw_side *side, const stand_in *
 
 /* Blocks beyond the first FEW are looked at twice. The second look may decide otherwise, but the staging buffer only
  * has room for the sums of the first look. */
-static bool has_room(const pw_block_stage *b, const tally *t, int64_t at, int64_t bytes)
+static bool has_room(const pw_block_staging *b, const tally *t, int64_t at, int64_t bytes)
 {
     return b->runs < t->runs && bytes <= t->bytes - at;
 }
 
-static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t, const stand_in *s)
+static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *t, const stand_in *s)
 {
     int64_t at = 0;
 
@@ -278,7 +278,7 @@ static bool place_blocks(pw_block_stage *b, const pw_side *side, const tally *t,
     return b->runs > 0;
 }
 
-pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side)
+pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side)
 {
     pw_status status;
     stand_in s;

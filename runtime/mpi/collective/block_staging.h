@@ -8,8 +8,8 @@
  * For each run the strategy's pack and unpack get a copy of the staging buffer narrowed to the run: buffer and data are
  * those of the run. A strategy must therefore keep in `own` only what is valid for every part of the staging buffer.
  */
-#ifndef PW_RUNTIME_BLOCK_STAGE_H
-#define PW_RUNTIME_BLOCK_STAGE_H
+#ifndef PW_RUNTIME_BLOCK_STAGING_H
+#define PW_RUNTIME_BLOCK_STAGING_H
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/collective/collective.h"
@@ -27,7 +27,7 @@ typedef struct pw_run {
 } pw_run;
 
 /* Plain data: may be moved. */
-typedef struct pw_block_stage {
+typedef struct pw_block_staging {
     pw_staging whole;
     int64_t runs;
     bool is_whole; /* the staging buffer has one run and nothing else */
@@ -36,36 +36,36 @@ typedef struct pw_block_stage {
     pw_run one;
     void *arrays; /* the runs, and the arrays of the stand-in, which MPI may read until the operation completes */
     int64_t array_bytes;
-} pw_block_stage;
+} pw_block_staging;
 
 /* Stages a side that pw_collective_check has found sound, and turns the side into its stand-in. If staging does not
  * pay, the side stays as it is and the staging buffer is empty; closing it then does nothing. Fails only if MPI must
  * not get the buffer. */
-pw_status pw_block_stage_open(pw_block_stage *b, pw_side *side);
+pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side);
 
-static inline bool pw_block_stage_is_open(const pw_block_stage *b)
+static inline bool pw_block_staging_is_open(const pw_block_staging *b)
 {
     return pw_staging_is_open(&b->whole);
 }
 
 /* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty staging buffer. */
-pw_status pw_block_stage_pack(pw_block_stage *b);
-pw_status pw_block_stage_unpack(pw_block_stage *b);
+pw_status pw_block_staging_pack(pw_block_staging *b);
+pw_status pw_block_staging_unpack(pw_block_staging *b);
 /* Called when MPI's function has returned, even if the operation is still under way: frees the dense types that were
  * made for this call only. `again`: the call is persistent. Open MPI looks at the types again in each start, so the
  * dense types of persistent calls live until MPI ends. */
-void pw_block_stage_called(pw_block_stage *b, bool again);
-/* Releases the staging buffer. Calls MPI only if pw_block_stage_called was not called before. A second call does
+void pw_block_staging_called(pw_block_staging *b, bool again);
+/* Releases the staging buffer. Calls MPI only if pw_block_staging_called was not called before. A second call does
  * nothing. */
-void pw_block_stage_close(pw_block_stage *b);
+void pw_block_staging_close(pw_block_staging *b);
 
 /* ---- for the two ways of opening --------------------------------------------------------------------------------- */
 
 /* Both set `needed`. On failure the side stays as it is, and the caller closes what is open. */
-pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side); /* one type */
-pw_status pw_block_stage_open_typed(pw_block_stage *b, pw_side *side);   /* a type for each block */
+pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side); /* one type */
+pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side);   /* a type for each block */
 
-static inline pw_run *pw_block_stage_runs(pw_block_stage *b)
+static inline pw_run *pw_block_staging_runs(pw_block_staging *b)
 {
     return b->many ? b->many : &b->one;
 }

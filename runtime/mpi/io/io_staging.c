@@ -15,10 +15,10 @@ int pw_io_fail(MPI_File fh, pw_status status)
     return error;
 }
 
-void pw_io_stage_close(pw_io_stage *s)
+void pw_io_staging_close(pw_io_staging *s)
 {
     pw_mirror_close(&s->mirror);
-    pw_staging_close(&s->stage);
+    pw_staging_close(&s->staging);
 }
 
 /* Returns whether a staging buffer pays for memory that MPI can touch. It always does if the user has named a strategy.
@@ -36,22 +36,22 @@ static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
 }
 
 /* A mirror for reading begins with the contents of the buffer: MPI may fill only a part of it, and report more. */
-static pw_status fill(pw_io_stage *s, pw_io_use use, bool mirrored)
+static pw_status fill(pw_io_staging *s, pw_io_use use, bool mirrored)
 {
     pw_status status;
 
     if (!mirrored)
-        return use == PW_IO_WRITE ? pw_staging_pack(&s->stage) : PW_OK;
-    status = pw_mirror_open(&s->mirror, &s->stage);
-    return status == PW_OK ? pw_mirror_pack(&s->mirror, &s->stage) : status;
+        return use == PW_IO_WRITE ? pw_staging_pack(&s->staging) : PW_OK;
+    status = pw_mirror_open(&s->mirror, &s->staging);
+    return status == PW_OK ? pw_mirror_pack(&s->mirror, &s->staging) : status;
 }
 
-static void describe(pw_io_stage *s, const pw_message *m, MPI_Datatype type)
+static void describe(pw_io_staging *s, const pw_message *m, MPI_Datatype type)
 {
     bool mirrored = s->mirror.buf;
 
-    s->data = mirrored ? s->mirror.buf : s->stage.data;
-    s->count = mirrored ? m->buffer.count : s->stage.buffer.bytes;
+    s->data = mirrored ? s->mirror.buf : s->staging.data;
+    s->count = mirrored ? m->buffer.count : s->staging.buffer.bytes;
     s->type = mirrored ? type : MPI_BYTE;
 }
 
@@ -75,29 +75,29 @@ static io_form form_of(const pw_message *m, const pw_io_call *call)
 }
 
 /* Opens the staging buffer for a described message. */
-static bool open_for(pw_io_stage *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
+static bool open_for(pw_io_staging *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     io_form form = form_of(m, call);
     pw_status status = form == IMPOSSIBLE ? PW_ERR_UNSUPPORTED : PW_OK;
 
     if (form == AS_IT_IS)
         return false;
-    *s = (pw_io_stage){.count = 0};
-    if (status == PW_OK && pw_staging_open(&s->stage, m))
+    *s = (pw_io_staging){.count = 0};
+    if (status == PW_OK && pw_staging_open(&s->staging, m))
         status = fill(s, call->use, form == MIRRORED);
     else if (status == PW_OK && pw_mirror_is_needed(m))
         status = PW_ERR_NOMEM;
-    if (status == PW_OK && pw_staging_is_open(&s->stage)) {
+    if (status == PW_OK && pw_staging_is_open(&s->staging)) {
         describe(s, m, call->type);
         return true;
     }
-    pw_io_stage_close(s);
+    pw_io_staging_close(s);
     *verdict = status == PW_OK ? PW_PASS : PW_DONE;
     *rc = pw_io_fail(call->fh, status);
     return false;
 }
 
-bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+bool pw_io_staging_open(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
     pw_message m = {.kind = PW_CALL_IO,
@@ -109,30 +109,30 @@ bool pw_io_stage_open(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdic
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
-void pw_io_stage_give_up(pw_io_stage *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+void pw_io_staging_give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     *verdict = PW_PASS;
-    if (s->stage.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
+    if (s->staging.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
         *rc = pw_io_fail(call->fh, PW_ERR_NOMEM);
         *verdict = PW_DONE;
     }
-    pw_io_stage_close(s);
+    pw_io_staging_close(s);
 }
 
-void *pw_io_stage_open_kept(pw_io_stage *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc)
+void *pw_io_staging_open_kept(pw_io_staging *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     void *kept;
 
-    if (!pw_io_stage_open(s, call, verdict, rc))
+    if (!pw_io_staging_open(s, call, verdict, rc))
         return NULL;
     kept = pw_pool_take(bytes);
     if (!kept)
-        pw_io_stage_give_up(s, call, verdict, rc);
+        pw_io_staging_give_up(s, call, verdict, rc);
     return kept;
 }
 
-pw_status pw_io_stage_unpack(pw_io_stage *s, const MPI_Status *status)
+pw_status pw_io_staging_unpack(pw_io_staging *s, const MPI_Status *status)
 {
-    return s->mirror.buf ? pw_mirror_unpack(&s->mirror, &s->stage)
-                         : pw_staging_unpack(&s->stage, pw_received_bytes(status));
+    return s->mirror.buf ? pw_mirror_unpack(&s->mirror, &s->staging)
+                         : pw_staging_unpack(&s->staging, pw_received_bytes(status));
 }

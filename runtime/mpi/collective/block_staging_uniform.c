@@ -1,7 +1,7 @@
 /* Sides with one type: a single block, equal blocks, and the v-forms. */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
-#include "runtime/mpi/collective/block_stage.h"
+#include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -104,7 +104,7 @@ static bool join_blocks(const pw_side *side, pw_side *joined)
 }
 
 /* Takes memory for the runs, and for the displacements behind them. */
-static bool take_arrays(pw_block_stage *b, const pw_side *side, const survey *s)
+static bool take_arrays(pw_block_staging *b, const pw_side *side, const survey *s)
 {
     int64_t runs = s->runs > 1 ? s->runs * (int64_t)sizeof(pw_run) : 0, displs = 0;
 
@@ -119,9 +119,9 @@ static bool take_arrays(pw_block_stage *b, const pw_side *side, const survey *s)
 }
 
 /* Lists the runs, and turns the side into its stand-in. */
-static void fill(pw_block_stage *b, pw_side *side, const pw_side *joined, listing *l, pw_dense_type dense_type)
+static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, listing *l, pw_dense_type dense_type)
 {
-    pw_run *runs = pw_block_stage_runs(b);
+    pw_run *runs = pw_block_staging_runs(b);
     survey s;
 
     l->run = runs;
@@ -147,7 +147,7 @@ static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joi
            join_blocks(side, joined) && walk(joined, s, NULL) && s->runs > 0;
 }
 
-pw_status pw_block_stage_open_uniform(pw_block_stage *b, pw_side *side)
+pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
     pw_message m = {.kind = side->kind, .role = pw_use_role(side->use), .entry = entry};
