@@ -10,7 +10,7 @@ enum { PW_EXIT_OK = 0, PW_EXIT_FAILURE = 1, PW_EXIT_USAGE = 2 };
 
 typedef struct pw_command {
     const char *name;
-    const char *summary; /* one line, lower case, no full stop */
+    const char *summary; /* one line in lower case, without a full stop */
     const char *help;    /* what `packwright help NAME` prints: usage, text and options; ends with a newline */
     /* argv[0] is the command's name. main answers --help and -h when they stand before the first operand,
      * and flushes stdout. Returns an exit status. */
@@ -27,7 +27,8 @@ extern const pw_command pw_command_run;
 extern const pw_command pw_command_trace;
 extern const pw_command pw_command_version;
 
-/* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help; PW_EXIT_USAGE. */
+/* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help. Returns PW_EXIT_USAGE.
+ */
 int pw_usage_error(const pw_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,4 +1,4 @@
-/* packwright env: the table of environment variables, for people, for docs/environment.md, for scripts. */
+/* packwright env: prints the table of environment variables, for people, for docs/environment.md, and for scripts. */
 #include "base/env.h"
 #include "tools/command.h"
 #include "tools/input/json.h"
@@ -17,14 +17,14 @@ static void print_text(void)
     }
 }
 
-/* Escapes what would end a cell. */
+/* Prints a cell, with escapes for characters that would end it. */
 static void print_cell(const char *text)
 {
     for (; *text; text++)
         fputs(*text == '|' ? "\\|" : (char[]){*text, '\0'}, stdout);
 }
 
-/* Defaults only: the table must be the same on every machine. */
+/* Prints defaults and no current values, so that the table is the same on every machine. */
 static void print_markdown(void)
 {
     puts("| variable | values | default | meaning |\n|---|---|---|---|");

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of the overview. */
+/* In the order in which the overview lists them. */
 static const pw_command *const commands[] = {
     &pw_command_run,     &pw_command_inspect, &pw_command_draw, &pw_command_compile, &pw_command_trace,
     &pw_command_measure, &pw_command_cache,   &pw_command_env,  &pw_command_version,
@@ -82,7 +82,7 @@ static int run_help(int argc, char **argv)
     return PW_EXIT_OK;
 }
 
-/* In `packwright run mpiexec --help` the option is not for us. */
+/* Returns whether the options ask for the help of `packwright`. In `packwright run mpiexec --help` they do not. */
 static bool asks_for_help(const pw_command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -108,7 +108,8 @@ static int dispatch(int argc, char **argv)
         fputs(command->help, stdout);
         return PW_EXIT_OK;
     }
-    /* Too large a file is to be an error that is reported. What `run` starts would inherit it. */
+    /* A file that gets too large must lead to a reported error, not to a signal. What `run` starts would inherit this
+     * setting. */
     if (command != &pw_command_run)
         signal(SIGXFSZ, SIG_IGN);
     return command->run(argc - 1, argv + 1);

@@ -1,4 +1,4 @@
-/* packwright version: what this build is and what it finds. */
+/* packwright version: prints what this build is and which parts it finds. */
 #include "codegen/backend.h"
 #include "codegen/nvrtc/nvrtc.h"
 #include "tools/command.h"
@@ -65,7 +65,7 @@ static void print_cuda(void)
         printf("NVRTC: %s\n", diag.text);
 }
 
-/* Loads the compilers, which takes a moment; so only when asked. */
+/* Prints details. This loads the compilers, which takes a moment, so it is done only when asked for. */
 static void print_details(void)
 {
     const pw_target *host = pw_target_host();

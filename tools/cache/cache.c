@@ -21,7 +21,8 @@ static int fail(const pw_diag *diag)
     return PW_EXIT_FAILURE;
 }
 
-/* A directory that nothing was stored in is no error; one that was misspelt should show. */
+/* Explains why there is nothing to show. A directory in which nothing was stored yet is no error, but a misspelt name
+ * must show. */
 static const char *absence(const cache_options *o)
 {
     return access(o->dir, F_OK) == 0 ? "" : ", which is not there";
@@ -64,7 +65,7 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* Last used first. */
+/* Reads the entries and sorts them, the one that was used last first. */
 static bool read_entries(const char *dir, entry_list *list)
 {
     pw_diag diag = {0};
@@ -79,7 +80,8 @@ static bool read_entries(const char *dir, entry_list *list)
     return true;
 }
 
-/* Code for another kind of machine is good where it came from: home directories are shared. */
+/* Returns whether this machine refuses the entry. Such entries are not removed: home directories are shared, and the
+ * code may be right for another machine. */
 static bool is_refused(const pw_cache_entry *e)
 {
     return e->status != PW_OK && e->status != PW_ERR_UNSUPPORTED;

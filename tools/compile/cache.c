@@ -1,4 +1,4 @@
-/* `packwright compile --cache`: what a run would compile, stored before it. */
+/* `packwright compile --cache`: compiles ahead of time what a run would compile, and stores it in the cache. */
 #include "jit-cache/cache.h"
 #include "codegen/nvrtc/modules.h"
 #include "jit-cache/hash_map.h"
@@ -6,22 +6,22 @@
 
 #include <stdio.h>
 
-/* A processor and what compiles for it. */
+/* A processor and the backend that compiles for it. */
 typedef struct processor {
     const pw_target *target;
     const pw_backend *backend;
     bool gpu;
-    pw_blob tier0; /* of a GPU */
+    pw_blob tier0; /* the kernels of tier 0, for a GPU */
 } processor;
 
 typedef struct filling {
     const char *dir;
     processor *processors;
     int n;
-    pw_hash_map there; /* the keys that the directory has, and what is said of another type with such a key */
+    pw_hash_map there; /* maps the keys in the directory to what is printed for another type with that key */
 } filling;
 
-/* Values of filling.there. */
+/* The values of filling.there: an entry that was there before, and one that an earlier type has stored. */
 static char from_before[] = " (is there)", shared[] = " (shares it)";
 
 static pw_status report(const pw_diag *diag)
@@ -47,7 +47,7 @@ static pw_status compile(const processor *p, const pw_shape *shape, pw_blob *out
     return p->gpu ? pw_gpu_module_compile(p->backend, &job, out, diag) : p->backend->compile(&job, out, diag);
 }
 
-/* NULL: it is to be compiled. Else what to say of it. */
+/* Returns what to print instead of compiling. NULL: the shape is to be compiled. */
 static const char *why_known(const filling *f, const processor *p, const pw_shape *shape)
 {
     return pw_hash_map_get(&f->there, key_of(p, shape));
@@ -61,7 +61,7 @@ static void say(const processor *p, const pw_shape *shape, const char *label, co
     printf("%s  %s  %s%s\n", text, p->target->cpu, label, known ? known : "");
 }
 
-/* Reported: what fails is the directory, or memory. */
+/* Stores an entry. Reports failures, which are the directory's or lack of memory. */
 static pw_status keep(filling *f, const processor *p, const pw_shape *shape, const pw_blob *object)
 {
     pw_diag diag = {0};
@@ -75,7 +75,7 @@ static pw_status keep(filling *f, const processor *p, const pw_shape *shape, con
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* What fails is reported: a compile at its type, the directory by itself. */
+/* Compiles and stores a kernel. Reports failures: one of a compile at its type, one of the directory by itself. */
 static pw_status store(filling *f, const pw_input *input, const pw_aot_type *t, const processor *p)
 {
     const char *known = why_known(f, p, t->shape);
@@ -96,7 +96,7 @@ static pw_status store(filling *f, const pw_input *input, const pw_aot_type *t, 
     return PW_OK;
 }
 
-/* Why a run would look for no kernel of this type; NULL when it would. */
+/* Returns why a run would look for no kernel of this type. NULL: it would look for one. */
 static const char *needs_none(const pw_aot_type *t)
 {
     if (!t->shape)
@@ -119,7 +119,7 @@ static void say_why(const pw_input *input, const pw_aot_type *t, const char *why
     printf("# %s %s\n", label, why);
 }
 
-/* CPUs or GPUs. */
+/* Stores kernels for the CPUs, or for the GPUs. */
 static pw_status store_for(filling *f, const pw_input *input, const pw_aot_type *t, bool gpu)
 {
     const char *why = needs_none_for(t, gpu);
@@ -170,8 +170,8 @@ static pw_status compile_module(const processor *p, const pw_shape *shape, pw_bl
     return status;
 }
 
-/* Compiles tier 0 for each GPU that has none: whether there is an NVRTC, and whether it knows all of them, shows before
- * anything is written. */
+/* Compiles tier 0 for each GPU that has none. Runs before anything is written, so it finds out in time whether there is
+ * an NVRTC and whether that knows all the GPUs. */
 static pw_status try_gpus(filling *f, const pw_aot_gpu *gpu)
 {
     pw_status status = PW_OK;
@@ -201,7 +201,7 @@ static pw_status store_modules(filling *f, const pw_aot_gpu *gpu, const processo
     return status;
 }
 
-/* What every run asks for. */
+/* Stores the modules that every run on GPUs asks for. */
 static pw_status fill_for_gpus(filling *f)
 {
     pw_aot_gpu gpu;
@@ -238,7 +238,7 @@ static pw_status find_compilers(filling *f, const pw_target *targets, bool *gpus
     return PW_OK;
 }
 
-/* What would be refused by a run is compiled again. */
+/* Notes the keys of the directory, without entries that a run would refuse: these are compiled again. */
 static bool note_entry(void *arg, const pw_cache_entry *entry)
 {
     filling *f = arg;

@@ -45,7 +45,7 @@ static int take_cpu(compile_options *o, const char *cpu)
     return PW_EXIT_OK;
 }
 
-/* "sm_80,sm_90"; each architecture is taken once. */
+/* Parses a list such as "sm_80,sm_90"; an architecture that is named twice is taken once. */
 static int take_gpus(compile_options *o, const char *list)
 {
     for (const char *word = list; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
@@ -67,7 +67,7 @@ static int take_gpus(compile_options *o, const char *list)
     return PW_EXIT_OK;
 }
 
-/* PW_EXIT_OK, or the status to end with. */
+/* Returns PW_EXIT_OK, or the status to exit with. */
 static int take_option(compile_options *o, int argc, char **argv, int *i)
 {
     const char *cpu = NULL, *gpus = NULL;
@@ -96,7 +96,7 @@ static bool is_identifier(const char *s)
            s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
 }
 
-/* What does not go together. */
+/* Refuses options that do not go together. */
 static int check_options(const compile_options *o)
 {
     const pw_command *self = &pw_command_compile;
@@ -140,7 +140,7 @@ static int parse_options(compile_options *o, int argc, char **argv)
     return check_options(o);
 }
 
-/* The kind of output, by the end of its name. */
+/* Finds the kind of output by the end of the file's name. */
 static bool emit_of(const char *path, pw_emit *out)
 {
     static const struct {
@@ -183,7 +183,7 @@ static pw_status report(const pw_diag *diag)
     return diag->status;
 }
 
-/* Compiles all of them into one output. */
+/* Compiles all types into one output. */
 static pw_status compile_types(const pw_aot_types *types, const pw_target *target, pw_emit emit, const char *soname,
                                pw_blob *out)
 {
@@ -211,7 +211,7 @@ static pw_status compile_types(const pw_aot_types *types, const pw_target *targe
     return status == PW_OK ? PW_OK : report(&diag);
 }
 
-/* The object and its header, both or neither. */
+/* Writes the object and its header: both or neither. */
 static pw_status write_both(const compile_options *o, const pw_blob *object, const char *header)
 {
     pw_replacement main_file, header_file = {0};
@@ -265,7 +265,7 @@ static pw_status compile_entries(const compile_options *o, const pw_input *input
     return status;
 }
 
-/* The processors to compile for, those that are named: with --gpu alone, no CPU. */
+/* Finds the processors to compile for: those that are named. With --gpu alone there is no CPU. */
 static int find_targets(const compile_options *o, pw_target *out, int *n)
 {
     int ncpus = o->ncpus > 0 ? o->ncpus : o->triple || o->ngpus == 0, status = PW_EXIT_OK;

@@ -1,4 +1,4 @@
-/* `packwright compile --cache --gpu`: what a run on GPUs asks its cache for, beside the kernels of its own types. */
+/* `packwright compile --cache --gpu`: what a run on GPUs needs besides the kernels of its own types. */
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/plan.h"
 #include "codegen/nvrtc/tier0.h"
@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* The runtime leaves types without a plan to tier 0, or to copies of the driver (runtime/engine/gpu/layout.c). */
+/* Returns why a type gets no kernel. The runtime leaves types without a plan to tier 0, or to copies of the driver
+ * (runtime/engine/gpu/layout.c). */
 const char *pw_aot_gpu_needs_none(const pw_aot_type *t)
 {
     pw_gpu_plan *plan = NULL;

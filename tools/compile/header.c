@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_SHOWN = 200 }; /* bytes of a type's text */
+enum { TYPE_SHOWN = 200 }; /* most bytes of a type's text that are shown */
 
 static void print_guard(FILE *out, const char *path)
 {
@@ -21,7 +21,7 @@ static void print_guard(FILE *out, const char *path)
         fputc(isalnum((unsigned char)*c) ? toupper((unsigned char)*c) : '_', out);
 }
 
-/* Within a comment: nothing that would end it. */
+/* Prints text inside a comment, without what would end the comment. */
 static void print_comment(FILE *out, const char *text, size_t limit)
 {
     size_t n = strlen(text);
@@ -54,7 +54,7 @@ static void print_introduction(FILE *out, const pw_input *input, const pw_target
           out);
 }
 
-/* The macros are INT64_C constants: int64_t, and fit for #if. */
+/* Prints a macro that is an INT64_C constant, so that it has type int64_t and can be used in #if. */
 static void print_constant(FILE *out, const pw_aot_names *names, const pw_aot_type *t, const char *suffix, int64_t v)
 {
     if (v == INT64_MIN)

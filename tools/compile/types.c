@@ -1,4 +1,4 @@
-/* From types of the input to shapes and names. */
+/* Turns the types of the input into shapes and names. */
 #include "passes/passes.h"
 #include "tools/compile/compile.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of one type that are listed when its loops are too many to compile. */
+/* A type with too many loops is compiled as a list of at most so many blocks. */
 enum { LIST_MAX = 1 << 20 };
 
 static pw_status no_memory(void)
@@ -28,7 +28,7 @@ static const char *text(pw_arena *arena, const char *a, const char *b, const cha
     return s;
 }
 
-/* One of the variants of an entry is NAME_0, NAME_1, … NULL: out of memory. */
+/* Returns the name of an item. Variants of one entry are called NAME_0, NAME_1, … NULL: out of memory. */
 static const char *item_name(const pw_input *input, int64_t item, const pw_aot_names *names, pw_arena *arena)
 {
     pw_input_item i = pw_input_get(input, item);
@@ -70,7 +70,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->type > y->type) - (x->type < y->type);
 }
 
-/* Functions and macros are all different: "a" with two variants and "a_1" would not be, for one. */
+/* Refuses equal names of functions or macros. For example, "a" with two variants and "a_1" would have one name twice.
+ */
 static pw_status check_symbols(const pw_input *input, const pw_aot_names *names, pw_aot_types *types)
 {
     static const char *const suffixes[] = {"_SIZE", "_EXTENT", "_LO", "_HI"};
@@ -136,7 +137,7 @@ static bool add_block(void *arg, int64_t off, int64_t n)
     return true;
 }
 
-/* The same type as one list of blocks. */
+/* Lowers the type as one list of blocks. */
 static pw_status lower_listed(const pw_type *type, pw_arena *arena, pw_nest **out, pw_diag *diag)
 {
     block_list list = {0};
@@ -162,7 +163,7 @@ static pw_status shape_of(pw_aot_type *t, bool baked, pw_diag *diag)
     return status ? pw_diag_set(diag, status, "%s", pw_status_text(status)) : PW_OK;
 }
 
-/* Baked code is all there will be, so what is too irregular for loops becomes a list. */
+/* Lowers a type. If only baked code will exist, a type that is too irregular for loops becomes a list of blocks. */
 static pw_status lower(pw_aot_type *t, bool baked, pw_arena *arena, pw_diag *diag)
 {
     pw_status status = pw_lower(&t->type, &t->nest, NULL, diag);
@@ -189,12 +190,12 @@ static pw_status make_kernel(const pw_input *input, bool baked, pw_arena *arena,
     pw_status status = pw_input_build(input, t->item, arena, &raw);
 
     if (status != PW_OK)
-        return status; /* reported */
+        return status; /* the error has been reported */
     status = pw_canonicalise(&raw, arena, &t->type, NULL, &diag);
     if (status == PW_OK)
         status = lower(t, baked, arena, &diag);
     if (status == PW_ERR_UNSUPPORTED && !baked)
-        return PW_OK; /* a run leaves it to MPI; there is no shape */
+        return PW_OK; /* a run leaves this type to MPI, so it has no shape */
     if (status == PW_OK) {
         status = pw_shape_bind(t->shape, t->nest, arena, &t->args);
         if (status != PW_OK)

@@ -20,12 +20,12 @@ typedef struct pw_draw_sample {
     pw_draw_block *blocks;
 } pw_draw_sample;
 
-/* The blocks of `count` objects. Types with many are visited at the first and last iterations of each stream
- * and list only, so the cost depends on the depth, not on the size. Free with pw_draw_sample_free. */
+/* The blocks of `count` objects. Of a type with many blocks, only the first and last iterations of each stream and list
+ * are visited, so the cost depends on the depth and not on the size. Free with pw_draw_sample_free. */
 pw_status pw_draw_sample_make(const pw_type *type, int64_t count, pw_draw_sample *out);
 void pw_draw_sample_free(pw_draw_sample *sample);
 
-/* A run of positions shown on an axis; before it stands a break when positions were left out. */
+/* The positions that are shown on an axis. A break separates positions between which others were left out. */
 typedef struct pw_draw_axis {
     int n;
     int64_t *at; /* increasing positions */
@@ -34,15 +34,15 @@ typedef struct pw_draw_axis {
 typedef struct pw_draw_grid {
     int64_t unit;                    /* bytes of a cell */
     int64_t row_bytes;               /* memory bytes of a row */
-    int64_t rows_per_plane;          /* 0: no planes */
+    int64_t rows_per_plane;          /* 0: there are no planes */
     pw_draw_axis cols, rows, planes; /* positions in units, rows, planes; rows are within a plane when there are any */
 } pw_draw_grid;
 
 pw_status pw_draw_grid_make(const pw_type *type, int64_t count, const pw_draw_sample *sample, pw_draw_grid *out);
 void pw_draw_grid_free(pw_draw_grid *grid);
 
-/* The packed position of a memory byte among `count` objects, or -1 when it is not moved. Takes the steps it
- * needs from *budget and gives up (-1) when that is used up. */
+/* Returns the packed position of a memory byte among `count` objects. -1: the byte is not moved. Subtracts its steps
+ * from *budget, and returns -1 when that is used up. */
 int64_t pw_draw_find(const pw_type *type, int64_t count, int64_t mem, int64_t *budget);
 
 /* `title` is shown above the picture. */

@@ -1,6 +1,6 @@
 /*
- * The inverse of a layout: where in the packed stream a memory byte is. What a picture shows is asked for cell by
- * cell, so it is true also where repetitions were left out.
+ * The inverse of a layout: where in the packed stream a memory byte is. The picture asks for each cell that it shows,
+ * so it is right even where repetitions were left out.
  */
 #include "tools/draw/draw.h"
 
@@ -21,7 +21,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* The iterations i of a repetition at i * stride whose bounds can hold the byte: [*first, *last]. */
+/* Finds the iterations i, [*first, *last], of a repetition at i * stride whose bounds can hold the byte. */
 static void candidates(int64_t rel, int64_t lo, int64_t hi, int64_t stride, int64_t count, int64_t *first,
                        int64_t *last)
 {

@@ -1,7 +1,6 @@
 /*
- * How memory is laid out on the page: the bytes of a cell, of a row and of a plane, and which positions of each
- * axis are shown. The row is a stride of the layout where there is one that suits, so that arrays look
- * like arrays.
+ * How memory is laid out on the page: the bytes of a cell, of a row and of a plane, and the positions that each axis
+ * shows. If a stride of the layout suits, it becomes the row, so that arrays look like arrays.
  */
 #include "tools/draw/draw.h"
 
@@ -38,7 +37,7 @@ static int64_t list_gcd(int64_t n, const int64_t *list, int64_t unit)
     return unit;
 }
 
-/* The common divisor of everything that places a block boundary. */
+/* Returns the common divisor of all numbers that place a block boundary. */
 static int64_t node_gcd(const pw_node *node, int64_t unit)
 {
     switch (node->kind) {
@@ -153,7 +152,7 @@ static void add_position(positions *p, int64_t at)
         p->at[p->n++] = at;
 }
 
-/* Positions near both ends of [first, last], or all of them when they are few. */
+/* Adds the positions near both ends of [first, last], or all of them if they are few. */
 static void add_run(positions *p, int64_t first, int64_t last, int64_t low, int64_t high)
 {
     for (int64_t i = first - 1; i <= last + 1; i++) {
@@ -171,7 +170,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A break for one position would take as much room as the position. */
+/* Fills gaps of one position, since a break takes as much room. */
 static int64_t close_gaps(positions *p, int64_t n)
 {
     int64_t gaps = 0;
@@ -193,7 +192,7 @@ static int64_t close_gaps(positions *p, int64_t n)
     return n + gaps;
 }
 
-/* Sorts, drops doubles, closes gaps of one and cuts the middle out when there are more than `max`. */
+/* Sorts the positions, drops doubles, fills gaps of one, and cuts out the middle if there are more than `max`. */
 static bool make_axis(positions *p, int max, pw_draw_axis *axis)
 {
     int64_t n = 0, keep;

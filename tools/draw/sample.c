@@ -1,4 +1,4 @@
-/* Which blocks a picture shows. */
+/* Chooses the blocks that a picture shows. */
 #include "tools/draw/draw.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 enum {
     SHOW_ALL = 160, /* types with at most this many blocks are shown whole */
     FIRST = 5,      /* iterations kept at the start of a long stream or list */
-    LAST = 3,       /* … and at its end */
+    LAST = 3,       /* iterations kept at its end */
     MAX_BLOCKS = 60000
 };
 
@@ -35,7 +35,7 @@ static void add_block(sampler *s, int64_t mem, int64_t packed, int64_t bytes)
     out->blocks[out->n++] = (pw_draw_block){mem, packed, bytes};
 }
 
-/* The iteration after i of n, jumping from the first few to the last few. */
+/* Returns the iteration to show after i of n: after the first few follow the last few. */
 static int64_t next_shown(const sampler *s, int64_t i, int64_t n)
 {
     i++;
@@ -64,7 +64,7 @@ static void visit_seq(sampler *s, const pw_node *node, int64_t mem, int64_t pack
     for (int64_t i = 0; i < node->seq.n; i++) {
         if (i == shown) {
             visit(s, node->seq.children[i], mem + node->seq.offs[i], packed);
-            /* Members of a struct differ: a few dozen are all worth showing. */
+            /* The members of a struct differ, so up to a few dozen are all shown. */
             shown = node->seq.n <= 64 ? i + 1 : next_shown(s, i, node->seq.n);
         }
         packed += node->seq.children[i]->size;
@@ -73,7 +73,7 @@ static void visit_seq(sampler *s, const pw_node *node, int64_t mem, int64_t pack
 
 static void visit(sampler *s, const pw_node *node, int64_t mem, int64_t packed)
 {
-    /* A few iterations on each of many levels are too many to go through. */
+    /* The number of blocks is bounded here, since a few iterations on each of many levels are too many. */
     if (s->nomem || s->out->n == MAX_BLOCKS)
         return;
     switch (node->kind) {

@@ -7,27 +7,27 @@
 
 enum {
     MARGIN = 24,
-    HEADER = 76, /* title, facts and legend */
-    LABEL = 78,  /* row labels */
+    HEADER = 76, /* height of title, facts and legend */
+    LABEL = 78,  /* width of row labels */
     COL_LABEL = 16,
-    BREAK = 26,  /* where positions are left out */
+    BREAK = 26,  /* room for a break, where positions are left out */
     PAGE = 1120, /* panels wrap beyond this width */
     PANEL_GAP = 30,
-    MIN_WIDTH = 1000, /* of the line of facts */
+    MIN_WIDTH = 1000, /* least width, for the line of facts */
     CELL_H = 20,
-    NUMBER_W = 6,           /* of a digit */
-    TITLE_MAX = 118,        /* characters */
-    FIND_BUDGET = 200000000 /* steps; about a second */
+    NUMBER_W = 6,           /* width of a digit */
+    TITLE_MAX = 118,        /* most characters of the title */
+    FIND_BUDGET = 200000000 /* most steps for looking cells up, about a second */
 };
 
 typedef struct picture {
     FILE *out;
     const pw_type *type;
-    int64_t count, packed; /* objects; packed bytes of all of them */
+    int64_t count, packed; /* the number of objects, and the packed bytes of all of them */
     const pw_draw_grid *g;
     int64_t budget; /* steps left for looking cells up */
     int cell_w, panel_w, panel_h, per_line;
-    int *x, *y; /* of each shown column and row within a panel */
+    int *x, *y; /* pixel positions of each shown column and row within a panel */
 } picture;
 
 /* ---- small things ------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static void text_escaped(FILE *out, const char *text, int max)
     }
 }
 
-/* A colour of the viridis map, for the position `part` in [0, 1]. */
+/* Returns a colour of the viridis map, for the position `part` in [0, 1]. */
 static void colour_of(double part, int rgb[3])
 {
     static const int stops[5][3] = {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
@@ -64,7 +64,7 @@ static bool breaks_before(const pw_draw_axis *axis, int i)
     return i > 0 && i < axis->n && axis->at[i] != axis->at[i - 1] + 1;
 }
 
-/* Pixel positions of an axis' entries; returns the length of all. */
+/* Sets the pixel positions of an axis's entries. Returns the length of the axis. */
 static int lay_out(const pw_draw_axis *axis, int step, int *at)
 {
     int pos = 0;
@@ -169,7 +169,8 @@ static void draw_empty_rows(const picture *p, int64_t plane, int px, int py)
     }
 }
 
-/* Cells [first, last] of a row, next to each other on the page, with consecutive packed positions from `packed`. */
+/* Draws cells [first, last] of a row, which are next to each other on the page and have consecutive packed positions
+ * from `packed`. */
 static void draw_run(const picture *p, int64_t mem, int64_t packed, int first, int last, int px, int y)
 {
     int64_t units = last - first + 1, end = units * p->g->unit - 1;
@@ -263,7 +264,7 @@ static void draw_page(picture *p, const char *title)
     fputs("</svg>\n", p->out);
 }
 
-/* Narrow cells for wide rows; wide ones where the numbers need it. */
+/* Returns the width of a cell: narrow in wide rows, wide where the numbers need it. */
 static int cell_width(const pw_draw_grid *g)
 {
     int w = (PAGE - LABEL) / (g->cols.n + 2);

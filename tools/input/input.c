@@ -11,7 +11,7 @@
 
 /* ---- finding the text -------------------------------------------------------------------------------------------- */
 
-/* Blanks and comments of both languages. */
+/* Skips blanks and the comments of both languages. */
 static const char *skip_blanks(const char *p)
 {
     for (;;) {
@@ -22,7 +22,7 @@ static const char *skip_blanks(const char *p)
     }
 }
 
-/* "type" and a parenthesis begin no type of the datatype language. */
+/* Returns whether the text is IR: no type of the datatype language begins with "type" and a parenthesis. */
 static bool is_ir_text(const char *text)
 {
     const char *p = skip_blanks(text);
@@ -45,7 +45,7 @@ static bool parses(const char *text)
     return good;
 }
 
-/* What is no file: is it meant as a type, so that its errors are those of a type? */
+/* Returns whether an argument that names no file is meant as a type. Its errors are then those of a type. */
 static bool is_meant_as_type(const char *arg)
 {
     struct stat st;
@@ -70,7 +70,7 @@ void pw_input_report(pw_input *in, const char *from, const pw_diag *diag)
     in->nerrors++;
 }
 
-/* An error of the input as a whole. */
+/* Reports an error of the input as a whole. */
 static pw_status refuse(pw_input *in, pw_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 static pw_status refuse(pw_input *in, pw_status status, const char *fmt, ...)
@@ -155,7 +155,7 @@ static void choose(pw_input *in, const pw_input_choice *choice)
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
-/* Builds every item once, for its errors. What all of them take together bounds the time, too. */
+/* Builds every item once, to report its errors. A bound on the memory of all items bounds the time, too. */
 static void check_items(pw_input *in)
 {
     int64_t failed_entry = -1;

@@ -11,16 +11,16 @@
 
 #include "ir/ir.h"
 
-/* Types in one input, variants included. */
+/* The most types in one input, variants included. */
 enum { PW_INPUT_MAX_TYPES = 1000000 };
 
 typedef struct pw_input pw_input;
 
-/* Which types to take. Zero-initialise for all. */
+/* Which types to take. All zeros: all of them. */
 typedef struct pw_input_choice {
     const char *name;  /* NULL: every entry */
-    int64_t variant;   /* of each chosen entry, when only_variant is set */
-    bool only_variant; /* else all that its ranges make */
+    int64_t variant;   /* the variant of each chosen entry, if only_variant is set */
+    bool only_variant; /* false: all variants that the entry's ranges make */
 } pw_input_choice;
 
 typedef struct pw_input_item {
@@ -31,27 +31,28 @@ typedef struct pw_input_item {
 } pw_input_item;
 
 /*
- * `arg` is what stood on the command line: a file, "-" for standard input, or else the text of a type. `choice` may
- * be NULL. Reports on stderr whatever is wrong; then (also when nothing was chosen) the status is not PW_OK and *out
- * stays as it was. `arg` must outlive the input.
+ * Loads an input. `arg` is an argument of the command line: a file, "-" for standard input, or else the text of a type.
+ * `choice` may be NULL. Reports errors on stderr; the status is then not PW_OK, and *out stays as it was. It is an
+ * error if no type is chosen. `arg` must outlive the input.
  */
 pw_status pw_input_load(const char *arg, const pw_input_choice *choice, pw_input **out);
 void pw_input_free(pw_input *input); /* NULL is allowed */
 
-/* For messages: the file's name, "<stdin>" or "<argument>". */
+/* The name for messages: the file's, "<stdin>" or "<argument>". */
 const char *pw_input_name(const pw_input *input);
 
 int64_t pw_input_count(const pw_input *input); /* at least 1 */
 pw_input_item pw_input_get(const pw_input *input, int64_t i);
 
-/* Builds the type of item i in `arena`. Since loading has built it before, only memory can be wanting; reported. */
+/* Builds the type of item i in `arena`. Loading has built it before, so only lack of memory can make this fail, which
+ * is reported. */
 pw_status pw_input_build(const pw_input *input, int64_t i, pw_arena *arena, pw_type *out);
 
-/* What people call an item: "halo", "halo.3" (a variant), "line 7", "line 7.3". */
+/* Writes the label of an item for messages: "halo", "halo.3" (a variant), "line 7", "line 7.3". */
 enum { PW_INPUT_LABEL = 80 };
 void pw_input_label(const pw_input *input, int64_t i, char out[PW_INPUT_LABEL]);
 
-/* Reports that a later step failed on item i: at the entry's place, with its label. */
+/* Reports that a later step failed on item i, at the entry's place and with its label. */
 void pw_input_error(const pw_input *input, int64_t i, const pw_diag *diag);
 
 #endif

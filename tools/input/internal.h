@@ -13,7 +13,7 @@ enum { PW_INPUT_MAX_ERRORS = PW_DDT_MAX_ERRORS };
 
 /* A type in IR text. */
 typedef struct pw_input_ir {
-    const char *from; /* into the source */
+    const char *from; /* points into the source */
     int line, col;
 } pw_input_ir;
 
@@ -29,7 +29,7 @@ typedef struct pw_input_place {
 
 struct pw_input {
     pw_source source;
-    pw_ddt_unit *unit; /* NULL: IR text */
+    pw_ddt_unit *unit; /* NULL: the input is IR text */
     pw_input_ir *ir;
     int64_t nir, cap_ir;
     pw_input_ref *items;
@@ -43,7 +43,7 @@ void pw_input_report(pw_input *in, const char *from, const pw_diag *diag);
 
 typedef const char *pw_skip_fn(const char *text);
 
-/* Fill the entries; errors are reported. */
+/* These fill the entries and report errors. */
 void pw_input_parse_ddt(pw_input *in);
 void pw_input_parse_ir(pw_input *in, pw_skip_fn *skip_blanks);
 
@@ -54,7 +54,7 @@ pw_ddt_entry pw_input_entry(const pw_input *in, int64_t entry);
 pw_status pw_input_make(const pw_input *in, int64_t i, pw_arena *arena, pw_type *out, pw_diag *diag);
 const char *pw_input_from(const pw_input *in, int64_t i);
 
-/* The array, with room for one more than n; NULL (and the old one stays) when out of memory. */
+/* Returns the array with room for one more than n elements. NULL: out of memory; the old array stays. */
 void *pw_input_grow(void *array, int64_t n, int64_t *cap, size_t bytes);
 
 #endif

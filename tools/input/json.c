@@ -8,7 +8,7 @@ void pw_json_begin(pw_json *json, FILE *out)
     *json = (pw_json){.out = out, .first = true};
 }
 
-/* Length of the UTF-8 sequence at p (RFC 3629); 0 when there is none. */
+/* Returns the length of the UTF-8 sequence at p (RFC 3629). 0: there is none. */
 static int utf8_length(const unsigned char *p)
 {
     int n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
@@ -47,7 +47,7 @@ static void put_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* What stands before a value. */
+/* Writes what goes before a value: comma, line end, name. */
 static void put_name(pw_json *json, const char *name)
 {
     if (json->depth > 0)

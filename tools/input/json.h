@@ -1,6 +1,6 @@
 /*
- * Writing JSON (RFC 8259), two columns a level. Every value takes the name under which it stands in an object, or
- * NULL in an array and at the top.
+ * Writes JSON (RFC 8259), indented by two columns a level. Every value gets its name in an object, or NULL in an array
+ * and at the top.
  */
 #ifndef PW_TOOLS_JSON_H
 #define PW_TOOLS_JSON_H
@@ -14,18 +14,18 @@
 typedef struct pw_json {
     FILE *out;
     int depth;
-    bool first; /* nothing stands in the open object or array */
+    bool first; /* the open object or array is empty so far */
 } pw_json;
 
 void pw_json_begin(pw_json *json, FILE *out);
-/* An object ('{') or array ('['), closed by its other half. The last one ends the line. */
+/* Opens an object ('{') or an array ('['), or closes it. Closing the outermost one ends the line. */
 void pw_json_open(pw_json *json, const char *name, char bracket);
 void pw_json_close(pw_json *json, char bracket);
 
 /* Bytes that are no UTF-8 are written as U+FFFD. */
 void pw_json_string(pw_json *json, const char *name, const char *text);
 void pw_json_int(pw_json *json, const char *name, int64_t value);
-/* Six significant digits; null when it is no finite number. */
+/* Writes six significant digits, and null for a number that is not finite. */
 void pw_json_double(pw_json *json, const char *name, double value);
 void pw_json_bool(pw_json *json, const char *name, bool value);
 void pw_json_null(pw_json *json, const char *name);

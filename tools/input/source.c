@@ -21,7 +21,7 @@ static bool grow(pw_source *s, size_t *cap)
     return text != NULL;
 }
 
-/* 0 or an errno. Room for the NUL at the end is kept. */
+/* Returns 0 or an errno. Keeps room for the NUL at the end. */
 static int read_all(FILE *in, size_t limit, pw_source *s)
 {
     size_t cap = 0;
@@ -104,7 +104,7 @@ void pw_source_free(pw_source *source)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* What is shown of a line that is longer than WHOLE, around the error. */
+/* A line longer than WHOLE is shown from BEFORE bytes before the error to AFTER bytes behind it. */
 enum { WHOLE = 160, BEFORE = 80, AFTER = 40 };
 
 static bool continues_character(char c)
@@ -134,7 +134,7 @@ static void print_line(const char *begin, const char *at, const char *end)
     fputs("^\n", stderr);
 }
 
-/* The place `line` and `col` behind `from`; the end of the text when they lie beyond it. */
+/* Returns the place at `line` and `col` behind `from`, or the end of the text if they lie beyond it. */
 static const char *locate(const char *from, int line, int col)
 {
     for (; line > 1; line--) {

@@ -9,14 +9,14 @@
 
 typedef struct pw_source {
     const char *name; /* for messages; "<stdin>" for "-" */
-    char *text;       /* NUL-terminated, without other NULs; pw_source_free */
+    char *text;       /* NUL-terminated, without other NULs; freed by pw_source_free */
     size_t size;
 } pw_source;
 
-/* Reads the file, or standard input for "-", of at most `limit` bytes. Reports on stderr and returns false when that
- * fails; a file that is too long is not read at all. */
+/* Reads the file, or standard input for "-", of at most `limit` bytes. Returns false after reporting a failure on
+ * stderr; nothing of a longer file is read. */
 bool pw_source_read(const char *path, size_t limit, pw_source *out);
-/* A copy of `text`, under this name. False when out of memory, which is reported. */
+/* Makes a source from a copy of `text`. Returns false after reporting that memory is short. */
 bool pw_source_from_text(const char *name, const char *text, pw_source *out);
 void pw_source_free(pw_source *source);
 

@@ -24,7 +24,7 @@ static pw_cached look_up(const pw_subject *s, pw_disk *disk, pw_facts *out)
     return PW_CACHED_REFUSED;
 }
 
-/* Looks, and changes nothing. */
+/* Looks for the kernel in the cache, without changing the cache. */
 static void find_cached(const pw_subject *s, pw_facts *out)
 {
     pw_disk disk;

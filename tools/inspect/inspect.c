@@ -1,4 +1,4 @@
-/* `packwright inspect`: types at every stage of the compiler, and what it made of them. */
+/* `packwright inspect`: prints types at every stage of the compiler, and facts about the result. */
 #include "tools/inspect/inspect.h"
 
 #include "tools/command.h"
@@ -41,7 +41,7 @@ static const char help[] =
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* Continuation lines start at `column`. */
+/* Prints text whose continuation lines start at `column`. */
 static void print_wrapped(const char *text, int column)
 {
     enum { WIDTH = 100 };
@@ -152,7 +152,7 @@ static pw_status explain(const pw_subject *s, pw_json *json, pw_diag *diag)
     return status;
 }
 
-/* A comment, so that what is printed parses back; and the same again when that is printed. */
+/* Prints the heading as a comment, so that the output can be parsed again, with the same result. */
 static void print_heading(const pw_subject *s)
 {
     pw_input_item item = pw_input_get(s->input, s->item);
@@ -204,7 +204,7 @@ static bool inspect_item(pw_subject s, int64_t i, pw_json *json)
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-/* False: there is none, which is reported. */
+/* Finds a backend. False: there is none, which is reported. */
 static bool find_backend(const char *name, const char *stages, const pw_backend **out)
 {
     pw_diag diag = {0};
@@ -215,7 +215,7 @@ static bool find_backend(const char *name, const char *stages, const pw_backend 
     return *out != NULL;
 }
 
-/* The code generators that the stages need. */
+/* Finds the backends that the stages need. */
 static bool find_backends(pw_subject *s)
 {
     static const unsigned cpu = 1u << PW_STAGE_LLVM | 1u << PW_STAGE_LLVM_OPT | 1u << PW_STAGE_ASM;

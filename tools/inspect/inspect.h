@@ -20,7 +20,7 @@
 
 /* ---- command line ------------------------------------------------------------------------------- */
 
-/* In the order of compilation, for the CPU; then for GPUs. */
+/* The stages in the order of compilation: first for CPUs, then for GPUs. */
 typedef enum pw_stage {
     PW_STAGE_DDT,
     PW_STAGE_TREE,
@@ -40,15 +40,15 @@ const char *pw_stage_name(pw_stage stage);
 typedef struct pw_inspect_options {
     const char *arg;
     pw_input_choice choice;
-    unsigned stages;   /* bit 1 << stage for each that is printed */
-    bool stages_given; /* by --stage */
+    unsigned stages;   /* 1 << stage for each stage that is printed */
+    bool stages_given; /* the stages were given by --stage */
     const char *print_after, *triple, *cpu;
     bool list_passes, stats, why, json, hash;
     int64_t elide;
     pw_target target, gpu;
 } pw_inspect_options;
 
-/* PW_EXIT_OK, or an exit status after a message. */
+/* Returns PW_EXIT_OK, or an exit status after a message. */
 int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o);
 
 /* ---- one type ----------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ typedef struct pw_subject {
     const pw_inspect_options *options;
     const pw_input *input;
     int64_t item;
-    const pw_backend *backend; /* NULL: no code is wanted or can be had */
+    const pw_backend *backend; /* NULL: no code is needed, or there is no backend */
     const pw_backend *gpu_backend;
     pw_arena *arena;
     pw_type raw, canonical;
@@ -67,19 +67,20 @@ typedef struct pw_subject {
     pw_pass_options run;
 } pw_subject;
 
-/* Takes the type as far as `last` needs (llvm and later: up to the shape). Dumps of passes go to stdout as they run. */
+/* Compiles the type as far as `last` needs (for llvm and later stages: up to the shape). Passes print their dumps to
+ * stdout as they run. */
 pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag);
 void pw_subject_release(pw_subject *s);
 
-/* The text of a stage that was prepared, with a line end; malloc'ed. */
+/* Returns the text of a prepared stage, with a line end; malloc'ed. */
 pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_diag *diag);
 
 /* ---- facts -------------------------------------------------------------------------------------- */
 
 typedef struct pw_touch {
-    int64_t blocks; /* looked at */
-    double lines;   /* different cache lines of one object, the first byte of memory at a line's start */
-    bool exact;     /* all blocks were looked at; else extrapolated */
+    int64_t blocks; /* blocks that were looked at */
+    double lines;   /* different cache lines that one object touches, if its first byte begins a line */
+    bool exact;     /* all blocks were looked at; false: the numbers are extrapolated */
 } pw_touch;
 
 typedef enum pw_cached { PW_CACHED_NO, PW_CACHED_YES, PW_CACHED_REFUSED, PW_CACHED_UNKNOWN } pw_cached;
@@ -92,25 +93,25 @@ typedef struct pw_facts {
     char cache_dir[4096], cache_note[256];
 } pw_facts;
 
-/* The subject must be prepared up to its shape. */
+/* Finds the facts of a subject, which must be prepared up to its shape. */
 void pw_facts_find(const pw_subject *s, pw_facts *out);
 
 enum { PW_LINE = 64 };
 pw_touch pw_cost_touch(const pw_node *root);
-/* Cycles to move one object, everything in the first-level cache. */
+/* Returns the cycles to move one object if everything is in the first-level cache. */
 double pw_cost_model(const pw_nest *nest, const pw_target *target);
 
-/* Every number of a nest: what it is ("count of loop 1.2": region and loop, from 1), and whether kernels take it as an
- * argument. */
+/* Called for every number of a nest: what it is ("count of loop 1.2": region and loop, from 1), and whether kernels
+ * take it as an argument. */
 typedef void pw_number_fn(void *arg, const char *what, int64_t value, bool is_argument);
 void pw_each_number(const pw_nest *nest, const pw_shape *shape, pw_number_fn *fn, void *arg);
 
-/* Why the loops, the leaf and the tile of a region are what they are: sentences, one a line. */
+/* Prints why the loops, the leaf and the tile of a region are what they are, one sentence a line. */
 void pw_why_region(FILE *out, const pw_nest *nest, int region);
 
-/* Sentences, one a line. */
+/* Prints the facts as sentences, one a line. */
 void pw_why(FILE *out, const pw_subject *s, const pw_facts *f);
-/* One JSON object, complete also when the text of a stage could not be had. */
+/* Prints one JSON object, which is complete even if the text of a stage could not be made. */
 pw_status pw_inspect_json(pw_json *json, const pw_subject *s, const pw_facts *f, pw_diag *diag);
 
 #endif

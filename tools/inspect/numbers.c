@@ -1,4 +1,4 @@
-/* The numbers of a nest side by side with what the shape made of them: baked into the code, or an argument. */
+/* Lists the numbers of a nest, and whether the shape has them baked into the code or as arguments. */
 #include "tools/inspect/inspect.h"
 
 #include <stdarg.h>

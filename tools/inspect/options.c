@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By pw_stage; then the words for several of them. */
+/* In the order of pw_stage; behind them the words for several stages. */
 static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "shape", "llvm",
                                      "llvm-opt", "asm",  "cuda",      "ptx",  "all",   NULL};
 
@@ -16,7 +16,7 @@ static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "s
 static const unsigned all_stages = (1u << PW_STAGE_CUDA) - 1;
 static const unsigned default_stages = 1u << PW_STAGE_TREE | 1u << PW_STAGE_CANONICAL | 1u << PW_STAGE_NEST;
 
-/* The first dump of a lowered type; it is no pass, but one can print after it. */
+/* The first dump of a lowered type. Lowering is no pass, but --print-after takes its name. */
 static const char lowering[] = "lower";
 
 const char *pw_stage_name(pw_stage stage)
@@ -26,7 +26,7 @@ const char *pw_stage_name(pw_stage stage)
 
 #define usage(...) pw_usage_error(&pw_command_inspect, __VA_ARGS__)
 
-/* Compares and shows `word` up to a '='. */
+/* Reports an unknown word, which ends at a '='. */
 static int unknown_word(const char *what, const char *word, const char *const *candidates)
 {
     char name[64];
@@ -118,7 +118,7 @@ typedef int value_fn(const char *value, pw_inspect_options *o);
 static const struct {
     const char *name;
     value_fn *parse; /* the option takes a value */
-    size_t flag;     /* else: offset of the bool that it sets */
+    size_t flag;     /* without `parse`: the offset of the bool that the option sets */
 } table[] = {
     {"--stage", parse_stage, 0},
     {"--print-after", parse_print_after, 0},
@@ -172,7 +172,7 @@ static int parse_option(const char *arg, pw_inspect_options *o)
 
 /* ---- the command line as a whole --------------------------------------------------------------------------------- */
 
-/* A pass that does not run before the last stage asked for would print nothing, silently. */
+/* Refuses a pass that runs after the last stage asked for, since it would print nothing. */
 static int check_print_after(const pw_inspect_options *o)
 {
     const pw_pass *pass = o->print_after ? pw_pass_find(o->print_after) : NULL;
@@ -228,7 +228,7 @@ int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
         status = usage("which TYPE or FILE? ('-' is standard input)");
     if (status == PW_EXIT_OK)
         status = find_target(o);
-    /* Facts replace the stages, unless some are asked for. */
+    /* Options that print facts replace the stages, unless --stage asks for some. */
     if (!o->stages_given)
         o->stages = o->hash || ((o->why || o->json) && !o->print_after) ? 0 : default_stages;
     return status == PW_EXIT_OK ? check_combinations(o) : status;

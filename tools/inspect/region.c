@@ -1,4 +1,4 @@
-/* The reasons for what lowering and the nest passes made of a region, from the region itself. */
+/* Finds the reasons for what lowering and the nest passes made of a region, by looking at the region. */
 #include "ir/nest_build.h"
 #include "passes/nest_locality.h"
 #include "tools/inspect/inspect.h"
@@ -20,7 +20,8 @@ static int64_t magnitude(int64_t v)
     return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
 }
 
-/* In cache lines and pages: 1 for each that a step leaves behind on each side, fractions for closer steps. */
+/* Returns the cost of a step in cache lines and pages: 1 for each that the step leaves behind on either side, fractions
+ * for closer steps. */
 static double step_cost(const pw_dim *d)
 {
     int64_t cost = pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(magnitude(d->packed_stride));

@@ -74,7 +74,7 @@ static pw_status compile_gpu(const pw_subject *s, pw_emit emit, char **out, pw_d
     return compile_for(s, s->gpu_backend, &s->options->gpu, emit, out, diag);
 }
 
-/* A line end behind the text, which is freed. */
+/* Adds a line end to the text, and frees the text. */
 static char *with_line_end(char *text)
 {
     size_t n = text ? strlen(text) : 0;

@@ -56,7 +56,7 @@ static void why_passes(FILE *out, const pw_subject *s)
 
 typedef struct number_list {
     FILE *out;
-    bool arguments; /* which of the two are listed */
+    bool arguments; /* true: list the arguments; false: list the baked numbers */
     int64_t n;
 } number_list;
 

@@ -1,7 +1,7 @@
 /*
- * How good are a model's choices? For messages in GPU memory to an MPI that does not take it, the strategies that give
- * it pinned memory differ only in what the rank does itself. That is measured where the model has no points, for each
- * of them, and compared with what the model would have taken.
+ * Checks a model's choices. With an MPI that does not take GPU memory, the strategies for messages in GPU memory give
+ * MPI pinned memory, and differ only in the rank's own work. This file measures that work for each strategy between the
+ * points of the model, and compares the best strategy with the one that the model would have taken.
  */
 #include "base/strategy_table.h"
 #include "tools/measure/node.h"
@@ -22,13 +22,13 @@ static const struct {
 
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
-/* Does the strategy give MPI pinned host memory? */
+/* Returns whether the strategy gives MPI pinned host memory. */
 static bool is_pinned(int strategy)
 {
     return strategies[strategy].packed > PW_MODEL_DEVICE;
 }
 
-/* What counts as good: a choice within so much of the best. */
+/* A choice is good if it takes at most so many times the time of the best one. */
 static const double tolerance = 1.05;
 
 static const int64_t sizes[] = {384,       1536,       6 << 10, 24 << 10, 96 << 10, 192 << 10, 384 << 10,
@@ -42,7 +42,7 @@ typedef struct tally {
     double worst;
 } tally;
 
-/* The time of packing and unpacking together; negative: it was not measured. */
+/* Returns the time of packing and unpacking together. Negative: it was not measured. */
 static double measured(const pw_probe_list *list, pw_model_memory way, int64_t bytes, int64_t block, int spread)
 {
     double sum = 0;
@@ -61,7 +61,7 @@ static double measured(const pw_probe_list *list, pw_model_memory way, int64_t b
     return sum;
 }
 
-/* As the strategies ask. */
+/* Returns the estimate that strategies would get. */
 static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, int64_t block, int spread)
 {
     const pw_model_query q = {

@@ -17,8 +17,8 @@ const pw_axis pw_measure_bytes = {bytes, sizeof bytes / sizeof *bytes};
 const pw_axis pw_measure_blocks = {blocks, sizeof blocks / sizeof *blocks};
 const int pw_measure_every[PW_MEASURE_SPREADS] = {PW_MODEL_NEAR, PW_MODEL_FAR};
 
-/* The time that this thread has had on a CPU: time that a shared machine gives to other processes is not the kernel's.
- */
+/* Returns the time that this thread has had on a CPU: time that a shared machine gives to other processes does not
+ * count. */
 static double now_ns(void)
 {
     struct timespec t;
@@ -60,7 +60,7 @@ static packwright_type *make_ready(packwright_type *type)
     return NULL;
 }
 
-/* kind: direction * PW_MEASURE_SPREADS + spread. */
+/* The probe's kind is direction * PW_MEASURE_SPREADS + spread. */
 static double run(pw_probe *p, int runs)
 {
     pw_measure_cpu *c = p->arg;
@@ -93,7 +93,7 @@ static packwright_status configure(void)
     return packwright_configure(&options);
 }
 
-/* Written, so that it is memory and not the zero page. */
+/* Allocates and writes memory, so that it is not all the zero page. */
 static char *allocate(int64_t size)
 {
     char *p = aligned_alloc(4096, (size_t)size);

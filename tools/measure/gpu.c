@@ -1,6 +1,6 @@
 /*
- * The probes of a GPU: what the runtime does with it, through the runtime's own calls, so that launches, waiting and
- * copies are those of a transfer.
+ * The probes of a GPU. They call the functions of runtime/engine/gpu, so launches, waiting and copies are those of a
+ * transfer.
  */
 #include "tools/measure/node.h"
 
@@ -21,7 +21,7 @@ enum {
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
 
-/* kind: of a move, memory, direction and spread; of a copy its way. */
+/* The probe's kind. For a move: memory, direction and spread; for a copy: its pw_model_copy_way. */
 enum { BY_DIRECTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_DIRECTIONS };
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static double run_rows(pw_probe *p, int runs)
 
 /* ---- the part ---------------------------------------------------------------------------------------------------- */
 
-/* The runtime never loads the driver; here it is the program that would. */
+/* Loads the driver. The runtime never does; here this program takes the place of the application, which would. */
 pw_status pw_measure_gpu_load(pw_diag *diag)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
@@ -206,7 +206,7 @@ static pw_status create_engine(pw_layout_engine **engine)
 {
     pw_layout_config config;
 
-    /* No CPU kernels are needed. */
+    /* This engine needs no CPU kernels. */
     pw_layout_config_from_env(&config);
     config.mode = PW_JIT_OFF;
     return pw_layout_engine_create(&config, engine);

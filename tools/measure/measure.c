@@ -40,8 +40,8 @@ static const char help[] =
 
 /* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
-/* What launchers tell the ranks they start. Open MPI's also starts MPICHs that were built for PMIx, so there --mpi has
- * the last word. */
+/* Environment variables that launchers set for their ranks. Open MPI's launcher also starts MPICHs that were built for
+ * PMIx, so --mpi overrides what is found here. */
 static const struct {
     const char *variable, *mpi;
 } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"PMI_SIZE", "mpich"}, {"PMI_RANK", "mpich"}};
@@ -54,7 +54,7 @@ static const char *mpi_of_launcher(void)
     return NULL;
 }
 
-/* The program beside this one. */
+/* Finds the program that is installed beside this one. */
 static bool find_program(const char *mpi, char *out, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", out, size - 1);
@@ -105,7 +105,7 @@ static bool each_mpi(const pw_measure_options *o, bool (*fn)(const pw_measure_op
     return any;
 }
 
-/* Kernels are measured, and not how long one waits for them. */
+/* Kernels must be compiled at once: the time to wait for them is not to be measured. */
 static void use_kernels_at_once(void)
 {
     if (pw_env_is_set(PW_ENV_JIT))

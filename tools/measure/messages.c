@@ -13,7 +13,7 @@
 enum {
     IN_FLIGHT = 8,
     PAIR = 2,
-    MOST_BLOCKING = 16 << 20, /* contiguous */
+    MOST_BLOCKING = 16 << 20, /* for contiguous messages */
     MOST_TYPED = 4 << 20,
     MOST_IN_FLIGHT = 4 << 20,
     MOST_FAR = 4 << 20,
@@ -22,8 +22,8 @@ enum {
 };
 
 /*
- * Denser than the axes of kernels where MPIs change their ways: from short messages to those that are met by the
- * receiver, and from block to block where walking over blocks and packing them cost about the same.
+ * Denser than the axes of kernels where MPIs change their protocols: from short messages to those that the receiver
+ * fetches, and from block to block where walking over blocks and packing them cost about the same.
  */
 static const int64_t sizes_at[] = {64,       256,       1 << 10,   4 << 10,   8 << 10, 10 << 10, 16 << 10, 32 << 10,
                                    64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20,  4 << 20,  16 << 20};
@@ -31,13 +31,13 @@ static const int64_t lengths_at[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096
 static const pw_axis sizes = {sizes_at, sizeof sizes_at / sizeof *sizes_at};
 static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_at};
 
-/* Every buffer has room for what is in flight, with its gaps. */
+/* Every buffer has room for all messages in flight, with their gaps. */
 static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * PW_MODEL_NEAR;
 
-/* kind: kind, memory, way; far ways come behind the near ones. */
+/* The probe's kind: kind of call, memory, and how the message is sent; far ones come behind the near ones. */
 enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_CALL = 2 * BY_MEMORY };
 
-/* What one probe sends: `count` objects, that lie `stretch` bytes apart. */
+/* What one probe sends: `count` objects that lie `stretch` bytes apart. */
 typedef struct parcel {
     MPI_Datatype type;
     int count;
@@ -140,8 +140,8 @@ static void exchange(const calls *c, const pw_measure_messages *m, const parcel 
     }
 }
 
-/* Each run by itself, and their median: a rank that loses its core in one of them says nothing about the others. The
- * first ones, of a message that the caches have forgotten meanwhile, do not count. */
+/* Times each run by itself and takes the median: a rank that loses its core in one run says nothing about the others.
+ * The first runs do not count, since the caches have forgotten the message meanwhile. */
 static double run(pw_probe *p, int runs)
 {
     static const double per_message[PW_MODEL_KINDS] = {2, IN_FLIGHT, 1, PAIR};
@@ -223,7 +223,7 @@ static bool take_device(pw_measure_messages *m)
     return true;
 }
 
-/* What is measured of host memory besides near blocks left to MPI, of which `native` is like. */
+/* Adds the other probes of host memory for which `native` is the pattern: far blocks, and packed messages. */
 static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned kind)
 {
     int64_t most = kind == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
@@ -242,7 +242,8 @@ static void add_stores(pw_measure_messages *m, pw_probe_list *list)
     static const int64_t bytes[] = {PW_MEASURE_STORED};
     static const pw_axis axis = {bytes, 1};
 
-    /* If cores were apart for a while, so they were for some of all that is measured. */
+    /* A store's cost is the upper quartile: if the cores were apart for part of the measurement, so they were for some
+     * of the messages. */
     pw_probe_add(list, PW_TABLE_STORES_HOST, &axis, NULL, PW_MEASURE_STORED,
                  &(pw_probe){.run = run_stores, .arg = m, .careful = true});
 }

@@ -1,7 +1,7 @@
 /*
- * The probes of messages between two ranks, in host memory and, if the MPI takes it, in GPU memory: contiguous ones and
- * typed ones that are left to the MPI (called as PMPI_), and typed ones in host memory that Packwright packs, by the
- * whole way that a program's call takes (called as MPI_, with the interposer linked in front of the MPI).
+ * The probes of messages between two ranks, in host memory and, if the MPI takes it, in GPU memory. Contiguous messages
+ * and typed ones that are left to the MPI call PMPI_. Typed messages in host memory that Packwright packs call MPI_,
+ * with the interposer linked in front of the MPI, so they take the whole path of a program's call.
  */
 #ifndef PW_TOOLS_MEASURE_MESSAGES_H
 #define PW_TOOLS_MEASURE_MESSAGES_H
@@ -14,18 +14,19 @@ struct pw_gpu;
 struct pw_gpu_block;
 
 typedef struct pw_measure_messages {
-    MPI_Comm pair, ring;     /* of both ranks */
+    MPI_Comm pair, ring;     /* both have both ranks */
     int rank;                /* in it */
-    char *send[2], *recv[2]; /* in host and in device memory; the latter may be NULL */
+    char *send[2], *recv[2]; /* in host and in device memory; NULL: none in device memory */
     struct pw_gpu *gpu;
     struct pw_gpu_block *blocks[2];
 } pw_measure_messages;
 
-/* Collective over `pair`. `gpu`: messages in GPU memory, too; both ranks must have one. PW_ERR_NOMEM on both ranks. */
+/* Begins to measure. Collective over `pair`. `gpu`: also messages in GPU memory, for which both ranks must have a GPU.
+ * Returns PW_ERR_NOMEM on both ranks if either has too little memory. */
 pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool gpu, pw_probe_list *list);
 void pw_measure_messages_end(pw_measure_messages *m, pw_probe_list *list);
 
-/* For pw_sampling: rank 0 says. */
+/* The `agree` function of pw_sampling: all ranks take the value of rank 0. */
 int pw_measure_messages_agree(void *m, int value);
 
 #endif

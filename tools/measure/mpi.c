@@ -1,6 +1,6 @@
 /*
- * packwright-measure-<mpi>: what `packwright measure` becomes on every rank that a launcher has started. Rank 0
- * measures the machine; it and rank 1 measure messages; further ranks wait.
+ * packwright-measure-<mpi>: the program that `packwright measure` becomes on every rank that a launcher has started.
+ * Rank 0 measures the machine, ranks 0 and 1 measure messages, and further ranks wait.
  */
 #include "base/env.h"
 #include "base/log.h"
@@ -23,7 +23,7 @@ static const char mpi_name[] = "openmpi";
 static const char mpi_name[] = "mpich";
 #endif
 
-/* Waiting ranks share cores with the one that measures, so they sleep. */
+/* Waits for all ranks. Waiting ranks sleep, since they may share a core with one that measures. */
 static void wait_for_all(void)
 {
     const struct timespec a_while = {.tv_nsec = 2000000};
@@ -46,7 +46,7 @@ static void describe_mpi(pw_model *m)
         *c = *c == '\t' ? ' ' : *c;
 }
 
-/* Both ranks of the pair. */
+/* Measures messages; called by both ranks of the pair. */
 static pw_status measure_messages(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m,
                                   pw_diag *diag)
 {
@@ -60,7 +60,7 @@ static pw_status measure_messages(const pw_measure_options *o, double seconds, M
     status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
     if (status != PW_OK)
         return pw_diag_set(diag, status, "messages: %s", pw_status_text(status));
-    /* Rank 1 only takes part: what it would say of its own times nobody needs. */
+    /* Rank 1 only takes part, and reports nothing. */
     sampling = (pw_sampling){.title = rank == 0 ? "messages" : NULL,
                              .seconds = seconds,
                              .agree = pw_measure_messages_agree,
@@ -75,7 +75,7 @@ static pw_status measure_messages(const pw_measure_options *o, double seconds, M
     return status;
 }
 
-/* Messages have the half of the time. */
+/* Returns the time for a part. Messages get half of it. */
 static double share(const pw_measure_options *o, bool messages)
 {
     bool node = o->cpu || o->gpu;
@@ -110,8 +110,7 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
     return ok ? 0 : 1;
 }
 
-/* Kernels are measured, and not how long one waits for them. What goes through the interposer, in both ranks, is
- * packed. */
+/* Kernels must be compiled at once, and typed messages that go through the interposer must be packed, on both ranks. */
 static void set_environment(void)
 {
     setenv("PACKWRIGHT_DISABLE", "0", 1);

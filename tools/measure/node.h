@@ -1,6 +1,6 @@
 /*
- * The parts of `packwright measure`: what one process measures of its machine. Each adds its probes to a list; what
- * they need is made when they first run and released by the part's end.
+ * The parts of `packwright measure`: what one process measures of its machine. Each part adds its probes to a list.
+ * What they need is made when they first run, and released at the part's end.
  */
 #ifndef PW_TOOLS_MEASURE_NODE_H
 #define PW_TOOLS_MEASURE_NODE_H
@@ -12,14 +12,14 @@
 struct pw_gpu;
 struct pw_layout_engine;
 
-/* Sizes and block lengths that are measured. */
+/* The sizes and block lengths that are measured. */
 extern const pw_axis pw_measure_bytes, pw_measure_blocks;
 
-/* Makes the type that probes move: blocks of `block` bytes, one every `every` lengths, `bytes` altogether. NULL: out of
- * memory. */
+/* Returns the layout that probes move: blocks of `block` bytes, one every `every` lengths, `bytes` in all. NULL: it
+ * cannot be made. */
 packwright_type *pw_measure_type(int64_t bytes, int64_t block, int every);
 
-/* Blocks every so many lengths: near and far, in the order of the tables. */
+/* The distance from block to block, in lengths: near and far, in the order of the tables. */
 enum { PW_MEASURE_NEAR, PW_MEASURE_FAR, PW_MEASURE_SPREADS };
 extern const int pw_measure_every[PW_MEASURE_SPREADS];
 
@@ -30,8 +30,7 @@ typedef struct pw_measure_cpu {
     int64_t memory_bytes, packed_bytes;
 } pw_measure_cpu;
 
-/* Sets the options of the library, once a process. Kernels are compiled in place, and taken from the disk cache when
- * they are there. */
+/* Adds the probes of CPU kernels, which are compiled at once or loaded from the disk cache. */
 pw_status pw_measure_cpu_begin(pw_measure_cpu *c, pw_probe_list *list);
 void pw_measure_cpu_end(pw_measure_cpu *c, pw_probe_list *list);
 
@@ -44,15 +43,16 @@ typedef struct pw_measure_gpu {
     char name[96];
 } pw_measure_gpu;
 
-/* Has the CUDA driver in this process, for the runtime to find. PW_ERR_NOT_FOUND, with the reason: there is no GPU. */
+/* Loads the CUDA driver into this process, for the runtime to find. PW_ERR_NOT_FOUND, with the reason: there is no GPU.
+ */
 pw_status pw_measure_gpu_load(pw_diag *diag);
 
 /* Loads the driver and takes the first GPU. PW_ERR_NOT_FOUND, with the reason: there is none. */
 pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag);
-/* Kernels with their copies, for every memory but HOST; and copies alone. */
+/* Adds probes of kernels with their copies, for every memory but HOST, and of copies alone. */
 void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths);
 void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list);
-/* The table of a move. */
+/* Returns the table of a move. */
 pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_direction direction, int spread);
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list);
 

@@ -64,7 +64,7 @@ static int take_parts(pw_measure_options *o, const char *text)
     return -1;
 }
 
-/* Where nothing can be written is better known before than after the measuring. */
+/* Takes the output file, and refuses one that cannot be written before the measurement rather than after it. */
 static int take_output(pw_measure_options *o, const char *path)
 {
     struct stat there;

@@ -6,8 +6,8 @@
 
 typedef struct pw_measure_options {
     double seconds;
-    double spread;           /* of a point's samples, a part of 1 */
-    bool cpu, gpu, messages; /* --only */
+    double spread;           /* how far a point's samples may differ, as a part of 1 */
+    bool cpu, gpu, messages; /* named by --only */
     bool quiet, dry_run, show, check;
     const char *mpi;    /* --mpi: "mpich" or "openmpi", or NULL */
     const char *output; /* -o, or NULL: the cache directory */
@@ -15,7 +15,7 @@ typedef struct pw_measure_options {
     const char *file;   /* the operand of --show, --plot and --check, or NULL */
 } pw_measure_options;
 
-/* Returns -1 to go on, else an exit status; the error has been reported then. */
+/* Returns -1 to go on, or an exit status after reporting an error. */
 int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o);
 
 #endif

@@ -1,5 +1,5 @@
-/* The curves of a model, through gnuplot: one panel for all tables by size alone, and one for each by size and block.
- */
+/* Plots the curves of a model through gnuplot: one panel for all tables by size alone, and one for each table by size
+ * and block. */
 #include "tools/measure/report.h"
 
 #include "base/replace.h"
@@ -31,7 +31,7 @@ static int count(const pw_model *m, int axes)
     return n;
 }
 
-/* In single quotes, where gnuplot knows no escape but the quote doubled. */
+/* Writes text in single quotes, inside which gnuplot has no escapes, but takes two quotes for one. */
 static void put_quoted(FILE *out, const char *text)
 {
     fputc('\'', out);
@@ -40,7 +40,8 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* Data as a named block, which several curves can use: bytes, then microseconds for each block length. */
+/* Writes a table as a named data block, which several curves can use: bytes, then microseconds for each block length.
+ */
 static void put_data(FILE *out, int id, const pw_model_table *t)
 {
     fprintf(out, "$t%d << EOD\n", id);
@@ -109,7 +110,7 @@ static bool fail(const char *what)
     return false;
 }
 
-/* Starts it with a pipe to its standard input; -1: errno says why not. */
+/* Starts a program with a pipe to its standard input. -1: it failed, and errno says why. */
 static pid_t start(const char *program, int *to)
 {
     int ends[2];
@@ -138,7 +139,7 @@ static bool run(const char *program, const char *script, size_t size)
     pid_t pid;
     FILE *out;
 
-    signal(SIGPIPE, SIG_IGN); /* should it end early, its status tells */
+    signal(SIGPIPE, SIG_IGN); /* if the program ends early, its exit status shows it */
     pid = start(program, &to);
     if (pid < 0)
         return fail(strerror(errno));

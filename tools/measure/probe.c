@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A sample is as many runs as take so long, or one. */
+/* A sample is as many runs as take so long, at least one. */
 static const double sample_ns = 50e3;
-/* From here on one run is a sample, and the first one tells enough about it. */
+/* A run that takes at least so long is a sample by itself, and one such run is enough to know that. */
 static const double long_ns = 5e6;
 enum { MAX_RUNS = 2000, ONE_LONG_RUN = MAX_RUNS + 1 };
 
 enum {
     LEAST_SAMPLES = 3,
-    MOST_ABOVE_LONGER = 2, /* a message that takes so many times as long as a longer one was disturbed */
-    MOST_ABOVE_QUIET = 2   /* how many times what a quiet machine takes sampling goes on */
+    MOST_ABOVE_LONGER = 2, /* a message that takes more than so many times as long as a longer one was disturbed */
+    MOST_ABOVE_QUIET = 2   /* sampling ends after so many times the time that a quiet machine takes */
 };
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,8 @@ void pw_probe_free(pw_probe_list *list)
 /* ---- trust --------------------------------------------------------------------------------------------------------
  */
 
-/* Which of the sorted samples the point is: other work only makes samples longer, so the quickest quarter counts. */
+/* Returns which of the sorted samples is the point: the end of the quickest quarter, since other work only makes
+ * samples longer. */
 static int best_part(int n)
 {
     return n / 4 < LEAST_SAMPLES - 1 ? LEAST_SAMPLES - 1 : n / 4;
@@ -83,7 +84,8 @@ double pw_probe_time(const pw_probe *p)
     return v[at < p->n ? at : p->n - 1];
 }
 
-/* Alone: its quickest samples agree, and no quiet machine would need so long for a short message. */
+/* Returns whether a probe can be trusted by itself: its quickest samples agree, and a quiet machine could need so long
+ * for a message of this size. */
 static bool is_settled(const pw_probe *p, double spread)
 {
     double v[PW_PROBE_SAMPLES];
@@ -115,10 +117,10 @@ void pw_probe_judge(pw_probe_list *list, double spread)
 typedef struct state {
     const pw_sampling *s;
     double begin;
-    bool prepared;       /* the first round, in which probes make what they need, is over */
-    double rounds_begin; /* the end of it */
+    bool prepared;       /* the first round is over, in which probes make what they need */
+    double rounds_begin; /* when the first round ended */
     double quiet;        /* seconds that the other rounds take where nothing disturbs them */
-    int64_t least;       /* bytes up to which everything is sampled some times, however long it takes */
+    int64_t least;       /* messages of up to so many bytes get several samples, however long that takes */
     bool terminal, over;
 } state;
 
@@ -150,7 +152,8 @@ static int runs_for(double ns)
     return runs < 1 ? 1 : runs > MAX_RUNS ? MAX_RUNS : (int)runs;
 }
 
-/* How many runs to a sample. The first run may have prepared things, so unless it was long another is asked. */
+/* Finds how many runs a sample has. The first run may have prepared things, so unless it was long the second one
+ * counts. */
 static void calibrate(state *st, pw_probe *p)
 {
     double ns = p->run(p, 1);
@@ -170,7 +173,7 @@ static bool has_time(const state *st)
     return t - st->begin < st->s->seconds && (!st->prepared || t - st->rounds_begin < MOST_ABOVE_QUIET * st->quiet);
 }
 
-/* Returns false when there is no time for it. */
+/* Takes a sample. False: there is no time for it. */
 static bool sample(state *st, pw_probe *p)
 {
     double ns, begin, seconds;
@@ -203,7 +206,7 @@ static int by_bytes(const void *a, const void *b)
     return (x->block > y->block) - (x->block < y->block);
 }
 
-/* The second smallest size: with two, every table has something to go by. */
+/* Returns the second smallest size. If two sizes are sampled, every table has something to interpolate. */
 static int64_t least_of(const pw_probe_list *list)
 {
     int i = 0;
@@ -221,7 +224,7 @@ static void end_preparing(state *st, const pw_probe_list *list)
     st->prepared = true;
 }
 
-/* Rounds of one sample for each probe that is `again`. */
+/* Takes one sample of each probe that is `again`, in rounds. */
 static void sample_rounds(state *st, pw_probe_list *list)
 {
     for (int round = 0; round < PW_PROBE_SAMPLES && !st->over; round++) {
@@ -233,13 +236,14 @@ static void sample_rounds(state *st, pw_probe_list *list)
             if (list->at[i].again)
                 time = sample(st, &list->at[i]);
         }
-        st->over = !time && round >= LEAST_SAMPLES - 1; /* until then the smallest sizes have further rounds */
+        st->over = !time && round >= LEAST_SAMPLES - 1; /* until then the smallest sizes get further rounds */
         if (!st->prepared)
             end_preparing(st, list);
     }
 }
 
-/* Forgets the samples of those that cannot be trusted, to take them anew. Returns how many these are. */
+/* Forgets the samples of probes that cannot be trusted, so that they are taken anew. Returns how many probes these are.
+ */
 static int begin_again(state *st, pw_probe_list *list)
 {
     int n = 0;

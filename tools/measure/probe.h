@@ -14,26 +14,26 @@
 
 typedef struct pw_probe pw_probe;
 
-/* Does it `runs` times and returns nanoseconds for each; negative: it cannot be done here. The first call of a probe
- * is not counted, and may prepare things. */
+/* Does its work `runs` times and returns the nanoseconds of one run. Negative: the work cannot be done here. The first
+ * call does not count, and may prepare things. */
 typedef double pw_probe_fn(pw_probe *p, int runs);
 
 enum { PW_PROBE_SAMPLES = 25 };
 
 struct pw_probe {
     pw_model_table_id table;
-    int64_t bytes, block; /* block: 1 where the table has no such axis */
+    int64_t bytes, block; /* the point on the axes; block is 1 where the table has no such axis */
     pw_probe_fn *run;
-    void *arg;    /* of its part: CPU, GPU or messages */
-    int kind;     /* the same */
-    void *own;    /* of the probe */
+    void *arg;    /* what the part gives to `run`: CPU, GPU or messages */
+    int kind;     /* likewise: which of its measurements this is */
+    void *own;    /* what the probe keeps for itself */
     bool careful; /* the point is the upper quartile */
     int runs, n;
     bool failed;
-    bool reached;   /* had enough samples at some time */
-    bool again;     /* is being sampled */
-    bool trusted;   /* by pw_probe_judge */
-    double seconds; /* of the quickest sample, with all that belongs to it */
+    bool reached;   /* it has had enough samples at some time */
+    bool again;     /* it is being sampled */
+    bool trusted;   /* set by pw_probe_judge */
+    double seconds; /* the time of the quickest sample, with its preparations */
     double samples[PW_PROBE_SAMPLES];
 };
 
@@ -48,40 +48,41 @@ typedef struct pw_axis {
     int n;
 } pw_axis;
 
-/* Adds a probe for each point, but for points whose block is longer than the message and points of more than `most`
- * bytes. Where `blocks` is NULL, the table has no such axis. When memory runs out, the list stays shorter. */
+/* Adds a probe for each point, except points whose block is longer than the message and points of more than `most`
+ * bytes. `blocks` NULL: the table has no such axis. If memory runs out, the list stays shorter. */
 void pw_probe_add(pw_probe_list *list, pw_model_table_id table, const pw_axis *bytes, const pw_axis *blocks,
                   int64_t most, const pw_probe *like);
 void pw_probe_free(pw_probe_list *list);
 
-/* What sampling reports to the user, and when it ends. */
+/* What sampling prints, and when it ends. */
 typedef struct pw_sampling {
-    const char *title; /* "CPU kernels"; NULL: in silence */
+    const char *title; /* such as "CPU kernels"; NULL: nothing is printed */
     double seconds;
     double spread;            /* a point is trusted when the quickest quarter of its samples agrees within this part */
-    double (*now)(void *arg); /* seconds; NULL: the clock */
-    /* Several processes that sample together do as one of them says: returns that one's value. NULL: alone. */
+    double (*now)(void *arg); /* returns seconds; NULL: the clock does */
+    /* Makes processes that sample together agree: returns the value of one of them on all. NULL: this process is alone.
+     */
     int (*agree)(void *arg, int value);
     void *arg;
 } pw_sampling;
 
 /*
- * Samples all probes, and those that cannot be trusted once more. Ends after `seconds`, and before that when it has
- * taken twice as long as it would where nothing disturbs it.
+ * Samples all probes, and then those that cannot be trusted once more. Ends after `seconds`, or earlier when it has
+ * taken twice as long as it would if nothing disturbed it.
  */
 void pw_probe_sample(pw_probe_list *list, const pw_sampling *s);
 
 /*
- * Sets `trusted` of all, which are sorted by bytes. A point is not trusted when its quickest samples differ by more
- * than `spread`, when it is absurd, and when it is dearer by far than a longer message in the same blocks: other work
+ * Sets `trusted` of all probes, which are sorted by bytes. A point is not trusted if its quickest samples differ by
+ * more than `spread`, if it is absurd, or if it takes much longer than a longer message in the same blocks: other work
  * on the machine only makes times longer.
  */
 void pw_probe_judge(pw_probe_list *list, double spread);
 
-/* The point of a probe that was sampled, in nanoseconds. */
+/* Returns the point of a probe that was sampled, in nanoseconds. */
 double pw_probe_time(const pw_probe *p);
 
-/* Says on stderr how many points were measured, and how many not and why. */
+/* Prints on stderr how many points were measured, how many not, and why. */
 void pw_probe_report(const pw_probe_list *list, const char *title);
 
 /*

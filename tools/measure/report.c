@@ -68,7 +68,8 @@ static bool is_there(const char *path)
     return f;
 }
 
-/* The file of --mpi, else the first that is there, else that of the first MPI, whose absence is then reported. */
+/* Finds the model's file: that of --mpi, else the first one that exists. If there is none, takes the path for the first
+ * MPI, so that its absence is reported. */
 static bool find_model(const pw_measure_options *o, char *path, size_t size)
 {
     const pw_mpi_abi *abi;

@@ -41,7 +41,7 @@ static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_mod
     return status;
 }
 
-/* That there is no GPU is no failure. */
+/* Measures the GPU. It is no failure if there is none. */
 static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
 {
     pw_probe_list list = {NULL, 0, 0};
@@ -87,7 +87,7 @@ static bool find_file(const pw_measure_options *o, const char *mpi, char *path, 
     return false;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int check_directory(const char *path)
 {
     struct stat there;
@@ -99,7 +99,8 @@ static int check_directory(const char *path)
     return access(path, W_OK | X_OK) == 0 ? 0 : errno;
 }
 
-/* Directories that are not there are made by writing: what counts is the last one that is. Shortens `path`. */
+/* Checks whether a file can be written. Directories that do not exist will be made, so the last one on the path that
+ * exists counts. Shortens `path`. */
 static int check_directories(char *path)
 {
     int error = ENOENT;
@@ -125,7 +126,8 @@ bool pw_measure_can_save(const pw_measure_options *o, const char *mpi)
     return !error;
 }
 
-/* What the file has so far; an empty model when it is not there or cannot be used, which is said. */
+/* Loads the tables that the file already has. Returns an empty model if there is no file, or if it cannot be used,
+ * which is reported. */
 static pw_model *load(const char *path, const char *mpi, const char *cpu)
 {
     pw_diag diag = {0};

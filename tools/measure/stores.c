@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The first ones, of lines that the caches have forgotten meanwhile, do not count. */
+/* The first stores do not count, since the caches have forgotten the lines meanwhile. */
 enum { WARM_UP = 5 };
 
 void pw_measure_stores(MPI_Comm comm, int partner, double *ns, int n)

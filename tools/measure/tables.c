@@ -1,4 +1,4 @@
-/* From samples to tables: points that can be trusted, gaps for the others, and how many of each there are. */
+/* Turns samples into tables: points that can be trusted, gaps for the others, and counts of both. */
 #include "tools/measure/probe.h"
 
 #include "base/samples.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The block lengths of a table: those of its largest message, which has them all. */
+/* Finds the block lengths of a table: those of its largest message, which has all of them. */
 static int collect_blocks(const pw_probe_list *list, pw_model_table_id table, double *y)
 {
     int n = 0;
@@ -26,7 +26,7 @@ static int collect_blocks(const pw_probe_list *list, pw_model_table_id table, do
     return n;
 }
 
-/* One row, of the probes from list->at[i] on. Returns false when one of them was not reached, or cannot be had. */
+/* Collects one row from the probes from list->at[i] on. False: one of them was not sampled, or cannot be done. */
 static bool collect_row(const pw_probe_list *list, int i, const double *y, int ny, double *t)
 {
     const pw_probe *first = &list->at[i];
@@ -69,7 +69,7 @@ static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, 
         if (list->at[i].table != table || !begins_row(list, i))
             continue;
         if (!collect_row(list, i, y, ny, t + (size_t)nx * (size_t)ny))
-            break; /* larger ones have none either, or there is a gap */
+            break; /* larger messages have none either, or there is a gap */
         x[nx++] = (double)list->at[i].bytes;
     }
     return nx < least || !has_any(t, ny) ? PW_OK : pw_model_set(m, table, x, nx, y, ny, t, diag);

@@ -56,7 +56,7 @@ static bool read_segment(const pw_elf *elf, const Elf64_Ehdr *header, int i, Elf
     return read_at(elf, header->e_phoff + (uint64_t)i * sizeof *out, out, sizeof *out);
 }
 
-/* The place in the file of what is loaded at an address; 0 when nothing is. */
+/* Returns the place in the file of what is loaded at an address. 0: nothing is. */
 static uint64_t place_of_address(const pw_elf *elf, const Elf64_Ehdr *header, uint64_t address)
 {
     Elf64_Phdr segment;
@@ -69,14 +69,14 @@ static uint64_t place_of_address(const pw_elf *elf, const Elf64_Ehdr *header, ui
 
 /* ---- the dynamic section ----------------------------------------------------------------------------------------- */
 
-/* The i-th entry; false at DT_NULL or the section's end. */
+/* Reads the i-th entry. False at DT_NULL and at the section's end. */
 static bool read_entry(const pw_elf *elf, uint64_t i, Elf64_Dyn *out)
 {
     return elf->dynamic && i < elf->dynamic_len / sizeof *out &&
            read_at(elf, elf->dynamic_at + i * sizeof *out, out, sizeof *out) && out->d_tag != DT_NULL;
 }
 
-/* A string of the dynamic section; NULL when it does not end inside. */
+/* Returns a string of the dynamic section. NULL: it does not end inside. */
 static const char *string_at(const pw_elf *elf, uint64_t offset)
 {
     const unsigned char *s;

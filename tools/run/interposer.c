@@ -48,7 +48,7 @@ const pw_mpi_abi *pw_mpi_abi_of_launcher(const char *basename)
     return NULL;
 }
 
-/* The directory of this executable; "." when the system does not say. */
+/* Finds the directory of this executable; "." if the system does not report it. */
 static void own_directory(char *out, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", out, size - 1);

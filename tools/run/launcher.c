@@ -36,7 +36,7 @@ typedef struct launcher_option {
     int values;
 } launcher_option;
 
-/* Hydra (mpiexec --help of MPICH) and Open MPI's mpirun(1). */
+/* From Hydra (mpiexec --help of MPICH) and Open MPI's mpirun(1). */
 static const launcher_option mpi_options[] = {
     /* both */
     {"n", 1},
@@ -94,7 +94,8 @@ static const launcher_option mpi_options[] = {
     {"dvm-uri", 1},
 };
 
-/* srun(1), where letters mean something else. A partition may well be called "test". */
+/* From srun(1), where some letters mean something else than for MPI launchers. Values need rows, since a partition may
+ * well be called "test". */
 static const launcher_option slurm_options[] = {
     {"A", 1},           {"account", 1},
     {"B", 1},           {"extra-node-info", 1},

@@ -40,7 +40,8 @@ bool pw_program_find(const char *word, char *path, size_t size)
 
 enum { MOST_LIBRARIES = 512 };
 
-/* Every library is looked at once. Names are kept in the order in which they were met. */
+/* A walk over the libraries that a program needs. Each is looked at once. Names are kept in the order in which they
+ * were met. */
 typedef struct library_walk {
     pw_program *program;
     int n;

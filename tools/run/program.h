@@ -1,6 +1,6 @@
 /*
- * What a file is that somebody wants to start: an ELF program of this machine, linked to which MPI? Reads the ELF
- * headers and dynamic sections (System V ABI, chapters 4 and 5) without running or loading anything.
+ * What kind of file the user wants to start: is it an ELF program of this machine, and to which MPI is it linked? Reads
+ * the ELF headers and dynamic sections (System V ABI, chapters 4 and 5) without running or loading anything.
  */
 #ifndef PW_TOOLS_PROGRAM_H
 #define PW_TOOLS_PROGRAM_H
@@ -17,8 +17,8 @@ typedef enum pw_program_kind {
 
 typedef struct pw_program {
     pw_program_kind kind;
-    const pw_mpi_abi *mpi; /* linked to, directly or through other libraries; NULL: none */
-    bool interposed;       /* linked to libpackwright-<mpi>.so already */
+    const pw_mpi_abi *mpi; /* the MPI that it is linked to, directly or through other libraries; NULL: none */
+    bool interposed;       /* it is linked to libpackwright-<mpi>.so already */
 } pw_program;
 
 /* Finds an executable file as execvp does: with a slash as it is, else along PATH. */

@@ -18,16 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As shells do: what stands on the command line was found but cannot run this way, or was not found. */
+/* The exit statuses of shells: the command was found but cannot run in this way, or it was not found. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 enum { MOST_SETTINGS = 16 };
 
 typedef struct run_options {
-    const pw_mpi_abi *mpi; /* --mpi, or NULL */
+    const pw_mpi_abi *mpi; /* named by --mpi; NULL: none was */
     bool verbose, dry_run, list_strategies;
     int nsettings;
-    char *settings[MOST_SETTINGS]; /* "NAME=value", malloc'ed */
+    char *settings[MOST_SETTINGS]; /* each "NAME=value", malloc'ed */
 } run_options;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool is_choice(const char *words, const char *word)
     return false;
 }
 
-/* Ranks may be started elsewhere. */
+/* Sets a variable to an absolute path, since ranks may be started in another directory. */
 static void set_path(run_options *o, pw_env_id id, const char *value)
 {
     char cwd[4096];
@@ -79,7 +79,7 @@ static const struct {
     {"--trace=", PW_ENV_TRACE},       {"--dump=", PW_ENV_DUMP},
 };
 
-/* PW_EXIT_OK, or the status to end with. */
+/* Returns PW_EXIT_OK, or the status to exit with. */
 static int take_setting(run_options *o, const char *arg)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
@@ -121,7 +121,7 @@ static int take_option(run_options *o, const char *arg)
     return PW_EXIT_OK;
 }
 
-/* Leaves in *first the place of the command to run. */
+/* Sets *first to the place of the command to run. */
 static int parse_options(run_options *o, int argc, char **argv, int *first)
 {
     int i = 1;
@@ -168,7 +168,7 @@ static const pw_mpi_abi *mpi_of_launcher(const char *launcher)
     return abi;
 }
 
-/* The program itself, or one that it is to start: `valgrind ./app`. */
+/* Returns the MPI of the first later word that is a program linked to one, as in `valgrind ./app`. */
 static const pw_mpi_abi *mpi_of_later_word(char *const *argv, int begin, int end)
 {
     char path[4096];
@@ -184,7 +184,7 @@ static const pw_mpi_abi *mpi_of_later_word(char *const *argv, int begin, int end
     return NULL;
 }
 
-/* A script or a program such as Python may load an MPI later; which one, the launcher tells. */
+/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
 static int mpi_not_linked(const pw_program *program, const char *name, const char *launcher, const pw_mpi_abi **out)
 {
     const char *what = program->kind == PW_PROGRAM_SCRIPT ? "is a script" : "is not linked to an MPI";
@@ -200,7 +200,7 @@ static int mpi_not_linked(const pw_program *program, const char *name, const cha
     return EXIT_CANNOT_RUN;
 }
 
-/* Which MPI do the words [begin, end), a program with its arguments, run on? */
+/* Finds the MPI of the program and its arguments, words [begin, end). */
 static int find_mpi(const run_options *o, char *const *argv, int begin, int end, const char *launcher,
                     const pw_mpi_abi **out)
 {
@@ -227,7 +227,7 @@ static int find_mpi(const run_options *o, char *const *argv, int begin, int end,
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-/* Grows by what is put before each program; never shrinks. Ends with NULL for execvp. */
+/* A command line that grows by what is put before each program. Ends with NULL for execvp. */
 typedef struct words {
     int n, room;
     const char **word;
@@ -257,7 +257,7 @@ static void add_words(words *w, char *const *argv, int begin, int end)
         add_word(w, argv[i]);
 }
 
-/* "LD_PRELOAD=ours", before what the user preloads. */
+/* Returns "LD_PRELOAD=…" with this library before what the user preloads. */
 static char *preload_setting(const char *library)
 {
     const char *others = pw_env_foreign("LD_PRELOAD");

@@ -1,4 +1,4 @@
-/* packwright trace: what PACKWRIGHT_TRACE has written, and files like it. */
+/* packwright trace: reads files that PACKWRIGHT_TRACE has written, and others like them. */
 #include "base/replace.h"
 #include "frontend/ddt/ddt.h"
 #include "jit-cache/hash_map.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One type of the input; its record has the same place in the other list, as owner. */
+/* One type of the input. Its record has the same place in the list of records, and that place as its owner. */
 typedef struct traced {
-    const char *text;  /* canonical */
-    const char *given; /* the name it had there; "" when none, or one made of the hash */
+    const char *text;  /* the canonical type */
+    const char *given; /* its name in the input; "" for none, and for a name that was made of the hash */
 } traced;
 
 typedef struct merger {
-    pw_arena *arena; /* of the texts */
+    pw_arena *arena; /* holds the texts */
     pw_trace_record *records;
     traced *types;
     int64_t n, cap;
@@ -52,7 +52,7 @@ static bool make_room(merger *m)
     return true;
 }
 
-/* Where each line begins; the last entry is the end of the text. malloc'ed. */
+/* Finds where each line begins; the last entry is the end of the text. malloc'ed. */
 static const char **find_lines(const pw_source *source, int64_t *n)
 {
     const char **lines;
@@ -105,7 +105,7 @@ static bool add_type(merger *m, const pw_type *raw, pw_arena *scratch, const pw_
     return true;
 }
 
-/* Every variant of an entry counts for itself. The comment in the line before has the counts. */
+/* Adds an entry of the input. Every variant counts for itself. The comment in the line before has the counts. */
 static bool add_entry(merger *m, const pw_ddt_unit *unit, int64_t i, const char *const *lines)
 {
     pw_ddt_entry entry = pw_ddt_get(unit, i);
@@ -170,8 +170,8 @@ static pw_hash hash_text(const char *text)
 }
 
 /*
- * A type is called by the first name that a rank gave it, unless another type had that name before. `named` leads from
- * the type's hash to the name, `taken` from the name's hash to the type's place.
+ * Chooses names. A type is called by the first name that a rank gave it, unless another type got that name before.
+ * `named` maps the type's hash to the name, `taken` maps the name's hash to the type's place.
  */
 static bool choose_names(const merger *m, pw_hash_map *named, pw_hash_map *taken)
 {
@@ -188,7 +188,7 @@ static bool choose_names(const merger *m, pw_hash_map *named, pw_hash_map *taken
     return true;
 }
 
-/* Merges the records, too. NULL: out of memory, reported. */
+/* Returns the text of all types, and merges the records. NULL: out of memory, which is reported. */
 static char *merged_text(merger *m, int nfiles, size_t *size)
 {
     pw_hash_map named = {0}, taken = {0};
@@ -225,7 +225,7 @@ static bool write_merged(merger *m, int nfiles, const char *output)
     if (!text)
         return false;
     if (!output)
-        fwrite(text, 1, size, stdout); /* main looks at stdout's errors */
+        fwrite(text, 1, size, stdout); /* main checks stdout for errors */
     else if (pw_replace_file(output, text, size, &diag) != PW_OK)
         fprintf(stderr, "packwright: %s\n", diag.text);
     free(text);
