@@ -1,4 +1,4 @@
-/* bench/pack: every row of the layout suite, every peer, verified and then measured. */
+/* The pack benchmark: every row of the layout suite, every peer, verified and then measured. */
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/suite.h"

@@ -1,4 +1,4 @@
-/* The command line of bench/pack. */
+/* The command line of the pack benchmark. */
 #ifndef PW_BENCH_OPTIONS_H
 #define PW_BENCH_OPTIONS_H
 

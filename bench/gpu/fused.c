@@ -1,8 +1,8 @@
 /*
- * bench/gpu_fused: several short packs, or unpacks, by the GPU runtime in three ways, side by side: one after the
- * other; all begun before the first is waited for, a launch and a lane each; and as one launch (docs/internals-gpu.md).
- * The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which say up to where one launch
- * pays.
+ * gpu_fused, a benchmark: several short packs, or unpacks, by the GPU runtime in three ways, side by side: one after
+ * the other; all begun before the first is waited for, a launch and a lane each; and as one launch
+ * (docs/internals-gpu.md). The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which
+ * say up to where one launch pays.
  *
  * usage: gpu_fused [reps]
  */
@@ -149,7 +149,7 @@ static void check(pw_status status)
         die(pw_status_text(status));
 }
 
-/* As the calls of MPI do it (runtime/mpi/collective/block_stage.c). */
+/* As the calls of MPI do it (runtime/mpi/collective/block_staging.c). */
 static void carry_out(const bench *b, const batch *all, way how)
 {
     pw_gpu_transfer *begun[MOST];

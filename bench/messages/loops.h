@@ -1,6 +1,6 @@
 /*
  * The loops that a programmer would write for a message of one of the benchmark's own rows, with element types and
- * lengths of blocks known to the compiler (bench/hand.h), compiled as bench/pack's.
+ * lengths of blocks known to the compiler (bench/hand.h), compiled as those of the pack benchmark (bench/main.c).
  */
 #ifndef PW_BENCH_MESSAGES_LOOPS_H
 #define PW_BENCH_MESSAGES_LOOPS_H

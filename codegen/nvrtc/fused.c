@@ -126,7 +126,7 @@ static bool has_long_block(const pw_block_list *list)
 /*
  * Sixteen moves at once within an H200's memory, as one launch beside a launch each: 3 times as fast up to 64 KiB, 1.4
  * to 2 times at 1 MiB, and between 0.8 and 1.2 at 4 MiB, where kernels of their own make good what launches cost.
- * Matrices by columns unpacked: 1.8 times at 256 KiB, 0.9 at 1 MiB (bench/gpu_fused).
+ * Matrices by columns unpacked: 1.8 times at 256 KiB, 0.9 at 1 MiB (bench/gpu/fused.c).
  */
 int64_t pw_gpu_fused_most(const pw_nest *nest)
 {

@@ -18,7 +18,7 @@ enum { SCENE_SHAPES = 64 };
 
 typedef struct scene {
     char base[64]; /* made by mkdtemp, removed with all below */
-    char dir[128]; /* base/cache, which does not exist at first */
+    char dir[128]; /* BASE/cache, which does not exist at first */
     pw_shape shapes[SCENE_SHAPES];
 } scene;
 

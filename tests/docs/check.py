@@ -8,6 +8,7 @@
 - Links within the repository lead to a file, and to a heading of it.
 - Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
   docs/results may name what was there when they were written.
+- Paths in comments of C, C++ and CUDA exist, where the first component is a folder of the repository.
 """
 import glob
 import os
@@ -20,6 +21,11 @@ COLUMNS = 100
 README_LINES = 80
 SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
 LEAST_SOURCES = 3
+COMMENTED = (".c", ".h", ".cpp", ".cuh", ".re")
+# Strings are matched, too, so that what they contain is not taken for a comment.
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)
+# Not within a word, an address, an absolute path or one that is made of variables (DIR/name, <key>/x, ../x).
+PATH = re.compile(r"(?<![\w/.<>$~{}*%:-])((?:[\w*-]+/)+[\w*.-]*[\w*])(?![\w/<>{}])")
 
 
 def walk(root):
@@ -102,6 +108,20 @@ def check_paths(root, path, text):
             yield "%s: there is no `%s`" % (path, name)
 
 
+def check_comments(root, path, text):
+    for match in COMMENT.finditer(text):
+        if match.group(0).startswith('"'):
+            continue
+        for found in PATH.finditer(match.group(0)):
+            name = found.group(1)
+            first = name.split("/")[0]
+            if first in ("build", "__pycache__") or not os.path.isdir(os.path.join(root, first)):
+                continue
+            if not exists(root, name):
+                line = text.count("\n", 0, match.start() + found.start()) + 1
+                yield "%s:%d: there is no %s" % (path, line, name)
+
+
 def check_map(root, path, text):
     folder = os.path.join(root, os.path.dirname(path))
     if os.path.basename(path) != "README.md" or os.listdir(folder) == ["README.md"]:
@@ -135,6 +155,12 @@ def check(root):
         faults += check_links(root, path, text)
         faults += check_paths(root, path, text)
         faults += check_map(root, path, text)
+    for folder, files in walk(root):
+        for name in sorted(files):
+            if name.endswith(COMMENTED):
+                path = os.path.normpath(os.path.join(folder, name))
+                with open(os.path.join(root, path), encoding="utf-8") as file:
+                    faults += check_comments(root, path, file.read())
     return faults
 
 
@@ -142,7 +168,8 @@ def self_test():
     """Each rule refuses a tree in which it is broken, and only that."""
     sound = {"README.md": "# Title\n\nSee [docs](docs/mpi.md#one-call) and `src/a.c`.\n",
              "docs/mpi.md": "# MPI\n\n## One call\n\n`src/b`, `src/*.h`, `coll/x`.\n",
-             "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "", "src/b.c": "", "src/b.h": ""}
+             "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "", "src/b.h": "",
+             "src/b.c": "/* src/a.c, src/b, src/*.h, and/or, ../src/c, DIR/src/c */\nchar s[] = \"/* src/c */\"; // src/a.c.\n"}
     broken = {"words": ("docs/mpi.md", "# MPI\n## One call\n" + "word\n" * 3000),
               "columns": ("docs/ir.md", "word " * 25),
               "wide table": ("README.md", "| " + "cell | " * 20),
@@ -151,7 +178,9 @@ def self_test():
               "file": ("src/README.md", "| file | what |\n|---|---|\n| `a`, `none` | |\n"),
               "link": ("README.md", "[x](docs/none.md)\n"),
               "anchor": ("README.md", "[x](docs/mpi.md#none)\n"),
-              "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n")}
+              "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n"),
+              "comment": ("src/b.c", "/* As in\n * src/none.c. */\n"),
+              "line comment": ("src/b.c", "int x; // see src/none\n")}
     for name, (path, text) in [("nothing", ("README.md", sound["README.md"]))] + list(broken.items()):
         tree = dict(sound)
         tree[path] = text

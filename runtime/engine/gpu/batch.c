@@ -12,7 +12,7 @@
 enum {
     /*
      * The fused kernel writes pieces of odd lengths by words of 8 bytes and less, which use the bus badly
-     * (bench/gpu_fused). One launch for sixteen transfers of 4 KiB to pinned memory is 1.5 times as fast as sixteen
+     * (bench/gpu/fused.c). One launch for sixteen transfers of 4 KiB to pinned memory is 1.5 times as fast as sixteen
      * launches, at 16 KiB 0.6 times; from pinned memory it is 2.0 times as fast at 16 KiB and 0.7 times at 64 KiB. For
      * whole words both use the bus alike, and the limits are those of device memory.
      */

@@ -1,4 +1,4 @@
-/* Unit test of runtime/pending_table: against a plain list, and claims beside claims. */
+/* Unit test of runtime/engine/memory/pending_table: against a plain list, and claims beside claims. */
 #include "runtime/engine/memory/pending_table.h"
 
 #include <pthread.h>

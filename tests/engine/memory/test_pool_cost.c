@@ -1,4 +1,4 @@
-/* Unit tests of runtime/engine/memory/pool and runtime/cost. */
+/* Unit tests of runtime/engine/memory/pool and runtime/engine/model/cost. */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/model/cost.h"
 

@@ -21,7 +21,7 @@ const data_kind *data_other_kind;
 static bool is_usable(const pw_random_mpi *t, int objects)
 {
 #ifdef OPEN_MPI
-    /* Its gather and others reckon with extents of at least 0; of others see docs/mpi.md. */
+    /* Some collectives of Open MPI, such as gather, take every extent for at least 0. */
     if (t->backwards || t->creeping || t->hollow)
         return false;
 #endif

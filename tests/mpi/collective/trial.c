@@ -14,7 +14,8 @@ static const bool is_open_mpi = true;
 static const bool is_open_mpi = false;
 #endif
 
-/* A trial that takes longer hangs. MPICH delivers longer messages from contiguous memory in pieces (docs/mpi.md). */
+/* A trial that takes longer hangs. MPICH delivers longer messages from contiguous memory in pieces
+ * (docs/mpi-libraries.md). */
 enum { MOST_SECONDS = 60, ONE_PIECE = 8000 };
 
 typedef enum mode { BLOCKING, NONBLOCKING, PERSISTENT, LARGE, LARGE_NONBLOCKING, LARGE_PERSISTENT, MODES } mode;
@@ -431,7 +432,7 @@ static bool is_broken_below(const trial *t)
     if (c->neighbours && c->send == FORM_TYPED && !is_large(t) && t->group->lopsided)
         return true; /* counts are copied by the wrong degree */
     if (c->neighbours && cuts_elements(t))
-        return true; /* and the receiver's error is not reported (docs/mpi.md) */
+        return true; /* and the receiver's error is not reported (docs/mpi-libraries.md) */
     if (t->group->between && t->base.random && t->base.type.map.size * t->most > ONE_PIECE)
         return true; /* the error that the receiver of pieces finds is lost on the way */
     return alone && c->kind == KIND_ALLGATHER && c->recv == FORM_VARYING; /* displacements are ignored */

@@ -35,7 +35,7 @@ static void expect(const subject *s, int64_t bytes, const char *what, const gpu_
 }
 
 /* The length of a message that is shorter than the receive. MPICH takes no part of a basic element from messages of up
- * to 8 KiB (docs/mpi.md), and none is longer than 32 bytes. */
+ * to 8 KiB (docs/mpi-libraries.md), and none is longer than 32 bytes. */
 static int64_t short_bytes(const subject *s)
 {
     int64_t bytes = s->size - s->size / 3 - 1;

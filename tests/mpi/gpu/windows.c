@@ -271,7 +271,7 @@ static bool takes_pairs(bool spread, bool allocated)
 #endif
 }
 
-/* What is left to MPICH (4.0.2) may be under way when its request is complete (docs/mpi.md). */
+/* What is left to MPICH (4.0.2) may be under way when its request is complete (docs/mpi-libraries.md). */
 static bool tells_the_end(way how)
 {
 #ifdef OPEN_MPI

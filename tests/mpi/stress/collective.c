@@ -1,7 +1,7 @@
 /* The stress test's collectives: blocking, nonblocking ones that complete with the messages, and persistent ones. */
 #include "tests/mpi/stress/stress.h"
 
-/* Which MPIs start persistent collectives again as the standard says: docs/mpi.md. */
+/* Whether this MPI starts persistent collectives again as the standard says (docs/mpi-libraries.md). */
 #if defined OPEN_MPI ? OMPI_MAJOR_VERSION >= 5 : MPICH_NUMVERSION >= 40300000
 #define HAVE_PERSISTENT 1
 #else

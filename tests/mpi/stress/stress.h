@@ -97,8 +97,8 @@ static inline int stress_draw_own(lane *l, int n)
 
 /* The schedule's next type of the pool; some are made anew first. Never of size 0; objects never overlap. */
 MPI_Datatype stress_type(lane *l);
-/* MPICH does not always deliver what it sends of such a type from contiguous memory (docs/mpi.md), as buffered
- * messages, those that replace and collectives are. */
+/* MPICH does not always deliver what it sends of such a type from contiguous memory (docs/mpi-libraries.md), as
+ * buffered messages, those that replace and collectives are. */
 bool stress_is_fragile(const lane *l, MPI_Datatype type);
 /* The user lets go of a type of the pool, whatever is under way with it. */
 void stress_drop_type(lane *l, MPI_Datatype type);

@@ -106,7 +106,8 @@ static void transfer(const lane *l, const round_t *r, void *origin, MPI_Request 
         MPI_Put(origin, 1, r->mine, r->target, r->at, r->their_count, r->theirs, win);
 }
 
-/* Until the origin's buffer is the program's again. MPICH 4.0's requests of gets are not to be trusted (docs/mpi.md).
+/* Until the origin's buffer is the program's again. MPICH 4.0's requests of gets are not to be trusted
+ * (docs/mpi-libraries.md).
  */
 static void complete_here(const lane *l, const round_t *r, MPI_Request *request)
 {

@@ -15,7 +15,7 @@
 
 #include "runtime/engine/gpu/pool.h"
 
-/* Shorter messages gain nothing from a replica (docs/gpu.md). */
+/* Shorter messages gain nothing from a replica (docs/results/2026-11-22-gpu-messages.md). */
 enum { PW_GPU_REPLICA_LEAST = 512 << 10 };
 
 /* Returns the device address of the block's replica for a message of `bytes` bytes, and makes the replica at first use.
