@@ -64,7 +64,7 @@ if(PW_TEST_SANITIZERS AND NOT PW_SANITIZE)
   pw_sanitizer_tests(asan)
   pw_sanitizer_tests(tsan)
   if(PW_HAVE_MPICH OR PW_HAVE_OPENMPI)
-    # What the MPI below leaves allocated is not ours to judge.
+    # What the MPI below leaves allocated is not Packwright's fault.
     pw_sanitizer_step(asan random AFTER build SECONDS 900 ENV ASAN_OPTIONS=detect_leaks=0
       COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${CMAKE_BINARY_DIR}/asan --output-on-failure --no-tests=error
             -R [.]random$)

@@ -61,7 +61,7 @@ static bool is_moot(const pw_cache *cache, const pw_worker *worker, const pw_slo
     return worker->stop && (slot->waiting || slot->want < PW_WANT_COMPILE || now >= cache->finish_by);
 }
 
-/* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when told). */
+/* The first slot that can be worked on; else NULL, and when to look again (INT64_MAX: when it is woken). */
 static pw_slot *pick(const pw_cache *cache, const pw_worker *worker, int64_t *look_again)
 {
     int64_t now = pw_clock_ns();

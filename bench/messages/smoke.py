@@ -1,6 +1,6 @@
 """Runs bench/messages quickly on some rows and looks at what it says: the arguments are the command without options.
 
-No time is judged, only that ours and native left the same data (the program's exit status) and that the CSV is whole.
+No time is checked, only that ours and native left the same data (the program's exit status) and that the CSV is whole.
 """
 import csv
 import os

@@ -4,7 +4,7 @@
  *
  *     halo [STEPS [TYPES [SCALE]]]
  *
- * Memory is told at the start, when the types are there, and at the end.
+ * Memory is reported at the start, when the types are there, and at the end.
  */
 #include "soak.h"
 

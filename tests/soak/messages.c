@@ -3,7 +3,7 @@
  *
  *     messages [COUNT]
  *
- * Memory is told after each tenth; that of the last must be that of the second.
+ * Memory is reported after each tenth; that of the last must be that of the second.
  */
 #include "soak.h"
 

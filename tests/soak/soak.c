@@ -128,7 +128,7 @@ bool soak_holds(const soak_type *type, const int *buffer, int base)
     return true;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------- */
 
 void soak_expect(bool ok, const char *what)
 {

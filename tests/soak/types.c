@@ -3,7 +3,7 @@
  *
  *     types [COUNT [VARIANTS]]
  *
- * VARIANTS says how many layouts of each kind there are (1000). Memory is told after each tenth.
+ * VARIANTS says how many layouts of each kind there are (1000). Memory is reported after each tenth.
  */
 #include "soak.h"
 

@@ -28,8 +28,8 @@ enum { LONG_DOUBLE_PADDING = 0 };
 
 /*
  * Open MPI 5.0 (5.0.11) packs and unpacks complex numbers wrongly from the second block on when the blocks lie an odd
- * multiple of the real part apart, as in hvec(2,1,24)[C_DOUBLE_COMPLEX]. Nothing of ours is told from this, so they are
- * left out.
+ * multiple of the real part apart, as in hvec(2,1,24)[C_DOUBLE_COMPLEX]. This would show nothing of Packwright, so they
+ * are left out.
  */
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION == 5
 enum { HAVE_COMPLEX = 0 };

@@ -1,4 +1,4 @@
-/* Who judges the judge: it must see every kind of mistake, at every place. */
+/* Tests the judge of kernels: it must see every kind of mistake, at every place. */
 #include "tests/support/judge.h"
 
 #include <setjmp.h>

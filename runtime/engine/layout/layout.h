@@ -84,9 +84,9 @@ void pw_layout_engine_pause(pw_layout_engine *engine);
 void pw_layout_engine_resume(pw_layout_engine *engine);
 
 /*
- * Returns the layout of a type as a frontend made it, with a reference. `raw` may be freed afterwards. Types are told
- * apart by their 128-bit hash alone. PW_ERR_UNSUPPORTED: the compiler cannot handle the type, and the caller leaves it
- * to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
+ * Returns the layout of a type as a frontend made it, with a reference. `raw` may be freed afterwards. Types are
+ * distinguished by their 128-bit hash alone. PW_ERR_UNSUPPORTED: the compiler cannot handle the type, and the caller
+ * leaves it to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
  */
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 pw_layout *pw_layout_ref(pw_layout *layout);

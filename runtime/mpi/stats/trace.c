@@ -209,7 +209,7 @@ static char *file_text(const pw_trace_record *records, int64_t n, const char *co
 }
 
 /* Finds the types in the texts of the ranks, and writes the file. */
-static void write_file(const char *path, const pw_trace_record *records, int64_t n, const char *told, int64_t told_size,
+static void write_file(const char *path, const pw_trace_record *records, int64_t n, const char *sent, int64_t sent_size,
                        int nranks)
 {
     const char **types = calloc((size_t)n + 1, sizeof *types);
@@ -217,7 +217,7 @@ static void write_file(const char *path, const pw_trace_record *records, int64_t
     size_t size = 0;
     char *text = NULL;
 
-    for (const char *at = told; types && at < told + told_size; at += strlen(at) + 1) {
+    for (const char *at = sent; types && at < sent + sent_size; at += strlen(at) + 1) {
         char *type;
         long long i = strtoll(at, &type, 10);
 
@@ -265,20 +265,20 @@ static bool gather_and_write(record_list *list, MPI_Comm comm, int rank, int nra
 {
     void *data = list->at;
     size_t size = 0;
-    int64_t told_size = -1; /* a rank whose texts cannot be gathered makes all ranks fail */
-    char *told;
+    int64_t sent_size = -1; /* a rank whose texts cannot be gathered makes all ranks fail */
+    char *sent;
     bool ok = pw_gather(&data, &list->n, sizeof *list->at, comm);
 
     list->at = data;
     if (!ok || !share(list, comm, rank))
         return false;
-    told = own_texts(list->at, list->n, rank, &size);
-    if (told)
-        told_size = (int64_t)size;
-    data = told;
-    ok = pw_gather(&data, &told_size, 1, comm);
+    sent = own_texts(list->at, list->n, rank, &size);
+    if (sent)
+        sent_size = (int64_t)size;
+    data = sent;
+    ok = pw_gather(&data, &sent_size, 1, comm);
     if (ok && rank == 0)
-        write_file(pw_env_path(PW_ENV_TRACE), list->at, list->n, data, told_size, nranks);
+        write_file(pw_env_path(PW_ENV_TRACE), list->at, list->n, data, sent_size, nranks);
     free(data);
     return ok;
 }
@@ -304,13 +304,13 @@ void pw_trace_write_process(void)
     record_list list = take_records(0);
     int64_t n = pw_trace_merge(list.at, list.n);
     size_t size = 0;
-    char *told = own_texts(list.at, n, 0, &size), path[4096], host[64] = "host";
+    char *sent = own_texts(list.at, n, 0, &size), path[4096], host[64] = "host";
 
     gethostname(host, sizeof host - 1);
     snprintf(path, sizeof path, "%s.%s-%ld-%d", pw_env_path(PW_ENV_TRACE), host, (long)getpid(), number++);
-    if (told)
-        write_file(path, list.at, n, told, (int64_t)size, 1);
-    free(told);
+    if (sent)
+        write_file(path, list.at, n, sent, (int64_t)size, 1);
+    free(sent);
     free(list.at);
 }
 

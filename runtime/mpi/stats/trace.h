@@ -1,7 +1,7 @@
 /*
  * PACKWRIGHT_TRACE=FILE: at the end, one file with every type that was committed, in the datatype language
  * (docs/ddt.md) with counts as comments. A relative FILE is meant from where the program began, wherever it ends. Types
- * are told apart by the hash of their canonical form, over all ranks. Types that Packwright does not understand are
+ * are distinguished by the hash of their canonical form, over all ranks. Types that Packwright does not understand are
  * left out. The functions do nothing unless a trace is asked for.
  */
 #ifndef PW_RUNTIME_TRACE_H

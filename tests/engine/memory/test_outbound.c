@@ -65,7 +65,7 @@ static void settle(double line_ns)
         pw_outbound_learn(line_ns, MEDIUM);
 }
 
-/* What the next messages of medium length would be told. */
+/* The path that the next messages of medium length would take. */
 static int count_next(pw_outbound_path path, int messages)
 {
     int n = 0;

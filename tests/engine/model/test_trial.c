@@ -110,7 +110,7 @@ static void a_wrong_estimate_is_turned(void **state)
     assert_in_range(uses(&p, PACKED), 1, PW_DECIDE_FIRST + 2 * PW_TRIAL_EACH + 1);
     assert_true(p.decision->cells[NATIVE].tried > 500e3F && p.decision->cells[NATIVE].tried < 520e3F);
     assert_true(p.decision->cells[PACKED].tried > 990e3F && p.decision->cells[PACKED].tried < 1e6F);
-    /* From then on the short way to a native call is open. */
+    /* From then on the short path of native calls takes the message. */
     run(&p, 20);
     assert_int_equal(pw_decision_again(p.decision, NATIVE, 1), 1);
 }

@@ -1,7 +1,7 @@
 /*
  * Communicators come and go, and what is remembered of them with them: handles are used again for groups of other
  * sizes, other neighbourhoods and groups that talk to each other, freed with and without our knowledge, duplicated, and
- * freed under way. Each is used often enough for calls to take the short way, where they stay native.
+ * freed under way. Each is used often enough for calls to take the short path of native calls.
  *
  * Arrays of neighbourhoods end at memory that may not be read, so a neighbourhood that was taken for a larger one
  * shows.

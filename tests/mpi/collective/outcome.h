@@ -21,7 +21,7 @@ typedef enum call_ending { BY_WAIT, BY_TEST, BY_WAITALL, BY_TESTALL, BY_WAITANY,
 typedef struct outcome {
     int started, completed; /* of the call, and of what completes it */
     int handled;            /* calls of the error handler */
-    MPI_Comm of;            /* the communicator that it was told of last */
+    MPI_Comm of;            /* the communicator of the last error that it got */
     bool request, left;     /* was there a request after the call, after completion? */
     int index, found;       /* what the completing call said */
     int error, source, tag; /* of the status */

@@ -71,7 +71,7 @@ static int amount(const trial *t, int i, int j)
     return pw_rng_one_in(&rng, 5) ? 0 : (int)pw_rng_range(&rng, 1, t->most);
 }
 
-/* What MPI is told of the root. */
+/* The argument `root` of this process. */
 static int root_argument(const trial *t)
 {
     const trial_group *g = t->group;

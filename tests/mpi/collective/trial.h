@@ -8,7 +8,7 @@
 
 /*
  * A communicator with the neighbours of this process: all processes, in order, where there is no topology.
- * MPI_PROC_NULL is none. Processes are told by rank; between groups, those of the second group come after those of the
+ * MPI_PROC_NULL is none. Ranks distinguish processes; between groups, those of the second group come after those of the
  * first.
  */
 typedef struct trial_group {

@@ -1,7 +1,7 @@
 /*
  * A stand-in for the CUDA driver with two GPUs, for machines without one. What a GPU would do goes wrong here, too:
  *
- *   - device memory cannot be touched by the CPU (fake_open_memory lets an MPI that is told to be GPU-aware do it);
+ *   - device memory cannot be touched by the CPU (fake_open_memory lets an MPI that is to look GPU-aware do it);
  *   - streams work behind the caller's back: a thread carries out one operation after the other, of streams taken at
  *     random, so that a missing wait or event shows;
  *   - kernels reach device memory of their own context, pinned, registered and managed memory; an address beyond that

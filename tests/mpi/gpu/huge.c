@@ -1,6 +1,6 @@
 /*
  * Collectives of 2 GiB and more on GPU memory: the bytes of a staging buffer are counted beyond an int, whatever MPI
- * this is, since MPI is told of elements.
+ * this is, since MPI gets a count of elements.
  *
  * usage: huge <driver, or ->. Exits 77, for "skipped", without a GPU, and where the stand-in would take more memory
  * than there is.

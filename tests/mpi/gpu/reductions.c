@@ -422,7 +422,7 @@ static void check_overlap(int count, uint64_t seed)
     }
 }
 
-/* The very first call with GPU memory, of which nothing has been told before, must not reach MPI either. */
+/* The very first call with GPU memory, before which the library has seen none, must not reach MPI either. */
 static void check_first(void)
 {
     kind k = make_kind(0);

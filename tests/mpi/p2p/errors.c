@@ -307,8 +307,7 @@ static void check_partial(int rank, int elements, int bytes)
     MPI_Type_free(&t);
 }
 
-/* ---- messages that are too long, told to a handler that returns -----------------------------------------------------
- */
+/* ---- messages that are too long, with an error handler that returns ---------------------------------------------- */
 
 #ifdef MPICH
 
@@ -335,7 +334,7 @@ static void check_told(int rank, int elements)
             else
                 (native ? PMPI_Recv : MPI_Recv)(got[native].origin, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
-        CHECK(test_buffer_equal(&got[0], &got[1]), "%d of %d elements, told to a handler", elements,
+        CHECK(test_buffer_equal(&got[0], &got[1]), "%d of %d elements, with an error handler", elements,
               elements * (1 + too_many));
         for (int native = 0; native < 2; native++)
             test_buffer_free(&got[native]);

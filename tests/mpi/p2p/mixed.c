@@ -1,7 +1,7 @@
 /*
  * Long messages of types whose basic elements have several sizes, which MPICH cannot receive natively from contiguous
  * memory. Run with packing forced: a sender must not pack what a rank without Packwright receives ("alone"), and with
- * PACKWRIGHT_ALL_RANKS even a rank that is told to go native must receive in the way that it is sent ("all"), and one
+ * PACKWRIGHT_ALL_RANKS even a rank that is forced to be native must receive in the way that it is sent ("all"), and one
  * that learns types when it pays must know them before the first long receive ("learning").
  */
 #include "tests/mpi/support/harness.h"

@@ -257,7 +257,7 @@ static void check_memory(void)
     free(memory);
 }
 
-/* On another stack a call that is under way cannot be told from one that was left. */
+/* On another stack a call that is under way looks like one that was left. */
 static void check_stacks(void)
 {
     enum { BYTES = 1 << 20 };

@@ -126,7 +126,7 @@ static void check_disconnect(int n)
 
 /* ---- looking without completing ---------------------------------------------------------------------------------- */
 
-/* Once told that a receive is complete, the program may use its buffer, even write to it. */
+/* Once MPI has reported a receive as complete, the program may use its buffer, even write to it. */
 static void check_get_status(int n)
 {
     MPI_Datatype type = test_type(1, n);

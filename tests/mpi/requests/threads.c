@@ -183,7 +183,7 @@ static void *drop(void *arg)
 
 enum { LOOKED = 500000 };
 
-/* A long receive, of every second float, which threads are told of when it is complete. */
+/* A long receive, of every second float, after whose completion several threads ask. */
 static struct {
     MPI_Request request;
     float *in;

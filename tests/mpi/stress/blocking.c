@@ -4,7 +4,7 @@
 static void ring(lane *l, MPI_Datatype type, int count)
 {
     int next = (l->rank + 1) % l->ranks, previous = (l->rank + l->ranks - 1) % l->ranks;
-    bool replace = stress_draw(l, 2) && !stress_is_fragile(l, type);
+    bool replace = stress_draw(l, 2) && !stress_is_split(l, type);
     unsigned mine = stress_fill(l, l->rank);
     test_buffer s = test_buffer_create(type, count), r = test_buffer_create(type, count);
     test_buffer want = test_buffer_create(type, count);
@@ -132,7 +132,7 @@ static void pair(lane *l, MPI_Datatype type, int count)
     receiving how = (receiving)stress_draw(l, RECEIVINGS);
 
     to += to >= from;
-    if (sent == BUFFERED && (l->id != 0 || stress_is_fragile(l, type)))
+    if (sent == BUFFERED && (l->id != 0 || stress_is_split(l, type)))
         sent = STANDARD;
     if (l->rank == from)
         send_pair(l, type, count, to, sent);

@@ -205,7 +205,7 @@ void stress_collective(lane *l)
     slot s;
 
     c.shape = (shape)stress_draw(l, SHAPES);
-    if (c.shape == REDUCE || stress_is_fragile(l, pooled))
+    if (c.shape == REDUCE || stress_is_split(l, pooled))
         c.type = MPI_INT;
     PMPI_Type_get_extent(c.type, &lb, &c.extent);
     s = open_collective(l, &c);

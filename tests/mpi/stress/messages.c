@@ -224,8 +224,8 @@ static void finish(lane *l, int i, const MPI_Status *status)
         release(l, s);
 }
 
-/* From 4.2 on, at least to 5.0.2, MPICH forgets the status of a persistent request that MPI_Request_get_status has told
- * of. */
+/* From 4.2 on, at least to 5.0.2, MPICH forgets the status of a persistent request that MPI_Request_get_status has
+ * reported. */
 static bool forgets_status(const slot *s)
 {
 #if defined MPICH && MPICH_NUMVERSION >= 40200000
@@ -249,7 +249,7 @@ static void complete_one(lane *l)
         if (!done)
             return;
         if (forgets_status(&l->slots[i]))
-            s = MPI_STATUS_IGNORE; /* what it was told is checked */
+            s = MPI_STATUS_IGNORE; /* the status that get_status gave is checked */
     }
     if (wait)
         MPI_Wait(&l->requests[i], s);

@@ -99,7 +99,7 @@ static inline int stress_draw_own(lane *l, int n)
 MPI_Datatype stress_type(lane *l);
 /* MPICH does not always deliver what it sends of such a type from contiguous memory (docs/mpi-libraries.md), as
  * buffered messages, those that replace and collectives are. */
-bool stress_is_fragile(const lane *l, MPI_Datatype type);
+bool stress_is_split(const lane *l, MPI_Datatype type);
 /* The user lets go of a type of the pool, whatever is under way with it. */
 void stress_drop_type(lane *l, MPI_Datatype type);
 /* n elements of a predefined type in a new type, without anything that makes them differ from the elements alone. The

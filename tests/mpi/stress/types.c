@@ -93,7 +93,7 @@ MPI_Datatype stress_type(lane *l)
     return l->types[i];
 }
 
-bool stress_is_fragile(const lane *l, MPI_Datatype type)
+bool stress_is_split(const lane *l, MPI_Datatype type)
 {
 #if defined MPICH && MPICH_NUMVERSION < 50000000
     for (int i = 0; i < LANE_TYPES; i++)

@@ -70,7 +70,8 @@ static void free_received_type(void)
     MPI_Type_free(&received_type);
 }
 
-/* Another thread, told by the sender that the message has been matched, frees the type of a receive under way. */
+/* Another thread, which learns from the sender that the message has been matched, frees the type of a receive under
+ * way. */
 static void check_freed_while_receiving(int rank)
 {
     enum { N = 50 };
