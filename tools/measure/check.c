@@ -73,7 +73,7 @@ static double estimated(const pw_model *m, pw_model_memory way, int64_t bytes, i
     return sum;
 }
 
-static void judge(const pw_model *m, const pw_probe_list *list, int64_t bytes, int64_t block, int spread, tally *t)
+static void compare(const pw_model *m, const pw_probe_list *list, int64_t bytes, int64_t block, int spread, tally *t)
 {
     double times[STRATEGIES], guesses[STRATEGIES], loss;
     int best = -1, taken = -1;
@@ -116,7 +116,7 @@ bool pw_measure_check(const pw_model *m, const pw_measure_options *o)
     for (int i = 0; i < size_axis.n; i++)
         for (int k = 0; k < length_axis.n; k++)
             for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
-                judge(m, &list, sizes[i], lengths[k], spread, &t);
+                compare(m, &list, sizes[i], lengths[k], spread, &t);
     printf("within %.0f %% of the best in %d of %d cells; worst %.2f times the best\n", (tolerance - 1) * 100, t.good,
            t.cells, t.worst);
     pw_measure_gpu_end(&gpu, &list);

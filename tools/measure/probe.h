@@ -32,7 +32,7 @@ struct pw_probe {
     bool failed;
     bool reached;   /* it has had enough samples at some time */
     bool again;     /* it is being sampled */
-    bool trusted;   /* set by pw_probe_judge */
+    bool trusted;   /* set by pw_probe_check */
     double seconds; /* the time of the quickest sample, with its preparations */
     double samples[PW_PROBE_SAMPLES];
 };
@@ -77,7 +77,7 @@ void pw_probe_sample(pw_probe_list *list, const pw_sampling *s);
  * more than `spread`, if it is absurd, or if it takes much longer than a longer message in the same blocks: other work
  * on the machine only makes times longer.
  */
-void pw_probe_judge(pw_probe_list *list, double spread);
+void pw_probe_check(pw_probe_list *list, double spread);
 
 /* Returns the point of a probe that was sampled, in nanoseconds. */
 double pw_probe_time(const pw_probe *p);

@@ -101,7 +101,7 @@ void pw_touch_set_cache(int64_t bytes);
 
 enum {
     PW_TRIAL_EACH = 8,   /* rounds of each strategy */
-    PW_TRIAL_JUDGED = 4, /* the challenger wins if so many of its rounds are better than all of the incumbent's */
+    PW_TRIAL_BETTER = 4, /* the challenger wins if so many of its rounds are better than all of the incumbent's */
     PW_TRIAL_MIXED = 256 /* the most uses in a round that has both directions */
 };
 

@@ -54,12 +54,12 @@ static double best(const pw_trial *t, pw_trial_side side, int n)
 
 int pw_trial_verdict(const pw_trial *t)
 {
-    bool better = best(t, PW_TRIAL_CHALLENGER, PW_TRIAL_JUDGED) < enough * best(t, PW_TRIAL_INCUMBENT, 1);
+    bool better = best(t, PW_TRIAL_CHALLENGER, PW_TRIAL_BETTER) < enough * best(t, PW_TRIAL_INCUMBENT, 1);
 
     return t->strategies[better ? PW_TRIAL_CHALLENGER : PW_TRIAL_INCUMBENT];
 }
 
 double pw_trial_time(const pw_trial *t, pw_trial_side side)
 {
-    return best(t, side, PW_TRIAL_JUDGED);
+    return best(t, side, PW_TRIAL_BETTER);
 }
