@@ -10,7 +10,7 @@ typedef struct capture {
 } capture;
 
 void capture_begin(capture *c);
-/* Restores stderr; NUL-terminated text in `out`. */
+/* Restores stderr, and copies the text to `out`, NUL-terminated. */
 void capture_end(capture *c, char *out, size_t size);
 
 #endif

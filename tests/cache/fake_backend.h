@@ -6,13 +6,13 @@
 
 #include <stdatomic.h>
 
-/* What a test sets and sees. In memory shared with forked children. */
+/* What a test sets and sees. It is in memory shared with forked children. */
 typedef struct fake_state {
-    _Atomic int loads;    /* of the backend, in all processes */
-    _Atomic int compiles; /* successful ones */
+    _Atomic int loads;    /* how often the backend was loaded, in all processes */
+    _Atomic int compiles; /* how often compiling succeeded */
     _Atomic int delay_us; /* a compile takes this long */
     _Atomic bool held;    /* compiles wait until this is false */
-    _Atomic int priority; /* of the thread that compiled last: its nice value */
+    _Atomic int priority; /* the nice value of the thread that compiled last */
     _Atomic bool missing; /* there is no backend */
     _Atomic bool broken;  /* compiling fails */
 } fake_state;
@@ -21,7 +21,7 @@ fake_state *fake(void); /* the one state; zero at first */
 
 const pw_backend *fake_load_backend(const char *name, pw_diag *diag);
 
-/* The object for `key`; `poison`: one that traps as soon as it is loaded. Free with pw_blob_free. */
+/* Makes the object for `key`; with `poison`, one that traps as soon as it is loaded. Free with pw_blob_free. */
 pw_blob fake_object(pw_hash key, bool poison);
 
 #endif

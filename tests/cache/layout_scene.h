@@ -5,10 +5,11 @@
 #include "runtime/engine/layout/layout.h"
 #include "tests/cache/scene.h"
 
-/* With the fake backend, whose kernels do not pack what the layout says; `real` takes LLVM. */
+/* Makes an engine with the fake backend, whose kernels do not pack what the layout says; with `real`, the LLVM backend.
+ */
 pw_layout_engine *layout_engine(scene *s, pw_jit_mode mode, int64_t hot_bytes, bool real);
 
-/* The layout of a type in text form; a failure ends the process. */
+/* Returns the layout of a type in text form. A failure ends the process. */
 pw_layout *layout_of(pw_layout_engine *engine, const char *text);
 pw_layout *layout_of_type(pw_layout_engine *engine, const pw_type *type);
 

@@ -18,7 +18,7 @@ typedef struct fixture {
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-/* Bytes in order, however they are cut into runs. */
+/* Compares the bytes in order, however they are cut into runs. */
 void check_typemap(const pw_dt *t, const run *runs, size_t n, const char *file, int line);
 void check_bounds(const pw_dt *t, int64_t lb, int64_t extent, const char *file, int line);
 

@@ -1,4 +1,4 @@
-/* What must hold of any type that a frontend accepts; every fuzzer of types ends here. */
+/* Checks what must hold of any type that a frontend accepts. Every fuzzer of types ends here. */
 #ifndef PW_TESTS_FUZZ_CHECK_H
 #define PW_TESTS_FUZZ_CHECK_H
 
@@ -8,8 +8,9 @@
 _Noreturn void fuzz_fail(const char *what, const char *detail);
 
 /*
- * The type verifies; its canonical form does, moves the same bytes in the same order and is a fixed point; the nest
- * that it is lowered to verifies, and the interpreter packs with it what the tree says. Large types are only verified.
+ * Checks that the type verifies; that its canonical form does, moves the same bytes in the same order and is a fixed
+ * point; that the nest which it is lowered to verifies; and that the interpreter packs with it what the tree says.
+ * Large types are only verified.
  */
 void fuzz_check_type(const pw_type *type, pw_arena *arena);
 

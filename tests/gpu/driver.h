@@ -20,11 +20,11 @@ typedef struct gpu_info {
     int multiprocessors, threads, major, minor;
 } gpu_info;
 
-/* False, with the cause in `why`, when there is no driver or no GPU. */
+/* Returns false, with the cause in `why`, if there is no driver or no GPU. */
 bool gpu_open(gpu_info *info, const char **why);
 
 gpu_ptr gpu_alloc(size_t bytes);
-/* Host memory that kernels can use; *device is its address for them. */
+/* Returns host memory that kernels can use; *device is its address for them. */
 void *gpu_alloc_mapped(size_t bytes, gpu_ptr *device);
 void gpu_free(gpu_ptr p);
 void gpu_free_mapped(void *p);
@@ -41,7 +41,7 @@ void gpu_launch(gpu_function f, uint32_t grid, uint32_t block, void *params, siz
 void gpu_launch_on(gpu_stream s, gpu_function f, uint32_t grid, uint32_t block, void *params, size_t bytes);
 void gpu_launch_3d(gpu_stream s, gpu_function f, const uint32_t grid[3], const uint32_t block[3], void *params,
                    size_t bytes);
-/* The same with the parameters by kernelParams, rather than as a buffer. */
+/* Does the same with the parameters in kernelParams rather than in a buffer. */
 void gpu_launch_params(gpu_stream s, gpu_function f, uint32_t grid, uint32_t block, void *params);
 void gpu_wait(void);
 
@@ -49,10 +49,10 @@ gpu_stream gpu_stream_make(void);
 void gpu_stream_wait(gpu_stream s);
 bool gpu_stream_is_done(gpu_stream s);
 void gpu_copy_on(gpu_stream s, gpu_ptr to, gpu_ptr from, size_t bytes);
-/* `rows` rows of `width` bytes; false when the driver refuses these pitches. */
+/* Copies `rows` rows of `width` bytes. False: the driver refuses these pitches. */
 bool gpu_copy_2d_on(gpu_stream s, gpu_ptr to, size_t to_pitch, gpu_ptr from, size_t from_pitch, size_t width,
                     size_t rows);
-/* A 32-bit word written when all before it in the stream is through. */
+/* Writes a 32-bit word when all earlier work of the stream is done. */
 void gpu_write_on(gpu_stream s, gpu_ptr to, uint32_t value);
 
 /* A graph of one kernel, whose grid and parameters can be changed. */
@@ -64,7 +64,7 @@ gpu_graph gpu_graph_make(gpu_function f, uint32_t grid, uint32_t block, void *pa
 void gpu_graph_set(gpu_graph g, gpu_function f, uint32_t grid, uint32_t block, void *params);
 void gpu_graph_launch(gpu_graph g, gpu_stream s);
 
-/* Have waits for the GPU spin, or leave the way to the driver. */
+/* Makes waits for the GPU spin, or leaves that to the driver. */
 void gpu_spin(bool spin);
 
 gpu_event gpu_event_make(void);

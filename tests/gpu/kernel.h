@@ -23,12 +23,12 @@ typedef struct gpu_kernel {
 bool gpu_kernel_make(gpu_kernel *k, const pw_type *type, int number);
 void gpu_kernel_free(gpu_kernel *k);
 
-/* The tables to the GPU; what to do before the first launch. */
+/* Copies the tables to the GPU. Must be called before the first launch. */
 bool gpu_kernel_upload(gpu_kernel *k);
 
-/* A cubin with the kernels of n types (those that have a plan), for sm_<arch>; needs no GPU. */
+/* Compiles the kernels of n types (of those that have a plan) to a cubin for sm_<arch>; needs no GPU. */
 bool gpu_kernels_compile(gpu_kernel *kernels, int n, int arch, pw_blob *cubin);
-/* Their kernels in the module made of it. */
+/* Finds the kernels in the module made of that cubin. */
 void gpu_kernels_find(gpu_kernel *kernels, int n, gpu_module module);
 
 /* Starts packing (or unpacking) `count` objects. False when the launch could not be made. */

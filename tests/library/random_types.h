@@ -11,7 +11,7 @@
 
 #include <packwright/packwright.h>
 
-/* "contiguous", "darray", …: what was used, for a test to see that everything was. */
+/* Which constructors were used ("contiguous", "darray", …), so that a test can check that all were. */
 #define RANDOM_CONSTRUCTORS(X)        \
     X(BYTES, bytes)                   \
     X(CONTIGUOUS, contiguous)         \

@@ -31,7 +31,8 @@ void pw_guarded_free(pw_guarded *b);
 /* Fills everything with the pattern and puts n bytes of data `lead` bytes behind the first page, or at the end. */
 void pw_guarded_place(pw_guarded *b, int64_t n, int64_t lead);
 
-/* Where the data, or the pattern around them, are not as expected, relative to the data; PW_JUDGED_RIGHT: nowhere. */
+/* Returns where the data, or the pattern around them, first differ from what is expected, relative to the data.
+ * PW_JUDGED_RIGHT: nowhere. */
 int64_t pw_guarded_difference(const pw_guarded *b, const unsigned char *expected);
 
 #define PW_JUDGED_RIGHT INT64_MIN
@@ -45,7 +46,7 @@ typedef struct pw_judge {
     int64_t *where;                 /* memory offset of every packed byte */
     unsigned char *memory, *packed; /* random contents, and the right answer */
     unsigned char *expected;        /* memory after an unpack */
-    bool overlaps;                  /* unpacking has no single right answer: do not judge it */
+    bool overlaps; /* some byte is unpacked twice, so unpacking has no single right answer and is not checked */
     pw_guarded at_memory, at_packed;
 } pw_judge;
 
@@ -68,8 +69,8 @@ typedef struct pw_judge_place {
     int64_t memory, packed;
 } pw_judge_place;
 
-/* Runs it and compares every byte of both buffers: the data written, what lies around them, and that the source is as
- * it was. The first wrong one relative to the data, or PW_JUDGED_RIGHT. */
+/* Runs pack or unpack, and compares every byte of both buffers: the data written, what lies around them, and that the
+ * source is as it was. Returns the first wrong byte relative to the data, or PW_JUDGED_RIGHT. */
 int64_t pw_judge_pack(pw_judge *j, pw_judge_place place, int64_t first, int64_t last, pw_judge_run *run, void *how);
 int64_t pw_judge_unpack(pw_judge *j, pw_judge_place place, int64_t first, int64_t last, pw_judge_run *run, void *how);
 

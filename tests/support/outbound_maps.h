@@ -1,5 +1,5 @@
-/* What a process has mapped of segments (runtime/engine/node/segment.h), its own and those of others, as the system
- * says. */
+/* Which segments (runtime/engine/node/segment.h) this process has mapped, its own and those of others, as the system
+ * reports it. */
 #ifndef PW_TESTS_OUTBOUND_MAPS_H
 #define PW_TESTS_OUTBOUND_MAPS_H
 
@@ -8,8 +8,8 @@
 #include <string.h>
 
 typedef struct outbound_maps {
-    int maps, dumped;     /* dumped: those that core dumps would have */
-    size_t bytes, locked; /* of addresses; of locked memory */
+    int maps, dumped;     /* `dumped`: those that core dumps would contain */
+    size_t bytes, locked; /* the addresses that they take; the locked memory of the process */
 } outbound_maps;
 
 static inline outbound_maps outbound_maps_now(void)

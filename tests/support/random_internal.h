@@ -1,4 +1,4 @@
-/* Between the files of the generator. */
+/* What the files of the generator share. */
 #ifndef PW_TESTS_SUPPORT_RANDOM_INTERNAL_H
 #define PW_TESTS_SUPPORT_RANDOM_INTERNAL_H
 

@@ -13,8 +13,8 @@
 #include "tests/support/rng.h"
 
 typedef enum pw_random_style {
-    PW_RANDOM_MIXED,     /* either of the others, by seed */
-    PW_RANDOM_TREE,      /* every node kind nested in every other; negative and zero everything */
+    PW_RANDOM_MIXED,     /* one of the two others, by seed */
+    PW_RANDOM_TREE,      /* every kind of node nested in every other one, with negative and zero numbers everywhere */
     PW_RANDOM_STRUCTURED /* what programs make: vectors, subarrays, structs, regular index lists, transposes */
 } pw_random_style;
 
@@ -29,7 +29,8 @@ typedef struct pw_random_options {
 /* Builds into b's arena; look at b->status afterwards, as after any build. `options` may be NULL. */
 pw_type pw_random_type(pw_builder *b, uint64_t seed, const pw_random_options *options);
 
-/* Does any byte of memory belong to two packed bytes of `count` objects? (Bounded types only: walks them all.) */
+/* Returns whether some byte of memory belongs to two packed bytes of `count` objects. Walks all blocks, so the type
+ * must be bounded. */
 bool pw_random_overlaps(const pw_type *type, int64_t count);
 
 /* The memory that `count` objects touch: [*lo, *hi) relative to the address of the first. Both 0 when none. */

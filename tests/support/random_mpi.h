@@ -14,7 +14,7 @@
 
 #include <mpi.h>
 
-/* "contiguous", "darray", …: what was used, for a test to see that everything was. */
+/* Which combiners were used ("contiguous", "darray", …), so that a test can check that all were. */
 #define PW_RANDOM_COMBINERS(X)          \
     X(NAMED, "named")                   \
     X(PAIR, "pair")                     \
@@ -44,13 +44,13 @@ const char *pw_random_combiner_name(pw_random_combiner c);
 /* A type with what is known of it. */
 typedef struct pw_random_mpi {
     MPI_Datatype type;
-    bool derived; /* to be freed */
+    bool derived; /* the type must be freed */
     int64_t lb, extent;
     pw_naive_map map;
     char *text;    /* one line; counts, lengths and displacements in the order of the MPI calls */
     uint32_t used; /* bit per pw_random_combiner */
     bool large;    /* some constructor was of the large-count kind */
-    /* Of some type inside, or of the whole: */
+    /* Facts about the type or some type inside it: */
     bool hollow;    /* it has no bytes */
     bool backwards; /* its extent is negative */
     bool creeping;  /* its elements, or blocks, are -1 byte apart */

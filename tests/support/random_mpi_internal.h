@@ -1,4 +1,4 @@
-/* Between the files of the generator of MPI types. */
+/* What the files of the generator of MPI types share. */
 #ifndef PW_TESTS_SUPPORT_RANDOM_MPI_INTERNAL_H
 #define PW_TESTS_SUPPORT_RANDOM_MPI_INTERNAL_H
 
@@ -29,7 +29,7 @@ void pw_make_basic(pw_rng *rng, pw_random_mpi *out);
 /* A count: mostly small, now and then 0, some dozens or many. */
 int64_t pw_make_count(pw_maker *m);
 
-/* Does `copies` times the old type still fit? */
+/* Returns whether `copies` times the old type still fits. */
 bool pw_make_fits(const pw_maker *m, const pw_random_mpi *old, int64_t copies);
 
 /* `blocklen` elements in a row from byte displacement `disp`. */

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Volatile: compilers take process_vm_readv for a function that calls none of the including file. */
+/* Volatile, because compilers assume that process_vm_readv calls no function of the including file. */
 static volatile _Atomic int system_reads;
 
 __attribute__((visibility("default"))) long syscall(long number, ...)

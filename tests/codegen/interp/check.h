@@ -1,6 +1,6 @@
 /*
- * Tier 0 against pw_walk: one type, one count, all ways of lowering it. A difference ends the test program with
- * the type's text, the nest's text and `label`.
+ * Checks tier 0 against pw_walk, for one type and count and all forms of lowering. A difference ends the test program
+ * with the type's text, the nest's text and `label`.
  */
 #ifndef PW_TESTS_CODEGEN_INTERP_CHECK_H
 #define PW_TESTS_CODEGEN_INTERP_CHECK_H

@@ -9,7 +9,7 @@
 #include "passes/passes.h"
 #include "tests/support/rng.h"
 
-/* Kernels by shape and target, so that types that share a shape share a kernel, as they do in use. */
+/* Compiled kernels by shape and target, so that types of equal shape share a kernel, as in the runtime. */
 typedef struct kernel {
     pw_hash shape, target;
     void *handle;
@@ -25,7 +25,7 @@ typedef struct kernels {
 void kernels_init(kernels *k);
 void kernels_free(kernels *k);
 
-/* Maps a linked blob into the process; fails the test when it cannot. */
+/* Maps a linked blob into the process. A failure fails the test. */
 void *load_blob(const pw_blob *blob);
 
 /*
@@ -37,7 +37,7 @@ void *load_blob(const pw_blob *blob);
 void check_kernel(kernels *k, const pw_type *type, int64_t count, const pw_target *target, uint64_t seed,
                   const char *label);
 
-/* The same for the ahead-of-time form: everything embedded, functions of three arguments. */
+/* Does the same for ahead-of-time code: everything is baked in, and functions have three arguments. */
 void check_embedded(kernels *k, const pw_type *type, int64_t count, const pw_target *target, uint64_t seed,
                     const char *label);
 

@@ -30,10 +30,10 @@ struct alignas(16) pw_u128 {
 #define PW_FUNNEL(lo, hi, bits) (pw_u32)(((pw_u64)(hi) << 32 | (lo)) >> (bits))
 #define PW_COPY16(to, from) pw_store<16>(to, pw_load<16>(from))
 #define PW_COPIED() (void)0
-/* A sector that is read ahead must be there. */
+/* Reading ahead must stay within memory that exists. */
 #define PW_FILL(at) (void)*(const volatile char *)((at) & ~31ull)
 #define PW_FILL_WIDE(at) (void)*(const volatile char *)(at)
-/* atomicInc: what was there before; behind `last` it begins again. */
+/* Is atomicInc: returns what was there before, and begins again behind `last`. */
 static inline pw_u32 pw_arrive(pw_u32 *counter, pw_u32 last)
 {
     const pw_u32 before = *counter;

@@ -10,13 +10,13 @@
 #include "codegen/nvrtc/tier0.h"
 #include "passes/passes.h"
 
-/* A kernel as the emulation compiles it: runs one block. */
+/* A kernel as the emulation compiles it: one call runs one block. */
 typedef void emulated_kernel(const void *params, uint32_t block, uint32_t grid);
 
-/* Canonicalised and lowered; fails the test, naming `label`, when that fails. */
+/* Canonicalises and lowers a type. A failure fails the test and prints `label`. */
 pw_nest *lower(const pw_type *type, const char *label);
 
-/* The kernels of all jobs as a library, to be closed with dlclose. */
+/* Compiles the kernels of all jobs to a library, to be closed with dlclose. */
 void *emulate(const pw_compile_job *jobs);
 
 typedef struct subject {
@@ -27,11 +27,11 @@ typedef struct subject {
     int64_t count;
 } subject;
 
-/* Pack and unpack of `count` objects by the specialised kernel (symbols pack and unpack of `lib`), at several places of
+/* Packs and unpacks `count` objects by the specialised kernel (symbols pack and unpack of `lib`), at several places of
  * the buffers and for several GPUs. */
 void check_kernel(const subject *s, void *lib, const pw_shape *shape, const char *pack, const char *unpack);
 
-/* The same by the kernels of tier 0; false when the nest is not for them. */
+/* Does the same by the kernels of tier 0. False: tier 0 does not serve this nest. */
 bool check_tier0(const subject *s, void *lib, pw_gpu_tier0 *tier0);
 
 #endif

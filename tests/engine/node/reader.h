@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-/* process_vm_readv, called by a library that is named as one of the MPI's. */
+/* Calls process_vm_readv from a library whose name is that of one of the MPI's. */
 ssize_t read_as_mpi(pid_t pid, void *to, const void *from, size_t bytes);
 
 #endif

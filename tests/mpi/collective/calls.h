@@ -6,17 +6,17 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* One block for all; a block of the same count for each peer; counts and displacements; types as well. */
+/* One block for all peers; blocks of one count; blocks with counts and displacements; blocks that also have types. */
 typedef enum call_form { FORM_NONE, FORM_ONE, FORM_EQUAL, FORM_VARYING, FORM_TYPED } call_form;
 
 enum { CALL_MOST_BLOCKS = 16 };
 
-/* A buffer argument in all forms at once. */
+/* A buffer argument with the fields of all forms. */
 typedef struct call_side {
     void *buf;
     int count;
     MPI_Datatype type;
-    int counts[CALL_MOST_BLOCKS], displs[CALL_MOST_BLOCKS]; /* v: in extents; w: in bytes */
+    int counts[CALL_MOST_BLOCKS], displs[CALL_MOST_BLOCKS]; /* v-forms: in extents; w-forms: in bytes */
     MPI_Count wide_counts[CALL_MOST_BLOCKS];
     MPI_Aint wide_displs[CALL_MOST_BLOCKS];
     MPI_Datatype types[CALL_MOST_BLOCKS];
@@ -37,7 +37,7 @@ typedef struct call {
     call_form send, recv;
     int (*blocking)(const call_args *a, bool native);
     int (*start)(const call_args *a, MPI_Request *request, bool native);
-    /* NULL where the MPI has none: */
+    /* NULL if the MPI has no such call: */
     int (*init)(const call_args *a, MPI_Request *request, bool native);
     int (*large)(const call_args *a, bool native);
     int (*start_large)(const call_args *a, MPI_Request *request, bool native);

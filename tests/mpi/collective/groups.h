@@ -4,9 +4,11 @@
 
 #include "tests/mpi/collective/trial.h"
 
-/* "ranks": without topology; "between": two groups; "neighbours". Called by all ranks, as everything here. */
+/* Makes the communicators: "ranks", without topology; "between", two groups; "neighbours". All functions here are
+ * called by all ranks. */
 void groups_make(const char *what);
-/* So many trials of each call that the groups are good for, by seeds from `first` on; `only` not 0: just that one. */
+/* Runs `trials` trials of each call that these groups can make, by seeds from `first` on. `only` not 0: runs that seed
+ * only. */
 void groups_try(int trials, uint64_t first, uint64_t only);
 void groups_free(void);
 

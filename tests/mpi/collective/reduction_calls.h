@@ -25,19 +25,20 @@ typedef struct reduction_args {
     void *recv;
     int count;
     int counts[REDUCTION_RANKS];            /* REDUCE_SCATTER, instead of count */
-    MPI_Count wide_counts[REDUCTION_RANKS]; /* the same */
+    MPI_Count wide_counts[REDUCTION_RANKS]; /* the same, for the _c form */
     MPI_Datatype type;
     MPI_Op op;
     int root;
     MPI_Comm comm;
     bool large;  /* the _c form */
-    bool native; /* by PMPI_ */
+    bool native; /* by its PMPI_ name */
 } reduction_args;
 
 const char *reduction_name(reduction which);
-/* Has this MPI the form? */
+/* Returns whether this MPI has the form. */
 bool reduction_exists(reduction which, reduction_mode mode, bool large);
-/* The call; what has a request gets it. Counts must stay where they are until it is complete. */
+/* Makes the call. If the form has a request, sets *request; counts must then stay where they are until it is complete.
+ */
 int reduction_call(reduction which, reduction_mode mode, const reduction_args *a, MPI_Request *request);
 
 #endif

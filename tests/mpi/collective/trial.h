@@ -1,4 +1,5 @@
-/* One collective with random types and data, once with Packwright and once without: memory must come out the same. */
+/* One collective with random types and data, carried out once with Packwright and once without: memory must be the same
+ * afterwards. */
 #ifndef PW_TESTS_INTERPOSER_COLLECTIVE_TRIAL_H
 #define PW_TESTS_INTERPOSER_COLLECTIVE_TRIAL_H
 
@@ -13,23 +14,23 @@
  */
 typedef struct trial_group {
     const char *name;
-    MPI_Comm comm; /* MPI_COMM_NULL: this rank has no part */
+    MPI_Comm comm; /* MPI_COMM_NULL: this rank takes no part */
     MPI_Comm all;  /* the same processes, in one group */
     int me, size, in, out;
-    bool between, second; /* groups; which one this process is in */
-    int first_size;       /* of the first group */
-    bool lopsided;        /* some rank has not as many sources as destinations */
+    bool between, second; /* whether there are two groups, and whether this process is in the second */
+    int first_size;       /* of the first of two groups */
+    bool lopsided;        /* some rank has more sources than destinations, or fewer */
     int sources[CALL_MOST_BLOCKS], destinations[CALL_MOST_BLOCKS];
 } trial_group;
 
-/* Whether the MPI itself can start persistent collectives more than once; MPICH 4.0 cannot. Asks by trying, natively.
+/* Returns whether the MPI itself can start persistent collectives more than once; MPICH 4.0 cannot. Tries it, natively.
  */
 bool trial_restarts(void);
 
-/* Trials that the MPI below does not manage by itself. */
+/* The number of trials that were skipped because the MPI below fails in them. */
 extern int trial_skipped;
 
-/* Everything else follows from the seed, on all ranks alike. */
+/* Runs a trial. Everything follows from the seed, which is the same on all ranks. */
 void trial_run(const trial_group *group, const call *c, uint64_t seed);
 
 #endif

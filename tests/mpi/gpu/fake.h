@@ -38,21 +38,22 @@ enum {
 
 /* ---- for tests, by dlsym ----------------------------------------------------------------------------------------- */
 
-/* The `after`-th call from now of the named function (cuMemAlloc_v2, ...), and all later ones, fail with `result`;
- * 0 ends that. */
+/* Makes the `after`-th call from now of the named function (cuMemAlloc_v2, ...), and all later ones, fail with
+ * `result`. 0 ends that. */
 void fake_fail(const char *call, int after, int result);
-/* How often a function was called. */
+/* Returns how often a function was called. */
 long fake_calls(const char *call);
-/* Where device 1 will have its memory, FAKE_ARENA bytes; before its first use. */
+/* Sets where device 1 has its memory, FAKE_ARENA bytes. Must be called before its first use. */
 void fake_place(void *at);
 /* Lets the CPU touch device memory. */
 void fake_open_memory(bool open);
-/* Kernels launched by the name of what they do: "pw_t0_" for tier 0, "pw_fused_" for fused moves, else all others. */
+/* Counts launched kernels by the beginning of their names: "pw_t0_" for tier 0, "pw_fused_" for fused moves, otherwise
+ * all others. */
 long fake_launches(const char *prefix);
-/* From now on an idle GPU begins to work when that many launches have come: who waits for one before the next is found
- * out, after two seconds. 0 ends that, and so does a miss. */
+/* From now on an idle GPU begins to work only when so many launches have come. A caller that waits for one launch
+ * before it makes the next is found out after two seconds. 0 ends that, and so does a miss. */
 void fake_gather(int launches);
-/* How often they have come since that was last asked for, and whether they have not. */
+/* Returns how often so many launches have come since the last look, and sets how often they have not. */
 int fake_gathered(int *missed);
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
@@ -60,12 +61,12 @@ int fake_gathered(int *missed);
 typedef struct fake_context_t {
     int device;
     unsigned long long id;
-    int error; /* sticky */
+    int error; /* the sticky error of the context */
 } fake_context_t;
 
-/* Counts a call; false, with the result to be returned, when it is to fail. */
+/* Counts a call. Returns false, with *result for the caller to return, if the call is to fail. */
 bool fake_enter(const char *call, int *result);
-/* At the beginning of such a call. */
+/* Stands at the beginning of each such function. */
 #define FAKE_ENTER()                             \
     do {                                         \
         int fake_result;                         \
@@ -74,8 +75,8 @@ bool fake_enter(const char *call, int *result);
     } while (0)
 fake_context_t *fake_current(void);
 
-/* memory.c: where the CPU finds `bytes` bytes at an address; NULL: nowhere that code of this context may touch. With
- * `copy` ordinary host memory is fine, too. */
+/* memory.c: returns where the CPU finds `bytes` bytes at an address. NULL: code of this context may not touch them.
+ * With `copy`, ordinary host memory is allowed, too. */
 void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, bool copy);
 
 /* Device memory as other processes may open it: `bytes` bytes at `at` of a file that process `pid` has open. */
@@ -84,9 +85,9 @@ typedef struct fake_exported {
     uint64_t at, bytes;
 } fake_exported;
 
-/* False: no memory of cuMemAlloc begins there. */
+/* Returns false if no memory of cuMemAlloc begins there. */
 bool fake_export(uint64_t address, fake_exported *out);
-/* An address in the current context for what the CPU finds at `shadow`. */
+/* Returns an address in the current context for the memory that the CPU finds at `shadow`. */
 uint64_t fake_import(void *shadow, size_t bytes);
 bool fake_forget_import(uint64_t address);
 
@@ -104,7 +105,7 @@ typedef struct fake_launch_t {
 int fake_launch(const fake_launch_t *l, const void *params, size_t bytes, void *stream);
 /* FAKE_OK or FAKE_FAULT. */
 int fake_run(const fake_context_t *context, const fake_function *f, const uint64_t *params);
-/* fused.c: the jobs of one launch. */
+/* fused.c: runs the jobs of one launch. */
 int fake_run_fused(const fake_context_t *context, bool unpack, const uint64_t *params);
 
 /* ---- the image --------------------------------------------------------------------------------------------------- */
@@ -113,25 +114,25 @@ enum { FAKE_DIMS = 24, FAKE_NAME = 64, FAKE_MACHINE = 190 };
 #define FAKE_MAGIC UINT64_C(0x6b65726e656c2121)
 
 typedef struct fake_region {
-    _Alignas(int64_t) int kind; /* the pieces follow the last one */
+    _Alignas(int64_t) int kind; /* the kind of region; its pieces follow those of the region before */
     int word, ndims, record, tail, npieces;
     struct {
         int role, has_table, width;
     } dims[FAKE_DIMS];
     int offs_width, starts_width;
-    int first_piece; /* of baked ones, in fake_kernel's list */
+    int first_piece; /* for baked pieces: their place in fake_kernel's list */
 } fake_region;
 
 typedef struct fake_piece {
     int64_t mem, packed, bytes;
 } fake_piece;
 
-/* Follows the ELF header; then its regions and pieces; then the next kernel. */
+/* Follows the ELF header. Behind it are its regions and pieces, and then the next kernel. */
 typedef struct fake_kernel {
     uint64_t magic;
     char pack[FAKE_NAME], unpack[FAKE_NAME];
-    int64_t nregions, npieces, bytes; /* bytes: to the next one; 0 in the last */
-    int64_t fused;                    /* 1: for fused moves, which say themselves what they are */
+    int64_t nregions, npieces, bytes; /* `bytes` leads to the next kernel; 0 in the last one */
+    int64_t fused;                    /* 1: the kernel is for fused moves, whose jobs describe themselves */
 } fake_kernel;
 
 #endif

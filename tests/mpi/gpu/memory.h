@@ -13,20 +13,21 @@ typedef enum gpu_kind { GPU_DEVICE, GPU_HOST, GPU_PINNED, GPU_REGISTERED, GPU_MA
 
 const char *gpu_kind_name(gpu_kind kind);
 
-/* Maps the driver from `path`, as below, and leaves it asleep: nobody has initialised it. False: there is none. */
+/* Maps the driver from `path`, as gpu_start does, and leaves it asleep, that is, not initialised. False: there is none.
+ */
 bool gpu_map(const char *path);
-/* Takes the driver from `path` (the stand-in), or the system's when it is NULL; makes the first device's primary
- * context current. False, said on stdout: there is no GPU. */
+/* Takes the driver from `path` (the stand-in), or the system's if `path` is NULL, and makes the first device's primary
+ * context current. Returns false after printing that there is no GPU. */
 bool gpu_start(const char *path);
-/* Is the MPI said, by PACKWRIGHT_GPU_AWARE, to take GPU memory? */
+/* Returns whether PACKWRIGHT_GPU_AWARE says that the MPI takes GPU memory. */
 bool gpu_mpi_is_said_aware(void);
-/* gpu_start as a program's first argument says: a stand-in's path, or "-" or nothing for the system's driver. The CPU
- * can touch a stand-in's memory if the MPI is said to take it. */
+/* Calls gpu_start as the program's first argument says: a stand-in's path, or "-" or nothing for the system's driver.
+ * The CPU can touch a stand-in's memory if the MPI is said to take it. */
 bool gpu_start_as_told(int argc, char **argv);
-/* Is it the stand-in? */
+/* Returns whether the driver is the stand-in. */
 bool gpu_is_fake(void);
 int gpu_devices(void);
-/* The driver's or the stand-in's function; ends the program when there is none. */
+/* Returns a function of the driver. Ends the program if there is none. */
 void *gpu_symbol(const char *name);
 /* Contexts: the primary one of a device, a new one; which is current. */
 void *gpu_primary(int device);
@@ -36,15 +37,15 @@ void *gpu_current(void);
 
 typedef struct gpu_memory {
     gpu_kind kind;
-    unsigned char *at; /* device memory must not be touched */
+    unsigned char *at; /* the CPU must not touch device memory */
     size_t bytes;
 } gpu_memory;
 
-/* In the current context. Ends the program when there is none. */
+/* Allocates in the current context. Ends the program if there is no memory. */
 gpu_memory gpu_memory_make(gpu_kind kind, size_t bytes);
 void gpu_memory_free(gpu_memory *m); /* of kind GPU_DEVICE or GPU_PINNED */
 void gpu_write(const gpu_memory *m, size_t offset, const void *from, size_t bytes);
-/* Says how many kernels the stand-in has run; on a GPU nothing. */
+/* Prints how many kernels the stand-in has run; on a GPU, nothing. */
 void gpu_report(void);
 void gpu_read(const gpu_memory *m, size_t offset, void *to, size_t bytes);
 

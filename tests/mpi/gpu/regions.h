@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-/* Committed; *span: the bytes that one object needs, from address 0 on. */
+/* Makes and commits the type. *span: the bytes that one object needs, from address 0 on. */
 MPI_Datatype regions_make(int n, MPI_Aint *span);
 
 #endif

@@ -15,22 +15,24 @@ typedef struct subject {
     uint64_t seed;
 } subject;
 
-/* Types that can be received into, have bytes, and are none of MPI's pairs with a hole, which are left to MPI. With
- * `plain` none that an MPI gets wrong (tests/mpi/random/subjects.c), for where its own way is taken, too. */
+/* Makes a type that can be received into, has bytes, and is none of MPI's pairs with a hole, which are left to MPI.
+ * With `plain` it is also none that an MPI gets wrong (tests/mpi/random/subjects.c), for tests in which MPI moves the
+ * type itself, too. */
 void subject_make(subject *s, uint64_t seed, bool plain);
 void subject_free(subject *s);
 
-/* Room for every subject. */
+/* Returns memory that has room for every subject. */
 gpu_memory subject_memory(gpu_kind kind);
 gpu_memory subject_packed_memory(gpu_kind kind);
 
-/* The address that MPI gets for the user's buffer. */
+/* Returns the address that MPI gets for the user's buffer. */
 void *subject_buffer(const subject *s, const gpu_memory *m);
-/* Contents that follow from `seed`, guards included; `image` gets them. At least span (packed: size) + 2 guards. */
+/* Fills memory and `image` with contents that follow from `seed`, guards included. They have at least span (packed:
+ * size) + 2 guards. */
 void subject_fill(const gpu_memory *m, unsigned char *image, int64_t bytes, uint64_t seed);
-/* Is the memory as the image says? If not, says where. */
+/* Returns whether the memory is as the image says, and prints where it is not. */
 bool subject_same(const subject *s, const char *what, const gpu_memory *m, const unsigned char *image, int64_t bytes);
-/* Typemap semantics on images of the user's buffer and of packed bytes (without guards). */
+/* Pack and unpack images of the user's buffer and of packed bytes (without guards), by the typemap. */
 void subject_pack(const subject *s, const unsigned char *image, unsigned char *packed);
 void subject_unpack(const subject *s, unsigned char *image, const unsigned char *packed, int64_t bytes);
 

@@ -2,10 +2,10 @@
 #ifndef PW_TESTS_INTERPOSER_FILES_H
 #define PW_TESTS_INTERPOSER_FILES_H
 
-/* In $TMPDIR, the same on all ranks: collective over MPI_COMM_WORLD. To be freed. */
+/* Returns a path in $TMPDIR, the same on all ranks. Collective over MPI_COMM_WORLD. The caller frees it. */
 char *test_file_path(const char *name);
 
-/* All bytes, as they are on disk, must be the same. */
+/* Compares all bytes of two files, as they are on disk. */
 void test_files_compare(const char *a, const char *b, const char *what);
 
 #endif

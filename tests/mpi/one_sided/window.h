@@ -12,8 +12,8 @@ typedef enum win_kind { CREATED, ALLOCATED, SHARED, DYNAMIC, WIN_KINDS } win_kin
 typedef struct window {
     win_kind kind;
     MPI_Win win;
-    unsigned char *memory; /* WINDOW_BYTES, mine */
-    MPI_Aint *bases;       /* what a displacement counts from, by rank */
+    unsigned char *memory; /* this rank's WINDOW_BYTES */
+    MPI_Aint *bases;       /* what displacements count from, for each rank */
 } window;
 
 window window_create(win_kind kind, int nranks);
@@ -36,19 +36,19 @@ typedef enum ending {
 
 const char *ending_name(ending e);
 
-/* Operations of one rank on another. All ranks have theirs at the same time. */
+/* The operations of one rank on another. All ranks have such operations at the same time. */
 typedef struct epoch {
     const window *w;
     ending ending;
-    int target, origin; /* whom I address, and who addresses me */
+    int target, origin; /* the rank that this one addresses, and the rank that addresses this one */
     int ops;
     MPI_Request requests[SLOTS];
 } epoch;
 
 void epoch_begin(const epoch *e);
-/* Until the origin's buffers are the program's again. */
+/* Returns when the program may use the origin's buffers again. */
 void epoch_complete(epoch *e);
-/* Until the target's are, on all ranks. */
+/* Returns on all ranks when the target's memory is complete. */
 void epoch_end(epoch *e);
 
 static inline bool epoch_has_requests(const epoch *e)

@@ -10,21 +10,21 @@
 enum { PW_WATCHED_MARGIN = 192 };
 
 typedef struct pw_watched {
-    unsigned char *map; /* of `pages` usable bytes between two pages without access */
+    unsigned char *map; /* `pages` usable bytes between two pages that cannot be touched */
     int64_t usable;
     unsigned char *at; /* the current placement */
     int64_t bytes, before, after;
-    unsigned char *saved; /* what the margins and the buffer held when they were saved */
+    unsigned char *saved; /* the saved contents of the margins and the buffer */
 } pw_watched;
 
-/* Exits when there is no memory. `most`: bytes of the largest placement. */
+/* Exits if there is no memory. `most`: the bytes of the largest placement. */
 void pw_watched_create(pw_watched *w, int64_t most);
 void pw_watched_destroy(pw_watched *w);
 
-/* A place for `bytes` bytes with random contents, all around too. */
+/* Returns a place for `bytes` bytes; it and the margins have random contents. */
 unsigned char *pw_watched_place(pw_watched *w, pw_rng *rng, int64_t bytes);
 
-/* Remembers contents and margins as they are. */
+/* Saves the contents of the buffer and the margins. */
 void pw_watched_save(pw_watched *w);
 /* The saved contents of the buffer; may be changed into what is expected. */
 unsigned char *pw_watched_saved(pw_watched *w);

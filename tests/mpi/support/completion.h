@@ -13,7 +13,7 @@ typedef enum test_way {
     TEST_TESTANY,
     TEST_WAITSOME,
     TEST_TESTSOME,
-    TEST_GET_STATUS, /* this and below: and MPI_Wait afterwards */
+    TEST_GET_STATUS, /* from here on followed by MPI_Wait */
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
     TEST_GET_STATUS_ALL,
     TEST_GET_STATUS_ANY,

@@ -4,10 +4,10 @@
 #include <mpi.h>
 
 extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
-/* Of the last send. */
+/* The arguments of the last send. */
 extern _Atomic(MPI_Datatype) count_sent_type;
 extern _Atomic(const void *) count_sent_from;
-/* Called when a message has arrived, before MPI_Recv returns: what another thread does in between. */
+/* Called when a message has arrived, before MPI_Recv returns. Does what another thread could do in between. */
 extern void (*count_after_recv)(void);
 
 #endif

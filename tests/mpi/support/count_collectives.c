@@ -1,8 +1,9 @@
-/* Some collectives of the tool below Packwright, one of each shape. */
+/* The tool below Packwright for some collectives, one of each shape. */
 #include "tests/mpi/support/count_collectives.h"
 
 #ifdef OPEN_MPI
-/* The tool is loaded into processes without MPI, too, and data is bound at once. */
+/* These references are weak, since the tool is also loaded into processes without MPI, and references to data are bound
+ * at load. */
 #pragma weak ompi_mpi_datatype_null
 #endif
 
@@ -14,7 +15,7 @@ static int has_gaps(MPI_Datatype type)
     MPI_Aint lb, extent;
     int size;
 
-    if (type == MPI_DATATYPE_NULL) /* to ask would call the error handler */
+    if (type == MPI_DATATYPE_NULL) /* asking for its size would call the error handler */
         return 0;
     PMPI_Type_size(type, &size);
     PMPI_Type_get_true_extent(type, &lb, &extent);
@@ -35,7 +36,7 @@ static int any_gaps(const MPI_Datatype *types, int n)
     return 0;
 }
 
-/* The blocks of an all-to-all: between two groups one for each rank of the other. */
+/* Returns the number of blocks of an all-to-all: between two groups, one for each rank of the other. */
 static int blocks_of(MPI_Comm comm)
 {
     int inter, n;
@@ -78,7 +79,7 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
     return PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 
-/* The dimensions of a grid, whose ranks have two neighbours in each; 0 for other communicators. */
+/* Returns the dimensions of a grid, whose ranks have two neighbours in each. 0: the communicator has no grid. */
 static int dims_of(MPI_Comm comm)
 {
     int kind, dims = 0;
@@ -89,7 +90,7 @@ static int dims_of(MPI_Comm comm)
     return dims;
 }
 
-/* Only the types for neighbours that there are, on a grid; elsewhere none. */
+/* Returns whether a type has gaps, among the types for neighbours that exist; 0 for communicators without a grid. */
 static int any_gaps_between_neighbours(const MPI_Datatype *types, MPI_Comm comm)
 {
     int dims = dims_of(comm), gaps = 0, ends[2];

@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 extern _Atomic long count_collectives, count_gapped;
-/* Of the second block of the last MPI_Neighbor_alltoallw on a grid. */
+/* The type of the second block in the last MPI_Neighbor_alltoallw on a grid. */
 extern _Atomic(MPI_Datatype) count_second_type;
 
 #endif

@@ -1,4 +1,4 @@
-/* Reductions and one-sided calls of one element of the tool below Packwright. */
+/* The tool below Packwright for reductions and one-sided calls of one element. */
 #include "tests/mpi/support/count_reductions.h"
 #include "tests/mpi/support/harness.h"
 

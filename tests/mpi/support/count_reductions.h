@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-/* Of the calling thread's last call. */
+/* The operands of the calling thread's last call. */
 typedef struct count_operands {
     const void *read, *compared, *written, *counts;
     MPI_Datatype type;

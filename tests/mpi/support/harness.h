@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Has this MPI the calls of MPI 4.0, but for those that take an MPI_Count? Open MPI 5.0 says that it is MPI 3.1. */
+/* Whether this MPI has the calls of MPI 4.0, other than those that take an MPI_Count. Open MPI 5.0 reports version 3.1.
+ */
 #if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
 #define TEST_MPI_4_CALLS 1
 #else
@@ -30,15 +31,17 @@ extern int test_failures;
 void test_fail(const char *file, int line, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Before MPI_Init: the rank that the launcher gives, to set environment variables by rank. -1: not launched by it. */
+/* Returns the rank that the launcher gives, before MPI_Init, to set environment variables by rank. -1: no launcher has
+ * started this process. */
 int test_launch_rank(void);
-/* Sums the failures of all ranks; what main returns. Call before MPI_Finalize. */
+/* Sums the failures of all ranks, and returns what main returns. Must be called before MPI_Finalize. */
 int test_result(void);
-/* May each of two ranks read the other's memory (process_vm_readv)? MPIs that may not copy through shared memory. */
+/* Returns whether each of two ranks may read the other's memory (process_vm_readv). MPIs copy through shared memory
+ * where they may not. */
 bool test_can_read_peer(void);
-/* The class of what a call has returned. */
+/* Returns the error class of what a call has returned. */
 int test_class_of(int rc);
-/* A whole program: MPI_Init, the checks, MPI_Finalize; what main returns. */
+/* Is a whole program: MPI_Init, the checks, MPI_Finalize. Returns what main returns. */
 int test_run(int *argc, char ***argv, void (*check)(void));
 
 /*
@@ -61,10 +64,10 @@ uint64_t test_random(uint64_t *state);
 
 enum { TEST_TYPES = 18 };
 
-/* The i-th type of the set, committed with MPI_Type_commit. `n` scales its length. */
+/* Returns the i-th type of the set, committed with MPI_Type_commit. `n` scales its length. */
 MPI_Datatype test_type(int i, int n);
 const char *test_type_name(int i);
-/* A nested type of up to three levels, committed. */
+/* Returns a nested type of up to three levels, committed. */
 MPI_Datatype test_random_type(uint64_t *state);
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -78,12 +81,12 @@ typedef struct test_buffer {
 
 test_buffer test_buffer_create(MPI_Datatype type, int count);
 void test_buffer_free(test_buffer *buffer);
-/* Bytes that depend on their place and on `seed`. */
+/* Fills memory with bytes that depend on their place and on `seed`. */
 void test_fill(void *memory, size_t bytes, unsigned seed);
 void test_buffer_fill(test_buffer *buffer, unsigned seed);
 bool test_buffer_equal(const test_buffer *a, const test_buffer *b);
 
-/* Bytes of `count` objects in packed form. */
+/* Returns the bytes of `count` objects in packed form. */
 int test_packed_bytes(MPI_Datatype type, int count);
 
 #endif
