@@ -14,7 +14,7 @@ struct pw_gpu;
 struct pw_gpu_block;
 
 typedef struct pw_measure_messages {
-    MPI_Comm pair, ring;     /* both have both ranks */
+    MPI_Comm pair, ring;     /* both communicators have both ranks */
     int rank;                /* in it */
     char *send[2], *recv[2]; /* in host and in device memory; NULL: none in device memory */
     struct pw_gpu *gpu;

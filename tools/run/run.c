@@ -404,7 +404,7 @@ const pw_command pw_command_run = {
     "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"
     "  --strategy=NAME     force a transfer strategy wherever it can carry the message (PACKWRIGHT_STRATEGY)\n"
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"
-    "  --mpi=NAME          mpich or openmpi, for programs that do not tell, such as scripts\n"
+    "  --mpi=NAME          mpich or openmpi, for programs that are not linked to one, such as scripts\n"
     "  -v, --verbose       print the command line before it is run\n"
     "  -n, --dry-run       only print it\n\n"
     "Exit status: that of the command; 127 when a program is not found; 126 when the program cannot be run this way\n"

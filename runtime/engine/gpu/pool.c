@@ -151,7 +151,7 @@ static void count_taken(stock *s, int64_t bytes)
         atomic_store_explicit(&s->peak, out, memory_order_relaxed);
 }
 
-/* The bytes that may be idle now: together with those in use, as many as were in use at once. */
+/* Returns how many bytes may be idle now: as many as make up, with the bytes in use, the peak of use. */
 static int64_t most_idle(const stock *s, pw_gpu_memory memory)
 {
     int64_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);

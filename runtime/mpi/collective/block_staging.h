@@ -19,8 +19,8 @@ typedef struct pw_run {
     pw_buffer buffer; /* layout NULL: the run is dense */
     int64_t at;       /* the place in the staging buffer, in bytes from its beginning */
     unsigned use;
-    bool by_cpu; /* the CPU copies without a strategy: host memory that is dense, or in a staging buffer for GPU memory
-                  */
+    bool by_cpu; /* the CPU moves it without a strategy: the run is dense, in host memory or in a staging buffer for GPU
+                    memory */
     bool owner;  /* the run holds a reference of its own to the buffer's layout */
     void *under_way; /* as in pw_staging, between begin and finish */
     pw_dense_type dense_type;
