@@ -1,4 +1,4 @@
-/* The loader of code generator modules, and what is known of them without loading. */
+/* Loads code generator modules, and knows facts about them without loading them. */
 #define _GNU_SOURCE /* dladdr */
 #include "codegen/backend.h"
 
@@ -13,7 +13,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-/* One module and what became of loading it; written once, under the lock. */
+/* One module and the result of loading it; written once, under the lock. */
 typedef struct module {
     const char *name, *file, *version;
     pw_env_id path; /* the variable that overrides the file */
@@ -85,7 +85,7 @@ static const char *given_file(const module *m)
     return strchr(given, '/') ? pw_env_path(m->path) : given;
 }
 
-/* Where the module is: as the variable says, else beside us, else in the prefix's library directory. */
+/* Finds the module: where the variable says, else beside this library, else in the prefix's library directory. */
 static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
 {
     static const char *const places[] = {"", "/../lib", "/../" PW_MODULE_LIBDIR};
@@ -170,7 +170,7 @@ const pw_backend *pw_backend_load(const char *name, pw_diag *diag)
     return m->backend;
 }
 
-/* More than this is not worth compiling. */
+/* Larger shapes are not worth compiling. */
 enum { MAX_REGIONS = 128, MAX_PIECES = 1024 };
 
 bool pw_backend_takes(const pw_shape *shape)

@@ -43,16 +43,16 @@ typedef struct pw_compile_job {
     /* More kernels in the same output, each with names of its own; their target, emit and soname are those of the
      * first. NULL at the end. */
     const struct pw_compile_job *next;
-    const char *soname; /* of PW_EMIT_SHARED; NULL: pack_name with ".so" */
+    const char *soname; /* the SONAME of PW_EMIT_SHARED; NULL: pack_name with ".so" */
 } pw_compile_job;
 
-/* Is this shape small enough to be compiled? Backends refuse others with PW_ERR_UNSUPPORTED: tier 0 does well on them,
- * and written as one list of blocks (a single region) they would be small enough. */
+/* Returns whether the shape is small enough to be compiled. Backends refuse others with PW_ERR_UNSUPPORTED. Tier 0 does
+ * well on these, and written as one list of blocks (a single region) they would be small enough. */
 bool pw_backend_takes(const pw_shape *shape);
 
 typedef struct pw_backend {
     const char *name;    /* "llvm" */
-    const char *version; /* of the generator and what is below it; part of every cache key */
+    const char *version; /* the version of the generator and of the libraries below it; part of every cache key */
     pw_status (*compile)(const pw_compile_job *job, pw_blob *out, pw_diag *diag);
 } pw_backend;
 

@@ -1,20 +1,4 @@
-/*
- * From a nest to a shape, and back to arguments.
- *
- * One traversal visits every number and table of a nest in a fixed order and decides, by value and place,
- * whether it is baked. Creating a shape keeps the decisions; binding keeps the values. Both therefore
- * agree by construction.
- *
- * The policy, by what it buys (docs/codegen.md has the measurements):
- *  - lengths up to BAKE_BYTES: a block move becomes a few instructions instead of a loop;
- *  - counts up to BAKE_COUNT, from the innermost loop outwards while they multiply to at most BAKE_CHAIN:
- *    such loops are unrolled, and rows of tiny blocks become a single shuffle;
- *  - memory strides up to BAKE_STRIDE: several blocks share one vector, so the code depends on the stride;
- *    above that a stride in a register is as fast as one in the instruction;
- *  - packed strides only where they say "dense": they follow from baked counts, or equal the leaf;
- *  - offsets of pieces (and of regions that are run per object) up to BAKE_OFFSET: displacement fields are
- *    free and pieces near each other can share a vector. Absolute addresses are always arguments.
- */
+/* Makes a shape from a nest, and arguments from a nest and its shape. */
 #include "codegen/shape.h"
 
 #include "codegen/shape_internal.h"
@@ -24,7 +8,7 @@
 
 enum { BAKE_BYTES = 256, BAKE_COUNT = 16, BAKE_CHAIN = 64, BAKE_STRIDE = 128, BAKE_OFFSET = 4096 };
 
-/* Slots handed out so far, and their values. */
+/* The slots given out so far, and their values. */
 typedef struct shaper {
     pw_arena *arena;
     bool bake_all;
@@ -84,7 +68,7 @@ static pw_shape_table shape_table(shaper *s, const pw_table *t)
     return out;
 }
 
-/* The region's pieces; true when all their numbers are baked. */
+/* Shapes the region's pieces. Returns whether all their numbers are baked. */
 static bool shape_pieces(shaper *s, const pw_region *region, pw_shape_region *out)
 {
     bool baked = true;
@@ -165,7 +149,7 @@ static void shape_region(shaper *s, const pw_nest *nest, const pw_region *region
     shape_blocks(s, region, out);
     shape_dims(s, region, leaf_baked, out);
     out->leaf_size = num(s, region->leaf_size, leaf_baked);
-    /* More alignment than the word is not used, and would tell apart shapes that are the same code. */
+    /* Alignment beyond the word is not used; kept, it would make two shapes of the same code. */
     out->word = region->word;
     out->align = least(region->align, region->word);
     out->packed_align = least(region->packed_align, region->word);
@@ -177,7 +161,7 @@ static pw_status shape_nest(shaper *s, const pw_nest *nest, pw_shape *out)
 {
     out->size = num(s, nest->size, false);
     out->extent = num(s, nest->extent, false);
-    /* Code of a baked shape goes to machines unknown: it must not depend on this one's caches. */
+    /* Baked code goes to unknown machines, so it must not depend on the caches of this one. */
     out->stream_bytes = num(s, s->bake_all ? PW_STREAM_BYTES : pw_target_stream_bytes(), false);
     out->object_outer = nest->object_outer;
     out->nregions = nest->nregions;
@@ -208,7 +192,7 @@ pw_status pw_shape_draft_make(const pw_nest *nest, pw_arena *arena, pw_shape_dra
     return draft(nest, false, arena, out);
 }
 
-/* In the order in which shape_region numbers them. */
+/* Collects tables in the order in which shape_region numbers them. */
 static void collect_tables(const pw_nest *nest, const void **out)
 {
     for (int r = 0; r < nest->nregions; r++) {

@@ -26,7 +26,7 @@ typedef struct pw_shape_table {
 } pw_shape_table;
 
 typedef struct pw_shape_dim {
-    pw_num count; /* meaningless when is_object: the call's count */
+    pw_num count; /* the count is the call's if is_object is set */
     pw_num mem_stride, packed_stride;
     pw_shape_table table;
     bool is_object;
@@ -52,7 +52,7 @@ typedef struct pw_shape_region {
 
 typedef struct pw_shape {
     pw_num size, extent;
-    pw_num stream_bytes; /* calls that move at least so many packed bytes had better bypass the caches */
+    pw_num stream_bytes; /* a call that moves at least so many packed bytes should bypass the caches */
     bool object_outer;
     int nregions;
     pw_shape_region *regions;
@@ -70,21 +70,21 @@ typedef struct pw_kernel_args {
 } pw_kernel_args;
 
 pw_status pw_shape_create(const pw_nest *nest, pw_shape **out);
-/* All numbers baked, for ahead-of-time code of one type. Tables stay arguments. */
+/* Makes a shape in which all numbers are baked, for ahead-of-time code of one type. Tables stay arguments. */
 pw_status pw_shape_create_baked(const pw_nest *nest, pw_shape **out);
-/* One canonical text, for people: equal shapes have equal text. malloc'ed; NULL: out of memory. */
+/* Returns the canonical text, for people: equal shapes have equal text. malloc'ed; NULL: out of memory. */
 char *pw_shape_print(const pw_shape *shape);
 pw_shape *pw_shape_ref(pw_shape *shape);
 void pw_shape_unref(pw_shape *shape); /* NULL is allowed */
 
-/* The arguments that make `shape` (created from this nest) mean this nest, allocated in `arena`. Tables point into the
- * nest. */
+/* Makes the arguments with which `shape` (created from this nest) means this nest, allocated in `arena`. Tables point
+ * into the nest. */
 pw_status pw_shape_bind(const pw_shape *shape, const pw_nest *nest, pw_arena *arena, pw_kernel_args *out);
 
 /*
- * Both at once, for layouts, most of which have a shape that is known already. The shape of a draft lies in the arena,
- * is not counted, and is to be copied where it is to be kept. pw_shape_draft_bind takes the draft's nest or a copy of
- * it.
+ * Makes a shape and its arguments at once, for layouts, most of which have a known shape. The draft's shape is in the
+ * arena and not counted, so a caller that keeps it must copy it. pw_shape_draft_bind takes the draft's nest or a copy
+ * of it.
  */
 typedef struct pw_shape_draft {
     pw_shape shape;

@@ -5,7 +5,7 @@
 static void add_num(pw_hash_words *h, pw_num n)
 {
     pw_hash_word(h, n.slot);
-    pw_hash_word(h, n.value); /* 0 with a slot */
+    pw_hash_word(h, n.value); /* the value does not count if there is a slot */
 }
 
 static void add_table(pw_hash_words *h, const pw_shape_table *t)

@@ -1,13 +1,13 @@
-/* Between the files of shapes: what shape.c makes, shape_hash.c goes through. */
+/* What the files of shapes share: shape.c makes them, shape_hash.c hashes them. */
 #ifndef PW_CODEGEN_SHAPE_INTERNAL_H
 #define PW_CODEGEN_SHAPE_INTERNAL_H
 
 #include "codegen/shape.h"
 
-/* The hash of all that the text form tells. */
+/* Hashes all that the text form shows. */
 pw_hash pw_shape_hash(const pw_shape *shape);
 
-/* Bytes of an arena that holds a copy. */
+/* Returns how many bytes of an arena a copy takes. */
 size_t pw_shape_bytes(const pw_shape *shape);
 
 #endif

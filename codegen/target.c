@@ -1,4 +1,4 @@
-/* Targets: names, and which of them run on this machine. */
+/* Targets: their names, and which of them run on this machine. */
 #include "codegen/target.h"
 
 #include "codegen/target_cpu.h"
@@ -17,7 +17,7 @@
 #define HOST_ARCH "unknown"
 #endif
 
-/* Both names are of our tables, whose longest fits. */
+/* Sets both names, which come from this library's tables and therefore fit. */
 static void set_target(pw_target *out, const char *arch, const char *cpu)
 {
     memset(out, 0, sizeof *out);
@@ -26,7 +26,7 @@ static void set_target(pw_target *out, const char *arch, const char *cpu)
 }
 
 static pw_target host;
-static int host_level; /* x86-64 level; 0: another architecture */
+static int host_level; /* the x86-64 level; 0: this is another architecture */
 static once_flag host_once = ONCE_FLAG_INIT;
 
 static void find_host(void)
@@ -51,7 +51,7 @@ const pw_cpu *pw_cpu_find(const char *arch, const char *name)
     return NULL;
 }
 
-/* The architecture a triple begins with; NULL when it is none of ours. */
+/* Returns the architecture that a triple begins with. NULL: it is not supported. */
 static const char *triple_arch(const char *triple)
 {
     static const struct {
@@ -106,7 +106,7 @@ pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, p
     return PW_OK;
 }
 
-/* The i-th generic target, from the host's level downwards. */
+/* Finds the i-th generic target, from the host's level downwards. */
 static bool lower_level(int i, pw_target *out)
 {
     static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};

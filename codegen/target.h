@@ -19,30 +19,31 @@ typedef struct pw_target {
     char cpu[48];  /* of nvptx64: "sm_90" */
 } pw_target;
 
-/* The machine this runs on; computed once. */
+/* Returns the machine that this process runs on; found once. */
 const pw_target *pw_target_host(void);
 
 /* cpu: "native" or a CPU name; triple: NULL for the host's or e.g. "aarch64-linux-gnu". */
 pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, pw_diag *diag);
 
-/* The GPU of a compute capability. */
+/* Returns the target of a GPU by its compute capability. */
 pw_target pw_target_gpu(int major, int minor);
-/* ... of a name such as "sm_90". False: it is none. Which there are is known to NVRTC alone. */
+/* Parses the name of a GPU such as "sm_90". False: it is no such name. Only NVRTC knows which of these exist. */
 bool pw_target_parse_gpu(const char *name, pw_target *out);
 
-/* Can code for `target` run here? (The same CPU, or an ISA level that the host has.) A GPU's is taken at its word:
- * whoever asks has found it. */
+/* Returns whether code for `target` can run here: for the same CPU, or for an ISA level that the host has. Code for a
+ * GPU always counts, since the caller has found that GPU. */
 bool pw_target_runs_here(const pw_target *target);
 
-/* The i-th target whose kernels may be looked up here, best first: the host itself, then lower levels.
- * False past the end. */
+/* Finds the i-th target whose kernels may be looked up here, best first: the host itself, then lower levels. False:
+ * there are fewer. */
 bool pw_target_compatible(int i, pw_target *out);
 
-/* The i-th older GPU whose code runs on this one, too, newest first: those of the same major number. False past the
- * end, and for what is no GPU. */
+/* Finds the i-th older GPU whose code also runs on this one, newest first: those of the same major number. False: there
+ * are fewer, or this is no GPU. */
 bool pw_target_older_gpu(const pw_target *gpu, int i, pw_target *out);
 
-/* What a target offers to a code generator that chooses its own vector code. Conservative for CPUs unknown. */
+/* What a target offers to a code generator that chooses its own vector code. For unknown CPUs it is less than they may
+ * have. */
 typedef struct pw_target_isa {
     int vector_bytes;   /* widest plain vector move that pays */
     bool masked_moves;  /* cheap loads and stores under a mask, of 4- and 8-byte lanes and of bytes (AVX-512 BW+VL) */
@@ -51,8 +52,8 @@ typedef struct pw_target_isa {
 
 pw_target_isa pw_target_isa_of(const pw_target *target);
 
-/* Size of this machine's last-level cache: copies beyond it had better bypass the caches. */
-enum { PW_STREAM_BYTES = 32 << 20 }; /* where it is unknown */
+/* Returns the size of this machine's last-level cache. Copies longer than it should bypass the caches. */
+enum { PW_STREAM_BYTES = 32 << 20 }; /* used where the size is unknown */
 int64_t pw_target_stream_bytes(void);
 
 #endif

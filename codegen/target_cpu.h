@@ -24,8 +24,9 @@ extern const pw_cpu pw_cpus_aarch64[];
 
 const pw_cpu *pw_cpu_find(const char *arch, const char *name); /* NULL: unknown */
 
-/* This machine: the name of a CPU that is known, or of the best generic level it offers; *level is the x86-64 level, 0
- * elsewhere. Ask once: in a virtual machine every question goes to the monitor, which takes microseconds. */
+/* Identifies this machine: the name of a known CPU, or of the best generic level that the machine offers. *level is the
+ * x86-64 level; 0 elsewhere. Call it once: in a virtual machine every cpuid goes to the hypervisor, which takes
+ * microseconds. */
 const char *pw_cpu_detect(int *level);
 
 #endif

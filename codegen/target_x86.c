@@ -60,7 +60,7 @@ typedef struct feature {
     int reg, bit;
 } feature;
 
-/* The x86-64 psABI's levels: what each adds to the one below. */
+/* The x86-64 psABI's levels: the features that each adds to the one below. */
 static const feature level2[] = {
     {1, ECX, 0},  {1, ECX, 9},  {1, ECX, 13},        {1, ECX, 19},
     {1, ECX, 20}, {1, ECX, 23}, {0x80000001, ECX, 0}}; /* SSE3..SSE4.2, CX16, POPCNT, LAHF */
@@ -70,12 +70,12 @@ static const feature level4[] = {{7, EBX, 16}, {7, EBX, 17}, {7, EBX, 28}, {7, E
 /* VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI, BITALG, VPOPCNTDQ, IFMA */
 static const feature vbmi_class[] = {{7, ECX, 1},  {7, ECX, 6},  {7, ECX, 8},  {7, ECX, 9}, {7, ECX, 10},
                                      {7, ECX, 11}, {7, ECX, 12}, {7, ECX, 14}, {7, EBX, 21}};
-/* Every CPU from Haswell and Zen on: AES, PCLMULQDQ. */
+/* Every CPU from Haswell and Zen on has AES and PCLMULQDQ. */
 static const feature modern[] = {{1, ECX, 25}, {1, ECX, 1}};
-/* Zen: SSE4A, SHA, ADX. */
+/* Every Zen has SSE4A, SHA and ADX. */
 static const feature zen[] = {{0x80000001, ECX, 6}, {7, EBX, 29}, {7, EBX, 19}};
 
-/* The leaves that the features are in, each asked for once. */
+/* The cpuid leaves that the features are in; each is read once. */
 typedef struct answers {
     uint32_t leaf1[4], leaf7[4], amd[4];
 } answers;
@@ -99,7 +99,7 @@ static bool has_all(const answers *a, const feature *f, size_t n)
 
 #define HAS(list) has_all(a, list, sizeof list / sizeof *list)
 
-/* Register state the system saves: XCR0. */
+/* Returns whether the system saves these registers (XCR0). */
 static bool os_saves(const answers *a, uint64_t mask)
 {
     uint32_t lo, hi;

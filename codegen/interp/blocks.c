@@ -35,7 +35,7 @@ static int64_t start_of(const pw_block_list *b, int64_t i)
     return pw_table_get(&b->starts, i);
 }
 
-/* Any mixture of widths. */
+/* Copies blocks of any mixture of lengths. */
 static void copy_wide(const pw_block_list *b, pw_direction direction, pw_addr mem, pw_addr packed)
 {
     for (int64_t i = 0; i < b->n; i++)
@@ -56,7 +56,7 @@ void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr
         kernels[direction == PW_UNPACK][blocks->offs.width == 4][blocks->starts.width == 4](blocks, mem, packed);
 }
 
-/* The block that packed byte `at` of the leaf belongs to. */
+/* Returns the block that packed byte `at` of the leaf belongs to. */
 static int64_t find_block(const pw_block_list *b, int64_t at)
 {
     int64_t lo = 0, hi = b->n - 1;

@@ -28,7 +28,7 @@
     PW_COPY_SHORT_CLASSES(X) \
     X(128, 65, 128)          \
     X(any, 129, INT64_MAX)   \
-    X(ends, 1, 2) /* chosen by name alone */
+    X(ends, 1, 2) /* not chosen by length: a caller names it */
 
 enum pw_copy_class {
 #define X(suffix, min, max) PW_COPY_##suffix,
@@ -49,7 +49,7 @@ PW_INLINE enum pw_copy_class pw_copy_class_of(int64_t n)
     return PW_COPY_any;
 }
 
-/* Addresses are integers: an origin may be NULL and offsets from it may wrap before they arrive. */
+/* Addresses are integers: an origin may be NULL, and sums of offsets may wrap before they come to the block. */
 typedef uintptr_t pw_addr;
 
 PW_INLINE void pw_move(pw_addr dst, pw_addr src, size_t n)
@@ -57,7 +57,7 @@ PW_INLINE void pw_move(pw_addr dst, pw_addr src, size_t n)
     memcpy((void *)dst, (const void *)src, n);
 }
 
-/* [0, k) and the last k bytes, k <= n <= 2k. */
+/* Copies the first k and the last k bytes, k <= n <= 2k. */
 #define PW_ENDS(k)        \
     pw_move(dst, src, k); \
     pw_move(dst + (pw_addr)n - (k), src + (pw_addr)n - (k), k)
@@ -68,7 +68,7 @@ PW_INLINE void pw_copy_1(pw_addr dst, pw_addr src, int64_t n)
     pw_move(dst, src, 1);
 }
 
-/* In two moves, the same one where it is a single byte. */
+/* Copies by two moves of one byte, which are the same move if n is 1. */
 PW_INLINE void pw_copy_ends(pw_addr dst, pw_addr src, int64_t n)
 {
     PW_ENDS(1);
@@ -158,7 +158,7 @@ PW_INLINE void pw_copy_any(pw_addr dst, pw_addr src, int64_t n)
 
 #undef PW_ENDS
 
-/* One block of any length >= 1. */
+/* Copies one block of any length >= 1. */
 PW_INLINE void pw_copy(pw_addr dst, pw_addr src, int64_t n)
 {
     if (n >= 16) {

@@ -13,7 +13,7 @@
 typedef struct pw_loop {
     int64_t count;
     int64_t mem, packed;   /* strides; mem is unused with a table */
-    const pw_table *table; /* entries from `first` on */
+    const pw_table *table; /* entries from `first` on; NULL: no table */
     int64_t first;
 } pw_loop;
 
@@ -25,9 +25,9 @@ struct pw_run {
     const pw_region *region;
     int nloops;
     bool empty, tiled;
-    int64_t mem_off, packed_off; /* of loops that happen once, and of a single piece */
-    int64_t width;               /* of a single piece */
-    int outer;                   /* loops that the odometer walks */
+    int64_t mem_off, packed_off; /* the sums of loops that happen once, and of a single piece's offsets */
+    int64_t width;               /* the bytes of a single piece */
+    int outer;                   /* the number of loops that the odometer walks */
     pw_inner_fn *inner;
     pw_loop loops[PW_NEST_MAX_DIMS + 1]; /* outermost first */
 };
@@ -53,14 +53,15 @@ typedef struct pw_grid {
 } pw_grid;
 
 void pw_grid_copy(const pw_grid *grid);
-/* codegen/interp/pair.c: two pieces of one leaf, which differ in dst, src and width only, in one pass; if there is a
- * kernel for these lengths. */
+/* codegen/interp/pair.c: moves two pieces of one leaf, which differ in dst, src and width only, in one pass.
+ * pw_pair_has says whether there is a kernel for these lengths. */
 bool pw_pair_has(int64_t first, int64_t second);
 void pw_pair_copy(const pw_grid *first, const pw_grid *second);
-/* codegen/interp/tile.c: the same in tiles, for grids in which dst is close along loop 1 and src along loop 0. */
+/* codegen/interp/tile.c: moves a grid in tiles, where dst is close along loop 1 and src along loop 0. */
 void pw_tile_copy(const pw_grid *grid);
 
-/* codegen/interp/list.c: n blocks, at table entries [first, first + n) from `mem` and `stride` apart at `packed`. */
+/* codegen/interp/list.c: moves n blocks, at table entries [first, first + n) from `mem` and `stride` apart at `packed`.
+ */
 typedef struct pw_list {
     pw_addr mem, packed;
     const pw_table *table;
@@ -69,12 +70,12 @@ typedef struct pw_list {
 
 void pw_list_copy(const pw_list *list, pw_direction direction);
 
-/* codegen/interp/blocks.c: a leaf that is a list of blocks; and its packed bytes [first, last) alone. */
+/* codegen/interp/blocks.c: moves a leaf that is a list of blocks, or packed bytes [first, last) of it. */
 void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed);
 void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
                      int64_t last);
 
-/* codegen/interp/range.c: bytes [first, last) of one object's packed stream. */
+/* codegen/interp/range.c: moves bytes [first, last) of one object's packed stream. */
 void pw_range_object(const pw_nest *nest, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
                      int64_t last);
 

@@ -36,7 +36,7 @@
         }                                                                                       \
     }
 
-/* Long blocks, where the lookup is not what costs. */
+/* Copies long blocks, for which the look-up of offsets costs little. */
 static void copy_any(const pw_list *l, pw_direction direction)
 {
     pw_addr packed = l->packed;

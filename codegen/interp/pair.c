@@ -1,6 +1,6 @@
 /*
- * Two pieces of a leaf in one pass. A piece after the other would go over the memory twice, and the processor fetches
- * ahead of one walk better than of two that share lines.
+ * Moves two pieces of a leaf in one pass. Two passes would go over the memory twice, and the processor prefetches
+ * better for one walk than for two that share lines.
  */
 #include "codegen/interp/internal.h"
 
@@ -35,7 +35,7 @@
 PAIRS(X)
 #undef X
 
-/* Row and column of a length in the table; -1: it is in neither. */
+/* Returns the row and column of a length in the table. -1: it has none. */
 static int place_of(int64_t n)
 {
     switch (n) {

@@ -1,6 +1,6 @@
 /*
- * Bytes [first, last) of one object. For each region, the loops are visited by descending packed stride: one
- * iteration may be cut by `first`, one by `last`, and those between are whole and run at full speed.
+ * Moves bytes [first, last) of one object. For each region, the loops are visited by descending packed stride. One
+ * iteration may be cut by `first` and one by `last`; those between are whole and run at full speed.
  */
 #include "codegen/interp/internal.h"
 
@@ -41,7 +41,7 @@ static void order_loops(range *x)
     }
 }
 
-/* Iterations [a, b) of the k-th loop, whole, under fixed iterations of those before it. `pos` is where the
+/* Moves iterations [a, b) of the k-th loop, whole, inside fixed iterations of the loops before it. `pos` is where the
  * k-th loop begins in the object's packed bytes. */
 static void run_whole(const range *x, int k, int64_t a, int64_t b, pw_addr mem, int64_t pos)
 {

@@ -1,8 +1,8 @@
 #include "codegen/interp/internal.h"
 
 /*
- * Several regions or pieces share cache lines of memory, so they are run in turns of as many iterations as
- * fit the L1 cache with room to spare, but of no fewer than amortise a kernel's start.
+ * Several regions or pieces share cache lines of memory, so they take turns. A turn has as many iterations as fit the
+ * L1 cache with room to spare, but enough to amortise a kernel's start.
  */
 enum { TURN_BYTES = 8192, TURN_MIN = 16, SHORT_LOOP = 8 };
 
@@ -101,7 +101,7 @@ static void inner_once(const pw_run *run, pw_addr mem, pw_addr packed)
 
 static const pw_loop once = {.count = 1};
 
-/* The last loop, and the one before it where the odometer has left it to the kernel. */
+/* Returns the last loop, and the one before it if the odometer has left it to the kernel. */
 static const pw_loop *loop1(const pw_run *run)
 {
     return &run->loops[run->nloops - 1];
@@ -146,7 +146,7 @@ static int64_t magnitude(int64_t v)
     return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
 }
 
-/* The inner loop of a tile is the one that is dense, or denser, where bytes are written. */
+/* The loop that is dense, or denser, where bytes are written becomes the inner loop of a tile. */
 static void inner_tile(const pw_run *run, pw_addr mem, pw_addr packed)
 {
     const pw_loop *l0 = loop0(run), *l1 = loop1(run);
@@ -225,7 +225,7 @@ static pw_grid piece_grid(const pw_run *run, int i, pw_addr mem, pw_addr packed,
     return g;
 }
 
-/* All pieces over l0 x l1. */
+/* Moves all pieces for the iterations of l0 and l1. */
 static void pieces_turn(const pw_run *run, pw_addr mem, pw_addr packed, const pw_loop *l0, const pw_loop *l1)
 {
     int n = run->region->npieces;
@@ -243,7 +243,7 @@ static void pieces_turn(const pw_run *run, pw_addr mem, pw_addr packed, const pw
     }
 }
 
-/* What one pass covers needs no turns. */
+/* Returns whether one pass moves all pieces; then no turns are needed. */
 static bool is_one_pass(const pw_run *run)
 {
     const pw_region *r = run->region;

@@ -36,7 +36,7 @@ PW_INLINE void transpose_4(pw_addr dst, pw_addr src, pw_addr dst0, pw_addr src1)
     *quad_at(dst + 3 * dst0) = __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7);
 }
 
-/* The part of the grid from (i, j) on, n0 x n1. */
+/* Moves the part of the grid from (i, j) on, n0 x n1. */
 static void rest(const pw_grid *g, int64_t i, int64_t j, int64_t n0, int64_t n1)
 {
     pw_grid r = *g;
@@ -50,7 +50,7 @@ static void rest(const pw_grid *g, int64_t i, int64_t j, int64_t n0, int64_t n1)
     pw_grid_copy(&r);
 }
 
-/* One tile in blocks of k x k elements of `bytes`; what is left over goes element by element. */
+/* Moves one tile in blocks of k x k elements of `bytes`; what is left over goes element by element. */
 #define TILE(k, bytes)                                                                     \
     static void tile_##bytes(const pw_grid *g)                                             \
     {                                                                                      \

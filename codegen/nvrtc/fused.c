@@ -1,23 +1,23 @@
-/* Tables of jobs. */
+/* Makes the tables of jobs for fused moves. */
 #include "codegen/nvrtc/fused.h"
 
 #include "codegen/nvrtc/tier0.h"
 
 enum {
-    MOST_PARTS = 16,  /* jobs of one move: more had better be one kernel of their own */
-    MOST_PIECES = 64, /* of a leaf that is looked at as a whole */
-    MOST_FOLDS = 6,   /* loops of at least two iterations that they can be */
+    MOST_PARTS = 16,  /* a move of more jobs is faster as a kernel of its own */
+    MOST_PIECES = 64, /* only leaves of at most so many pieces are examined */
+    MOST_FOLDS = 6,   /* most loops, of at least two iterations, that pieces become */
     MOST_LOOPS = PW_NEST_MAX_DIMS + MOST_FOLDS + 2,
     MOST_WORD = 16,
-    SHORT_BYTES = 24, /* odd pieces that are not worth cutting */
-    LANE_BYTES = 16,  /* of a block of a list per lane that works on it */
+    SHORT_BYTES = 24, /* shorter odd pieces are not worth cutting */
+    LANE_BYTES = 16,  /* each lane that works on a block of a list moves so many bytes */
     MAX_LANES_LOG = 5,
-    LONG_BLOCK = 2 << 10,   /* of a list: a warp alone takes too long for more */
-    STRIDE_BITS = 57,       /* of a memory stride, beside its sign */
+    LONG_BLOCK = 2 << 10,   /* a list with longer blocks is not fused: a warp alone takes too long for one */
+    STRIDE_BITS = 57,       /* bits of a memory stride beside its sign */
     RESIDENT = 4,           /* blocks on a multiprocessor, as the kernels' launch bounds say */
-    SEVERAL = 4,            /* words a thread when the GPU is full */
-    MOST_BYTES = 1 << 20,   /* of a move */
-    TILED_BYTES = 256 << 10 /* of one that a kernel of its own would take through shared memory */
+    SEVERAL = 4,            /* words that a thread takes when the GPU is full */
+    MOST_BYTES = 1 << 20,   /* the longest move that is fused */
+    TILED_BYTES = 256 << 10 /* the longest one that a kernel of its own would take through shared memory */
 };
 
 static const char name[] = "packwright GPU fused moves 2";
@@ -51,7 +51,7 @@ static bool is_step(const starts *s, int i, int from, int64_t mem, int64_t packe
     return s->mem[i] - s->mem[i - 1] == mem && s->packed[i] - s->packed[i - 1] == packed && i > from;
 }
 
-/* Are they groups of k that each go on by the same steps? */
+/* Returns whether the pieces are groups of k, each of which goes on by the same steps. */
 static bool are_groups(const starts *s, int k)
 {
     int64_t mem = s->mem[1] - s->mem[0], packed = s->packed[1] - s->packed[0];
@@ -61,8 +61,8 @@ static bool are_groups(const starts *s, int k)
     return true;
 }
 
-/* Lowering turns loops of few iterations into pieces. As loops they are one job: the number of them, -1 when they are
- * none. */
+/* Turns pieces back into loops, since lowering turns loops of few iterations into pieces. As loops they are one job.
+ * Returns how many loops; -1: they are none. */
 static int fold_pieces(const pw_region *r, loop *loops)
 {
     starts s = {.n = r->npieces};
@@ -91,7 +91,7 @@ static int fold_pieces(const pw_region *r, loop *loops)
     return folds;
 }
 
-/* Jobs that the region is. */
+/* Returns how many jobs the region needs. */
 static int jobs_of(const pw_region *r)
 {
     loop loops[MOST_FOLDS];
@@ -124,9 +124,10 @@ static bool has_long_block(const pw_block_list *list)
 }
 
 /*
- * Sixteen moves at once within an H200's memory, as one launch beside a launch each: 3 times as fast up to 64 KiB, 1.4
- * to 2 times at 1 MiB, and between 0.8 and 1.2 at 4 MiB, where kernels of their own make good what launches cost.
- * Matrices by columns unpacked: 1.8 times at 256 KiB, 0.9 at 1 MiB (bench/gpu/fused.c).
+ * The longest move that is worth fusing, as measured on an H200. Sixteen moves at once within its memory, as one launch
+ * compared with a launch each, are 3 times as fast up to 64 KiB, 1.4 to 2 times at 1 MiB, and between 0.8 and 1.2 at 4
+ * MiB, where kernels of their own make good what launches cost. Matrices by columns unpacked: 1.8 times at 256 KiB, 0.9
+ * at 1 MiB (bench/gpu/fused.c).
  */
 int64_t pw_gpu_fused_most(const pw_nest *nest)
 {
@@ -148,9 +149,9 @@ int64_t pw_gpu_fused_most(const pw_nest *nest)
 /* ---- one job ----------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
-    loop loops[MOST_LOOPS]; /* the leaf first */
+    loop loops[MOST_LOOPS]; /* the leaf is the first one */
     int n;
-    int64_t mem, packed; /* of the first byte, from the two buffers */
+    int64_t mem, packed; /* of the first byte, counted from the two buffers */
     int kind, extras;
     uint64_t extra[6];
     bool tabled;
@@ -161,7 +162,7 @@ static void add_loop(job *j, int64_t count, int64_t mem, int64_t packed)
     j->loops[j->n++] = (loop){.count = count, .mem = mem, .packed = packed};
 }
 
-/* The region's loops and that over the objects, behind the leaf, in any order. */
+/* Adds the region's loops and that over the objects behind the leaf, in any order. */
 static void add_loops(job *j, const pw_nest *nest, const pw_region *r, const void *const *tables, int64_t count)
 {
     bool objects = false;
@@ -180,8 +181,8 @@ static void add_loops(job *j, const pw_nest *nest, const pw_region *r, const voi
         add_loop(j, count, nest->extent, nest->size);
 }
 
-/* Without those of one iteration, and in packed order behind the leaf: both strides are there, so any order is right.
- */
+/* Drops loops of one iteration, and sorts the others in packed order behind the leaf. Any order would be right, since
+ * both strides are stored. */
 static void sort_loops(job *j)
 {
     int n = 1;
@@ -204,7 +205,7 @@ static bool follows(const loop *inner, const loop *outer)
            outer->packed == inner->count * inner->packed;
 }
 
-/* Loops that go on where those inside them end become one with them. */
+/* Merges loops that go on where those inside them end. */
 static void merge_loops(job *j)
 {
     int n = 1;
@@ -226,7 +227,7 @@ static int64_t word_of(const job *j, const pw_gpu_call *call)
     return (int64_t)(bits & -bits);
 }
 
-/* A leaf of bytes: in words, or in parts where there is no word for it. */
+/* Cuts a leaf of bytes into words, or into parts if no word divides it. */
 static void cut_leaf(job *j, const pw_gpu_call *call)
 {
     int64_t word = word_of(j, call), bytes = j->loops[0].count;
@@ -277,7 +278,7 @@ static void set_list(job *j, const pw_block_list *list, const void *const *table
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-/* As of codegen/nvrtc/launch.c: n / d is n * magic >> shift for n < 2^31. */
+/* The same as in codegen/nvrtc/launch.c: n / d is n * magic >> shift for n < 2^31. */
 static uint64_t magic_of(uint64_t d, int *shift)
 {
     int l = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
@@ -285,7 +286,7 @@ static uint64_t magic_of(uint64_t d, int *shift)
     return ((UINT64_C(1) << (31 + l)) + d - 1) / d & UINT32_MAX;
 }
 
-/* Iterations of all loops; -1: too many. */
+/* Returns the iterations of all loops. -1: too many. */
 static int64_t units_of(const job *j)
 {
     int64_t units = 1;
@@ -349,7 +350,7 @@ static pw_status add_bytes(pw_gpu_fused *f, const pw_gpu_call *call)
     return call->count > 0 ? write_job(f, &j, call) : PW_OK;
 }
 
-/* Piece number `piece`, or all of them where `whole`. */
+/* Adds piece number `piece` of a region, or all of them if `whole` is set. */
 static pw_status add_piece(pw_gpu_fused *f, const pw_nest *nest, const pw_region *r, int piece, bool whole,
                            const void *const *tables, const pw_gpu_call *call)
 {
@@ -406,7 +407,7 @@ pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *con
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-/* log2 of the units that a block of threads takes at a time. */
+/* Returns log2 of the units that a block of threads takes at a time. */
 static int units_log(const uint64_t *rec)
 {
     int threads = __builtin_ctz(PW_GPU_THREADS);
@@ -428,7 +429,8 @@ static int64_t all_blocks(const pw_gpu_fused *f, int64_t several)
     return blocks;
 }
 
-/* How often a block goes on to the next of its units: as few as the GPU holds at once, since these are short moves. */
+/* Returns how many of its units a block takes one after the other. The moves are short, so there are at most as many
+ * blocks as the GPU holds at once. */
 static int64_t choose_several(const pw_gpu_fused *f, const pw_gpu_device *device)
 {
     int64_t full = (int64_t)device->multiprocessors * RESIDENT, several = 1;

@@ -42,8 +42,8 @@ typedef struct pw_gpu_fused {
 } pw_gpu_fused;
 
 /*
- * Bytes up to which moves of this nest are better fused than launched alone; 0: they cannot be fused. Looks at every
- * block of a list, so the answer is to be kept. NULL is bytes one after the other.
+ * Returns the length of the longest moves of this nest that are better fused than launched alone. 0: they cannot be
+ * fused. Looks at every block of a list, so callers keep the answer. NULL: bytes one after the other.
  */
 int64_t pw_gpu_fused_most(const pw_nest *nest);
 
@@ -54,13 +54,13 @@ int64_t pw_gpu_fused_most(const pw_nest *nest);
  */
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call);
 
-/* Grid and parameters, at most 4 KiB; `big` of the launch says which size of the kernel. */
+/* Makes grid and parameters, at most 4 KiB. `big` of the launch says which size of the kernel to take. */
 void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const pw_gpu_device *device, uint64_t *params,
                          pw_gpu_launch *out);
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
-/* Of the larger size, behind a name. */
+/* The end of the larger kernel's name. */
 #define PW_GPU_FUSED_SUFFIX "_large"
 
 /* Stands for the kernels where shapes are compiled and cached: it has no regions. The number in its name goes up with

@@ -1,7 +1,8 @@
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/source.h"
 
-/* Every size and both directions; the numbers of blocks that a multiprocessor holds are fused.c's RESIDENT. */
+/* Writes the kernels of every size in both directions. fused.c's RESIDENT is the number of blocks that a multiprocessor
+ * holds. */
 void pw_gpu_fused_put(FILE *f, const pw_compile_job *job)
 {
     fputs(pw_gpu_fused_prelude(), f);

@@ -1,10 +1,10 @@
-/* Grid and parameters of one call. */
+/* Makes grid and parameters of one call. */
 #include "codegen/nvrtc/launch.h"
 
 #include "codegen/nvrtc/record.h"
 
 enum {
-    MAX_REGION_BLOCKS = 1 << 20, /* beyond it blocks of threads go round again */
+    MAX_REGION_BLOCKS = 1 << 20, /* a region gets at most so many blocks of threads; each then takes several turns */
     CHUNKED_FROM = 2 << 10,      /* bytes of a list that blocks of threads take by spans, rather than by entries */
     LEAST_SPAN = 2 << 10,
     MOST_SPAN = 32 << 10, /* PW_LIST_GROUPS groups of 32 words of 4 bytes */
@@ -49,7 +49,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Parts that a piece of so many bytes can be cut into, wherever it begins. */
+/* Returns how many parts a piece of so many bytes can be cut into, wherever it begins. */
 static int64_t parts_of(const region_call *c, int piece)
 {
     return pw_gpu_parts(value(c, c->g->shape->pieces[piece].bytes));
@@ -83,7 +83,8 @@ static int64_t whole_count(const region_call *c, const pw_gpu_dim *d)
     return value(c, d->count);
 }
 
-/* Is loop i to stand inside loop j? Loops of one iteration go inside, so that they keep no other from its place. */
+/* Returns whether loop i goes inside loop j. Loops of one iteration go inside, so that they keep no other loop from its
+ * place. */
 static bool is_inner(const region_call *c, int i, int j)
 {
     if ((c->count[i] == 1) != (c->count[j] == 1))
@@ -98,7 +99,7 @@ static void exchange(int64_t *v, int i, int j)
     v[j] = t;
 }
 
-/* Loops of which the code knows nothing are put into packed order. */
+/* Sorts loops in packed order that the code knows nothing about. */
 static void sort_free(region_call *c)
 {
     for (int i = 0; i < c->g->ndims; i++)
@@ -127,7 +128,7 @@ static pw_status read_loops(region_call *c)
     return PW_OK;
 }
 
-/* Is the u-th word of the region at u * word in the packed bytes? */
+/* Returns whether the u-th word of the region is at u * word in the packed bytes. */
 static bool is_dense(const region_call *c)
 {
     int64_t next = c->g->word;
@@ -169,7 +170,7 @@ static void write_magic64(uint64_t *dim, uint64_t d)
     }
 }
 
-/* For all loops; the division of 128 bits is worth its time only when it is needed. */
+/* Writes the factors for all loops. The division of 128 bits is only made for calls that need it. */
 static void write_magics64(const pw_gpu_plan *plan, uint64_t *w)
 {
     for (int i = 0; i < plan->nregions; i++)
@@ -199,14 +200,14 @@ static void write_loops(region_call *c)
     }
 }
 
-/* Do words divide the addresses of both buffers? */
+/* Returns whether words divide the addresses of both buffers. */
 static bool is_aligned(const region_call *c)
 {
     uint64_t bits = (uint64_t)(uintptr_t)c->call->dst | (uint64_t)(uintptr_t)c->call->src;
     return (bits & (uint64_t)(c->g->word - 1)) == 0;
 }
 
-/* Somewhat more blocks of a list than a span has on the average. */
+/* Returns how many blocks of a list fit shared memory at once: somewhat more than a span has on average. */
 static uint64_t list_window(const region_call *c)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
@@ -216,7 +217,8 @@ static uint64_t list_window(const region_call *c)
     return (uint64_t)(wanted < LEAST_WINDOW ? LEAST_WINDOW : wanted < most ? wanted : most);
 }
 
-/* A list is searched around the place that its mean length gives, as far as lengths drawn by chance would vary it. */
+/* Writes where a list is searched: around the place that its mean length gives, as far away as random lengths would
+ * vary it. */
 static void write_guess(const region_call *c, uint64_t *tail)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), n = value(c, c->g->shape->nblocks);
@@ -228,7 +230,7 @@ static void write_guess(const region_call *c, uint64_t *tail)
     tail[PW_TAIL_STRIDE] = stride;
 }
 
-/* Where aligned words of the region may be read: in memory, unless it has a table, and in packed order. */
+/* Writes where aligned words of the region may be read: in memory, unless it has a table, and in packed order. */
 static void write_ranges(const region_call *c, uint64_t *ranges)
 {
     const pw_shape_region *r = c->g->shape;
@@ -288,7 +290,7 @@ static void write_tail(region_call *c)
     }
 }
 
-/* Lanes that share `bytes` bytes. */
+/* Returns log2 of the lanes that share `bytes` bytes. */
 static uint64_t lanes_log(int64_t bytes)
 {
     int log = 0;
@@ -297,27 +299,27 @@ static uint64_t lanes_log(int64_t bytes)
     return (uint64_t)log;
 }
 
-/* Mean bytes of the blocks of a list. */
+/* Returns the mean length of a list's blocks. */
 static int64_t mean_block(const region_call *c)
 {
     int64_t n = value(c, c->g->shape->nblocks);
     return n > 0 ? value(c, c->g->shape->leaf_size) / n : 1;
 }
 
-/* A list of which single bytes are moved. */
+/* Returns whether a list is moved by single bytes. */
 static bool is_short(const region_call *c)
 {
     return mean_block(c) < (c->call->direction == PW_UNPACK ? SHORT_UNPACKED : SHORT_BYTES);
 }
 
-/* Mean bytes of a region's blocks. */
+/* Returns the mean length of a region's blocks. */
 static int64_t block_bytes(const region_call *c)
 {
     const pw_shape_region *r = c->g->shape;
     return r->npieces == 0 ? mean_block(c) : bytes_of_leaf(c) / r->npieces;
 }
 
-/* How far the closest of them are from each other, tables apart; INT64_MAX: there is one. */
+/* Returns the distance between the closest blocks of a region, without tables. INT64_MAX: there is one block. */
 static int64_t block_distance(const region_call *c)
 {
     int64_t closest = INT64_MAX;
@@ -330,7 +332,7 @@ static int64_t block_distance(const region_call *c)
     return closest;
 }
 
-/* Does every block of the region lie alone in its granules of memory? */
+/* Returns whether every block of the region is alone in its granules of memory. */
 static bool is_sparse(const region_call *c)
 {
     int64_t bytes, distance;
@@ -345,9 +347,9 @@ static bool is_sparse(const region_call *c)
 }
 
 /*
- * When many blocks are unpacked that do not end with a sector, reading these sectors in good time makes writing them
- * faster, up to twice; not where sectors have hardly anything else, or blocks are so long that it does not matter, or
- * all stays in the cache anyway.
+ * Returns whether ends of blocks are read before they are written. If many unpacked blocks do not end with a sector,
+ * reading these sectors early makes writing up to twice as fast. It does not where sectors hold hardly anything else,
+ * where blocks are very long, or where all stays in the cache.
  */
 static uint64_t filled_flag(const region_call *c)
 {
@@ -364,8 +366,9 @@ static uint64_t filled_flag(const region_call *c)
 }
 
 /*
- * A kernel that writes a flag waits for its writes at the end of every block. Blocks that move little in a short time,
- * a wide word for each thread, had better go round several times then; others do not show it.
+ * Returns whether few blocks of threads shall take several turns. A kernel that writes a flag waits for its writes at
+ * the end of every block. Blocks that move little in a short time, a wide word for each thread, are then faster in
+ * several turns; for others it makes no difference.
  */
 static bool shall_be_few(const region_call *c)
 {
@@ -409,7 +412,7 @@ static void write_header(region_call *c)
 
 /* ---- the grid ------------------------------------------------------------------------------------------------ */
 
-/* What a thread takes one of: a word, or several narrow ones. */
+/* Returns what a thread takes one of: a word, or several narrow ones. */
 static int64_t thread_units(const pw_gpu_region *g, const uint64_t *rec)
 {
     int64_t units = (int64_t)rec[PW_REC_UNITS];
@@ -439,7 +442,7 @@ static int64_t region_blocks(const pw_gpu_region *g, const uint64_t *rec, int64_
     return blocks < MAX_REGION_BLOCKS ? blocks : MAX_REGION_BLOCKS;
 }
 
-/* A block's words are a whole of the packed side, when each of its threads takes several. */
+/* Writes steps with which a block's words are contiguous on the packed side, if each of its threads takes several. */
 static void write_steps(const pw_gpu_region *g, uint64_t *rec)
 {
     int64_t blocks = (int64_t)rec[PW_REC_BLOCKS], several = PW_GPU_THREADS * g->batch;
@@ -456,7 +459,7 @@ static int64_t blocks_at_once(const pw_gpu_plan *plan, const pw_gpu_call *call, 
     return full > 0 ? full : 1;
 }
 
-/* A share of `whole`: part / all of it, at least one. */
+/* Returns the share part / all of `whole`, at least 1. */
 static int64_t share_of(int64_t whole, int64_t part, int64_t all)
 {
     int64_t share = all > 0 ? (int64_t)((double)whole * (double)part / (double)all) : whole;
@@ -492,8 +495,7 @@ static int64_t share_blocks(const pw_gpu_plan *plan, uint64_t *w, int64_t full, 
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
-/* At most so many where they go through shared memory; those that are unpacked are faster when one window holds them.
- */
+/* Bounds spans that go through shared memory. Unpacking is faster if one window holds the whole span. */
 static int64_t staged_span(const region_call *c)
 {
     int64_t most = is_short(c) ? SHORT_SPAN : PW_GPU_ODD_SPAN, window = (PW_LIST_WINDOW - 64) * mean_block(c);
@@ -502,8 +504,8 @@ static int64_t staged_span(const region_call *c)
     return c->call->direction == PW_UNPACK && window < most ? window & -16 : most;
 }
 
-/* Packed bytes of a list that a block of threads takes: few enough that all get some, and several when there are
- * enough. */
+/* Returns how many packed bytes of a list a block of threads takes: few enough for all blocks to get some, and several
+ * spans for each if there are enough. */
 static int64_t list_span(const region_call *c, int64_t full)
 {
     int64_t leaf = value(c, c->g->shape->leaf_size), total, span, most;
@@ -536,7 +538,7 @@ static pw_status make_region(const pw_gpu_plan *plan, int region, const pw_gpu_c
     return PW_OK;
 }
 
-/* The largest number that the kernel divides: of units, or of bytes where it finds these. */
+/* Returns the largest number that the kernel divides: a number of units, or of bytes. */
 static int64_t counted_units(const region_call *c)
 {
     bool bytes = c->g->kind == PW_GPU_PIECES;

@@ -17,20 +17,20 @@
 
 typedef struct pw_gpu_device {
     int multiprocessors;
-    int threads;       /* resident on each; 0: 2048 */
+    int threads;       /* resident on each multiprocessor; 0: 2048 */
     uint32_t max_grid; /* blocks of a launch, but at least one for each region; 0: no limit */
 } pw_gpu_device;
 
 /*
- * A word that the kernel writes when all that it moved can be seen by the host and by every GPU: who polls it needs
- * no call of the driver to know that the transfer is over. `where` NULL: nothing is written. `arrivals` is a 32-bit
- * counter in device memory, for one launch at a time: 0 before the first launch, and 0 again when the flag is written.
- * A launch of one block does not use it. A grid of 0 writes no flag, since nothing is launched. Every block waits for
- * its writes, which costs some layouts up to a sixth of their time from tens of MiB up
+ * A word that the kernel writes when all that it moved can be seen by the host and by every GPU. A caller that polls
+ * the word needs no call of the driver to know that the transfer is over. `where` NULL: nothing is written. `arrivals`
+ * is a 32-bit counter in device memory, for one launch at a time: 0 before the first launch, and 0 again when the flag
+ * is written. A launch of one block does not use it. A grid of 0 writes no flag, since nothing is launched. Every block
+ * waits for its writes, which costs some layouts up to a sixth of their time from tens of MiB up
  * (docs/results/2026-11-22-gpu-kernels.md).
  */
 typedef struct pw_gpu_flag {
-    uint64_t *where; /* as the GPU sees it; mapped host memory, say */
+    uint64_t *where; /* the GPU's address of the word, for example of mapped host memory */
     uint32_t *arrivals;
     uint64_t value;
 } pw_gpu_flag;
@@ -54,11 +54,11 @@ typedef struct pw_gpu_launch {
     uint32_t block;      /* threads */
     uint32_t shared;     /* static shared bytes of a block; nothing to be passed */
     size_t param_bytes;  /* written to `params` */
-    int64_t total_units; /* words, tiles, pieces and blocks, of all regions */
+    int64_t total_units; /* the words, tiles, pieces and blocks of all regions */
 } pw_gpu_launch;
 
-/* `params` has room for pw_gpu_plan_param_bytes(plan) bytes. Fails with PW_ERR_OVERFLOW when a number of units
- * does not fit 62 bits. Takes about 100 ns. */
+/* Makes a launch. `params` has room for pw_gpu_plan_param_bytes(plan) bytes. PW_ERR_OVERFLOW: a number of units does
+ * not fit 62 bits. Takes about 100 ns. */
 pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device,
                              uint64_t *params, pw_gpu_launch *out);
 

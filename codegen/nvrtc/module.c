@@ -9,7 +9,7 @@
 
 enum { MAX_ARCHS = 128 };
 
-/* The number of "sm_90"; 0 when it is no such name. */
+/* Returns the number in a name such as "sm_90". 0: it is no such name. */
 static int arch_of(const pw_target *target)
 {
     char *end;
@@ -20,8 +20,8 @@ static int arch_of(const pw_target *target)
 }
 
 /*
- * A cubin is for the very architecture (or a later minor one). PTX is translated by the driver, so for a GPU newer than
- * this NVRTC the newest architecture known will do.
+ * Chooses the architecture. A cubin is for that one or a later minor number. The driver translates PTX, so for a GPU
+ * newer than this NVRTC the newest known architecture is enough.
  */
 static pw_status choose_arch(int wanted, bool ptx, int *out, pw_diag *diag)
 {

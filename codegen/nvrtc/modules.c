@@ -3,7 +3,7 @@
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/tier0.h"
 
-/* One module for five shapes. */
+/* Compiles tier 0: one module for five shapes. */
 static pw_status compile_tier0(const pw_backend *nvrtc, const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
     pw_gpu_tier0 *tier0;
@@ -16,7 +16,7 @@ static pw_status compile_tier0(const pw_backend *nvrtc, const pw_compile_job *jo
     return status;
 }
 
-/* Names of their own, since there are others than two. */
+/* Compiles the fused kernels. They have names of their own, since there are more than two. */
 static pw_status compile_fused(const pw_backend *nvrtc, const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
     pw_compile_job named = *job;

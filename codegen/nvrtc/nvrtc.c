@@ -30,7 +30,7 @@ typedef void *program;
     X(int, nvrtcGetCUBINSize, (program p, size_t *size))                                            \
     X(int, nvrtcGetCUBIN, (program p, char *out))
 
-/* The library; written once. */
+/* The singleton: the library; written once. */
 static struct {
     pw_status status;
     pw_diag diag;
@@ -53,7 +53,7 @@ static void *open_in(const char *dir, const char *sub)
     return handle;
 }
 
-/* Where the loader looks, else in the toolkit that the environment names, else in the usual one. */
+/* Opens the library: where the loader looks, else in the toolkit that the environment names, else in the usual one. */
 static void *open_library(void)
 {
     static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
@@ -122,7 +122,7 @@ static pw_status failed(int result, const char *doing, pw_diag *diag)
     return pw_diag_set(diag, PW_ERR_COMPILE, "NVRTC: %s: %.160s", doing, lib.nvrtcGetErrorString(result));
 }
 
-/* The first error of the compiler's messages, as the description of the failure. */
+/* Reports the first of the compiler's errors as the cause of the failure. */
 static pw_status report(program p, int result, pw_diag *diag)
 {
     size_t size = 0;

@@ -9,13 +9,14 @@ typedef struct pw_nvrtc_version {
     int major, minor;
 } pw_nvrtc_version;
 
-/* Is there an NVRTC? The result, either way, is remembered; the cause goes to `diag`. */
+/* Loads NVRTC. The result, good or bad, is remembered; the cause goes to `diag`. */
 pw_status pw_nvrtc_load(pw_nvrtc_version *version, pw_diag *diag);
 
-/* The architectures it compiles for (70, 75, ...), ascending. Returns how many there are; writes at most `max`. */
+/* Finds the architectures that it compiles for (70, 75, ...), ascending. Returns how many there are, and writes at most
+ * `max`. */
 int pw_nvrtc_architectures(int *archs, int max);
 
-/* From CUDA C to PTX text, or to a cubin, for "sm_<arch>". Messages of the compiler go to the log at level info, the
+/* Compiles CUDA C to PTX text, or to a cubin, for "sm_<arch>". The compiler's messages go to the log at level info, the
  * first of them to `diag`. */
 pw_status pw_nvrtc_compile(const char *source, int arch, bool ptx, pw_blob *out, pw_diag *diag);
 

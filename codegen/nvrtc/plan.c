@@ -1,23 +1,23 @@
-/* From a shape to a plan: a kind for each region, its loops in packed order, and the layout of the parameters. */
+/* Makes a plan from a shape: a kind for each region, its loops in packed order, and the layout of the parameters. */
 #include "codegen/nvrtc/plan.h"
 
 #include "codegen/backend.h"
 #include "codegen/nvrtc/record.h"
 
 enum {
-    MAX_PARAM_BYTES = 32000, /* of 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
-    PARTS_FROM = 24,         /* mean bytes of pieces that are cut into parts, when their words are narrow */
-    WORD_FOR_THREADS = 4,    /* words narrower than this are worth a thread only for short pieces */
-    MAX_OFFSETS = 2048,      /* words of a leaf of which a table is made */
-    PLAIN_FROM = 3,          /* regions that had better share their code */
-    SHORT_BYTES = 40,        /* blocks shorter than this fill no sector */
+    MAX_PARAM_BYTES = 32000, /* of the 32764 that a launch may have (CUDA 12.1 and later; 4096 before) */
+    PARTS_FROM = 24,         /* narrow pieces of at least so many bytes on average are cut into parts */
+    WORD_FOR_THREADS = 4,    /* a narrower word is worth a thread only in short pieces */
+    MAX_OFFSETS = 2048,      /* a leaf of at most so many words gets a table of them */
+    PLAIN_FROM = 3,          /* from so many regions on, regions share code */
+    SHORT_BYTES = 40,        /* shorter blocks fill no sector */
     RESIDENT_PLAIN = 4,      /* blocks of a multiprocessor: 64 registers a thread; all numbers from the record */
     RESIDENT_LARGE_TILE = 5, /* 48 */
     RESIDENT_WIDE_TILE = 6,  /* 40 */
     RESIDENT_HEAVY = 6,
     RESIDENT_MOST = 8,                                            /* 32 */
-    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16, /* pw_window */
-    ODD_BYTES = PW_ODD_GROUPS * 8 + 96                            /* pw_odd */
+    WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16, /* the size of pw_window */
+    ODD_BYTES = PW_ODD_GROUPS * 8 + 96                            /* the size of pw_odd */
 };
 
 static bool is_baked(pw_num n)
@@ -56,7 +56,7 @@ bool pw_gpu_pieces_are_dense(const pw_shape_region *r)
     return true;
 }
 
-/* Mean bytes of the pieces; large when they are not baked. */
+/* Returns the mean length of the pieces; a large number if they are not baked. */
 static int64_t mean_piece(const pw_shape_region *r)
 {
     int64_t sum = 0;
@@ -75,7 +75,7 @@ static bool is_close(pw_num stride, int64_t bytes)
     return is_baked(stride) && stride.value == bytes;
 }
 
-/* The loops of a tile that are close in packed order (a) and in memory (b); false when there are none. */
+/* Finds the loops of a tile that are close in packed order (a) and in memory (b). False: there are none. */
 static bool find_tile(const pw_shape_region *r, int word, int *a, int *b)
 {
     if (r->tile_outer == 0 || r->ndims < 2 || r->npieces != 1 || !is_close(r->pieces[0].bytes, word))
@@ -104,7 +104,7 @@ static pw_gpu_kind kind_of(const pw_shape_region *r, int word, int *a, int *b)
 
 /* ---- loops ---------------------------------------------------------------------------------------------- */
 
-/* Behind the loops with larger packed strides; unknown strides are taken for large. */
+/* Inserts a loop behind those with larger packed strides. Unknown strides count as large. */
 static void insert(pw_gpu_region *g, pw_gpu_dim dim)
 {
     int at = g->ndims++;
@@ -216,7 +216,8 @@ static bool can_be_plain(const pw_gpu_region *g)
     return g->kind == PW_GPU_WORDS && g->shape->npieces == 1;
 }
 
-/* As many loops as the others, by such of one iteration outside; nothing but tables and words is known of any. */
+/* Makes the region look like the others: adds outer loops of one iteration, and takes nothing as baked but tables and
+ * words. */
 static void make_plain(pw_gpu_region *g, int ndims)
 {
     int more = ndims - g->ndims;
@@ -282,7 +283,7 @@ static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
     return true;
 }
 
-/* Would the emitter write the same for both? What is not baked comes from the record. */
+/* Returns whether the emitter would write the same code for both regions. What is not baked comes from the record. */
 static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
 {
     const pw_shape_region *r = a->shape, *s = b->shape;
@@ -300,7 +301,7 @@ static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
     return true;
 }
 
-/* Does a coordinate come out of a table? One that may be there or not counts as `maybe`. */
+/* Returns whether a coordinate comes from a table. A table that may be missing counts as `maybe`. */
 static bool has_table(const pw_gpu_region *g, bool maybe)
 {
     bool has = false;
@@ -310,8 +311,8 @@ static bool has_table(const pw_gpu_region *g, bool maybe)
 }
 
 /*
- * Words of a thread, in flight at once. One of 16 bytes is enough, and keeps what is moved at a time close together,
- * which memory rewards; narrower ones take more, as do those whose coordinates come from the record.
+ * Returns how many words a thread has in flight at once. One of 16 bytes is enough, and memory is faster if what moves
+ * at a time is close together. Narrower words need more, and so do words whose coordinates come from the record.
  */
 static int batch_of(const pw_gpu_region *g)
 {
@@ -344,15 +345,16 @@ static int find_code(const pw_gpu_plan *plan, int region)
     return next;
 }
 
-/* Do the coordinates take many registers, since all their numbers come from the record? */
+/* Returns whether the coordinates take many registers, because all their numbers come from the record. */
 static bool is_parametric(const pw_gpu_region *g)
 {
     return (g->ndims > 0 && g->dims[0].plain) || has_table(g, true) != has_table(g, false);
 }
 
 /*
- * As many blocks as registers are taken for: enough in flight is what most kernels live by. Odd bytes lose more by
- * spilling than by fewer threads, but for lists that are packed.
+ * Returns how many blocks a multiprocessor holds; they get as many registers as that leaves. Most kernels depend on
+ * having enough in flight. Odd bytes lose more by spilling registers than by fewer threads, except for lists that are
+ * packed.
  */
 static int resident_of(const pw_gpu_region *g, bool unpack)
 {
@@ -367,7 +369,7 @@ static int resident_of(const pw_gpu_region *g, bool unpack)
     return (g->offs && unpack) || has_table(g, true) || (g->word == 4 && is_short(g)) ? RESIDENT_HEAVY : RESIDENT_MOST;
 }
 
-/* Shared memory of a list. */
+/* Returns the shared memory that a list takes. */
 static int list_bytes(const pw_gpu_region *g)
 {
     int odd = pw_gpu_region_is_odd(g), blocks = odd ? PW_LIST_WINDOW : PW_ASKEW_WINDOW;

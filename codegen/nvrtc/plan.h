@@ -1,6 +1,6 @@
 /*
- * How the regions of a shape are shared out among GPU threads: the decisions that the emitter of the kernels and
- * the host's launches must agree on. A function of the shape alone.
+ * How the regions of a shape are shared out among GPU threads. The emitter of kernels and the host's launches must
+ * agree on these decisions, so they follow from the shape alone.
  */
 #ifndef PW_CODEGEN_NVRTC_PLAN_H
 #define PW_CODEGEN_NVRTC_PLAN_H
@@ -43,9 +43,9 @@ typedef struct pw_gpu_region {
     const pw_shape_region *shape;
     pw_gpu_kind kind;
     int word;  /* bytes a thread moves at once */
-    int batch; /* words: so many a thread, when there are enough */
+    int batch; /* of words: so many for each thread, if there are enough */
     int side;  /* of a tile */
-    int offs;  /* words: so many in a leaf whose places a block of threads works out once; 0: each thread does */
+    int offs;  /* of words: a block of threads works out so many places of a leaf once; 0: each thread does */
     int ndims;
     pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
     int code;                         /* regions of one number share code */
@@ -63,7 +63,7 @@ typedef struct pw_gpu_plan {
     pw_arena *arena;
 } pw_gpu_plan;
 
-/* Are the iterations known at the launch only? */
+/* Returns whether the iterations are known at the launch only. */
 static inline bool pw_gpu_dim_is_counted(const pw_gpu_dim *d)
 {
     return d->is_object || d->plain || d->count.slot >= 0 || d->role == PW_GPU_PART || d->role == PW_GPU_ENTRY;
@@ -74,16 +74,16 @@ static inline bool pw_gpu_dim_is_tile(const pw_gpu_dim *d)
     return d->role == PW_GPU_TILE_A || d->role == PW_GPU_TILE_B;
 }
 
-/* A table of width 0 is one that may be there or not, of a width known at the launch (tier 0). */
+/* A table of width 0 may be missing, and has a width that is known at the launch only (tier 0). */
 static inline bool pw_gpu_table_is_there(const pw_shape_table *t)
 {
     return t->slot >= 0;
 }
 
-/* Do the pieces follow each other in packed order without gaps, from the first on? */
+/* Returns whether the pieces follow each other in packed order without gaps, from the first on. */
 bool pw_gpu_pieces_are_dense(const pw_shape_region *r);
 
-/* Are all numbers of the pieces baked? */
+/* Returns whether all numbers of the pieces are baked. */
 bool pw_gpu_pieces_are_baked(const pw_shape_region *r);
 
 /* Packed bytes of a list that go through shared memory at once, where no word divides it; or at addresses that its
@@ -95,17 +95,17 @@ static inline bool pw_gpu_region_is_odd(const pw_gpu_region *g)
     return g->word < 4;
 }
 
-/* Parts that a piece is cut into at most, wherever it begins (device/copies.cuh). */
+/* Returns the most parts that a piece is cut into, wherever it begins (device/copies.cuh). */
 static inline int64_t pw_gpu_parts(int64_t bytes)
 {
     return (bytes + 2 * PW_GPU_PART_BYTES - 2) / PW_GPU_PART_BYTES;
 }
 
-/* PW_ERR_UNSUPPORTED: too much for the parameters of a launch; PW_ERR_NOMEM. */
+/* Makes a plan. PW_ERR_UNSUPPORTED: the parameters would be too long for a launch. PW_ERR_NOMEM. */
 pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *diag);
 void pw_gpu_plan_destroy(pw_gpu_plan *plan); /* NULL is allowed */
 
-/* Bytes of the parameters that kernels of this plan take. */
+/* Returns the bytes of parameters that kernels of this plan take. */
 size_t pw_gpu_plan_param_bytes(const pw_gpu_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* The text of generated kernels. */
+/* Writes the text of generated kernels. */
 #include "codegen/nvrtc/source.h"
 
 #include "codegen/nvrtc/fused.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One job being written. */
+/* The state of writing one job. */
 typedef struct writer {
     FILE *f;
     int job;
@@ -31,7 +31,7 @@ static int dim_word(int dim, int word)
     return PW_REC_DIMS + PW_DIM_WORDS * dim + word;
 }
 
-/* A baked number, or the record's word. */
+/* Writes a baked number, or the record's word. */
 static void put_num(FILE *f, pw_num n, int word)
 {
     if (n.slot < 0)
@@ -52,7 +52,7 @@ static int64_t baked_count(const pw_gpu_dim *d)
 
 /* ---- coordinates ------------------------------------------------------------------------------------------- */
 
-/* u taken apart, loop `inner` first: i<k> is the iteration of loop k. */
+/* Writes how u is taken apart, loop `inner` first: i<k> is the iteration of loop k. */
 static void put_loop_indices(const writer *w, const pw_gpu_region *g, int inner)
 {
     FILE *f = w->f;
@@ -87,7 +87,7 @@ static void put_table(FILE *f, const pw_shape_table *t, int k)
 
 static const pw_num in_record = {.slot = 0};
 
-/* " + i * stride" for each loop. */
+/* Writes " + i * stride" for each loop. */
 static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
 {
     FILE *f = w->f;
@@ -186,7 +186,7 @@ static void put_packed(const writer *w, const pw_gpu_region *g)
     fprintf(w->f, ";\n");
 }
 
-/* Which piece part number i of the leaf is of: by comparisons with numbers of the code, or of the record. */
+/* Writes which piece of the leaf part number i belongs to: by comparisons with baked numbers, or with the record's. */
 static void put_piece(const writer *w, const pw_gpu_region *g)
 {
     FILE *f = w->f;
@@ -212,7 +212,7 @@ static void put_piece(const writer *w, const pw_gpu_region *g)
     fprintf(f, "        s.mem += mem;\n        s.packed += packed;\n        s.a = i%d - first;\n", last);
 }
 
-/* Is word i of the leaf the first one, or the last one, of its piece? */
+/* Writes whether word i of the leaf is the first or the last one of its piece. */
 static void put_ends(const writer *w, const pw_gpu_region *g)
 {
     FILE *f = w->f;
@@ -237,7 +237,7 @@ static void put_ends(const writer *w, const pw_gpu_region *g)
     }
 }
 
-/* What else a kind wants to know of a place. */
+/* Writes what else a kind needs to know of a place. */
 static void put_rest(const writer *w, const pw_gpu_region *g)
 {
     int last = g->ndims - 1;
@@ -282,7 +282,7 @@ static void put_entry_member(FILE *f, const char *name, int width, int shift)
         fprintf(f, "        return pw_entry_of(p.w[o + PW_SPARE] >> %d & 255, table, i);\n    }\n", shift);
 }
 
-/* Where word i of the leaf is in memory. */
+/* Writes where word i of the leaf is in memory. */
 static void put_offset_member(FILE *f, const pw_gpu_region *g)
 {
     piece_choice c;
@@ -292,7 +292,8 @@ static void put_offset_member(FILE *f, const pw_gpu_region *g)
     fprintf(f, "); }\n");
 }
 
-/* May blocks of the region end within sectors, and be worth PW_FILLED (launch.c) then? As far as is baked. */
+/* Returns whether blocks of the region may end within sectors, so that PW_FLAG_FILLED may pay (launch.c), as far as
+ * that is baked. */
 static bool may_fill(const pw_gpu_region *g)
 {
     const pw_shape_region *r = g->shape;
@@ -350,7 +351,7 @@ static const char *name_of(bool b)
     return b ? "true" : "false";
 }
 
-/* The last argument of loops over words. */
+/* Returns the last argument of loops over words. */
 static const char *offs_of(const pw_gpu_region *g)
 {
     return g->offs ? ", offs" : ", 0";
@@ -396,7 +397,7 @@ static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool
 
 /*
  * With 32-bit indices, words are moved whole where the launch says that addresses allow; tiles of bytes always are.
- * Words of one and two bytes that are neither dense nor aligned are rare: they take the way of those at any address.
+ * Words of one and two bytes that are neither dense nor aligned are rare: they take the path for any address.
  */
 static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
 {
@@ -420,7 +421,7 @@ static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack
         fprintf(w->f, "        }\n");
 }
 
-/* The first region of code number `code`; NULL past the last. */
+/* Returns the first region of code number `code`. NULL: there are fewer. */
 static const pw_gpu_region *region_of_code(const pw_gpu_plan *plan, int code)
 {
     for (int i = 0; i < plan->nregions; i++)

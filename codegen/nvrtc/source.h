@@ -10,14 +10,14 @@
 
 #include <stdio.h>
 
-/* The text for all jobs of the list, NUL-terminated. */
+/* Writes the text for all jobs of the list, NUL-terminated. */
 pw_status pw_gpu_source(const pw_compile_job *jobs, pw_blob *out, pw_diag *diag);
 
-/* The prelude as text, and what comes behind it for fused moves. */
+/* The prelude as text, and the text that follows it for fused moves. */
 const char *pw_gpu_prelude(void);
 const char *pw_gpu_fused_prelude(void);
 
-/* The kernels of fused moves (fused.h), whose job's shape has no regions. */
+/* Writes the kernels of fused moves (fused.h), for a job whose shape has no regions. */
 void pw_gpu_fused_put(FILE *f, const pw_compile_job *job);
 
 #endif

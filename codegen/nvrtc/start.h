@@ -9,9 +9,9 @@
 #include "codegen/nvrtc/launch.h"
 
 /*
- * Whether a launch that comes again and again, one at a time, should be a graph of one kernel. A graph costs less than
- * cuLaunchKernel, but more for every byte of parameters: on an H100 it is 2 us ahead with 128 bytes, within 2 us (ahead
- * or behind by the host's mood) with 4 KiB, and up to 8 us behind with the 10 KiB of 24 regions.
+ * Returns whether a launch that comes again and again, one at a time, should be a graph of one kernel. A graph costs
+ * less than cuLaunchKernel, but more for every byte of parameters: on an H100 it is 2 us ahead with 128 bytes, within 2
+ * us (ahead or behind by the host's mood) with 4 KiB, and up to 8 us behind with the 10 KiB of 24 regions.
  */
 static inline bool pw_gpu_graph_pays(const pw_gpu_launch *l)
 {
@@ -21,8 +21,8 @@ static inline bool pw_gpu_graph_pays(const pw_gpu_launch *l)
 }
 
 /*
- * Whether the last launch of a transfer should tell of its end by a flag (launch.h). Who waits for the stream does not
- * ask for it: the kernel would end later.
+ * Returns whether the last launch of a transfer should report its end by a flag (launch.h). A caller that waits for the
+ * stream should not ask for one: the kernel would end later.
  *
  * The host sees a flag about a microsecond before the driver's call returns. But a block of threads waits for its
  * writes before it counts itself, which keeps the next one from beginning to read: packing 64 MiB that takes 4 us more

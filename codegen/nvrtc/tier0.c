@@ -1,4 +1,4 @@
-/* The shapes of tier 0, and nests as arguments of them. */
+/* The shapes of tier 0, and nests as their arguments. */
 #include "codegen/nvrtc/tier0.h"
 
 #include "codegen/nvrtc/record.h"
@@ -186,7 +186,7 @@ pw_shape *pw_gpu_shape_named(const char *name)
     return shape;
 }
 
-/* It is one module for five shapes. */
+/* The name that stands for the one module of all five shapes. */
 static const char module_name[] = "packwright GPU tier 0";
 
 pw_shape *pw_gpu_tier0_shape(void)
@@ -218,7 +218,7 @@ static void set_loop(int64_t *params, int loop, int64_t count, int64_t mem, int6
     slot[2] = packed;
 }
 
-/* The region's loops; the one with a table, if there is one, as the first. `tables` begins with the region's. */
+/* Fills in the region's loops; one with a table comes first. `tables` begins with the region's. */
 static void fill_loops(const pw_nest *nest, const pw_region *r, const void *const *tables, int64_t *params,
                        const void **taken, int *width)
 {
@@ -244,7 +244,7 @@ static void fill_loops(const pw_nest *nest, const pw_region *r, const void *cons
             fifth = i;
         }
     }
-    if (fifth >= 0) /* five loops without a table */
+    if (fifth >= 0) /* five loops, none of which has a table */
         set_loop(params, 0, r->dims[fifth].count, r->dims[fifth].mem_stride, r->dims[fifth].packed_stride);
 }
 
@@ -262,7 +262,7 @@ static int kernel_of(int64_t word)
     return 0;
 }
 
-/* The region and piece of launch i, and the region's first table. */
+/* Finds the region and piece of launch i, and the region's first table. */
 static const pw_region *find_region(const pw_nest *nest, int i, int *piece, int *tables)
 {
     *tables = 0;

@@ -19,21 +19,21 @@ typedef struct pw_gpu_tier0 pw_gpu_tier0;
 pw_status pw_gpu_tier0_create(pw_gpu_tier0 **out, pw_diag *diag);
 void pw_gpu_tier0_destroy(pw_gpu_tier0 *t); /* NULL is allowed */
 
-/* The jobs that compile all kernels, linked; they live as long as `t`. */
+/* Returns the jobs that compile all kernels, linked; they live as long as `t`. */
 const pw_compile_job *pw_gpu_tier0_jobs(pw_gpu_tier0 *t, const pw_target *target, pw_emit emit);
 
 /* What stands for a module of parametric kernels among the shapes in a cache: its name, which no nest has as its text.
  * The name is not copied. NULL: no memory. */
 pw_shape *pw_gpu_shape_named(const char *name);
-/* That of tier 0. */
+/* Returns the shape that stands for tier 0. */
 pw_shape *pw_gpu_tier0_shape(void);
 bool pw_gpu_is_tier0(const pw_shape *shape);
 
-/* Launches for this nest: pieces of all regions. -1: not for tier 0. */
+/* Returns how many launches the nest needs: one for each piece of each region. -1: tier 0 does not serve it. */
 int pw_gpu_tier0_launches(const pw_nest *nest);
 
 /*
- * Launch number i. `tables` are the device addresses of the nest's tables in the order of pw_shape_bind: for each
+ * Makes launch number i. `tables` are the device addresses of the nest's tables in the order of pw_shape_bind: for each
  * region the list's offsets and starts, then the loops' tables, outermost first; call->args is not used. `kernel` gets
  * the number of the kernel to take: jobs are in that order.
  */

@@ -79,10 +79,10 @@ struct pw_range {
     pw_u64 lo, n;
 };
 
-/* 16 bytes of any address that are on their way: two aligned words, of which one that is not wanted was not read. */
+/* 16 bytes from any address, under way: the two aligned words that hold them. A word that is not wanted is not read. */
 struct pw_fetched {
     pw_u128 lo, hi;
-    pw_u32 off; /* bytes of `lo` before them */
+    pw_u32 off; /* where they begin in `lo` */
 };
 
 /* Begins to read bytes [a, b) of the 16 at `s`, by the aligned words that hold them. What the other bytes are is open.
@@ -98,7 +98,7 @@ PW_FN pw_fetched pw_chunk_fetch(const char *s, pw_u32 a, pw_u32 b)
     return f;
 }
 
-/* What has come. */
+/* Returns what has come. */
 PW_FN pw_u128 pw_chunk_of(const pw_fetched &f)
 {
     const bool far = f.off & 8, odd = f.off & 4;

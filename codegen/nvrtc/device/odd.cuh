@@ -6,7 +6,7 @@
  * as its packed byte is.
  */
 struct pw_block {
-    pw_u64 delta; /* what is to be added to a place to have it in memory */
+    pw_u64 delta; /* add this to a place to get its address in memory */
     pw_u32 words; /* the place from which on it may be moved by words, and so many that a word may begin at, << 16 */
     pw_u32 bytes; /* its first place, and its bytes << 16; bit 31: it may be read by whole words */
 };
@@ -23,7 +23,7 @@ struct pw_group {
  */
 struct pw_odd {
     pw_group group[PW_ODD_GROUPS];
-    pw_span span; /* here, rather than in registers */
+    pw_span span; /* kept here rather than in registers */
     pw_u64 found;
     pw_u32 from, to;       /* the blocks' places */
     pw_u32 slot, slot_end; /* and slots */
@@ -31,7 +31,7 @@ struct pw_odd {
     pw_u32 pad[3];
 };
 
-/* Behind it: the blocks, R::WINDOW at most, and the stage, packed bytes at their places. */
+/* Behind it: the blocks, R::WINDOW at most, and the staging area, packed bytes at their places. */
 PW_FN pw_block *pw_odd_blocks(pw_odd *w)
 {
     return (pw_block *)(w + 1);
@@ -116,7 +116,7 @@ PW_FN void pw_odd_load(const P &p, pw_u32 o, pw_u64 base, pw_u32 m, pw_u32 shift
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-/* Of any lengths, short: a thread per byte, between the stage and memory. */
+/* Moves short blocks of any lengths between the staging area and memory: a thread for each byte. */
 template <bool UNPACK, class P> PW_FN void pw_odd_bytes(const P &p, pw_odd *w, char *stage, pw_u32 block)
 {
     const int batch = 4;
@@ -156,7 +156,7 @@ PW_FN pw_u64 pw_shifted(pw_u64 lo, pw_u64 hi, pw_u32 off)
 }
 
 /* Of any lengths: the words of 8 bytes that are aligned at their destination and within a block. Those that are packed
- * are put together of two aligned words of memory, the others of two of the stage. */
+ * are put together of two aligned words of memory, the others of two of the staging area. */
 template <bool UNPACK, class P> PW_FN void pw_odd_inner(const P &p, pw_odd *w, char *stage, pw_u32 block)
 {
     const int batch = 2;
@@ -267,8 +267,8 @@ template <bool UNPACK, class P> PW_FN void pw_odd_ends(const P &p, pw_odd *w, pw
 
 /* ---- the stage ------------------------------------------------------------------------------------------------- */
 
-/* The packed bytes of the window's blocks out of the stage, where they were put together so that they can be stored by
- * whole chunks. */
+/* The packed bytes of the window's blocks out of the staging area, where they were put together so that they can be
+ * stored by whole chunks. */
 template <class P> PW_FN void pw_odd_stage_store(const P &p, pw_odd *w, const char *stage, pw_u32 block)
 {
     char *const d = p.dst + w->span.packed - w->span.skew;
@@ -280,7 +280,8 @@ template <class P> PW_FN void pw_odd_stage_store(const P &p, pw_odd *w, const ch
     }
 }
 
-/* Begins to bring the packed bytes of a span to the stage: by whole chunks but for those that may not be read. */
+/* Begins to bring the packed bytes of a span to the staging area: by whole chunks but for those that may not be read.
+ */
 template <class P> PW_FN void pw_odd_stage_load(const P &p, const pw_span &s, char *stage, pw_u32 block)
 {
     const char *const from = p.src + s.packed - s.skew;
