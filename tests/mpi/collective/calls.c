@@ -67,7 +67,7 @@
 #define LARGE(X) .large = NULL
 #endif
 
-/* X(name, nonblocking, shape, kind, neighbours, form sent, form received) */
+/* X(name, nonblocking name, shape, kind, neighbours, form that is sent, form that is received) */
 #define CALLS(X)                                                                        \
     X(Bcast, Ibcast, BCAST, BCAST, false, ONE, NONE)                                    \
     X(Gather, Igather, ROOTED, GATHER, false, ONE, EQUAL)                               \

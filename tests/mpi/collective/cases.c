@@ -18,7 +18,7 @@ static MPI_Datatype strided(int n)
     return t;
 }
 
-/* Element i of what rank r sends to rank p. */
+/* Returns element i of what rank r sends to rank p. */
 static int value(int r, int p, int i)
 {
     return r * 100000 + p * 1000 + i;
@@ -30,7 +30,7 @@ enum { EDGE = 12, WIDTH = EDGE + 2 };
 
 typedef struct halo {
     MPI_Comm comm;
-    int coords[2], neighbours[4]; /* above, below, left, right */
+    int coords[2], neighbours[4]; /* neighbours: above, below, left, right */
     int cells[WIDTH][WIDTH];
     MPI_Datatype row, column;
 } halo;
@@ -50,7 +50,7 @@ static void halo_create(halo *h)
     MPI_Type_commit(&h->column);
 }
 
-/* By the place in the whole grid, so that each knows what its neighbour has. */
+/* Returns the value of a cell by its place in the whole grid, so that each rank knows what its neighbour has. */
 static int cell(const halo *h, int i, int j)
 {
     return (h->coords[0] * EDGE + i) * 1000 + h->coords[1] * EDGE + j;
@@ -183,7 +183,7 @@ static void check_flight(void)
 {
     enum { OPERATIONS = 12, N = 30 };
     MPI_Datatype t = strided(N);
-    size_t block = 3 * N - 2; /* elements from one object to the next */
+    size_t block = 3 * N - 2; /* distance from one object to the next, in elements */
     int *out = malloc(sizeof(int) * block * (size_t)size), *in[OPERATIONS], left = OPERATIONS;
     MPI_Request requests[OPERATIONS];
     MPI_Status statuses[OPERATIONS];
@@ -223,7 +223,7 @@ static void check_flight(void)
 
 /* ---- between groups ---------------------------------------------------------------------------------------------- */
 
-/* Even and odd ranks. */
+/* Calls between even and odd ranks. */
 static void check_groups(void)
 {
     enum { N = 20 };
@@ -280,7 +280,7 @@ static void run_shapes(MPI_Datatype t, int block)
     free(in);
 }
 
-/* Two groups, the first rank and the others. */
+/* Calls between two groups: the first rank, and the others. */
 static void check_staged_between(MPI_Datatype t, int block)
 {
     int *out = calloc((size_t)block, sizeof(int)), *in = calloc((size_t)(block * size), sizeof(int));

@@ -16,7 +16,7 @@ enum { N = 20, STRIDE = 3, BLOCK = STRIDE * N - 2, USES = 80, MOST = 8 };
 static int rank, size;
 static MPI_Datatype strided;
 
-/* Element i of what rank r of a communicator sends to rank p, in the k-th use. */
+/* Returns element i of what rank r of a communicator sends to rank p, in the k-th use. */
 static int value(int r, int p, int i, int k)
 {
     return ((r * 8 + p) * 256 + i) * 1024 + k;
@@ -60,7 +60,7 @@ static void exchange(MPI_Comm comm, int uses, const char *what)
     free(in);
 }
 
-/* Splits of all sizes, one after the other, so that a handle is soon met again. */
+/* Makes splits of all sizes, one after the other, so that handles are soon used again. */
 static void check_groups(void)
 {
     for (int round = 0; round < 7; round++) {
@@ -75,7 +75,7 @@ static void check_groups(void)
     }
 }
 
-/* Even and odd ranks. */
+/* Calls between even and odd ranks. */
 static void check_between(void)
 {
     for (int round = 0; round < 3; round++) {
@@ -104,7 +104,7 @@ static void check_between(void)
 
 /* ---- neighbourhoods ---------------------------------------------------------------------------------------------- */
 
-/* The last `bytes` bytes before memory that may not be read. */
+/* Returns the last `bytes` bytes before memory that may not be read. */
 static void *at_edge(char *page, size_t bytes)
 {
     return page + sysconf(_SC_PAGESIZE) - bytes;
@@ -126,7 +126,7 @@ typedef struct edges {
     char *counts, *displs, *types;
 } edges;
 
-/* As many blocks as there are neighbours, the same out and in. */
+/* Exchanges as many blocks as there are neighbours, the same number out and in. */
 static void exchange_halo(const edges *e, MPI_Comm comm, int blocks, int uses, const char *what)
 {
     int *counts = at_edge(e->counts, sizeof *counts * (size_t)blocks);

@@ -17,7 +17,8 @@ const data_kind *data_other_kind;
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes that an MPI may leave alone, and objects whose bytes overlap, have no one right result. */
+/* Returns whether the type has one right result: no bytes that an MPI may leave alone, and no objects whose bytes
+ * overlap. */
 static bool is_usable(const pw_random_mpi *t, int objects)
 {
 #ifdef OPEN_MPI
@@ -59,7 +60,7 @@ void data_base_free(data_base *b)
         pw_random_mpi_free(&b->type);
 }
 
-/* Elements in any order, with gaps. */
+/* Makes a type of elements in any order, with gaps. */
 static MPI_Datatype scattered(const data_base *b, pw_rng *own)
 {
     int displs[64], stride = (int)pw_rng_range(own, 1, 4);
@@ -79,7 +80,7 @@ static MPI_Datatype scattered(const data_base *b, pw_rng *own)
     return t;
 }
 
-/* The lower bound is below the first byte, and the next object further away. */
+/* Makes a type whose lower bound is below the first byte, and whose next object is further away. */
 static MPI_Datatype padded(const data_base *b)
 {
     MPI_Datatype vector, t;
@@ -115,7 +116,7 @@ MPI_Datatype data_type(const data_base *b, pw_rng *own)
 
     if (!b->random)
         t = of_elements(b, own);
-    else if (pw_rng_one_in(own, 4)) /* a rank whose data is contiguous */
+    else if (pw_rng_one_in(own, 4)) /* the data of this rank is contiguous */
         MPI_Type_contiguous((int)b->type.map.size, MPI_BYTE, &t);
     else
         MPI_Type_contiguous(1, b->type.type, &t);
@@ -128,7 +129,7 @@ MPI_Datatype data_type(const data_base *b, pw_rng *own)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of `count` objects lie in [lo, hi) from the first. */
+/* Finds the span [lo, hi) of the bytes of `count` objects, counted from the first. */
 static int64_t span(MPI_Datatype type, int count, int64_t *lo, int64_t *hi)
 {
     MPI_Aint lb, extent, true_lb, true_extent;
@@ -149,7 +150,7 @@ static int64_t round_up(int64_t v, int64_t unit)
     return rest > 0 ? v + unit - rest : v - rest;
 }
 
-/* Blocks in a random order, without overlap, at multiples of the unit of displacements. */
+/* Places blocks in a random order, without overlap, at multiples of the unit of displacements. */
 static void place_apart(call_side *s, call_form form, int blocks, pw_rng *own, int64_t *lo, int64_t *hi)
 {
     int order[CALL_MOST_BLOCKS];
@@ -157,7 +158,7 @@ static void place_apart(call_side *s, call_form form, int blocks, pw_rng *own, i
 
     for (int i = 0; i < blocks; i++)
         order[i] = i;
-    for (int i = blocks - 1; i > 0 && !pw_rng_one_in(own, 3); i--) { /* not shuffled: runs */
+    for (int i = blocks - 1; i > 0 && !pw_rng_one_in(own, 3); i--) { /* unless shuffled, blocks form runs */
         int j = (int)pw_rng_range(own, 0, i), was = order[i];
 
         order[i] = order[j];
@@ -171,7 +172,7 @@ static void place_apart(call_side *s, call_form form, int blocks, pw_rng *own, i
         int64_t at = round_up(end - from, unit) + unit * pw_rng_range(own, 0, pw_rng_one_in(own, 2) ? 0 : 3);
 
         if (form == FORM_VARYING && extent == 0)
-            at = 0; /* one block only, then: data_base_create has seen to it */
+            at = 0; /* data_base_create has made sure that there is only one block then */
         s->wide_displs[i] = form == FORM_TYPED ? at : extent ? at / extent : 0;
         s->displs[i] = (int)s->wide_displs[i];
         *lo = at + from < *lo ? at + from : *lo;
@@ -180,7 +181,7 @@ static void place_apart(call_side *s, call_form form, int blocks, pw_rng *own, i
     *hi = end;
 }
 
-/* All of them around one place. */
+/* Places all blocks around one place. */
 static void place_together(call_side *s, call_form form, int blocks, pw_rng *own, int64_t *lo, int64_t *hi)
 {
     *lo = *hi = 0;

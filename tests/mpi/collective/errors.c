@@ -1,7 +1,7 @@
 /*
  * Misuse of collectives. Each is done twice, through MPI_ and through PMPI_, under a counting error handler: same error
  * class, at the same moment, the handler called as often and for the same communicator, statuses and memory alike. An
- * argument that matters at the root only is misused there only, and by a call that nobody joins.
+ * argument that matters at the root only is misused there only, in a call that no other rank makes.
  */
 #include "tests/mpi/collective/outcome.h"
 #include "tests/mpi/support/harness.h"
@@ -77,7 +77,7 @@ static const char *const misuse_names[MISUSES] = {
     "null request",
 };
 
-/* What is misused belongs to the last block, where there are several. */
+/* Misuses the last block, if there are several. */
 static void set_count(const call *c, call_side *s, call_form form, int count)
 {
     int last = blocks_of(c) - 1;
@@ -104,7 +104,7 @@ static void set_type(const call *c, call_side *s, call_form form, MPI_Datatype t
         s->type = t;
 }
 
-/* The rank's own block at both ends. MPICH looks for it at a distance of sizes, not extents. */
+/* Misuses the rank's own block at both ends. MPICH looks for it at a distance of sizes, not extents. */
 static void set_own_block(const call *c, call_args *a)
 {
     call_side *many = c->send == FORM_EQUAL || c->send == FORM_VARYING ? &a->send : &a->recv;
@@ -205,7 +205,8 @@ static bool is_sensible(const call *c, misuse m)
 
 #ifdef OPEN_MPI
 
-/* 4.1.4 looks for less; what it does not look for may end the process. */
+/* Returns whether the MPI looks for the error. 4.1.4 looks for fewer errors; one that it does not find may end the
+ * process. */
 static bool is_looked_for(const call *c, misuse m)
 {
     bool many = c->kind == KIND_ALLTOALL, varying = c->recv == FORM_VARYING;
@@ -239,7 +240,8 @@ static bool is_looked_for(const call *c, misuse m)
 
 #endif
 
-/* Does the argument matter to this rank, or is it wrong here? Who is not concerned does not call. */
+/* Returns whether the argument matters to this rank, or is wrong here. Ranks to which it does not matter make no call.
+ */
 static bool concerns(const call *c, misuse m)
 {
     bool is_root = rank == size - 1;
@@ -285,7 +287,7 @@ static void set_up(void)
     MPI_Cart_create(world, 1, &size, &periodic, 0, &ring);
     MPI_Comm_set_errhandler(world, handler);
     MPI_Comm_set_errhandler(ring, handler);
-    /* Those that hear of null communicators. */
+    /* Errors of null communicators go to these handlers. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     test_handler_free(&handler);

@@ -21,7 +21,7 @@ static trial_group *add_group(const char *name, MPI_Comm comm)
     return g;
 }
 
-/* Data comes from and goes to `n` processes, in their order. */
+/* Sets the peers: data comes from and goes to `n` processes, in their order. */
 static void set_peers(trial_group *g, int first, int n)
 {
     g->in = g->out = n;
@@ -41,7 +41,7 @@ static void add_ranks(void)
         MPI_Comm comm;
         trial_group *g;
 
-        if (n > size) /* all of them, the other way round */
+        if (n > size) /* all processes in reverse order */
             MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
         else
             MPI_Comm_split(MPI_COMM_WORLD, rank < n ? 0 : MPI_UNDEFINED, rank, &comm);
@@ -52,7 +52,7 @@ static void add_ranks(void)
 
 /* ---- two groups -------------------------------------------------------------------------------------------------- */
 
-/* The first `n` ranks and all others. */
+/* Adds the first `n` ranks and all others as two groups. */
 static void add_two_groups(const char *name, int n)
 {
     int rank, size, second;
@@ -105,7 +105,7 @@ static void add_grid(const char *name, int ndims, int periodic)
     memcpy(g->destinations, g->sources, sizeof g->sources);
 }
 
-/* Everybody is a neighbour of the ranks on both sides, the first of all others. */
+/* Adds a graph in which all processes are neighbours of the ranks beside them, and the first is a neighbour of all. */
 static void add_graph(void)
 {
     int size, n = 0, ends[32], index[16];
@@ -127,7 +127,7 @@ static void add_graph(void)
     memcpy(g->destinations, g->sources, sizeof g->sources);
 }
 
-/* Edges at random, also to oneself; some ranks may have none in one direction. */
+/* Adds a graph of random edges, some from a rank to itself. Some ranks may have none in one direction. */
 static void add_distributed_graph(uint64_t seed)
 {
     trial_group g = {.lopsided = true};

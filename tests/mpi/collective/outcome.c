@@ -79,15 +79,15 @@ static int end(call_ending ending, MPI_Request *request, outcome *o, MPI_Status 
     return rc;
 }
 
-/* In MPICH 5.0 the source and tag left there after an error are of some message of the library's own, and vary. */
+/* After an error MPICH 5.0 leaves source and tag of some internal message in the status, and they vary. */
 #if defined MPICH && MPICH_NUMVERSION >= 40300000
 enum { TELLS_SENDER = 0 };
 #else
 enum { TELLS_SENDER = 1 };
 #endif
 
-/* What the standard leaves open of a collective's status MPIs fill all the same, or not at all; MPICH leaves in it,
- * whether it was cancelled included, what an earlier operation has had there. */
+/* The standard leaves parts of a collective's status open. Some MPIs fill these, others do not; MPICH leaves in them
+ * what an earlier operation had there, even whether it was cancelled. */
 static void complete(call_ending ending, MPI_Request *request, outcome *o, bool native)
 {
     MPI_Status status;

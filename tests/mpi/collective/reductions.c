@@ -10,7 +10,7 @@ enum { MOST = 4096, ROOM = 1024, ROUNDS = 2 };
 
 static int rank, size;
 
-/* Every second of ints, whose sum an operation of the program's own makes. */
+/* Every second int, and an operation of the program's own that adds them. */
 static MPI_Datatype spread;
 static MPI_Op own_sum;
 
@@ -34,7 +34,7 @@ static void make_type(void)
     MPI_Op_create(sum_spread, 1, &own_sum);
 }
 
-/* What may stand for a buffer that a rank has no use for, too. */
+/* What may stand in place of a buffer that a rank does not need. */
 typedef enum buffers { TWO, IN_PLACE, NOTHING_ELSEWHERE, BUFFERS } buffers;
 
 static void check_seen(const char *what, long before, const reduction_args *a, const void *counts)

@@ -31,14 +31,14 @@ typedef struct trial {
     uint64_t seed;
     mode mode;
     bool in_place;  /* where the call and the rank allow it */
-    bool symmetric; /* amounts */
+    bool symmetric; /* from i to j as much as from j to i */
     bool freed;     /* types and communicator are freed while the operation is under way */
     bool absolute;  /* displacements are addresses, where they can be */
-    bool has_comm;  /* of its own */
-    int most;       /* objects in one block */
-    int root;       /* the process */
+    bool has_comm;  /* the trial has a communicator of its own */
+    int most;       /* the most objects in one block */
+    int root;       /* the process that is the root */
     data_base base;
-    pw_rng own; /* of this rank */
+    pw_rng own; /* random numbers of this rank only */
     call_args args;
     data_side send, recv;
     char text[512];
@@ -57,7 +57,7 @@ bool trial_restarts(void)
     return !at || major > 4 || (major == 4 && minor >= 3);
 }
 
-/* Objects from rank i to rank j. */
+/* Returns how many objects go from rank i to rank j. */
 static int amount(const trial *t, int i, int j)
 {
     bool uniform = t->c->send <= FORM_EQUAL && t->c->recv <= FORM_EQUAL;
@@ -75,7 +75,7 @@ static int amount(const trial *t, int i, int j)
 static int root_argument(const trial *t)
 {
     const trial_group *g = t->group;
-    int first = t->root < g->first_size ? 0 : g->first_size; /* of the root's group */
+    int first = t->root < g->first_size ? 0 : g->first_size; /* the first process of the root's group */
 
     if (g->between && (t->root >= g->first_size) == g->second)
         return t->root == g->me ? MPI_ROOT : MPI_PROC_NULL;
@@ -109,7 +109,7 @@ static void agree(trial *t, const trial_group *group, const call *c, uint64_t se
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
-/* The amounts of the blocks of a side, which is that of the sender or not; `peers` have MPI_PROC_NULL among them. */
+/* Makes a side, of the sender or of the receiver. `peers` may have MPI_PROC_NULL among them. */
 static void make_side(trial *t, call_side *s, data_side *d, call_form form, bool sends, const int *peers, int blocks)
 {
     s->type = data_type(&t->base, &t->own);
@@ -123,7 +123,7 @@ static void make_side(trial *t, call_side *s, data_side *d, call_form form, bool
         s->types[i] = form == FORM_TYPED ? data_type(&t->base, &t->own) : MPI_DATATYPE_NULL;
         s->count = peer == MPI_PROC_NULL ? s->count : s->counts[i];
     }
-    if (form == FORM_EQUAL && t->c->neighbours) /* all alike, also where there is nobody */
+    if (form == FORM_EQUAL && t->c->neighbours) /* blocks are all alike, even those of neighbours that do not exist */
         s->count = amount(t, 0, 0);
     data_place(d, s, form, sends && t->c->kind != KIND_BCAST, blocks, &t->own);
 }
@@ -138,7 +138,7 @@ static bool is_root(const trial *t)
     return t->group->me == t->root;
 }
 
-/* Gives the root something, or gets it. */
+/* Returns whether this rank sends to the root or receives from it. */
 static bool faces_root(const trial *t)
 {
     return t->args.root >= 0;
@@ -173,7 +173,7 @@ static void make_sides(trial *t)
     }
 }
 
-/* What is not significant may be anything. */
+/* Gives arguments that are not significant arbitrary values. */
 static void spoil(call_side *s)
 {
     *s = (call_side){.count = -5, .type = MPI_DATATYPE_NULL};
@@ -191,7 +191,7 @@ static void make_absolute(call_side *s)
     s->buf = MPI_BOTTOM;
 }
 
-/* The buffers of a run. */
+/* Returns the arguments of one run. */
 static call_args arguments(trial *t, bool native)
 {
     call_args a = t->args;
@@ -209,7 +209,7 @@ static call_args arguments(trial *t, bool native)
         call_side *replaced = t->c->kind == KIND_SCATTER ? &a.recv : &a.send;
 
         spoil(replaced);
-        replaced->count = 0; /* looked at by some MPIs, though it does not matter */
+        replaced->count = 0; /* some MPIs look at it, although it does not matter */
         replaced->type = MPI_BYTE;
         replaced->buf = MPI_IN_PLACE;
     } else if (t->absolute && t->c->send == FORM_TYPED && (t->c->neighbours || is_large(t))) {
@@ -298,7 +298,7 @@ static void free_early(trial *t)
 
 static void check_result(const trial *t, int rc)
 {
-    char text[8 * MPI_MAX_ERROR_STRING] = ""; /* some MPIs write more */
+    char text[8 * MPI_MAX_ERROR_STRING] = ""; /* some MPIs write longer texts */
     int length;
 
     if (rc != MPI_SUCCESS)
@@ -335,7 +335,7 @@ static int run_once(trial *t, bool native, bool last)
     return t->mode == BLOCKING || t->mode == LARGE ? run_blocking(t, native) : run_nonblocking(t, native, last);
 }
 
-/* Does the MPI below manage it at all, on all ranks? */
+/* Returns whether the MPI below carries out the call at all, on all ranks. */
 static bool succeeds(const trial *t, int rc)
 {
     int failed = rc != MPI_SUCCESS, any;
@@ -345,7 +345,7 @@ static bool succeeds(const trial *t, int rc)
     return !any;
 }
 
-/* A second time, since the first may be the one that types are learned from. */
+/* Runs a call twice, since types may be learned in the first one. */
 static void run_twice(trial *t)
 {
     for (int round = 0; round < 2; round++) {
@@ -357,7 +357,7 @@ static void run_twice(trial *t)
     }
 }
 
-/* With other data for each start. */
+/* Runs a persistent call with other data in each start. */
 static void run_persistent(trial *t)
 {
     call_args ours = arguments(t, false), theirs = arguments(t, true);
@@ -406,11 +406,11 @@ static void watch(const trial *t)
 }
 
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
-/* Are there basic elements of several sizes, and enough of them for pieces that may end inside one? */
+/* Returns whether there are basic elements of several sizes, and enough of them for pieces that may end inside one. */
 static bool cuts_elements(const trial *t)
 {
     const pw_naive_map *map = &t->base.type.map;
-    int64_t sizes = 0; /* a pair is one entry */
+    int64_t sizes = 0; /* a pair counts as one entry */
 
     for (int64_t i = 0; t->base.random && i < map->n; i++)
         sizes |= map->entries[i].bytes;
@@ -418,7 +418,7 @@ static bool cuts_elements(const trial *t)
 }
 #endif
 
-/* What the MPI below gets wrong by itself. */
+/* Returns whether the MPI below fails in this trial by itself. */
 static bool is_broken_below(const trial *t)
 {
     const call *c = t->c;
@@ -426,25 +426,26 @@ static bool is_broken_below(const trial *t)
 
 #ifdef OPEN_MPI
     if (c->kind == KIND_ALLTOALL && t->in_place && (t->mode == NONBLOCKING || t->mode == PERSISTENT))
-        return true;                       /* wrong data, or none at all */
-    return alone && c->send == FORM_TYPED; /* displacements are taken for extents */
+        return true;                       /* the MPI delivers wrong data, or none */
+    return alone && c->send == FORM_TYPED; /* the MPI takes displacements for extents */
 #elif defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
     if (c->neighbours && c->send == FORM_TYPED && !is_large(t) && t->group->lopsided)
-        return true; /* counts are copied by the wrong degree */
+        return true; /* the MPI copies as many counts as the wrong degree says */
     if (c->neighbours && cuts_elements(t))
         return true; /* and the receiver's error is not reported (docs/mpi-libraries.md) */
     if (t->group->between && t->base.random && t->base.type.map.size * t->most > ONE_PIECE)
-        return true; /* the error that the receiver of pieces finds is lost on the way */
-    return alone && c->kind == KIND_ALLGATHER && c->recv == FORM_VARYING; /* displacements are ignored */
+        return true; /* the error that the receiver of pieces finds gets lost */
+    return alone && c->kind == KIND_ALLGATHER && c->recv == FORM_VARYING; /* the MPI ignores displacements */
 #else
-    (void)alone; /* where the root is no leader, data that was in its buffer at another time */
+    (void)alone; /* if the root is not the first of its group, the MPI delivers data that was in the buffer at another
+                    time */
     return t->group->between && c->kind == KIND_BCAST && (t->mode == PERSISTENT || t->mode == LARGE_PERSISTENT) &&
            t->root != 0 && t->root != t->group->first_size;
 #endif
 }
 
-/* Between groups each trial has a communicator of its own: of nonblocking calls those who take no part lose count in
- * both MPIs, and later calls hang. */
+/* Between groups each trial has a communicator of its own: processes that take no part in a nonblocking call lose count
+ * in both MPIs, and later calls hang. */
 static void make_comm(trial *t)
 {
     t->has_comm = t->group->between || (t->freed && may_lose_comm(t));

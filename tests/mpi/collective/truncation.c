@@ -6,18 +6,18 @@
 #include "tests/mpi/collective/outcome.h"
 #include "tests/mpi/support/harness.h"
 
-enum { RANKS = 3, LONGER = 2 }; /* blocks sent are so many times as long as expected */
+enum { RANKS = 3, LONGER = 2 }; /* blocks are sent so many times as long as expected */
 
 static int rank, size;
 static MPI_Comm world, ring;
-static bool is_staged; /* by Packwright, all that can be */
+static bool is_staged; /* Packwright stages all that it can */
 
 /* ---- one trial --------------------------------------------------------------------------------------------------- */
 
 typedef struct trial {
     const call *c;
     MPI_Datatype type;
-    int objects; /* that fit */
+    int objects; /* objects that fit */
     MPI_Aint extent;
     test_buffer sent, received, before;
 } trial;
@@ -41,7 +41,8 @@ static void lengthen(call_side *s, int block)
     s->wide_counts[block] *= LONGER;
 }
 
-/* The last rank's place among the destinations of the first: on the ring, the one before it. */
+/* Returns the arguments. The last rank's place among the destinations of the first is, on the ring, the one before it.
+ */
 static call_args arguments(const trial *t)
 {
     call_args a = {.root = t->c->kind == KIND_GATHER ? size - 1 : 0, .comm = t->c->neighbours ? ring : world};
@@ -63,7 +64,7 @@ static bool is_written(const trial *t, size_t from)
     return false;
 }
 
-/* Of the memory behind what may be received. */
+/* Returns how many bytes of memory behind the receive buffer are checked. */
 static size_t guard(const trial *t)
 {
     int blocks = t->c->kind == KIND_BCAST || t->c->kind == KIND_SCATTER ? 1 : t->c->neighbours ? 2 : size;
@@ -110,7 +111,7 @@ static void check(const call *c, call_mode mode, call_ending ending, MPI_Datatyp
 
 /* ---- which of them ----------------------------------------------------------------------------------------------- */
 
-/* Calls in which one block can be too long, and no other. */
+/* Returns whether one block of the call can be too long, and no other. */
 static bool is_apt(const call *c)
 {
     switch (c->kind) {
@@ -122,8 +123,8 @@ static bool is_apt(const call *c)
     }
 }
 
-/* Open MPI 4.1.4 waits for ever in what it does not manage; in some calls the class depends on the order in which
- * blocks arrive. MPICH 5.0.2 waits for ever in long broadcasts. */
+/* Returns whether the MPI below survives the call. Open MPI 4.1.4 waits for ever in some calls, and in others the error
+ * class depends on the order in which blocks arrive. MPICH 5.0.2 waits for ever in long broadcasts. */
 static bool is_survived(const call *c, call_mode mode, bool is_long)
 {
 #ifdef OPEN_MPI
@@ -163,7 +164,7 @@ static void set_up(void)
     MPI_Cart_create(world, 1, &size, &periodic, 0, &ring);
     MPI_Comm_set_errhandler(world, handler);
     MPI_Comm_set_errhandler(ring, handler);
-    /* Those that hear of what is found in arrays of requests. */
+    /* Errors in arrays of requests go to these handlers. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     test_handler_free(&handler);

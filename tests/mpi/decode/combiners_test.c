@@ -114,7 +114,7 @@ static void large_counts(void **state)
     EXPECT_DECODED(t, {10, 10});
 }
 
-/* Beyond what int holds: nothing is expanded on the way. */
+/* Types beyond what int holds: the decoder expands nothing. */
 static void truly_large(void **state)
 {
     (void)state;

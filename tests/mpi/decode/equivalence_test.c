@@ -69,7 +69,7 @@ static MPI_Datatype hvector_of(int count, MPI_Aint stride, MPI_Datatype old)
     return t;
 }
 
-/* The same, and the old type is no longer needed. */
+/* Makes an hvector, and frees the old type. */
 static MPI_Datatype hvector_over(int count, MPI_Aint stride, MPI_Datatype old)
 {
     MPI_Datatype t = hvector_of(count, stride, old);
@@ -84,7 +84,8 @@ static MPI_Datatype contiguous_of(int count, MPI_Datatype old)
     return t;
 }
 
-/* The first `ndims` dimensions of the box, slowest first for MPI_ORDER_C; `f` bytes or 1 for a float. */
+/* Makes the first `ndims` dimensions of the box, slowest first for MPI_ORDER_C. `f` is the bytes of a float, or 1 for
+ * elements of floats. */
 static MPI_Datatype box_of(int ndims, int order, int f, MPI_Datatype old)
 {
     MPI_Datatype t;
@@ -152,7 +153,7 @@ static void cuboids(void **state)
                "{\n  stream 47 stride 32768 {\n    stream 13 stride 256 {\n      bytes 100 align 16\n    }\n  }\n}");
 }
 
-/* Lists and structs that say what a vector says. */
+/* Lists and structs that describe a vector. */
 static void lists_of_rows(void **state)
 {
     (void)state;

@@ -43,8 +43,8 @@ typedef struct named {
 
 enum { COUNT = 3, ROOM = 256 };
 
-/* The memory bytes that MPI_Pack takes, in packed order: every byte of memory has its own value. MPI may leave
- * unused bytes of long double alone; `moved` tells which packed bytes it wrote. */
+/* Finds the memory bytes that MPI_Pack takes, in packed order: every byte of memory has its own value. MPI may leave
+ * unused bytes of long double alone; `moved` says which packed bytes it wrote. */
 static int mpi_order(MPI_Datatype type, unsigned char *order, bool *moved)
 {
     unsigned char memory[ROOM], packed[2][ROOM];
@@ -123,11 +123,11 @@ static void predefined(void **state)
     int present = 0;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (types[i].type == MPI_DATATYPE_NULL || !is_usable(types[i].type))
-            continue; /* optional, and not here */
+            continue; /* the type is optional, and this MPI lacks it */
         check(&types[i]);
         present++;
     }
-    assert_true(present >= 40); /* those of C */
+    assert_true(present >= 40); /* as many as C has */
 }
 
 static void fortran_90(void **state)
@@ -149,7 +149,7 @@ static void fortran_90(void **state)
     MPI_Datatype nested;
     MPI_Type_vector(2, 1, 3, t.type, &nested);
     EXPECT_DECODED(nested, {0, 16}, {48, 16});
-    check(&t); /* decoding the vector has not freed it */
+    check(&t); /* decoding the vector has not freed the type */
 }
 
 static void null_handle(void **state)

@@ -1,6 +1,6 @@
 /*
- * Are the hooks live, and do they do what they should? A tool below counts what gets through to it: with Packwright
- * nothing of a non-contiguous pack, everything of the rest; with "inert" as argument, everything.
+ * Checks that the hooks are live and do what they should. A tool below counts the calls that reach it: with Packwright,
+ * no non-contiguous pack, and every other call; with "inert" as argument, every call.
  */
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/harness.h"
@@ -19,7 +19,7 @@ static void check_binding(void)
     CHECK(dlsym(RTLD_DEFAULT, "pw_registry_find") == NULL, "internal symbols are visible");
 }
 
-/* Staging memory in a file of its own (runtime/engine/node/segment.h) is for those who pack. */
+/* Processes that pack have staging memory in a file of its own (runtime/engine/node/segment.h). */
 static void check_segment(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -45,7 +45,8 @@ static void check_unpack(MPI_Datatype type, bool ours, const char *what)
           count_unpack != unpacks);
 }
 
-/* The first pack may be the one that a type is learned from (`first` false); what follows is ours or is not. */
+/* The first pack may be the one that learns the type (`first` false). Later packs are carried out by Packwright if
+ * `ours` is set. */
 static void check_pack(MPI_Datatype type, bool first, bool ours, const char *what)
 {
     char memory[4096] = {0}, packed[4096];
@@ -73,7 +74,7 @@ static void check_packs(void)
     check_pack(MPI_INT, false, false, "predefined");
     check_pack(MPI_DOUBLE_INT, false, false, "pair");
     check_pack(dup, true, true, "dup");
-    /* A handle that nothing announced is known from its first success. */
+    /* A handle that was committed by PMPI_ is known from the first successful call on. */
     MPI_Type_vector(8, 1, 4, MPI_DOUBLE, &hidden);
     PMPI_Type_commit(&hidden);
     check_pack(hidden, false, true, "committed behind our back, first use");
@@ -90,7 +91,7 @@ int main(int argc, char **argv)
     int rc, flag, major, minor;
 
     inert = argc > 1 && !strcmp(argv[1], "inert");
-    /* Legal before MPI_Init. */
+    /* These calls are legal before MPI_Init. */
     MPI_Initialized(&flag);
     MPI_Get_version(&major, &minor);
     MPI_Init(&argc, &argv);

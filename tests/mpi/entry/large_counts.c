@@ -28,7 +28,7 @@ static void finish(MPI_Datatype type)
     CHECK(n == COUNT && statuses[0].MPI_SOURCE == before, "status: %ld objects", (long)n);
 }
 
-/* The receive is there before anything is sent. */
+/* Posts the receive before anything is sent. */
 static void post(void *in, MPI_Datatype type)
 {
     MPI_Irecv_c(in, COUNT, type, before, 0, MPI_COMM_WORLD, &requests[0]);
@@ -110,7 +110,7 @@ static void Sendrecv(const void *out, void *in, MPI_Datatype type)
     MPI_Sendrecv_c(out, COUNT, type, next, 0, in, COUNT, type, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The buffer that is replaced is made of `out`, and comes back in `in`. */
+/* `out` is copied into the buffer that is replaced, and the result is copied to `in`. */
 static void Sendrecv_replace(const void *out, void *in, MPI_Datatype type)
 {
     int bytes = test_packed_bytes(type, COUNT), p = 0;

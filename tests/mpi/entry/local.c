@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", argc > 1 ? dlerror() : "no library named");
         return 1;
     }
-    /* What the program's own symbol references would bind to: the global scope, then the module. */
+    /* Looks up what references of the program would bind to: the global scope first, then the module. */
     init = (__typeof__(init))dlsym(RTLD_DEFAULT, "MPI_Init");
     finalize = (__typeof__(finalize))dlsym(RTLD_DEFAULT, "MPI_Finalize");
     commit = (__typeof__(commit))dlsym(RTLD_DEFAULT, "MPI_Type_commit");

@@ -69,7 +69,7 @@ static void pack_block(void)
         matrix[i / N][i % N] = i;
     MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &block);
     MPI_Type_commit(&block);
-    /* Often enough for the compiler to find it worth while. */
+    /* The loop is long enough for the compiler thread to compile the kernel. */
     for (int repeat = 0; repeat < 2000; repeat++) {
         position = 0;
         MPI_Pack(matrix, 1, block, packed, sizeof packed, &position, MPI_COMM_WORLD);

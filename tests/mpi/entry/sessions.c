@@ -3,7 +3,7 @@
 
 static int failures;
 
-/* One object, up to 64 doubles, as MPI packs it. */
+/* Packs one object of up to 64 doubles, and compares with MPI. */
 static void check_pack(const double *memory, MPI_Datatype type, MPI_Comm comm, const char *what, int i)
 {
     double ours[64], theirs[64];
@@ -32,7 +32,7 @@ static void use_types(const char *what)
     }
 }
 
-/* MPI_COMM_WORLD and _SELF are not for sessions: they make their own. */
+/* Sessions cannot use MPI_COMM_WORLD and _SELF, so they make their own communicators. */
 static MPI_Comm comm_of(MPI_Session session, const char *processes)
 {
     MPI_Group group;
@@ -64,7 +64,7 @@ static void use_session(MPI_Session session, const char *what)
     MPI_Comm_free(&comm);
 }
 
-/* Types that outlive what is kept of them: the world passes by and ends while a session goes on. */
+/* Types that live longer than what the library keeps for them: the world comes and ends while a session goes on. */
 static void check_bypassed(int *argc, char ***argv)
 {
     enum { OLD = 8 };
@@ -76,7 +76,7 @@ static void check_bypassed(int *argc, char ***argv)
         MPI_Type_vector(8, 1, 7 + i, MPI_DOUBLE, &old[i]);
         MPI_Type_commit(&old[i]);
     }
-    PMPI_Init(argc, argv); /* as some bindings do */
+    PMPI_Init(argc, argv); /* as some language bindings do */
     MPI_Finalize();
     use_session(session, "session after a world that passed by");
     for (int i = 0; i < OLD; i++)
@@ -85,7 +85,7 @@ static void check_bypassed(int *argc, char ***argv)
     MPI_Session_finalize(&session);
 }
 
-/* A session ends while a message of the world's, whose request was freed, still waits for its receive. */
+/* A session ends while a message of the world, whose request was freed, still waits for its receive. */
 static void check_freed(int *argc, char ***argv)
 {
     enum { N = 300000 };
@@ -152,15 +152,15 @@ static void leave_messages(MPI_Comm comm, int round)
     free(in);
 }
 
-/* A process of MPICH 4.0.2 or of Open MPI 5.0.11 does not survive a second beginning. */
+/* MPICH 4.0.2 and Open MPI 5.0.11 do not survive a second start in one process. */
 #if !defined OPEN_MPI && MPICH_NUMVERSION >= 50000000
 enum { LIVES = 3 };
 #else
 enum { LIVES = 1 };
 #endif
 
-/* All of MPI ends with each session. What comes next may have the handles of what was. For two processes or more: in
- * one whose sessions have seen no other, MPI_Request_free and MPI_Test of MPICH 4.0.2 crash. */
+/* MPI ends with each session, and a later session may get the same handles. Needs two processes or more: in a single
+ * one, MPI_Request_free and MPI_Test of MPICH 4.0.2 crash. */
 static void check_live(void)
 {
     for (int round = 0; round < LIVES; round++) {

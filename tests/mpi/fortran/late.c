@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "FAILED: %s\n", argc > 1 ? dlerror() : "no library named");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    commit_something(); /* the next type that C commits is when the bindings are noticed */
+    commit_something(); /* the bindings are noticed when C commits the next type */
     wrong = run_checks();
     MPI_Finalize();
     return wrong != 0;

@@ -39,7 +39,7 @@ static void send_to_self(void *from)
     MPI_Sendrecv(from, 1, column, 0, 5, packed, sizeof packed, MPI_BYTE, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
-/* Each message from memory that was never seen before. */
+/* Each message comes from memory that was never seen before. */
 static void check_asleep(void)
 {
     unsigned char *all = mmap(NULL, (size_t)MESSAGES * APART, PROT_READ | PROT_WRITE,

@@ -13,7 +13,7 @@ typedef enum way { LOCKED, FLUSHED, FENCED, WAYS } way;
 static const char *const way_names[WAYS] = {"unlock", "flush", "fence"};
 
 static int rank;
-static bool is_aware; /* the MPI takes GPU memory, or so it is said */
+static bool is_aware; /* the MPI takes GPU memory, or PACKWRIGHT_GPU_AWARE says so */
 static MPI_Win win;
 static unsigned char *memory; /* the window of this rank */
 
@@ -53,10 +53,10 @@ static void end(way how)
 
 typedef enum role { ORIGIN, COMPARE, RESULT, ROLES } role;
 
-/* In GPU memory and, for each, in host memory; MOST bytes and a guard. */
+/* The buffers of each role, in GPU memory and in host memory: MOST bytes and a guard. */
 static gpu_memory device[ROLES], host[ROLES];
 
-/* The buffers that are in GPU memory are the bits of `places`. */
+/* Returns the buffer of a role: in GPU memory if its bit in `places` is set. */
 static gpu_memory *buffer(int places, role r)
 {
     return places >> r & 1 ? &device[r] : &host[r];
@@ -134,7 +134,7 @@ static void check_window(const element *e, const unsigned char *want, way how)
 static void check_fetch(const element *e, way how, int places)
 {
     static const unsigned char nothing[MOST];
-    /* With MPI_NO_OP the origin is none. */
+    /* MPI_NO_OP has no origin. */
     void *origin = e->op == MPI_NO_OP ? NULL : buffer(places, ORIGIN)->at;
 
     set_window(e);
@@ -150,7 +150,7 @@ static void check_fetch(const element *e, way how, int places)
     check_window(e, e->after, how);
 }
 
-/* `after` is what is swapped in, `operand` is another value than that in the window. */
+/* `after` is swapped in; `operand` is another value than the window's. */
 static void check_swap(const element *e, way how, int places, bool equal)
 {
     static const unsigned char nothing[MOST];
@@ -172,7 +172,7 @@ static void check_swap(const element *e, way how, int places, bool equal)
 
 /* ---- several in one epoch ---------------------------------------------------------------------------------------- */
 
-/* The buffers of all of them must last until it ends. */
+/* Starts many; their buffers must last until the epoch ends. */
 static void check_many(void)
 {
     enum { N = 40 };
@@ -192,7 +192,7 @@ static void check_many(void)
     complete(LOCKED);
     gpu_read(&got, 0, results, sizeof results);
     for (int i = 0; i < N && rank == 0; i++)
-        CHECK(results[i] == 5 + i, "fetch %d of many is %ld", i, results[i]); /* accumulates are ordered */
+        CHECK(results[i] == 5 + i, "fetch %d of many is %ld", i, results[i]); /* accumulating calls are ordered */
     end(LOCKED);
     check_window(&e, e.after, LOCKED);
     gpu_memory_free(&ones);
@@ -236,7 +236,7 @@ static void check_errors(void)
     if (rank == 0) {
         check_error("a null type", device, MPI_DATATYPE_NULL, 1, MPI_SUM);
         check_error("no such rank", device, MPI_INT, 99, MPI_SUM);
-#ifndef OPEN_MPI /* 4.1.4 does not look, and crashes */
+#ifndef OPEN_MPI /* 4.1.4 does not look for the error, and crashes */
         check_error("a derived type", device, two, 1, MPI_SUM);
         check_error("a null operation", device, MPI_INT, 1, MPI_OP_NULL);
 #endif
@@ -254,7 +254,7 @@ static void check_all(void)
         ELEMENT(int, MPI_INT, MPI_NO_OP, 12, 99, 12),     ELEMENT(double, MPI_DOUBLE, MPI_MAX, 1.5, 2.5, 2.5),
         ELEMENT(short, MPI_SHORT, MPI_SUM, 100, 23, 123), ELEMENT(unsigned char, MPI_BYTE, MPI_BXOR, 0x0f, 0x3c, 0x33)};
     const element swapped[] = {ELEMENT(int, MPI_INT, MPI_REPLACE, 5, 6, 7),
-#ifndef OPEN_MPI /* in 4.1.4 the target takes an address of the origin's for its own */
+#ifndef OPEN_MPI /* in 4.1.4 the target uses an address of the origin's as its own */
                                ELEMENT(long, MPI_LONG, MPI_REPLACE, 1L << 40, 2, 3),
 #endif
                                ELEMENT(unsigned, MPI_UNSIGNED, MPI_REPLACE, 8, 9, 10)};

@@ -38,7 +38,8 @@ static void *detach(bool large, long *size)
     return buffer;
 }
 
-/* A message that lies in the buffer until it is received: from `out`, or NULL for an array on the stack. */
+/* Sends a message that stays in the buffer until it is received: from `out`, or if that is NULL from an array on the
+ * stack. */
 static void exchange(const char *what, const void *out, MPI_Datatype type)
 {
     int sent[2 * COUNT], got[2 * COUNT];

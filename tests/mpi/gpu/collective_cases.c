@@ -1,5 +1,5 @@
 /*
- * Collectives on GPU memory where things are not as usual: blocks of one call in several memories, buffers that are
+ * Collectives on GPU memory in unusual cases: blocks of one call in several memories, buffers that are
  * named by their end, no memory for staging, a lost GPU. MPI, which cannot touch GPU memory, must not get any, and
  * after an error data is as before. One rank, with the stand-in for the driver.
  *
@@ -26,7 +26,7 @@ typedef struct block {
 } block;
 
 static MPI_Datatype shapes[SHAPES];
-static MPI_Comm graph; /* with edges to this rank */
+static MPI_Comm graph; /* has edges from this rank to itself */
 
 static gpu_memory memory_in(int place, size_t bytes)
 {
@@ -54,7 +54,7 @@ static void make_shapes(void)
                                    &graph);
 }
 
-/* The first n blocks; the others have none of their objects. */
+/* Exchanges the first n blocks; the others have no objects. */
 static void exchange(const block *blocks, int n, unsigned seed, bool nonblocking, const char *what)
 {
     static unsigned char from[BLOCKS][SMALL], want[BLOCKS][SMALL], got[SMALL];
@@ -89,7 +89,7 @@ static void exchange(const block *blocks, int n, unsigned seed, bool nonblocking
     }
 }
 
-/* A place of a set. */
+/* Draws a place from a set. */
 static int draw_place(uint64_t *random, unsigned set)
 {
     int place;
@@ -129,7 +129,7 @@ static void check_memories(void)
 
 /* ---- named by its end -------------------------------------------------------------------------------------------- */
 
-/* The address that the call gets is of no memory of the GPU. */
+/* The address that the call gets is in no memory of the GPU. */
 static void check_end(void)
 {
     enum { N = 1000 };
@@ -221,7 +221,7 @@ static void make_kinds(void)
     MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &itself, &one, 1, &itself, &one, MPI_INFO_NULL, 0, &ring);
     MPI_Comm_set_errhandler(self, handler);
     MPI_Comm_set_errhandler(ring, handler);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler); /* hears of MPI_Reduce_local */
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler); /* handles errors of MPI_Reduce_local */
     test_handler_free(&handler);
 }
 
@@ -240,7 +240,7 @@ static void free_kinds(void)
 static gpu_memory large[2];
 static unsigned char *before[2], *got;
 
-/* The process gets no more memory for buffers. */
+/* Limits the process's memory, so that it gets no more buffers. */
 static void limit_memory(bool limited)
 {
     static struct rlimit usual;
@@ -304,7 +304,7 @@ static void check_no_memory(void)
             }
 }
 
-/* Memory for the staging buffers there is, but not for what they are laid out in. */
+/* There is memory for the staging buffers, but none for the mirrors. */
 static void check_no_mirror(void)
 {
     long made;
@@ -321,7 +321,7 @@ static void check_no_mirror(void)
     expect_as_before(SUM_OF_OWN, "no mirror");
 }
 
-/* With memory all is well again. */
+/* When there is memory again, all calls work. */
 static void check_afterwards(void)
 {
     for (int s = 0; s < KINDS; s++)

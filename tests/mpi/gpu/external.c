@@ -11,7 +11,7 @@ enum { SKIPPED = 77, COUNT = 20, AT = 24, ROOM = 1 << 14 };
 
 static char external32[] = "external32";
 static unsigned char user[ROOM], packed[ROOM], want[ROOM], got[ROOM];
-static gpu_memory device[2], host[2]; /* the user's, and the packed one */
+static gpu_memory device[2], host[2]; /* the user's buffer, and the packed one */
 
 static const gpu_memory *memory_of(int places, int which)
 {

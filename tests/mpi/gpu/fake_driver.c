@@ -22,7 +22,7 @@ static struct {
         int after, result;
     } names[NAMES];
     int n;
-    long launches[3]; /* of tier 0, of fused moves, of others */
+    long launches[3]; /* launches of tier 0, of fused moves, and of others */
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int name_of(const char *call)
@@ -205,7 +205,7 @@ int cuDevicePrimaryCtxRelease_v2(int device)
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 typedef struct event {
-    long recorded, done; /* how often */
+    long recorded, done; /* how often it was recorded, and done */
 } event;
 
 typedef enum what { COPY, ROWS, FILL, LAUNCH, RECORD, WAIT } what;
@@ -247,7 +247,7 @@ static bool is_ready(const stream *s)
     return s->used && s->first && !s->busy && (s->first->what != WAIT || s->first->event->done >= s->first->number);
 }
 
-/* As long as launches are to be gathered, nothing is done before they have come, or have not in time. */
+/* While launches are being gathered, waits until they have come, or until they are overdue. */
 static void wait_for_gate(void)
 {
     struct timespec until;
@@ -368,7 +368,7 @@ static void *work(void *arg)
     return arg;
 }
 
-/* Every operation needs the stream's context to be current, and a context that has seen no fault. */
+/* Adds an operation to a stream. The stream's context must be current, and must have seen no fault. */
 static int put(void *handle, const op *o)
 {
     stream *s = handle;

@@ -56,7 +56,7 @@ static void leaf(run *r, uint64_t mem, uint64_t packed)
         copy(r, mem, packed, r->rec[PW_JOB_EXTRA + 3]);
 }
 
-/* Outermost loop first. */
+/* Walks the loops, the outermost one first. */
 static void walk(run *r, int loop, uint64_t mem, uint64_t packed)
 {
     const uint64_t *l = r->loops + PW_JOB_LOOP_WORDS * loop, *x = r->rec + PW_JOB_EXTRA;

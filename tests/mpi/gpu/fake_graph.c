@@ -13,7 +13,7 @@ typedef struct thing {
     enum { GRAPH = 0x6772, NODE, EXEC } kind;
     fake_context_t *context;
     struct thing *node;
-    fake_launch_t launch; /* of nodes and instances */
+    fake_launch_t launch; /* the launch of a node or an instance */
     char params[FAKE_PARAM_BYTES];
 } thing;
 
@@ -37,7 +37,7 @@ static bool set(thing *t, const pw_cu_kernel_node *k)
     return true;
 }
 
-/* Nothing is given back to malloc, so that a later use is found out. */
+/* Returns no memory to malloc, so that a use after destruction is found. */
 static int destroy(thing *t, int kind)
 {
     if ((int)t->kind != kind)

@@ -42,7 +42,7 @@ int cuIpcGetMemHandle(pw_cu_ipc *out, uint64_t address)
     return FAKE_OK;
 }
 
-/* The address, or 0 with why not. */
+/* Returns the address, or 0 with the reason in *why. */
 static uint64_t map(imported *i, int *why)
 {
     size_t before = i->what.at % PAGE;

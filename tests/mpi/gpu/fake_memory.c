@@ -21,12 +21,12 @@ typedef struct allocation {
     fake_context_t *context;
     int device;
     bool used, to_cpu;
-    char *shadow; /* of what was imported */
+    char *shadow; /* the CPU's address of imported memory */
 } allocation;
 
 static struct {
     pthread_mutex_t lock;
-    char *seen[DEVICES], *shadow[DEVICES]; /* the program's view, and ours */
+    char *seen[DEVICES], *shadow[DEVICES]; /* where the program sees the arena, and where this file does */
     int files[DEVICES];                    /* the arenas, for other processes to open */
     size_t top[DEVICES];
     allocation list[ALLOCATIONS];
@@ -92,7 +92,7 @@ static allocation *find(uint64_t address)
     return NULL;
 }
 
-/* Exact sizes are used again; else new memory. */
+/* Takes a free piece of exactly this size, or new memory. */
 static uint64_t arena_take(int device, size_t bytes)
 {
     uint64_t address;
@@ -190,7 +190,7 @@ int cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags)
     return FAKE_OK;
 }
 
-/* May this process write there? */
+/* Returns whether this process may write there. */
 static bool is_writable(const void *p)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -206,7 +206,8 @@ static bool is_writable(const void *p)
     return found && may_write == 'w';
 }
 
-/* Like the driver: nothing twice, and what may only be read only if that is said. */
+/* As the driver does, refuses to register memory twice, and refuses read-only memory unless the flag for it is given.
+ */
 static int check_registering(const void *host, size_t bytes, unsigned flags)
 {
     uint64_t first = (uint64_t)(uintptr_t)host;
@@ -285,7 +286,7 @@ void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, 
     pthread_mutex_lock(&memory.lock);
     a = find(address);
     if (a && address + bytes > a->address + a->bytes)
-        a = NULL; /* beyond the end, or over a neighbour */
+        a = NULL; /* beyond the end of the allocation, or into its neighbour */
     else if (a && a->kind != DEVICE && a->kind != IMPORTED)
         p = (void *)(uintptr_t)address;
     else if (a && (copy || a->context == context))

@@ -14,9 +14,9 @@ enum { N = 1000, TAG = 3, STRIDE = 16, BYTES = STRIDE * N };
 
 static void (*fail)(const char *, int, int);
 static long (*calls)(const char *);
-static bool specialised; /* a type gets kernels of its own */
+static bool specialised; /* types have kernels of their own */
 
-/* What is sent: N elements, a stride apart. */
+/* The type of all messages: N elements, a stride apart. */
 static MPI_Datatype type;
 static size_t element_bytes;
 
@@ -30,7 +30,7 @@ static void make_type(MPI_Datatype element)
     MPI_Type_commit(&type);
 }
 
-/* Elements in device memory to their place in other memory, through MPI. */
+/* Sends elements from device memory to other memory, through MPI. */
 static int exchange(const gpu_memory *out, const gpu_memory *in, int seed, bool *right)
 {
     static unsigned char from[BYTES], want[BYTES], got[BYTES];
@@ -80,7 +80,7 @@ static void await_kernels(const gpu_memory *out, const gpu_memory *in)
     CHECK(calls("cuLaunchKernel") + calls("cuGraphLaunch") > 0, "no kernel was launched");
 }
 
-/* The driver refuses a module, as one comes for a type that is new. */
+/* The driver refuses a module when one comes for a new type. */
 static void check_refused(failure f, MPI_Datatype element, const gpu_memory *out, const gpu_memory *in)
 {
     long before = calls(f.call);
@@ -128,7 +128,7 @@ static void check_steady(const gpu_memory *out, const gpu_memory *in)
           calls("cuMemHostAlloc") - pinned);
 }
 
-/* Host memory that was sent from goes back to the system, and a GPU's appears at its address. */
+/* Host memory from which a message was sent is unmapped, and GPU memory appears at its address. */
 static void check_reuse(const gpu_memory *in)
 {
     gpu_memory host = {.kind = GPU_HOST, .bytes = BYTES}, device;
@@ -146,7 +146,8 @@ static void check_reuse(const gpu_memory *in)
     gpu_set_current(first);
 }
 
-/* Buffers of another context on the same GPU, of another GPU, with none current: always the caller's stays current. */
+/* Buffers of another context on the same GPU, and of another GPU, with and without a current context: the current
+ * context stays. */
 static void check_contexts(const gpu_memory *out, const gpu_memory *in)
 {
     void *first = gpu_current(), *second = gpu_primary(1);

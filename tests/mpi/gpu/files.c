@@ -83,7 +83,7 @@ static bool view(const files *f, MPI_Datatype type, const char *representation)
            MPI_File_set_view(f->theirs, 0, type, type, representation, MPI_INFO_NULL) == MPI_SUCCESS;
 }
 
-/* Both files' bytes, of this rank. */
+/* Compares the bytes of both files that this rank has written. */
 static bool are_same(const files *f, MPI_Offset at, int bytes)
 {
     static unsigned char a[ROOM], b[ROOM];
@@ -97,7 +97,7 @@ static bool are_same(const files *f, MPI_Offset at, int bytes)
 
 /* ---- random types ------------------------------------------------------------------------------------------------ */
 
-/* Beside the packed bytes, from and to host memory. */
+/* Compares with the packed bytes, from and to host memory. */
 static void check_subject(const subject *s, way how, const files *f)
 {
     MPI_Offset at = (MPI_Offset)rank * ROOM;
@@ -128,7 +128,7 @@ typedef struct short_pair {
     int index;
 } short_pair;
 
-/* MPIs do with them what they like in host memory. */
+/* Compares pairs with a hole with their packed bytes, since MPIs treat them differently in host memory. */
 static void check_pairs(way how, const files *f)
 {
     static short_pair pairs[N], got[N];
@@ -155,7 +155,7 @@ static void check_pairs(way how, const files *f)
 
 /* ---- what MPI must know the type of ------------------------------------------------------------------------------ */
 
-/* `bytes` bytes of memory that a type takes, of which `type` moves all but holes. */
+/* Writes and reads `bytes` bytes of memory; `type` moves all but the holes. */
 static void check_typed(const char *what, way how, const files *f, int count, MPI_Datatype type, void *memory,
                         void *got, size_t bytes)
 {
@@ -176,7 +176,7 @@ static void check_typed(const char *what, way how, const files *f, int count, MP
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Every second int, turned round in the file. */
+/* Writes every second int; the file has their bytes in reverse. */
 static void check_representation(way how, const files *f)
 {
     static int ints[2 * N], got[2 * N];

@@ -24,7 +24,7 @@ typedef struct box {
     MPI_Comm graph;
 } box;
 
-/* Of the cells that a neighbour gets (in: gives): next to the halo (in it), or all between. */
+/* The cells that a neighbour gets (`in`: that it gives): those next to the halo (in the halo), or all between. */
 static MPI_Datatype region(int element, int direction, bool in)
 {
     int sizes[3] = {SIDE, SIDE, SIDE}, subsizes[3], starts[3];
@@ -43,7 +43,7 @@ static MPI_Datatype region(int element, int direction, bool in)
     return type;
 }
 
-/* The one of the other direction, into which what is sent comes back. */
+/* Makes the box, and the one into which all that it sends comes back. */
 static void make_box(box *b, int element)
 {
     int selves[NEIGHBOURS] = {0}, weights[NEIGHBOURS];
@@ -68,7 +68,7 @@ static void free_box(box *b)
     MPI_Comm_free(&b->graph);
 }
 
-/* What one exchange must leave, by MPI on host memory. */
+/* Computes what one exchange must leave, by MPI on host memory. */
 static void exchange(const box *b, void *buf)
 {
     MPI_Aint zeros[NEIGHBOURS] = {0};
@@ -98,7 +98,7 @@ static long others(void)
     return launches("pw_t0_") + launches("");
 }
 
-/* One launch for 26 packs and one for 26 unpacks, when estimates are not corrected any more. */
+/* Checks that there is one launch for 26 packs and one for 26 unpacks, once estimates are no longer corrected. */
 static void check_box(int element)
 {
     gpu_memory m;
@@ -140,7 +140,7 @@ static void fill(int n, unsigned seed, unsigned char from[][SMALL], unsigned cha
     }
 }
 
-/* All messages have come before they are waited for. Returns the launches of [packing, unpacking]. */
+/* Waits for the messages when all have come. Returns the launches that packed and that unpacked. */
 static void pass_on(int n, unsigned seed, const char *when, long made[2])
 {
     static unsigned char from[MANY][SMALL], want[MANY][SMALL], got[SMALL];
@@ -188,7 +188,7 @@ static void check_requests(int n, long least)
           least);
 }
 
-/* Blocks with gaps and dense ones in one call: the way of the whole is taken for both. */
+/* Blocks with gaps and dense ones in one call all take the path of the whole. */
 static void check_neighbours(int n)
 {
     static unsigned char from[NEIGHBOURS][SMALL], want[NEIGHBOURS][SMALL], got[SMALL];
@@ -231,7 +231,7 @@ static void check_steady(void)
     CHECK(allocations() == before, "%ld allocations in a steady state", allocations() - before);
 }
 
-/* Buffers of two GPUs by turns: no launch may have those of both. */
+/* Buffers of two GPUs in turns: no launch may hold transfers of both. */
 static void check_gpus(void)
 {
     void *first = gpu_current();
@@ -249,7 +249,8 @@ static void check_gpus(void)
     CHECK(gpu_current() == first, "another context is current");
 }
 
-/* What cannot be launched, or not be had, goes another way. In contexts of their own: they remember. */
+/* A transfer whose launch fails takes another path. Each case has a context of its own, since contexts remember
+ * failures. */
 static void check_failures(void)
 {
     static const struct {
@@ -276,7 +277,7 @@ static void check_failures(void)
     gpu_set_current(first);
 }
 
-/* On a GPU nobody counts. */
+/* Stands in for the counter on a real GPU, where launches are not counted. */
 static long none(const char *name)
 {
     (void)name;

@@ -37,7 +37,7 @@ static void fill(int of)
     }
 }
 
-/* `of`: the ranks' values add up to those of this one. */
+/* Checks that the values of all ranks add up to those of `of`. */
 static void check(int of, const char *what)
 {
     for (int at = 0; at < COUNT; at += CHUNK) {
@@ -50,7 +50,7 @@ static void check(int of, const char *what)
     }
 }
 
-/* Between several ranks MPICH's nonblocking one fails at such lengths, without Packwright, too (4.0.2). */
+/* MPICH's nonblocking broadcast between several ranks fails at such lengths, even without Packwright (4.0.2). */
 static void broadcast(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -80,7 +80,7 @@ static void check_all(void)
     CHECK(sum == -1, "the first element makes %g", sum);
 }
 
-/* The same on all ranks. */
+/* Returns the same answer on all ranks. */
 static bool has_room(void)
 {
     int room = !gpu_is_fake() || sysconf(_SC_AVPHYS_PAGES) / (1 << 18) >= (long)GIB_NEEDED * size;

@@ -15,14 +15,14 @@ static const char *const mode_names[MODES] = {"Send",  "Isend", "Send_init", "Se
 static gpu_memory mine[GPU_KINDS], other[GPU_KINDS];
 static unsigned char sent[SUBJECT_SPAN], image[SUBJECT_SPAN], packed[SUBJECT_PACKED];
 static int rank;
-static bool is_native; /* forced to leave messages to MPI */
+static bool is_native; /* all messages are left to MPI */
 
 static uint64_t seed_of(const subject *s, int sender, int salt)
 {
     return s->seed * 1000003 + (uint64_t)(2 * salt + sender);
 }
 
-/* What the receiver's memory held, with what the sender packed unpacked into it. */
+/* Computes what the receiver's memory must hold: its old contents, with the packed message unpacked into them. */
 static void expect(const subject *s, int64_t bytes, const char *what, const gpu_memory *m)
 {
     static unsigned char source[SUBJECT_SPAN];
@@ -81,7 +81,7 @@ static void receive(const subject *s, mode how, gpu_kind k)
     expect(s, bytes, mode_names[how], &mine[k]);
 }
 
-/* Packed by the test itself, so that any number of bytes can be sent. */
+/* Sends a message that the test has packed itself, so that it can have any number of bytes. */
 static void send_short(const subject *s)
 {
     subject_pack(s, sent, packed);
@@ -116,7 +116,7 @@ static void send(const subject *s, mode how, gpu_kind k)
     subject_same(s, "the buffer sent", &mine[k], sent, s->span);
 }
 
-/* Both ranks send what rank 0 has, so that `expect` is the same. */
+/* Both ranks send the contents of rank 0, so that `expect` is the same on both. */
 static void exchange(const subject *s, mode how, gpu_kind k, gpu_kind l)
 {
     void *out = subject_buffer(s, &mine[k]), *in = subject_buffer(s, &other[l]);
@@ -165,13 +165,13 @@ static void check_subject(const subject *s, pw_rng *rng)
     for (int how = 0; how < MODES; how++) {
         gpu_kind k = (gpu_kind)pw_rng_range(rng, 0, GPU_KINDS - 1), l = (gpu_kind)pw_rng_range(rng, 0, GPU_KINDS - 1);
 
-        /* One side at least on the GPU. */
+        /* At least one side is on the GPU. */
         if (rank == how % 2)
             k = GPU_DEVICE;
         if (how == BOTH_WAYS || how == REPLACED)
             exchange(s, (mode)how, k, l);
         else if (how == SHORT && is_native)
-            continue; /* ends inside an element, which is not MPI's to take */
+            continue; /* the message ends inside an element, which MPI may refuse */
         else if (how == DENSE)
             dense(s, k);
         else if (rank == 0)

@@ -42,7 +42,7 @@ static void check_unpack(const subject *s, gpu_kind from, gpu_kind to)
     subject_same(s, what, &users[to], user_image, s->span);
 }
 
-/* Every pair of kinds with a GPU in it; others have tests of their own. */
+/* Tries every pair of kinds of memory that has a GPU in it; other pairs have tests of their own. */
 static void check_subject(const subject *s)
 {
     for (int a = 0; a < GPU_KINDS; a++)

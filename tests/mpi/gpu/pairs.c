@@ -16,7 +16,7 @@ enum { SKIPPED = 77, TAG = 9, N = 300, MOST = N * 64 };
 typedef struct pair {
     const char *name;
     MPI_Datatype type;
-    size_t extent, value, index, index_size; /* sizes of value and index; where the index is */
+    size_t extent, value, index, index_size; /* sizes of value and index; the offset of the index */
 } pair;
 
 #define PAIR(name, T)         \
@@ -34,7 +34,7 @@ static unsigned char from[MOST], want[MOST], got[MOST];
 static int rank;
 static gpu_memory out, in;
 
-/* What comes of `n` objects at `to`; holes are left alone. */
+/* Writes what `n` objects leave at `to`, without their holes. */
 static void lay_over(const pair *p, unsigned char *to, const unsigned char *objects, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -101,7 +101,7 @@ static void check_pack(const pair *p, unsigned seed)
     check(p, "Pack and Unpack");
 }
 
-/* In host memory they are as ever. */
+/* Checks that pairs in host memory work as before. */
 static void check_host(const pair *p, unsigned seed)
 {
     test_fill(from, MOST, seed);

@@ -9,7 +9,7 @@ typedef enum fault {
     NULL_OP,
     NULL_TYPE,
     UNCOMMITTED_TYPE,
-    WRONG_OP, /* not defined for the type */
+    WRONG_OP, /* an operation that is not defined for the type */
     NEGATIVE_COUNT,
     NULL_COMM,
     WRONG_ROOT,
@@ -28,7 +28,7 @@ static bool applies(fault f, reduction which)
     switch (f) {
     case WRONG_ROOT: return which == REDUCE;
     case NULL_COMM: return which != REDUCE_LOCAL;
-    /* Some do not look, and are undone by what they do then. */
+    /* Some MPIs do not look for the error, and crash later. */
     case IN_PLACE_RESULT: return which == ALLREDUCE;
 #ifdef OPEN_MPI
     case NULL_RESULT:
@@ -39,7 +39,7 @@ static bool applies(fault f, reduction which)
     case NEGATIVE_COUNT: return false;
     case NULL_RESULT: return which == ALLREDUCE;
     case SAME_BUFFERS: return which == ALLREDUCE || which == SCAN;
-    case NULL_TYPE: return MPICH_NUMVERSION < 50000000; /* then an assertion fails */
+    case NULL_TYPE: return MPICH_NUMVERSION < 50000000; /* an assertion fails there */
 #endif
     default: return true;
     }

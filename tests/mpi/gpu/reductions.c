@@ -13,7 +13,7 @@
 enum { SKIPPED = 77, GUARD = 64, MOST = 1 << 20, ROOM = MOST + 2 * GUARD, MODULUS = 1009 };
 
 static int rank, size;
-static bool is_aware; /* the MPI takes GPU memory, or so it is said */
+static bool is_aware; /* the MPI takes GPU memory, or PACKWRIGHT_GPU_AWARE says so */
 
 /* ---- what is combined -------------------------------------------------------------------------------------------- */
 
@@ -22,12 +22,12 @@ typedef struct kind {
     MPI_Datatype type;
     MPI_Op op;
     int extent;
-    int lowest; /* offset of its first byte */
+    int lowest; /* the offset of its first byte */
     /* Sets the members of an object; `at` is where the object begins, whatever its lower bound. */
     void (*set)(unsigned char *at, uint64_t random);
-    bool (*is_member)(int byte); /* counted from the lowest */
-    bool own;                    /* type and op */
-    bool ordered;                /* the op does not commute */
+    bool (*is_member)(int byte); /* of the byte at this distance from the lowest one */
+    bool own;                    /* the type and the operation are the program's own */
+    bool ordered;                /* the operation does not commute */
 } kind;
 
 static void set_int(unsigned char *at, uint64_t random)
@@ -156,7 +156,7 @@ static void free_kind(kind *k)
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-/* The lowest byte of the first object is behind the guard. */
+/* Returns the address for a call, with which the lowest byte of the first object is behind the guard. */
 static void *address(const kind *k, unsigned char *memory)
 {
     return memory + GUARD - k->lowest;
@@ -176,7 +176,8 @@ static void fill(const kind *k, unsigned char *image, int count, uint64_t seed)
         k->set(image + GUARD + (size_t)i * (size_t)k->extent, test_random(&state));
 }
 
-/* The first `count` objects as in `want`; all else as it was, where we are the only ones to write. */
+/* Checks that the first `count` objects are as in `want`, and that all other bytes are as they were, where only this
+ * rank writes. */
 static void check_result(const kind *k, const char *what, const unsigned char *got, const unsigned char *want,
                          const unsigned char *before, int count, int all, bool gaps)
 {
@@ -210,7 +211,7 @@ typedef struct trial {
     uint64_t seed;
 } trial;
 
-/* What a trial means on this rank. */
+/* The size of a trial on this rank. */
 typedef struct extent {
     int sent, received, room; /* objects; room: those of the larger buffer */
     bool sends_in_place;
@@ -219,7 +220,7 @@ typedef struct extent {
 static extent extent_of(const trial *t, reduction_args *a)
 {
     extent e = {.sent = t->count, .received = t->count};
-    int n, me, others = 1; /* between groups, what is scattered must be of one length */
+    int n, me, others = 1; /* in calls between groups, all scattered blocks have one length */
 
     MPI_Comm_size(t->comm, &n);
     MPI_Comm_rank(t->comm, &me);
@@ -256,7 +257,7 @@ static void start_and_wait(const trial *t, MPI_Request *request)
 
 static unsigned char sent[ROOM], before[ROOM], want[ROOM], got[ROOM];
 
-/* New data in the buffers, and what must come out of them. */
+/* Puts new data into the buffers, and computes the results. */
 static void prepare(const trial *t, const reduction_args *a, const extent *e, uint64_t seed)
 {
     static unsigned char copy[ROOM];
@@ -298,7 +299,7 @@ static void run(const trial *t)
     int rounds = t->mode == PERSISTENT ? 2 : 1;
 
     a.send = e.sends_in_place ? MPI_IN_PLACE : address(t->k, t->send.at);
-    /* Where no result comes, anything may be said. */
+    /* A rank that gets no result may pass anything for the result buffer. */
     a.recv = e.received || t->seed / 10 % 2 ? address(t->k, t->recv.at) : MPI_IN_PLACE;
     for (int i = 0; i < rounds; i++) {
         prepare(t, &a, &e, t->seed + 2 * (uint64_t)i);
@@ -315,15 +316,16 @@ static void run(const trial *t)
 
 static gpu_memory device[2], host[2];
 
-/* Both buffers in GPU memory, or one. */
+/* Places both buffers in GPU memory, or one of them. */
 static void place(trial *t, int where)
 {
     t->send = where == 1 ? host[0] : device[0];
     t->recv = where == 2 ? host[1] : device[1];
 }
 
-/* MPICH 4.0.2 has too little memory of its own for gaps in a Reduce_scatter whose operation does not commute, and takes
- * MPI_IN_PLACE for an address in a long Reduce to another root than 0 of more ranks than two. */
+/* Returns whether the MPI itself gets the trial right. MPICH 4.0.2 allocates too little memory for gaps in a
+ * Reduce_scatter whose operation does not commute, and takes MPI_IN_PLACE for an address in a long Reduce of more than
+ * two ranks to another root than 0. */
 static bool is_right(const trial *t)
 {
 #ifdef OPEN_MPI
@@ -336,7 +338,7 @@ static bool is_right(const trial *t)
 #endif
 }
 
-/* All forms with both buffers in GPU memory, some with one. */
+/* Tries all forms with both buffers in GPU memory, and some with one. */
 static void check_forms(trial *t, bool all)
 {
     for (int mode = 0; mode < (all ? REDUCTION_MODES : PERSISTENT); mode++)
@@ -384,7 +386,7 @@ static void check_between_groups(const kind *k, int count, uint64_t seed)
     MPI_Comm_free(&group);
 }
 
-/* Several under way at once; their types and operations are freed, and the send buffers were. */
+/* Several reductions are under way at once, while their types, operations and send buffers have been freed. */
 static void check_overlap(int count, uint64_t seed)
 {
     enum { BYTES = 1 << 14 };

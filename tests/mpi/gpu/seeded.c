@@ -13,7 +13,7 @@ enum { SKIPPED = 77, REGIONS = 140, ELEMENTS = 40, MESSAGES = 6, ROUNDS = 12, SP
 static gpu_memory user, packed;
 static unsigned char image[SPAN], expected[SUBJECT_PACKED];
 
-/* `count` elements packed in GPU memory, beside what the MPI packs of a copy in host memory. */
+/* Packs `count` elements in GPU memory, and compares with what the MPI packs of a copy in host memory. */
 static void check_pack(const char *what, MPI_Datatype type, int count, int64_t lo, int64_t span)
 {
     static unsigned char got[SUBJECT_PACKED];
@@ -48,7 +48,7 @@ static void check_pairs(void)
     check_pack("MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, ELEMENTS, 0, ELEMENTS * (int)(2 * sizeof(long double)));
 }
 
-/* Too many for a kernel of their own. */
+/* A type with too many regions for a kernel of its own. */
 static void check_regions(void)
 {
     MPI_Aint span;

@@ -13,7 +13,7 @@ static gpu_memory users[GPUS], others[GPUS], packs[GPUS];
 static unsigned char image[SUBJECT_SPAN], received[SUBJECT_SPAN], packed[SUBJECT_PACKED];
 static int rank;
 
-/* Around the calls under test; what the test itself does wants a context. */
+/* Makes a context current around the calls under test; the test's own work needs another one. */
 static void enter(void *context)
 {
     gpu_set_current(context);
@@ -28,7 +28,7 @@ static void leave(const subject *s, void *context, const char *call)
 
 /* ---- one process and two GPUs ------------------------------------------------------------------------------------ */
 
-/* Packed by one GPU into the memory of the other, and unpacked there. */
+/* Packs by one GPU into the memory of the other, and unpacks there. */
 static void check_pack(const subject *s, int from, int to, void *current)
 {
     int room = (int)s->size + 2 * SUBJECT_GUARD, position = SUBJECT_GUARD;
@@ -51,7 +51,7 @@ static void check_pack(const subject *s, int from, int to, void *current)
     subject_same(s, "unpacked from another GPU", &users[from], image, s->span);
 }
 
-/* From the memory of one GPU to that of another, in this process or the next. */
+/* Sends from the memory of one GPU to that of another, in this process or the next. */
 static void check_message(const subject *s, int from, int to, int peer, void *current)
 {
     MPI_Datatype type = s->random.type;

@@ -117,7 +117,7 @@ static void prepare(trial *t, int round)
     }
 }
 
-/* Of message `k`, `objects` have arrived and nothing else was written. */
+/* Checks that `objects` objects of message `k` have arrived, and that nothing else was written. */
 static void judge(trial *t, int round, int k, int objects, const char *how)
 {
     fill_packed(t, round, k);
@@ -212,7 +212,7 @@ static void from_and_to_host(trial *t, int round)
     MPI_Send(t->wanted.origin, t->count, t->type, 1 - rank, TAG, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     gpu_read(&t->in[1], 0, t->image.memory, t->image.bytes);
-    for (int k = 0; k < 2; k++) { /* gaps are those of the receiver */
+    for (int k = 0; k < 2; k++) { /* the gaps are the receiver's */
         int at = 0;
 
         PMPI_Pack(k ? t->wanted.origin : t->image.origin, t->count, t->type, k ? t->packed : got, t->bytes, &at,
@@ -230,7 +230,7 @@ static void from_and_to_host(trial *t, int round)
     CHECK(test_buffer_equal(&t->image, &t->wanted), "%s, %d bytes, to host memory", t->name, t->bytes);
 }
 
-/* More than the pools keep, so that the next ones are in memory that has been given back in between. */
+/* Sends more messages than the pools keep memory for, so that later ones use memory that was given back in between. */
 static void many_at_once(int round)
 {
     enum { BYTES = 300 << 10 };
@@ -254,7 +254,7 @@ static void many_at_once(int round)
     gpu_memory_free(&to);
 }
 
-/* MPI says so, and what does not fit is written nowhere. */
+/* MPI reports the error, and bytes that do not fit are not written. */
 static void too_long(void)
 {
     enum { POSTED = 600 << 10, SENT = 900 << 10 };
@@ -328,7 +328,7 @@ static void by_threads(int round)
     }
 }
 
-/* The memory of a receive that was cancelled takes the next message. */
+/* The memory of a cancelled receive serves the next message. */
 static void after_a_cancelled_one(int round)
 {
     enum { BYTES = 800 << 10 };

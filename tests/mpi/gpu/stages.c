@@ -18,7 +18,7 @@ static const char *const way_names[WAYS] = {"Waitall", "Testall", "Waitsome", "S
 static void (*fail)(const char *, int, int);
 static long (*calls)(const char *);
 static MPI_Datatype type; /* every second double */
-static MPI_Comm graph;    /* with edges to this rank */
+static MPI_Comm graph;    /* has edges from this rank to itself */
 static gpu_memory out[BEYOND], in[BEYOND];
 static unsigned char from[BEYOND][BYTES], want[BEYOND][BYTES];
 
@@ -32,7 +32,7 @@ static void make_buffers(int n)
     }
 }
 
-/* Doubles that arrive in buffer i: some messages are short. */
+/* Returns how many doubles arrive in buffer i: some messages are short. */
 static int length_of(way how, int i)
 {
     return how < STARTALL && i % 5 == 3 ? N / 2 + 1 : N;
@@ -97,7 +97,7 @@ static void complete(way how, int n, MPI_Request *requests)
     }
 }
 
-/* All messages have come when the call is made. */
+/* Receives messages that have all come before the call is made. */
 static void receive(way how, int n, int gathered)
 {
     MPI_Request requests[BEYOND];
@@ -110,7 +110,7 @@ static void receive(way how, int n, int gathered)
     complete(how, n, requests);
 }
 
-/* Received by the host, and put where `check` looks. */
+/* Receives in the host, and copies to where `check` looks. */
 static void start(int n, int gathered)
 {
     static double doubles[BEYOND][N];
@@ -190,7 +190,7 @@ static long allocations(void)
            calls("cuModuleLoadData") + calls("cuGraphInstantiateWithFlags") + calls("cuMemFree_v2");
 }
 
-/* More than can be under way at once, and nothing is made for them in the end. */
+/* Starts more transfers than can be under way at once; in the end the pools make nothing new for them. */
 static void check_steady(bool graphs)
 {
     long made = 0, launched = 0, by_graph = 0;
@@ -214,7 +214,8 @@ static void check_steady(bool graphs)
         CHECK(by_graph == 0 && launched > 0, "%ld launches by graph, %ld plain ones", by_graph, launched);
 }
 
-/* What cannot be launched any more in the midst of it goes another way. In contexts of their own: they remember. */
+/* Transfers whose launch fails half-way take another path. Each case has a context of its own, since contexts remember
+ * failures. */
 static void check_failures(void)
 {
     static const char *const names[] = {"cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams",
@@ -235,7 +236,7 @@ static void check_failures(void)
     gpu_set_current(first);
 }
 
-/* To host memory, pieces of odd lengths go by way of a copy, when there are enough of them. */
+/* Enough pieces of odd lengths that go to host memory take a copy. */
 static void check_odd(void)
 {
     static const struct {
@@ -260,7 +261,7 @@ static void check_odd(void)
     }
 }
 
-/* Who packs much waits for the stream, and otherwise for the kernel's flag. */
+/* A rank that packs much waits for the stream, otherwise for the kernel's flag. */
 static void check_completion(void)
 {
     static const struct {
@@ -277,7 +278,7 @@ static void check_completion(void)
 
         MPI_Type_create_hvector(blocks, BLOCK, 2 * BLOCK, MPI_BYTE, &type_of_size);
         MPI_Type_commit(&type_of_size);
-        for (int round = 0; round < 2; round++) { /* first kernels are found */
+        for (int round = 0; round < 2; round++) { /* kernels are found in the first rounds */
             position = 0;
             waits = calls("cuStreamSynchronize");
             if (unpack)
@@ -311,7 +312,7 @@ static void check_parameters(void)
 
         MPI_Type_size(regions, &size);
         packed = gpu_memory_make(GPU_DEVICE, (size_t)size);
-        for (int round = 0; round < 3; round++) { /* the first launch of a function is none, either */
+        for (int round = 0; round < 3; round++) { /* the first launch of a function uses no graph either */
             graphs = calls("cuGraphLaunch");
             plain = calls("cuLaunchKernel");
             position = 0;

@@ -13,7 +13,7 @@ typedef enum way { LOCKED, FLUSHED, FENCED, REQUESTED, WAYS } way;
 static const char *const way_names[WAYS] = {"unlock", "flush", "fence", "request"};
 
 static int rank;
-static bool is_aware; /* the MPI takes GPU memory, or so it is said */
+static bool is_aware; /* the MPI takes GPU memory, or PACKWRIGHT_GPU_AWARE says so */
 static MPI_Win win;
 static unsigned char *memory; /* the window of this rank */
 static gpu_memory origin;
@@ -29,7 +29,7 @@ static void begin(way how)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
 }
 
-/* What is done must be complete at the origin; the epoch goes on. */
+/* Completes the operations at the origin; the epoch goes on. */
 static void complete(way how, MPI_Request *request)
 {
     switch (how) {
@@ -46,7 +46,7 @@ static void end(way how)
         MPI_Win_unlock(1, win);
 }
 
-/* The other rank's part in the epoch. */
+/* Does the other rank's part of the epoch. */
 static void accompany(way how)
 {
     if (how != FENCED)
@@ -57,7 +57,7 @@ static void accompany(way how)
 
 /* ---- puts and gets ----------------------------------------------------------------------------------------------- */
 
-/* The target: bytes one after the other, or the same type. */
+/* The target of a transfer: contiguous bytes, or the origin's type. */
 typedef struct target {
     MPI_Aint disp;
     int count;
@@ -70,7 +70,7 @@ static target target_of(const subject *s, bool typed)
                  : (target){BASE + SUBJECT_GUARD, (int)s->size, MPI_BYTE};
 }
 
-/* Rank 0 puts or gets; its origin is then as `expected`. */
+/* Rank 0 puts or gets; afterwards the origin must be as `expected`. */
 static void transfer(const subject *s, bool puts, way how, const target *t, const unsigned char *expected)
 {
     void *buf = subject_buffer(s, &origin);
@@ -101,7 +101,7 @@ static void take_part(const subject *s, bool puts, way how, const target *t, con
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Bytes of the window that a target may take. */
+/* Returns the bytes of the window that a target may take. */
 static int64_t span_of(const subject *s)
 {
     return s->span > s->size ? s->span : s->size;
@@ -118,7 +118,7 @@ static void check_put(const subject *s, way how, bool typed)
     target t = target_of(s, typed);
     const gpu_memory window = window_memory();
 
-    subject_fill(&origin, source, s->span, s->seed * 7 + 1); /* by both ranks */
+    subject_fill(&origin, source, s->span, s->seed * 7 + 1); /* both ranks know them */
     subject_fill(&window, image, bytes, s->seed * 7 + 2);
     take_part(s, true, how, &t, source);
     if (rank == 0)
@@ -139,7 +139,7 @@ static void check_get(const subject *s, way how, bool typed)
     target t = target_of(s, typed);
     const gpu_memory window = window_memory();
 
-    subject_fill(&window, source, span_of(s), s->seed * 7 + 3); /* by both ranks */
+    subject_fill(&window, source, span_of(s), s->seed * 7 + 3); /* both ranks know them */
     subject_fill(&origin, image, s->span, s->seed * 7 + 4);
     if (typed)
         subject_pack(s, source, packed);
@@ -156,7 +156,7 @@ typedef struct double_pair {
     int index;
 } double_pair;
 
-/* In GPU memory: every second of 2 N; into the N of the window. */
+/* Adds every second of 2 N elements in GPU memory to N elements of the window. */
 static void check_sums(way how, bool shorts)
 {
     static int ints[2 * N], got[2 * N];
