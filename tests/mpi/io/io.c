@@ -120,7 +120,7 @@ typedef struct round {
     char text[256];
 } round_t;
 
-/* By default bytes; or doubles, of which each rank sees its own pairs. */
+/* Chooses a view: bytes by default, or doubles, of which each rank sees its own pairs. */
 static void choose_view(round_t *r, uint64_t *state, MPI_Datatype basic)
 {
     int lens[1] = {2}, displs[1] = {2 * rank}, size;
@@ -136,8 +136,8 @@ static void choose_view(round_t *r, uint64_t *state, MPI_Datatype basic)
         MPI_Type_free(&pairs);
         r->etype = basic;
     }
-    /* A view with holes that all share has no sense with a shared pointer, which counts in etypes: MPI wants the same
-     * view everywhere then. */
+    /* Ranks share no view with holes of their own when they use the shared pointer, which counts in etypes: MPI then
+     * wants the same view on all ranks. */
     if (r->call->place == SHARED && r->filetype != MPI_BYTE) {
         MPI_Type_free(&r->filetype);
         r->filetype = r->etype;
@@ -168,14 +168,14 @@ static bool takes_turns(const round_t *r)
     return r->call->place == SHARED && !r->call->together;
 }
 
-/* One call, in turn where the order of the ranks would be chance otherwise. `fn` is ours or the MPI's. */
+/* Makes one call; ranks take turns where their order would be random. `fn` is Packwright's or the MPI's. */
 static int carry_out(const round_t *r, side *s, call_fn *fn, MPI_Status *status)
 {
     int etype_size, rc = MPI_SUCCESS;
     arguments a = {.fh = s->fh, .buf = s->buffer.origin, .count = r->count, .type = r->type};
 
     MPI_Type_size(r->etype, &etype_size);
-    /* Where all see the same bytes, each begins behind the other's. */
+    /* If all ranks see the same bytes, each begins behind the one before. */
     a.offset = (r->filetype == r->etype ? (MPI_Offset)rank * r->bytes : 0) / etype_size;
     if (r->call->place == POINTER)
         MPI_File_seek(s->fh, a.offset, MPI_SEEK_SET);
@@ -244,7 +244,7 @@ static void run_round(uint64_t seed, side *sides)
     for (int i = 0; i < 8; i++)
         test_random(&state);
     choose(&r, &state);
-    /* In a collective call not all need to have us, or to decide alike. */
+    /* Ranks of a collective call may differ: not all need Packwright, or decide alike. */
     sides[0].ours = !r.call->together || seed % 3 || rank == 0;
     snprintf(r.text, sizeof r.text, "seed %llu, %s, %d bytes at %lld, view %s", (unsigned long long)seed, r.call->name,
              r.bytes, (long long)r.displacement, r.filetype == r.etype ? "plain" : "with holes");
@@ -286,7 +286,7 @@ static void check_rounds(int rounds)
     close_sides(sides);
 }
 
-/* Another representation is not ours to write; an MPI may lack it. */
+/* Packwright leaves files of another representation to MPI, which may lack it. */
 static void check_external(void)
 {
     double values[64], got[64];
@@ -301,7 +301,7 @@ static void check_external(void)
         values[i] = rank * 100 + i;
     for (int i = 0; i < 2 && rc == MPI_SUCCESS; i++)
         rc = MPI_File_set_view(sides[i].fh, 0, MPI_DOUBLE, MPI_DOUBLE, "external32", MPI_INFO_NULL);
-    for (int round = 0; round < 2 && rc == MPI_SUCCESS; round++) { /* the type is known in the second */
+    for (int round = 0; round < 2 && rc == MPI_SUCCESS; round++) { /* the type is learned before the second round */
         MPI_File_write_at(sides[0].fh, 32 * rank, values, 1, type, MPI_STATUS_IGNORE);
         PMPI_File_write_at(sides[1].fh, 32 * rank, values, 1, type, MPI_STATUS_IGNORE);
         memset(got, 0, sizeof got);
@@ -316,7 +316,7 @@ static void check_external(void)
     MPI_Type_free(&type);
 }
 
-/* A type that is freed, and buffers that are looked at, as early as may be. */
+/* The type is freed, and the buffers are compared, as early as MPI allows. */
 static void check_freed(void)
 {
     const char *strategy = getenv("PACKWRIGHT_STRATEGY");
@@ -324,7 +324,7 @@ static void check_freed(void)
     side sides[2];
 
     open_sides(sides);
-    /* ROMIO looks at types that were freed. */
+    /* ROMIO uses types that were freed. */
     for (int round = 0; round < 3 && strategy && !strcmp(strategy, "packed"); round++) {
         MPI_Request requests[2];
         MPI_Status status;
@@ -358,10 +358,10 @@ static void check_freed(void)
 
 /* ---- short reads ------------------------------------------------------------------------------------------------- */
 
-/* How a read meets the end of the file. Through a view with holes, ROMIO fills the rest of the buffer, too. */
+/* How a read meets the end of the file. Through a view with holes, ROMIO also fills the rest of the buffer. */
 typedef enum reading { ALONE, TOGETHER, IN_HALVES, THROUGH_HOLES, READINGS } reading;
 
-/* What three objects of eight doubles must hold when `elements` have come. */
+/* Computes what three objects of eight doubles hold when `elements` doubles have come. */
 static void expect_short(test_buffer *expected, MPI_Datatype type, const double *values, int elements)
 {
     MPI_Aint lb, extent;
@@ -384,7 +384,7 @@ static void read_short(MPI_File fh, reading how, void *buf, MPI_Datatype type, M
     }
 }
 
-/* `elements` doubles are in the file, and three objects of eight are asked for. */
+/* Reads three objects of eight doubles from a file that has only `elements` doubles. */
 static void check_short(MPI_File fh, int elements, reading how)
 {
     double values[24];
@@ -398,7 +398,7 @@ static void check_short(MPI_File fh, int elements, reading how)
     got = test_buffer_create(type, 3);
     expected = test_buffer_create(type, 3);
     test_fill(values, sizeof values, 8);
-    for (int known = 0; known < 2; known++) { /* the type, to us */
+    for (int known = 0; known < 2; known++) { /* the type is learned before the second round */
         expect_short(&expected, type, values, elements);
         test_buffer_fill(&got, 2);
         PMPI_File_set_size(fh, 0);
@@ -414,7 +414,8 @@ static void check_short(MPI_File fh, int elements, reading how)
     MPI_Type_free(&type);
 }
 
-/* Through holes, ROMIO says that all came. What Open MPI (4.1.4) reads asynchronously it reads for ever there. */
+/* Returns whether the status reports the end. Through holes, ROMIO reports that all has come. Open MPI (4.1.4) never
+ * ends an asynchronous read there. */
 static bool tells_the_end(reading how)
 {
 #ifdef OPEN_MPI
@@ -424,7 +425,7 @@ static bool tells_the_end(reading how)
 #endif
 }
 
-/* What the MPI itself does at the end of a file is not always this: only of ours. */
+/* Not every MPI does this at the end of a file by itself, so only staged reads are checked. */
 static void check_short_reads(void)
 {
     const char *strategy = getenv("PACKWRIGHT_STRATEGY");
@@ -468,7 +469,7 @@ static int misuse(int i, write_at_fn *write_at, read_at_fn *read_at, MPI_Datatyp
     static double memory[64];
 
     switch (i) {
-    case 0: return write_at(fh, 0, memory, 1, type, MPI_STATUS_IGNORE); /* the file is read-only */
+    case 0: return write_at(fh, 0, memory, 1, type, MPI_STATUS_IGNORE); /* fails, since the file is read-only */
     case 1: return read_at(fh, -8, memory, 1, type, MPI_STATUS_IGNORE);
     case 2: return read_at(fh, 0, memory, -1, type, MPI_STATUS_IGNORE);
     case 3: return read_at(MPI_FILE_NULL, 0, memory, 1, type, MPI_STATUS_IGNORE);
@@ -489,7 +490,7 @@ static void check_errors(void)
     MPI_Type_vector(8, 1, 2, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
-    for (int i = 0; i < 2; i++) /* the type is known from then on */
+    for (int i = 0; i < 2; i++) /* the type is learned before the second round */
         MPI_File_write_at(fh, 0, memory, 1, type, MPI_STATUS_IGNORE);
     MPI_File_close(&fh);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);

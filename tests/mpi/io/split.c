@@ -11,7 +11,7 @@
 enum { MOST = 4096 };
 
 static int rank, ranks, n;
-static MPI_Datatype type; /* n doubles, every third */
+static MPI_Datatype type; /* n doubles, every third one */
 static double out[3 * MOST], in[3 * MOST], other[3 * MOST];
 
 static bool is_packed(void)
@@ -53,14 +53,14 @@ static void close_file(MPI_File *fh, char *path)
     free(path);
 }
 
-/* What is written: so that every element says whose it is. */
+/* Fills values so that each says which rank has written it. */
 static void fill(double *values, int seed)
 {
     for (int i = 0; i < 3 * MOST; i++)
         values[i] = seed + i / 1000.;
 }
 
-/* `got`, filled with 7 before, has taken what `whose` wrote. */
+/* Checks that `got`, which was filled with 7, has what rank `whose` wrote. */
 static void check_read(const double *got, int seed, const char *what)
 {
     int wrong = 0;
@@ -81,7 +81,7 @@ static void check_count(const MPI_Status *status, const char *what)
 
 /* ---- several at once --------------------------------------------------------------------------------------------- */
 
-/* A message of the same type, while files are between begin and end. */
+/* Sends a message of the same type while files are between begin and end. */
 static void send_around(void)
 {
     MPI_Status status;
@@ -197,7 +197,7 @@ static void count_error(MPI_File *fh, int *error, ...)
     handled++;
 }
 
-/* Error classes and calls of the handler, one after the other. */
+/* Error classes, and calls of the error handler, one after the other. */
 typedef struct outcome {
     int n, classes[32], handled[32];
 } outcome;
@@ -209,7 +209,7 @@ static void note(outcome *o, int rc)
     handled = 0;
 }
 
-/* Open MPI (4.1.4) looks for the request of a beginning that there was not, and crashes. */
+/* Open MPI (4.1.4) crashes in an end without a beginning: it looks for the request of the beginning. */
 #ifdef OPEN_MPI
 enum { REFUSES_ENDS = false };
 #else

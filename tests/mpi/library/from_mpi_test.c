@@ -33,7 +33,7 @@ static void expect_facts(const pw_random_mpi *t, const packwright_type *type)
     }
 }
 
-/* Types that this MPI packs in the order of their typemap (tests/mpi/random/subjects.c has the reasons). */
+/* Returns whether this MPI packs the type in typemap order (tests/mpi/random/subjects.c has the reasons). */
 static bool is_packed_right(const pw_random_mpi *t)
 {
 #ifdef OPEN_MPI
@@ -43,7 +43,7 @@ static bool is_packed_right(const pw_random_mpi *t)
 #endif
 }
 
-/* The bytes that an MPI may leave alone are as in `ours`. */
+/* Copies the bytes that an MPI may leave alone from `ours`. */
 static void copy_padding(const pw_random_mpi *t, int64_t count, unsigned char *to, const unsigned char *ours)
 {
     int64_t at = 0;
@@ -120,7 +120,7 @@ static void random_types(void **state)
     free(b);
 }
 
-/* The type lives on after the datatype, and an uncommitted datatype is good enough. */
+/* The type lives on after the datatype is freed, and the datatype need not be committed. */
 static void outlives_the_datatype(void **state)
 {
     const int64_t expected[] = {0, 2, 4};

@@ -1,4 +1,4 @@
-/* Without an MPI in the process, packwright_from_mpi says so. */
+/* In a process without MPI, packwright_from_mpi returns an error. */
 #include <packwright/packwright-mpi.h>
 
 #include <stdio.h>

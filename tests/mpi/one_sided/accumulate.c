@@ -95,7 +95,7 @@ static MPI_Datatype two_parts(int n, MPI_Datatype basic, MPI_Aint size)
     return t;
 }
 
-/* n elements; those from FORWARD_LAYOUTS on are not laid out in ascending order from their origin. */
+/* Makes a layout of n elements. Those from FORWARD_LAYOUTS on are not in ascending order from their origin. */
 static MPI_Datatype layout(int kind, int n, MPI_Datatype basic)
 {
     MPI_Aint lb, size;
@@ -136,14 +136,14 @@ typedef struct round {
     bool gets, frees, bare; /* `frees`: the types, when the calls have been made; `bare`: without an origin's buffer */
     op_kind op;
     element element;
-    int count, elements; /* objects, elements in all */
+    int count, elements; /* objects, and elements in all of them */
     MPI_Datatype origin, result, target;
     int target_count;
     test_buffer sent[SLOTS], got[SLOTS];
     char text[256];
 } round_t;
 
-/* Element i of what a rank holds, before: 0 its operands, 1 its window. */
+/* Returns element i of what a rank holds before the round: 0, its operands; 1, its window. */
 static int value(const round_t *r, int holder, int what, int op, int i)
 {
     uint64_t state = r->seed * 977 + (uint64_t)holder * 131 + (uint64_t)(what * 31 + op * 7 + i) + 1;
@@ -152,7 +152,7 @@ static int value(const round_t *r, int holder, int what, int op, int i)
     return (int)((test_random(&state) >> 20) % 12);
 }
 
-/* Before, and after rank `by` has accumulated. */
+/* Returns an element of a window before the round, or after rank `by` has accumulated. */
 static int value_in_window(const round_t *r, int holder, int by, int op, int i)
 {
     int old = value(r, holder, 1, op, i);
@@ -213,7 +213,7 @@ static void transfer(round_t *r, bool native)
 
 /* ---- judgement -------------------------------------------------------------------------------------------------- */
 
-/* Right after completion here: the operands are as they were, the results have come. */
+/* Checks the buffers right after completion at the origin: operands are unchanged, and results have come. */
 static bool judge_buffers(const round_t *r, const test_buffer *expected)
 {
     bool right = true;
@@ -221,7 +221,7 @@ static bool judge_buffers(const round_t *r, const test_buffer *expected)
     for (int op = 0; op < r->epoch.ops; op++)
         right = right && test_buffer_equal(&r->got[op], &expected[op]);
     for (int op = 0; op < r->epoch.ops; op++)
-        memset(r->sent[op].memory, 0xee, r->sent[op].bytes); /* it is mine again */
+        memset(r->sent[op].memory, 0xee, r->sent[op].bytes); /* this rank may use the buffer again */
     return right;
 }
 
@@ -328,7 +328,7 @@ static void choose_call(round_t *r, uint64_t *state)
     if (r->op == NO_OP && !r->gets)
         r->op = REPLACE;
     r->bare = r->op == NO_OP && test_random(state) % 2;
-#ifdef MPICH /* whose requests complete too early (rma.c) */
+#ifdef MPICH /* its requests complete too early (rma.c says when) */
     if (r->epoch.ending == REQUEST)
         r->epoch.ending = REQUEST_FLUSHED;
 #endif
@@ -368,7 +368,7 @@ static void check_rounds(int rounds, int rank, int nranks)
 
 /* ---- all at once ------------------------------------------------------------------------------------------------ */
 
-/* All ranks add to the same elements of the first, in both forms, and none is lost. */
+/* All ranks add to the same elements of the first rank, in both forms, and no addition is lost. */
 static void check_together(int rank, int nranks)
 {
     enum { N = 200, ROUNDS = 10 };
@@ -388,7 +388,7 @@ static void check_together(int rank, int nranks)
         MPI_Accumulate(sent, 1, gapped, 0, 0, N, MPI_INT, MPI_SUM, win);
         MPI_Get_accumulate(sent, 1, gapped, got, 1, gapped, 0, 0, N, MPI_INT, MPI_SUM, win);
         MPI_Win_flush(0, win);
-        for (int i = 0; i < N; i++) /* at least what I have added myself */
+        for (int i = 0; i < N; i++) /* at least what this rank has added */
             wrong += got[2 * i] < (2 * round + 1) * (rank + 1);
     }
     MPI_Win_unlock_all(win);
@@ -400,7 +400,7 @@ static void check_together(int rank, int nranks)
     MPI_Type_free(&gapped);
 }
 
-/* Pairs with a hole between value and index are no array when packed. */
+/* Pairs with a hole between value and index are no array once they are packed. */
 static void check_pairs(int rank, int nranks)
 {
     struct pair {
@@ -453,7 +453,7 @@ static int class_of(int rc)
     return class;
 }
 
-/* The i-th misuse. */
+/* Makes the i-th wrong call. */
 static int misuse(int i, bool native, MPI_Datatype t, MPI_Win win, int nranks)
 {
     static double sent[256], got[256];
@@ -469,7 +469,7 @@ static int misuse(int i, bool native, MPI_Datatype t, MPI_Win win, int nranks)
     case 7: return CALL(Accumulate, sent, 1, t, MPI_PROC_NULL, 0, 8, MPI_DOUBLE, MPI_SUM, win);
     case 8: return CALL(Get_accumulate, sent, 1, t, got, 1, t, nranks, 0, 8, MPI_DOUBLE, MPI_SUM, win);
     case 9: return CALL(Get_accumulate, sent, 1, t, got, -1, t, 0, 0, 8, MPI_DOUBLE, MPI_SUM, win);
-#ifndef OPEN_MPI /* which finds out with a lock in its hands, and keeps it */
+#ifndef OPEN_MPI /* Open MPI finds the error while it holds a lock, and keeps the lock */
     case 10: return CALL(Get_accumulate, sent, 1, t, got, 1, MPI_DATATYPE_NULL, 0, 0, 8, MPI_DOUBLE, MPI_SUM, win);
 #endif
     default: return CALL(Get_accumulate, sent, 0, t, got, 0, t, 0, 0, 0, MPI_DOUBLE, MPI_SUM, win);
@@ -489,7 +489,7 @@ static void check_errors(int nranks)
     MPI_Win_create_errhandler(count_error, &handler);
     MPI_Win_set_errhandler(win, handler);
     MPI_Win_fence(0, win);
-    MPI_Accumulate(sent, 1, t, 0, 0, 8, MPI_DOUBLE, MPI_SUM, win); /* types are known from then on */
+    MPI_Accumulate(sent, 1, t, 0, 0, 8, MPI_DOUBLE, MPI_SUM, win); /* the types are learned before the later rounds */
     MPI_Win_fence(0, win);
     for (int i = 0; i < 12; i++) {
         int ours, theirs, ours_handled;

@@ -1,15 +1,15 @@
-/* A get that is under way when a short put to the same target is done: a local flush completes both. */
+/* A short put follows a get from the same target that is still under way: a local flush must complete both. */
 #include "tests/mpi/support/harness.h"
 
 enum { ROUNDS = 50, MOST = 5000 };
 
 typedef struct place {
     MPI_Win win;
-    double *memory; /* what the other rank gets, and behind it where it puts */
+    double *memory; /* what the other rank gets; behind it is where that rank puts */
     int rank;
 } place;
 
-/* What rank 0 finds in rank 1's window in a round, which is not what it has found in the last. */
+/* Returns what rank 0 must find in rank 1's window in a round; it differs from round to round. */
 static double value(int round, int i)
 {
     return 1e6 * (round + 1) + i;

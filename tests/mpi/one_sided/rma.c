@@ -16,12 +16,12 @@ typedef struct round {
     bool get, frees; /* `frees`: the types are freed as soon as the calls have been made */
     MPI_Datatype mine, theirs;
     int my_count, their_count, bytes;
-    MPI_Aint lead; /* of the target type's object 0 from its slot */
+    MPI_Aint lead; /* offset of the target type's object 0 in its slot */
     test_buffer buffers[SLOTS];
     char text[256];
 } round_t;
 
-/* The contents of a message, packed: of the rank that holds the data. */
+/* Returns the packed contents of a message of the rank that holds the data. */
 static unsigned char *contents(const round_t *r, int holder, int op)
 {
     unsigned char *packed = malloc((size_t)r->bytes + 1);
@@ -42,7 +42,7 @@ static unsigned char *slot(unsigned char *memory, const round_t *r, int op)
     return memory + (size_t)op * SLOT_BYTES + r->lead;
 }
 
-/* Does the target's side fit its slot? */
+/* Places the target's side. False: it does not fit its slot. */
 static bool place(round_t *r)
 {
     test_buffer b = test_buffer_create(r->theirs, r->their_count);
@@ -151,13 +151,14 @@ static void transfer(round_t *r)
 
 /* ---- judgement -------------------------------------------------------------------------------------------------- */
 
-/* Right after completion here, the types being gone perhaps: against memory that was made before. */
+/* Compares the buffers with memory that was made before, right after completion at the origin. The types may be gone.
+ */
 static void judge_buffers(round_t *r, const test_buffer *expected)
 {
     for (int op = 0; op < r->epoch.ops; op++) {
         CHECK(test_buffer_equal(&r->buffers[op], &expected[op]), "%s: buffer of operation %d", r->text, op);
         if (!r->get)
-            memset(r->buffers[op].memory, 0xee, r->buffers[op].bytes); /* it is mine again */
+            memset(r->buffers[op].memory, 0xee, r->buffers[op].bytes); /* this rank may use the buffer again */
     }
 }
 
@@ -239,7 +240,7 @@ static void run_round(const window *w, uint64_t seed, int rank, int nranks)
     release(&r.theirs);
 }
 
-/* A window is freed, and the next gets its handle, perhaps. */
+/* Frees a window; the next one may get its handle. */
 static void check_rounds(int rounds, int rank, int nranks)
 {
     for (int i = 0; i < rounds;) {
@@ -253,7 +254,7 @@ static void check_rounds(int rounds, int rank, int nranks)
 
 /* ---- long ones -------------------------------------------------------------------------------------------------- */
 
-/* Both sides of the thresholds at which MPIs change their ways. */
+/* Tries both sides of the thresholds at which MPIs change their protocols. */
 static void check_long(int rank, int nranks)
 {
     for (int elements = 1 << 10; elements <= 1 << 18; elements *= 4) {
@@ -289,7 +290,7 @@ static void check_long(int rank, int nranks)
     }
 }
 
-/* A get that is complete when its request is: not MPICH's own of a derived type, but ours. */
+/* A staged get is complete when its request is; MPICH's own get of a derived type is not. */
 static void check_request_get(int rank, int nranks)
 {
     const char *strategy = getenv("PACKWRIGHT_STRATEGY");
@@ -309,7 +310,7 @@ static void check_request_get(int rank, int nranks)
         memory[i] = rank * 1000 + i;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
-    for (int round = 0; round < 4; round++) { /* types are learned in the first */
+    for (int round = 0; round < 4; round++) { /* types are learned in the first round */
         int target = (rank + round) % nranks, done = 0;
         MPI_Request request;
 
@@ -329,8 +330,8 @@ static void check_request_get(int rank, int nranks)
     MPI_Type_free(&type);
 }
 
-/* A get into a buffer that has room for more than comes (MPI 4.0 section 12.3.2): the rest stays as it was. Results of
- * MPICH's accumulating gets have to be as long as the target. */
+/* Gets into a buffer that has room for more than comes (MPI 4.0 section 12.3.2): the rest stays as it was. For MPICH,
+ * results of accumulating gets must be as long as the target. */
 static void check_room(int rank, int nranks)
 {
     for (int kind = 0; kind < WIN_KINDS; kind++) {
@@ -354,7 +355,7 @@ static void check_room(int rank, int nranks)
                 MPI_Type_commit(&theirs);
                 for (int i = 0; i < 2 * n; i++)
                     ((double *)w.memory)[i] = rank * 1e6 + i;
-                for (int round = 0; round < 2; round++) { /* types are learned in the first */
+                for (int round = 0; round < 2; round++) { /* types are learned in the first round */
                     for (int i = 0; i < 6 * n; i++)
                         buffer[i] = -1 - i;
                     MPI_Barrier(MPI_COMM_WORLD);
@@ -401,7 +402,7 @@ static int class_of(int rc)
     return class;
 }
 
-/* The i-th misuse, by the same call with and without us. */
+/* Makes the i-th wrong call, with or without Packwright. */
 static int misuse(int i, put_fn *put, get_fn *get, MPI_Datatype type, MPI_Win win, int nranks)
 {
     static double memory[256];
@@ -433,7 +434,7 @@ static void check_errors(int nranks)
     MPI_Win_create_errhandler(count_error, &handler);
     MPI_Win_set_errhandler(win, handler);
     MPI_Win_fence(0, win);
-    /* Known to us from then on, as is what follows. */
+    /* The types are learned here, so Packwright handles what follows. */
     for (int k = 0; k < 2; k++)
         MPI_Put(memory + 64, 1, type, 0, 0, 8, MPI_DOUBLE, win);
     MPI_Win_fence(0, win);
@@ -454,7 +455,7 @@ static void check_errors(int nranks)
     MPI_Type_free(&type);
 }
 
-/* Without an epoch: refused or not, we do as the MPI does, and nothing of it is left behind. */
+/* Calls without an epoch: MPI refuses them or not, Packwright does the same, and keeps nothing of them. */
 static void check_no_epoch(void)
 {
     MPI_Errhandler handler;

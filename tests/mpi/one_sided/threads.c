@@ -1,6 +1,6 @@
 /*
  * Several threads with one window: each puts and gets in places of its own and completes by itself, while the others do
- * the same. A thread that has flushed must find its data, whoever's flush it was that fetched it.
+ * the same. A thread that has flushed must find its data, even if another thread's flush has fetched it.
  */
 #include "tests/mpi/support/harness.h"
 

@@ -200,7 +200,7 @@ static int start(sending by, bool native, void *out, MPI_Datatype t, int rank, M
     }
 }
 
-/* Two objects are sent and one is received: as `in_type`, which may be contiguous. The class of the receive. */
+/* Sends two objects and receives one, as `in_type`, which may be contiguous. Returns the class of the receive. */
 static int too_long_for_self(sending by, bool native, void *out, MPI_Datatype t, void *in, int in_count,
                              MPI_Datatype in_type, int rank)
 {
@@ -224,7 +224,8 @@ static int too_long_for_self(sending by, bool native, void *out, MPI_Datatype t,
     return test_class_of(rc);
 }
 
-/* Open MPI notices or not, as the message is derived or contiguous and short or long: always what it says natively. */
+/* Whether Open MPI finds the error depends on whether the message is derived or contiguous, short or long. The result
+ * must always be the native one. */
 static void check_truncation_to_self(int rank, int elements)
 {
     static char buffer[1 << 16];
@@ -277,7 +278,7 @@ static int receive(receiving by, bool native, void *buf, MPI_Datatype t)
     return rc == MPI_SUCCESS ? rc : status.MPI_ERROR;
 }
 
-/* An error, or not, as natively, and the same in memory. How MPICH names it depends on what has brought the message. */
+/* Compares error and memory with the native ones. Which error MPICH reports depends on what has brought the message. */
 static void check_partial(int rank, int elements, int bytes)
 {
     MPI_Datatype t;
@@ -311,8 +312,8 @@ static void check_partial(int rank, int elements, int bytes)
 
 #ifdef MPICH
 
-/* From 4.3 on MPICH then says that all is well, and has delivered what fits; before it delivers nothing. Never what lay
- * in staging memory from the message before. */
+/* From 4.3 on MPICH then reports success, and has delivered what fits; before it delivers nothing. Staging memory must
+ * never deliver an earlier message. */
 static void check_told(int rank, int elements)
 {
     MPI_Errhandler handler;

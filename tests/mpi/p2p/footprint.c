@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { SANITIZED = 1 }; /* they take addresses by the terabyte */
+enum { SANITIZED = 1 }; /* sanitizers take addresses by the terabyte */
 #else
 enum { SANITIZED = 0 };
 #endif
@@ -78,7 +78,7 @@ static void check_footprint(void)
 
 /* ---- what others may not read ------------------------------------------------------------------------------------ */
 
-/* A process with this capability reads everything. */
+/* Gives up the capability with which a process may read every other one. */
 static void give_up_reading(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -125,7 +125,7 @@ static void profile(void)
 
 /* -------------------------------------------------------------------------------------------------------------------*/
 
-/* False: what is to be tried cannot be. */
+/* Prepares the process. False: what is to be tried is impossible here. */
 static bool prepare(const char *what)
 {
     if (!strcmp(what, "files"))

@@ -8,7 +8,7 @@
 
 enum { LIST = 500 };
 
-/* Learning it costs more than a long message gains. */
+/* A type whose learning costs more than a long message gains. */
 static MPI_Datatype long_list(void)
 {
     int places[LIST];
@@ -32,7 +32,7 @@ static MPI_Datatype mixed_type(int which)
     else if (which == 1)
         MPI_Type_vector(7, 1, 2, MPI_DOUBLE_INT, &type);
     else if (which == 2)
-        MPI_Type_vector(7, 1, 2, MPI_FLOAT, &type); /* one size: always as the strategy says */
+        MPI_Type_vector(7, 1, 2, MPI_FLOAT, &type); /* elements of one size: packed as the strategy says */
     else
         type = long_list();
     MPI_Type_commit(&type);

@@ -9,7 +9,7 @@ typedef int send_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 
 static int rank, ranks;
 
-/* What a message filled with `seed` looks like where it arrives, in memory that was filled with `before`. */
+/* Returns what a message filled with `seed` leaves in memory that was filled with `before`. */
 static test_buffer expected(MPI_Datatype from, int from_count, unsigned seed, MPI_Datatype to, int to_count,
                             unsigned before)
 {
@@ -135,7 +135,7 @@ static void check_mrecv_of_nothing(MPI_Datatype type)
 
 /* ---- both at once ------------------------------------------------------------------------------------------------ */
 
-/* Around the ring; a side may be MPI_PROC_NULL, at its ends. */
+/* Sends around the ring; at its ends a side may be MPI_PROC_NULL. */
 static void check_sendrecv(MPI_Datatype out, MPI_Datatype in, int count, bool open, bool ignore, const char *what)
 {
     int next = open && rank == ranks - 1 ? MPI_PROC_NULL : (rank + 1) % ranks;
@@ -177,7 +177,7 @@ static void check_replace(MPI_Datatype type, int count, bool open, const char *w
     test_buffer_free(&b);
 }
 
-/* A shorter message than what is replaced: the rest stays. */
+/* A message shorter than what it replaces leaves the rest as it was. */
 static void check_short_replace(void)
 {
     MPI_Datatype type;

@@ -12,10 +12,10 @@ typedef enum form { DERIVED, NATIVE, BYTES, PACKED, FORMS } form;
 static const char *const form_names[FORMS] = {"derived", "derived, PMPI_", "contiguous", "MPI_PACKED"};
 
 typedef struct side {
-    MPI_Datatype type, basic; /* `basic`: the element both types are made of */
+    MPI_Datatype type, basic; /* `basic`: the type of the elements that both types are made of */
     int count;
     test_buffer memory;
-    unsigned char *packed; /* contents in packed form */
+    unsigned char *packed; /* the contents in packed form */
     int bytes;
 } side;
 
@@ -34,7 +34,7 @@ static void side_free(side *s)
     free(s->packed);
 }
 
-/* Both ranks compute what is sent. */
+/* Computes what is sent, on both ranks. */
 static void prepare(side *s)
 {
     int p = 0;
@@ -57,7 +57,7 @@ static void send_as(const side *s, form f, int tag)
     }
 }
 
-/* Receives into fresh memory and compares with what should be there. `arriving`: bytes of the message. */
+/* Receives into fresh memory, and checks the memory. `arriving`: the bytes of the message. */
 static void recv_as(const side *s, form f, int tag, int arriving, bool wildcard, const char *what)
 {
     int source = wildcard ? MPI_ANY_SOURCE : 0, t = wildcard ? MPI_ANY_TAG : tag, size, n, p = 0;
@@ -87,7 +87,7 @@ static void recv_as(const side *s, form f, int tag, int arriving, bool wildcard,
     MPI_Get_count(&status, s->type, &n);
     CHECK(s->bytes == 0 || n == s->count, "%s: Get_count by the type says %d", what, n);
     MPI_Get_elements(&status, s->type, &n);
-    /* MPI_BYTE stands for "the type has elements of several kinds". */
+    /* MPI_BYTE stands for a type with elements of several kinds. */
     CHECK(n == arriving / size || s->bytes == 0 || s->basic == MPI_BYTE, "%s: Get_elements says %d", what, n);
     test_buffer_free(&got);
     test_buffer_free(&expected);
@@ -133,7 +133,7 @@ static void exchange(int rank, side *sender, side *receiver, const char *what)
 
 /* ---- the matrix -------------------------------------------------------------------------------------------------- */
 
-/* Layouts of `elements` MPI_DOUBLEs: strided, in blocks, shuffled, dense. */
+/* Makes a layout of `elements` MPI_DOUBLEs: strided, in blocks, shuffled or dense. */
 static MPI_Datatype layout_of(int which, int elements)
 {
     MPI_Datatype t;
@@ -180,7 +180,7 @@ static void check_matrix(int rank)
         }
 }
 
-/* Every type of the set, to itself, in counts. */
+/* Sends every type of the set to itself, in several counts. */
 static void check_set(int rank)
 {
     char what[128];
@@ -267,7 +267,7 @@ static void check_proc_null(void)
 }
 
 #if MPI_VERSION >= 4
-/* The large-count forms, to each other and to the plain ones. */
+/* Sends between the large-count forms, and between these and the plain ones. */
 static void check_large_forms(int rank)
 {
     for (int forms = 0; forms < 4; forms++) {

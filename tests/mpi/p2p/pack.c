@@ -13,7 +13,7 @@ typedef int pack_fn(const void *, int, MPI_Datatype, void *, int, int *, MPI_Com
 typedef int unpack_fn(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
 
 #if MPI_VERSION >= 4
-/* The large-count forms behind the signature of the plain ones. */
+/* The large-count form with the signature of the plain one. */
 static int pack_large(const void *in, int count, MPI_Datatype type, void *out, int size, int *position, MPI_Comm comm)
 {
     MPI_Count p = *position;

@@ -34,7 +34,7 @@ static bool can_do_without(void)
 
 /* ---- a trial ----------------------------------------------------------------------------------------------------- */
 
-/* What one rank sends and the other receives; `first`: so many objects of it, the rest stays as it was. */
+/* What one rank sends and the other receives. The first `first` objects are received, the rest stays as it was. */
 typedef struct trial {
     MPI_Datatype type;
     int count, bytes, object;
@@ -179,7 +179,7 @@ static void to_and_from_contiguous(trial *t, int round)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* Objects of a type that is longer than its extent would overlap. */
+/* Returns whether no object of the type is longer than its extent: such objects would overlap. */
 static bool is_fit(MPI_Datatype type)
 {
     MPI_Aint lb, extent;

@@ -26,7 +26,7 @@ bool pw_judge_fits(const pw_judge *j, const pw_random_mpi *t, int64_t count)
     return hi - lo <= j->room && t->map.size * count <= j->room;
 }
 
-/* One count of one type on trial. */
+/* One count of one type that is being checked. */
 typedef struct trial {
     pw_judge *j;
     const pw_subject_type *t;
@@ -52,13 +52,13 @@ static bool fail(const trial *tr, const pw_subject *s, const char *op, int64_t f
     return false;
 }
 
-/* Random memory for the objects, and what packing it must give. Returns the address of the first object. */
+/* Returns the address of the first of objects with random memory, and computes what packing them must give. */
 static unsigned char *fresh_memory(const trial *tr, pw_rng *rng)
 {
     return pw_watched_place(&tr->j->memory, rng, tr->hi - tr->lo) - tr->lo;
 }
 
-/* 1 for every padding byte in the packed stream. */
+/* Sets 1 for every padding byte in the packed stream. */
 static void mask_packed_padding(const trial *tr)
 {
     unsigned char *m = tr->j->mask;
@@ -71,7 +71,7 @@ static void mask_packed_padding(const trial *tr)
         }
 }
 
-/* 1 where memory is part of the layout, or only where it is padding. */
+/* Sets 1 where memory is part of the layout, or with `padding_only` where it is padding. */
 static void mask_memory(const trial *tr, bool padding_only)
 {
     unsigned char *origin = tr->j->mask - tr->lo;
@@ -103,7 +103,7 @@ static bool judge_pack(const trial *tr, const pw_subject *s, const unsigned char
 static void pick_range(const trial *tr, pw_rng *rng, int64_t *first, int64_t *last)
 {
     int64_t a = pw_rng_range(rng, 0, tr->total), b = pw_rng_range(rng, 0, tr->total);
-    if (pw_rng_one_in(rng, 3)) /* a short one */
+    if (pw_rng_one_in(rng, 3)) /* a short range */
         b = a + pw_rng_range(rng, 0, 40) < tr->total ? a + pw_rng_range(rng, 0, 40) : tr->total;
     b = b > tr->total ? tr->total : b;
     *first = a < b ? a : b;
@@ -123,7 +123,8 @@ static bool judge_pack_range(const trial *tr, const pw_subject *s, const unsigne
     return true;
 }
 
-/* Where bytes overlap there is no right answer to unpack, but outside the layout nothing may change. */
+/* Checks memory after unpacking. If bytes overlap there is no right answer, but outside the layout nothing may change.
+ */
 static bool memory_is_wrong(const trial *tr, const pw_subject *s, int64_t *where)
 {
     bool masked = tr->overlaps || s->lazy_padding;
@@ -132,7 +133,7 @@ static bool memory_is_wrong(const trial *tr, const pw_subject *s, int64_t *where
     return pw_watched_differs(&tr->j->memory, masked ? tr->j->mask : NULL, where);
 }
 
-/* A prefix: a message shorter than what was posted. */
+/* PREFIX: a message shorter than what was posted. */
 enum unpack_kind { UNPACK_ALL, UNPACK_RANGE, UNPACK_PREFIX };
 
 static bool judge_unpack(const trial *tr, const pw_subject *s, enum unpack_kind kind, pw_rng *rng)

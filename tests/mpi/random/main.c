@@ -34,14 +34,15 @@ typedef struct run {
     options o;
     int rank, ranks;
     pw_judge judge;
-    pw_layout_engine *plain, *compiling; /* compiling NULL: there is no code generator */
+    pw_layout_engine *plain, *compiling; /* `compiling` is NULL if there is no code generator */
     char cache_dir[64];
-    int64_t engine_kernels; /* compiled by the engine that now lives */
+    int64_t engine_kernels; /* how many kernels the current engine has compiled */
     int64_t types, kernels, no_kernel, failures;
     int64_t used[PW_RANDOM_COMBINER_COUNT], large;
 } run;
 
-/* What a signal handler says before the program dies; the only way to report a kernel that ran off a page. */
+/* The text that a signal handler prints before the program dies: the only way to report a kernel that has touched a
+ * guard page. */
 static char crash_text[4096];
 
 static __attribute__((unused)) void on_crash(int sig)
@@ -123,7 +124,7 @@ static void stop_compiling(run *r)
     r->compiling = NULL;
 }
 
-/* Every kernel is a mapped library; a process may have only so many. */
+/* Bounds the number of mapped libraries: every kernel is one, and a process may have only so many. */
 static void bound_mappings(run *r)
 {
     enum { MOST_KERNELS = 3000 };

@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
-/* Sanitizers know one stack. */
+/* Sanitizers support one stack only. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { HAVE_STACKS = 0 };
 #else
@@ -19,7 +19,7 @@ enum { HAVE_STACKS = 1 };
 
 static int rank;
 
-/* A message from rank 0 to rank 1, to be completed elsewhere. */
+/* A message from rank 0 to rank 1 that another call completes. */
 typedef struct pending {
     MPI_Request request;
     test_way way;
@@ -122,7 +122,7 @@ static jmp_buf *way_out;
 static ucontext_t *going_to, *gone_from;
 static bool ours_in_handler;
 
-/* Is a call made here carried out by Packwright? Else the tool below sees it. */
+/* Returns whether Packwright carries out a call that is made here; if not, the tool below sees it. */
 static bool is_ours(void)
 {
     MPI_Datatype type = test_type(1, 300);
@@ -152,7 +152,7 @@ static void handle(MPI_Comm *comm, int *error, ...)
         longjmp(*way_out, 1);
 }
 
-/* A call that is ours and fails. */
+/* Makes a call that Packwright carries out and that fails. */
 static void fail(void)
 {
     MPI_Datatype type = test_type(1, 300);
@@ -177,7 +177,7 @@ static void check_handler(test_way way, int n)
     MPI_Errhandler_free(&handler);
 }
 
-/* Further down the stack than the call that was left, with something in place of that. */
+/* The same further down the stack than the call that was left, whose place on the stack is overwritten. */
 static __attribute__((noinline)) bool is_ours_below(int depth)
 {
     volatile char room[4096];
@@ -187,7 +187,7 @@ static __attribute__((noinline)) bool is_ours_below(int depth)
     return depth > 0 ? is_ours_below(depth - 1) && room[0] : is_ours();
 }
 
-/* A handler that does not come back, `deeper` calls down. Returns as if it were a call that failed. */
+/* Leaves a call by an error handler that does not return, `deeper` calls down. Returns as a failed call would. */
 static __attribute__((noinline)) void leave(int deeper)
 {
     volatile char room[4096];
@@ -203,7 +203,7 @@ static __attribute__((noinline)) void leave(int deeper)
     room[1] = room[0];
 }
 
-/* Pages of this process that lie in memory. */
+/* Returns how many pages of this process are in memory. */
 static long resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -234,7 +234,7 @@ static __attribute__((noinline)) void leave_by(failing by, void *memory, MPI_Dat
     way_out = NULL;
 }
 
-/* Each call that is left has up to 64 KiB of staging memory. */
+/* Each call that is left may keep up to 64 KiB of staging memory. */
 static void check_memory(void)
 {
     enum { ELEMENTS = 4096, TIMES = 1000, PAGES = 4096 };
@@ -279,7 +279,7 @@ static void check_stacks(void)
     free(stack);
 }
 
-/* What comes after a call that was left is ours, and so is the end of what has begun before. */
+/* Packwright carries out the calls after one that was left, and completes operations that began before. */
 static void check_way_out(void)
 {
     MPI_Errhandler handler;
@@ -309,7 +309,7 @@ static void check_way_out(void)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* Attributes of MPI_COMM_SELF go first of all in MPI_Finalize. What fails there is the exit status. */
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. The exit status reports what fails there. */
 static int world_goes(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)extra;

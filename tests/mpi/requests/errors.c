@@ -44,7 +44,7 @@ typedef int start_fn(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request 
 
 typedef struct start_call {
     const char *name;
-    void *ours, *theirs; /* start_fn, sends with their buffer const */
+    void *ours, *theirs; /* start functions; those of sends have const buffers */
 } start_call;
 
 static const start_call start_calls[] = {
@@ -69,7 +69,7 @@ static int run_start(void *fn, const bad_start *bad, MPI_Datatype type, void *me
     return class_of(rc);
 }
 
-/* Some of Open MPI's persistent sends look at the type before they check it. */
+/* Returns whether Open MPI crashes: some of its persistent sends use the type before they check it. */
 static bool crashes(const start_call *call, const bad_start *bad)
 {
 #ifdef OPEN_MPI
@@ -119,12 +119,12 @@ typedef struct outcome {
 typedef struct trial {
     test_way way;
     bool persistent, ignore, native;
-    int n; /* doubles */
+    int n; /* number of doubles */
 } trial;
 
-static MPI_Datatype whole_type, short_type; /* of n and n - 1 doubles */
+static MPI_Datatype whole_type, short_type; /* types of n and of n - 1 doubles */
 
-/* One completing call; those that test are given messages that have come. */
+/* Makes one completing call. If it tests, the messages have come before. */
 static outcome complete(const trial *t, MPI_Request *requests)
 {
     MPI_Status statuses[RECEIVES], *all = t->ignore ? test_ignored() : statuses,
@@ -179,7 +179,7 @@ static void post(const trial *t, int i, const test_buffer *in, MPI_Request *requ
         (t->native ? PMPI_Irecv : MPI_Irecv)(in->origin, 1, type, 0, i, MPI_COMM_WORLD, request);
 }
 
-/* Messages have come on return, or begun to: before the last one, which a barrier would not follow with every MPI. */
+/* Starts the messages, and returns when they have come, or before the last one has. */
 static void start(const trial *t, MPI_Request *requests)
 {
     if (t->persistent)
@@ -225,7 +225,7 @@ static outcome run_trial(const trial *t)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     check_memory(t, in, true, "after a message that is too long");
     if (t->persistent) {
-        /* And once more, without fault. Open MPI has freed the request that failed. */
+        /* Does the same without a fault. Open MPI has freed the request that failed. */
         for (int i = 0; i < RECEIVES; i++) {
             test_buffer_fill(&in[i], 4);
             if (requests[i] == MPI_REQUEST_NULL)
@@ -304,7 +304,7 @@ static void check_truncation(int n)
             trial ours = {.way = (test_way)way, .persistent = form & 1, .ignore = form & 2, .n = n}, theirs = ours;
             outcome a, b;
 
-            /* Whether a long message has come yet is not for these to see. */
+            /* For these it is open whether a long message has come yet. */
             if (n > 100 && (way == TEST_TEST || way == TEST_TESTALL || way == TEST_TESTANY || way == TEST_TESTSOME ||
                             way >= TEST_GET_STATUS))
                 continue;
@@ -405,7 +405,7 @@ static void check_many_forms(void)
 
 /* ---- calls on requests ------------------------------------------------------------------------------------------- */
 
-/* `what`: starting an active request, freeing a null one, and so on. */
+/* Makes a wrong call. `what`: starting an active request, freeing a null one, and so on. */
 static int misuse(int what, bool native, MPI_Datatype type, test_buffer *memory)
 {
     MPI_Request request = MPI_REQUEST_NULL, persistent, requests[2];

@@ -30,8 +30,8 @@ typedef struct message {
     sending sending;
     receiving receiving;
     test_buffer memory, expected;
-    unsigned char *bytes; /* BYTES_IRECV */
-    int size;             /* of the type */
+    unsigned char *bytes; /* the buffer of BYTES_IRECV */
+    int size;             /* the size of the type */
     char what[512];
 } message;
 
@@ -71,7 +71,7 @@ static void choose_type(message *m, pw_rng *rng)
     }
     do
         m->of_set = (int)pw_rng_range(rng, 0, TEST_TYPES - 1);
-    while (m->sending == IBSEND && (m->of_set == 8 || m->of_set == 16)); /* made of pairs */
+    while (m->sending == IBSEND && (m->of_set == 8 || m->of_set == 16)); /* the type is made of pairs */
     of_one_size = m->of_set != 7 && m->of_set != 8 && m->of_set != 16;
     m->type = test_type(m->of_set, (int)pw_rng_range(rng, 1, !of_one_size ? 20 : pw_rng_one_in(rng, 8) ? 2000 : 60));
 }
@@ -113,7 +113,7 @@ static void start_send(message *m, MPI_Request *request)
     sends[m->sending](m->memory.origin, m->count, m->type, m->dest, m->tag, MPI_COMM_WORLD, request);
 }
 
-/* Without MPI_Imrecv's, which must come after the sends. */
+/* Starts a receive, except by MPI_Imrecv, which must come after the sends. */
 static void start_recv(message *m, MPI_Request *request)
 {
     int source = m->receiving == ANY_IRECV ? MPI_ANY_SOURCE : m->source;
@@ -180,7 +180,7 @@ static void add(round_of *r, uint64_t seed, int source, int dest, int k)
     r->messages[r->n++] = message_create(of_message, source, dest, source * PER_PAIR + k);
 }
 
-/* Requests in another order than they were made. */
+/* Completes requests in another order than they were made in. */
 static void complete(round_of *r, test_way way, bool ignore, const char *what)
 {
     int order[MOST];
@@ -327,7 +327,7 @@ static void check_cancel(test_way way)
     MPI_Type_free(&type);
 }
 
-/* A type that is freed while its message is under way, and whose handle is taken by another. */
+/* Frees a type while its message is under way; another type gets its handle. */
 static void check_freed_type(void)
 {
     MPI_Datatype type, others[4];
@@ -358,7 +358,7 @@ static void check_freed_type(void)
 
 #if TEST_MPI_4_CALLS
 
-/* Of `arriving` objects where two are posted. */
+/* `arriving` objects arrive where two are posted. */
 static void check_isendrecv(int i, int n, int arriving)
 {
     MPI_Datatype type = test_type(i, n);

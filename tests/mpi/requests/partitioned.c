@@ -129,7 +129,7 @@ static void check_all(void)
 
 static void check_all(void)
 {
-    /* This MPI has none. */
+    /* This MPI has no partitioned communication. */
 }
 
 #endif

@@ -61,7 +61,7 @@ static unsigned seed_of(int from, int round, int channel)
     return (unsigned)(from * 100 + round * 10 + channel);
 }
 
-/* Ready sends want their receives started: everybody starts those first. */
+/* A ready send needs its receive started before, so all ranks start receives first. */
 static void start(exchange *x, int round)
 {
     for (int i = 0; i < CHANNELS; i++) {
@@ -100,7 +100,7 @@ static void check_arrived(const exchange *x, int round, const MPI_Status *status
     }
 }
 
-/* What is inactive completes at once, without data. */
+/* Inactive requests complete at once, without data. */
 static void check_inactive(exchange *x, test_way way, const char *what)
 {
     test_buffer before = test_buffer_create(x->types[1], 3);
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
     MPI_Buffer_attach(attached, sizeof attached);
     for (int first = 0; first < TEST_TYPES; first += 2)
         for (int n = 2; n < 400; n = n * 12)
-            /* What is buffered stays clear of pairs (nonblocking.c says why). */
+            /* Buffered messages have no pairs (nonblocking.c has the reason). */
             if ((first + 2) % TEST_TYPES != 8 && (first + 2) % TEST_TYPES != 16)
                 check_exchange(first, n);
     for (int n = 2; n < 300000; n *= 20) {

@@ -39,7 +39,7 @@ static void check_freed(int n)
     MPI_Request_free(&send);
     CHECK(send == MPI_REQUEST_NULL && recv == MPI_REQUEST_NULL, "handles of freed requests, n=%d", n);
     expect_eventually(&in, &expected, "a freed receive");
-    MPI_Barrier(MPI_COMM_WORLD); /* the send buffer is done with, too */
+    MPI_Barrier(MPI_COMM_WORLD); /* after the barrier, the send buffer may be used again, too */
     test_buffer_free(&out);
     test_buffer_free(&in);
     test_buffer_free(&expected);
@@ -97,7 +97,7 @@ static void check_cancelled_and_freed(void)
     MPI_Type_free(&type);
 }
 
-/* MPI_Comm_disconnect returns when the data are there. */
+/* When MPI_Comm_disconnect returns, the data have come. */
 static void check_disconnect(int n)
 {
     MPI_Datatype type = test_type(1, n);
@@ -115,7 +115,7 @@ static void check_disconnect(int n)
     MPI_Request_free(&requests[0]);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     MPI_Comm_disconnect(&comm);
-    /* The MPIs themselves do not wait for them. */
+    /* The MPIs themselves do not wait for these. */
     CHECK(!is_staged || test_buffer_equal(&in, &expected), "after MPI_Comm_disconnect, n=%d", n);
     MPI_Barrier(MPI_COMM_WORLD);
     test_buffer_free(&out);
@@ -271,7 +271,7 @@ static void check_bulky(bool persistent)
     MPI_Type_free(&type);
 }
 
-/* None of these has anything to complete; the answers are compared with those without Packwright. */
+/* These calls have nothing to complete; their answers are compared with those without Packwright. */
 static void check_nothing(void)
 {
     MPI_Request none[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, pending;
@@ -280,7 +280,7 @@ static void check_nothing(void)
     MPI_Status status;
     int index = 5, flag = 5, out = 5, indices[2], n = -1;
 
-    /* So that hooks are asked at all. */
+    /* A pending receive makes sure that hooks are asked. */
     MPI_Irecv(in.origin, 1, type, rank, 1, MPI_COMM_WORLD, &pending);
     MPI_Wait(&none[0], &status);
     MPI_Get_count(&status, MPI_BYTE, &n);
@@ -294,7 +294,7 @@ static void check_nothing(void)
     MPI_Testall(2, none, &flag, test_ignored());
     CHECK(flag, "Testall of nothing");
     MPI_Waitall(0, NULL, test_ignored());
-    /* One that is not complete. */
+    /* This one is not complete. */
     MPI_Test(&pending, &flag, &status);
     CHECK(!flag && pending != MPI_REQUEST_NULL, "Test of a receive without a message");
     MPI_Testany(1, &pending, &index, &flag, &status);
@@ -376,7 +376,7 @@ static void check_storm(int messages)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* What MPI_Finalize finds: messages under way whose requests are freed, and requests that nobody has freed. */
+/* What MPI_Finalize finds: messages under way whose requests were freed, and requests that were never freed. */
 typedef struct ending {
     test_buffer out, in, expected, idle;
 } ending;

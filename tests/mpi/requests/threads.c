@@ -20,7 +20,7 @@ static bool arrived(const test_buffer *in, MPI_Datatype type, unsigned seed)
     return same;
 }
 
-/* As test_complete, whose checks are for one thread. */
+/* Does what test_complete does, without its checks, which are for one thread. */
 static void complete(test_way way, int n, MPI_Request *requests)
 {
     int left = n, index, flag, out, indices[2 * OPEN];
@@ -92,7 +92,7 @@ static void *talk(void *arg)
 
 /* ---- made by one, completed by another --------------------------------------------------------------------------- */
 
-/* A box for one message under way. */
+/* A place for one message under way. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -196,7 +196,7 @@ static void *look(void *arg)
     (void)arg;
     while (!flag)
         MPI_Request_get_status(looked.request, &flag, MPI_STATUS_IGNORE);
-    /* What is unpacked last. */
+    /* The byte that is unpacked last. */
     return (void *)(uintptr_t)(looked.in[2 * (LOOKED - 1)] != 1);
 }
 

@@ -42,7 +42,7 @@ static void send_buffered(const lane *l, const void *origin, int count, MPI_Data
     free(memory);
 }
 
-/* The receiver says when the message may be sent, or, when the request is let go of, that it has come. */
+/* Waits until the receiver reports that the message may be sent, or, if the request was freed, that it has come. */
 static void await_token(const lane *l, int from)
 {
     MPI_Recv(NULL, 0, MPI_BYTE, from, STRESS_TAG_TOKEN, l->comm, MPI_STATUS_IGNORE);
@@ -142,7 +142,7 @@ static void pair(lane *l, MPI_Datatype type, int count)
 
 /* ---- alone ------------------------------------------------------------------------------------------------------- */
 
-/* A receive that nobody sends to. */
+/* Cancels a receive for which there is no send. */
 static void cancel(lane *l, MPI_Datatype type, int count)
 {
     test_buffer b = test_buffer_create(type, count), want = test_buffer_create(type, count);
@@ -205,7 +205,7 @@ void stress_blocking(lane *l)
     }
 }
 
-/* What is under way keeps the old one alive, channels until they are closed. */
+/* Operations under way keep the old communicator alive, and channels do until they are closed. */
 void stress_change_comm(lane *l)
 {
     MPI_Comm next;

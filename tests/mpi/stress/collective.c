@@ -92,7 +92,7 @@ static void close_collective(slot *s)
     free(s->arrays);
 }
 
-/* Of the blocks that `from` sends, the one for me. */
+/* Computes the block that this rank gets of those that `from` sends. */
 static void expect_block(const lane *l, const collective *c, unsigned fill, unsigned char *at)
 {
     unsigned char *all = stress_packed(c->type, c->count * l->ranks, fill);

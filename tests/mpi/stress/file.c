@@ -17,7 +17,7 @@ static void limit_helpers(void)
 #endif
 }
 
-/* The name is the first rank's. */
+/* All ranks take the name that the first one makes. */
 void stress_open_file(lane *l)
 {
     const char *dir = getenv("TMPDIR");
@@ -74,8 +74,8 @@ static void place(MPI_Datatype basic, int elements, unsigned fill, MPI_Datatype 
     free(packed);
 }
 
-/* Others read what was written. On the same machine a barrier is enough for both MPIs; Open MPI's MPI_File_sync fails
- * while an operation of another thread is under way in whatever file. */
+/* Lets other ranks read what was written. On one machine a barrier is enough for both MPIs; Open MPI's MPI_File_sync
+ * fails while another thread has an operation under way in any file. */
 static void meet(const lane *l)
 {
     if (l->alone)

@@ -52,7 +52,7 @@ static void release(lane *l, slot *s)
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
-/* A message's end on this rank, with its memory. */
+/* Opens one end of a message on this rank, with its memory. */
 static slot open_message(const lane *l, family f, MPI_Datatype type, int count, int from, int to, bool receives)
 {
     slot s = {.family = f,
@@ -70,7 +70,7 @@ static slot open_message(const lane *l, family f, MPI_Datatype type, int count, 
     return s;
 }
 
-/* Before a start. */
+/* Fills a message before it is started. */
 static void fill_message(slot *s, MPI_Datatype type, unsigned fill)
 {
     s->fill = fill;
@@ -81,7 +81,7 @@ static void fill_message(slot *s, MPI_Datatype type, unsigned fill)
     }
 }
 
-/* Takes what comes as MPI_PACKED. */
+/* Opens a receive that takes its message as MPI_PACKED. */
 static slot open_packed(const lane *l, MPI_Datatype type, int count, int from, unsigned fill)
 {
     int bytes = test_packed_bytes(type, count);
@@ -117,7 +117,7 @@ void stress_start_message(lane *l)
          drop = stress_draw(l, 6) == 0;
     unsigned fill = stress_fill(l, from);
 
-    stress_make_room(l, 2); /* before one end is started, which may wait for the other on this rank */
+    stress_make_room(l, 2); /* makes room before one end is started, which may wait for the other end on this rank */
     for (int receives = 0; receives < 2; receives++) {
         slot s;
 
@@ -207,7 +207,7 @@ static void check_status(lane *l, const slot *s, const MPI_Status *status)
         stress_fail(l, "status", s);
 }
 
-/* A completed request. `status`: NULL when it was ignored. */
+/* Finishes a completed request. `status`: NULL if the call ignored it. */
 static void finish(lane *l, int i, const MPI_Status *status)
 {
     slot *s = &l->slots[i];

@@ -45,7 +45,7 @@ static bool has(char letter)
     return !strchr(without, letter);
 }
 
-/* A call of all ranks. What is left out is drawn all the same. */
+/* Makes a call of all ranks. Random numbers are drawn even for calls that are left out. */
 static void together(lane *l)
 {
     int what = stress_draw(l, 32);

@@ -1,7 +1,7 @@
 /* The stress test's pool of types, and what buffers hold. */
 #include "tests/mpi/stress/stress.h"
 
-/* Of the common set, those of more than one basic type or of several kinds of holes. */
+/* Makes one of those types of the common set that have several basic types or several kinds of holes. */
 static MPI_Datatype of_the_set(lane *l, bool *mixed)
 {
     static const int chosen[] = {1, 3, 4, 9, 14, 17, 7, 8, 16}; /* the last three are mixed */
@@ -42,8 +42,7 @@ static MPI_Datatype make_type(lane *l, bool *mixed)
     }
 }
 
-/* Plain messages that are under way are counted in bytes from then on. Channels, which are filled again, go on with a
- * duplicate that is made natively. */
+/* From then on, plain messages under way are counted in bytes. */
 static void leave_type(lane *l, MPI_Datatype type)
 {
     for (int k = 0; k < LANE_REQUESTS; k++) {
