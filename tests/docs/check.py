@@ -6,11 +6,13 @@
   three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
 - Files that a folder's README lists (tables whose first column is "file", "files" or "folder") are there.
+- Where a folder's README lists its files so, it lists all sources: by name, without the ending, or by a pattern.
 - Links within the repository lead to a file, and to a heading of it.
 - Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
   docs/results may name what was there when they were written.
 - Paths in comments of C, C++ and CUDA exist, where the first component is a folder of the repository.
 """
+import fnmatch
 import glob
 import os
 import re
@@ -133,12 +135,27 @@ def check_map(root, path, text):
                     yield "%s: there is no `%s`" % (path, name)
 
 
+def check_whole_map(root, folder, sources, text):
+    """The sources that no row of the folder's table names. `x.c` stands for x.h, too, and `_y` for any name's end."""
+    if folder.startswith("tests") or not re.search(r"^\| files? \|", text, re.M):
+        return
+    listed = re.findall(r"`([^`\n]+)`", text)
+    for source in sources:
+        stem, ending = os.path.splitext(source)
+        names = (source, stem) + ((stem + ".c",) if ending == ".h" else ())
+        if not any(fnmatch.fnmatch(name, entry) for name in names for entry in listed) and not any(
+                entry.startswith("_") and stem.endswith(entry) for entry in listed):
+            yield "%s/README.md: no row for %s" % (folder, source)
+
+
 def check_readmes(root):
     for folder, files in walk(root):
         sources = [file for file in files if file.endswith(SOURCES)]
         if "README.md" in files:
             with open(os.path.join(root, folder, "README.md"), encoding="utf-8") as file:
-                n = len(file.readlines())
+                text = file.read()
+            n = text.count("\n")
+            yield from check_whole_map(root, folder, sources, text)
             if folder != "." and n > README_LINES:
                 yield "%s/README.md: %d lines, at most %d" % (folder, n, README_LINES)
         elif len(sources) >= LEAST_SOURCES and not folder.startswith("tests" + os.sep):
@@ -175,7 +192,8 @@ def self_test():
               "wide table": ("README.md", "| " + "cell | " * 20),
               "lines": ("src/README.md", "line\n" * 81),
               "readme": ("src/README.md", None),
-              "file": ("src/README.md", "| file | what |\n|---|---|\n| `a`, `none` | |\n"),
+              "file": ("src/README.md", "| file | what |\n|---|---|\n| `a`, `b.c`, `none` | |\n"),
+              "row": ("src/README.md", "| file | what |\n|---|---|\n| `b*` | |\n"),
               "link": ("README.md", "[x](docs/none.md)\n"),
               "anchor": ("README.md", "[x](docs/mpi.md#none)\n"),
               "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n"),
