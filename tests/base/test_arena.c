@@ -81,7 +81,7 @@ static void copies(void **state)
     assert_string_equal(copy, text);
 }
 
-/* Too much is NULL, and the arena stays usable. */
+/* Sizes that are too large give NULL, and the arena can still be used. */
 static void impossible_sizes(void **state)
 {
     assert_null(pw_arena_alloc(*state, SIZE_MAX));
@@ -93,7 +93,7 @@ static void impossible_sizes(void **state)
     assert_non_null(pw_arena_alloc(*state, 100));
 }
 
-/* What was there before a mark stays; what comes after a rewind is zero, and lies where the memory was. */
+/* Memory from before the mark stays. After a rewind, new memory is zero, and lies where the old was. */
 static void rewinding(void **state)
 {
     static const size_t sizes[] = {24, 5000, 3 << 20, 100, 70000};
@@ -115,13 +115,13 @@ static void rewinding(void **state)
         pw_arena_rewind(*state, mark);
         assert_int_equal(pw_arena_used(*state), 1008);
     }
-    /* Blocks of ordinary size are kept for what comes; the system may give large ones anew. */
+    /* Blocks of ordinary size are kept for later use; large ones may come anew from the system. */
     for (int round = 2; round < ROUNDS; round++)
         assert_ptr_equal(last[round], last[1]);
     assert_true(is_filled(kept, 1000, 7));
 }
 
-/* A mark within a mark, and one before anything. */
+/* Marks within marks, and a mark before any allocation. */
 static void rewinding_nests(void **state)
 {
     pw_arena_mark outer = pw_arena_here(*state), inner;
@@ -137,7 +137,7 @@ static void rewinding_nests(void **state)
     assert_int_equal(pw_arena_used(*state), 0);
 }
 
-/* Only large allocations that nobody kept go, and none that was there before the mark. */
+/* Sweeping frees only large allocations that were not kept, and none from before the mark. */
 static void sweeping(void **state)
 {
     enum { LARGE = 3 << 20 };

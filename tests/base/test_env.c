@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-/* Stands before the C library's (--wrap): as in a process with rights that its caller has not, if told so. */
+/* Replaces a function of the C library (--wrap): while this is set, the process seems to have rights that its caller
+ * lacks. */
 static bool rights_of_another;
 
 char *__real_secure_getenv(const char *name);
@@ -37,7 +38,7 @@ static void set(pw_env_id id, const char *value)
     pw_env_reload();
 }
 
-/* What pw_env_check_unknown says, and how many names it did not know. */
+/* Returns how many names pw_env_check_unknown did not know, and what it printed. */
 static int check(char *out, size_t size)
 {
     capture c;

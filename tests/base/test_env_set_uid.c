@@ -51,7 +51,7 @@ static int look(void)
 
 /* ---- making and running it --------------------------------------------------------------------------------------- */
 
-/* Owned by another user, who is not the one to run it. */
+/* Makes a copy that is owned by another user than the one that runs it. */
 static bool copy_self(const char *path)
 {
     int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         int rc = look();
 
         fflush(stdout);
-        _exit(rc); /* sanitizers look for leaks at exit, which such a process must not */
+        _exit(rc); /* sanitizers would look for leaks at exit, which such a process may not */
     }
     if (argc < 1 || !argv[0] || geteuid() != 0)
         return skip("only root makes programs of other users");

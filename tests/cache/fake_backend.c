@@ -54,7 +54,7 @@ static void rename_symbol(pw_blob *blob, const char *verb, const char *to)
     memcpy(at, to, strlen(from));
 }
 
-/* Symbols got other names, so other hashes: one bucket that chains them all fits any names. */
+/* Rebuilds the hash section after symbols got other names: one bucket that chains them all fits any names. */
 static void rebuild_hash(pw_blob *blob)
 {
     char *base = blob->data;

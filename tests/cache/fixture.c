@@ -1,4 +1,5 @@
-/* Stands in for a compiled kernel: pack and unpack copy `count` bytes, changed so that tests see who did it. */
+/* Stands in for a compiled kernel: pack and unpack copy `count` bytes with a change that shows tests which function
+ * ran. */
 #include <stdint.h>
 
 #define NAME(verb) pw_##verb##_00000000000000000000000000000000

@@ -13,7 +13,7 @@ static void init_shapes(scene *s)
 {
     for (int i = 0; i < SCENE_SHAPES; i++) {
         s->shapes[i].hash = pw_hash_bytes(&i, sizeof i);
-        s->shapes[i].refs = 1; /* ours: the cache never frees it */
+        s->shapes[i].refs = 1; /* the test's own reference, so the cache never frees it */
     }
 }
 
@@ -26,7 +26,7 @@ int scene_setup(void **state)
     strcpy(s->base, "/tmp/pw-cache-test-XXXXXX");
     if (!mkdtemp(s->base))
         return -1;
-    chmod(s->base, 0711); /* other users must get through to what is theirs */
+    chmod(s->base, 0711); /* other users must be able to reach their folders below */
     snprintf(s->dir, sizeof s->dir, "%s/cache", s->base);
     init_shapes(s);
     memset(fake(), 0, sizeof *fake());

@@ -1,4 +1,4 @@
-/* Directories that are unfit, or there is none: one warning, and kernels that work. */
+/* Directories that cannot be used, or do not exist: one warning, and kernels that work. */
 #include "base/env.h"
 #include "tests/cache/scene.h"
 
@@ -13,7 +13,7 @@
 
 #include <sched.h>
 
-/* Three kernels, all compiled; `warnings` lines, with `reason` in them. */
+/* Gets three kernels, all compiled. There must be `warnings` lines with `reason` in them. */
 static bool works_without_disk(scene *s, const char *dir, int warnings, const char *reason)
 {
     pw_cache *cache = scene_cache_at(dir, 0);
@@ -72,7 +72,7 @@ static void created_private(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-/* Nothing is written, and no directory made, by looking. */
+/* Looking into the cache writes nothing, and makes no directory. */
 static void looking_leaves_no_trace(void **state)
 {
     scene *s = *state;
@@ -85,7 +85,7 @@ static void looking_leaves_no_trace(void **state)
     pw_cache_destroy(cache);
 }
 
-/* A poisoned entry in a directory that others may write to, or below one, is not looked at. */
+/* A poisoned entry is not even read if others may write to its directory, or to one above. */
 static void writable_directory(void **state)
 {
     scene *s = *state;
@@ -159,7 +159,7 @@ static void untrusted_parent(void **state)
     check_by_memory(s);
 }
 
-/* What file systems say they are, for this program. */
+/* The file system's type, as statfs reports it to this program. */
 static long pretended_type;
 
 int fstatfs(int fd, struct statfs *out)
@@ -171,7 +171,7 @@ int fstatfs(int fd, struct statfs *out)
     return (int)result;
 }
 
-/* There another host may take away what is mapped. */
+/* On NFS another host may remove what is mapped. */
 static void on_nfs(void **state)
 {
     pretended_type = NFS_SUPER_MAGIC;
@@ -220,7 +220,7 @@ static void read_only_home(void **state)
     assert_int_equal(chmod(s->base, 0711), 0);
 }
 
-/* What is there is used although nothing can be added. */
+/* Existing entries are used even though none can be added. */
 static bool on_read_only_mount(void *arg)
 {
     scene *s = arg;

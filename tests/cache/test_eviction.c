@@ -1,4 +1,4 @@
-/* The bound on the directory, the order in which entries go, and what the dead left behind. */
+/* The bound on the directory, the order in which entries are removed, and what killed processes leave behind. */
 #include "tests/cache/scene.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int64_t entry_size(scene *s)
     return st.st_size;
 }
 
-/* Entries 0..n-1, entry 0 the longest unused. */
+/* Stores entries 0 to n - 1; entry 0 was used longest ago. */
 static void seed(scene *s, int n)
 {
     char path[256];
@@ -146,7 +146,7 @@ static void abandoned_files_go(void **state)
 
 enum { WRITERS = 3, BOUND = 7, EACH = 4, FIRST = 1 };
 
-/* Stores its first entry, waits until the others have done so, too, and stores the rest. */
+/* A writer: stores its first entry, waits until all others have stored theirs, and stores the rest. */
 static bool write_entries(scene *s, int writer, int64_t bound, _Atomic int *arrived)
 {
     pw_cache *cache = scene_cache(s, bound);
@@ -162,7 +162,7 @@ static bool write_entries(scene *s, int writer, int64_t bound, _Atomic int *arri
     return true;
 }
 
-/* None of them knows of more than the bound by itself: what all have stored first, and its own. */
+/* No writer knows by itself that the bound is passed: each knows the first entries of all, and its own. */
 static void writers_share_the_bound(void **state)
 {
     scene *s = *state;
@@ -191,7 +191,8 @@ static void writers_share_the_bound(void **state)
     munmap((void *)arrived, sizeof *arrived);
 }
 
-/* As a process that was stopped at a bad moment does. Returns a descriptor whose closing lets go. */
+/* Holds the lock on the account, as a process that was stopped at a bad moment does. Closing the descriptor releases
+ * it. */
 static int hold_account(scene *s)
 {
     char path[256];
@@ -223,7 +224,7 @@ static void held_account_blocks_nobody(void **state)
     pw_cache_destroy(cache);
 }
 
-/* An account that is no account, or says too little, is put right by looking. */
+/* An account that is unreadable, or too small, is corrected by reading the directory. */
 static void wrong_account(void **state)
 {
     static const char *const texts[] = {"", "gibberish", "-5 0\n", "                   0         64\n"};

@@ -1,4 +1,4 @@
-/* The layout engine: one layout for equal types, the tiers, what is short or empty. */
+/* The layout engine: equal types share a layout; tiers; short and empty types. */
 #include "tests/cache/layout_scene.h"
 #include "tests/support/random_ir.h"
 
@@ -72,7 +72,7 @@ static void equal_types_share(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-/* Freed and made again: found, not made. */
+/* A type that is freed and made again finds its layout. */
 static void freed_types_come_back(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
@@ -126,7 +126,7 @@ static void unreferenced_ones_are_bounded(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-/* More spellings of one layout than are remembered: still one layout. */
+/* A layout that is spelt in more ways than are remembered is still one layout. */
 static void many_spellings(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
@@ -209,7 +209,7 @@ static void off_never_compiles(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-/* Cold, looked for on disk, hot: by the bytes moved in either direction. */
+/* A layout is cold, then looked for on disk, then hot, by the bytes moved in both directions. */
 static void async_warms_up(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_ASYNC, 100 * 512, false);
@@ -272,7 +272,7 @@ static void async_counts_at_the_kernel(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-/* What an earlier run compiled is there long before a compile would pay. */
+/* A kernel that an earlier run compiled is loaded long before compiling would pay. */
 static void async_loads_early(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_SYNC, 0, false);

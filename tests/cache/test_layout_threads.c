@@ -11,7 +11,7 @@ typedef struct client {
     unsigned seed;
 } client;
 
-/* Extents differ, so shapes and layouts do. */
+/* Returns one of several layouts with different extents, and so different shapes. */
 static pw_layout *any_layout(pw_layout_engine *engine, unsigned i)
 {
     char text[128];

@@ -1,4 +1,4 @@
-/* What learning a type may cost: memory of what lives on, and stack. */
+/* What learning a type may cost: memory that stays, and stack. */
 #include "runtime/engine/layout/layout.h"
 
 #include <malloc.h>
@@ -38,7 +38,7 @@ static int64_t heap_bytes(void)
     return (int64_t)(m.uordblks + m.hblkhd);
 }
 
-/* The layout of a tree that is built in an arena of its own. */
+/* Builds the tree of a layout, in an arena of its own. */
 typedef const pw_node *build_fn(pw_builder *b, int64_t i);
 
 static pw_layout *learn(pw_layout_engine *engine, build_fn *build, int64_t i)
@@ -75,7 +75,7 @@ static void strided_layouts_are_small(void **state)
         pw_layout_unref(layouts[i]);
 }
 
-/* Blocks of 4 to 32 bytes at irregular distances. */
+/* A list of blocks of 4 to 32 bytes at irregular distances. */
 static const pw_node *list(pw_builder *b, int64_t n)
 {
     int64_t *offs = pw_arena_array(b->arena, (size_t)n, sizeof *offs);
@@ -90,7 +90,7 @@ static const pw_node *list(pw_builder *b, int64_t n)
     return pw_adopt_blocks(b, n, offs, lens);
 }
 
-/* A program gives MPI two ints for each block. */
+/* A program gives MPI two ints for each block; a layout may not take more. */
 static void lists_are_narrow(void **state)
 {
     enum { N = 1000000, MOST = 2 * N * 8 };

@@ -68,7 +68,7 @@ static void too_old(void **state)
     expect_compiled(s, 0);
 }
 
-/* Held by somebody who never comes back: it becomes too old while we wait. */
+/* Another process holds the lock and never comes back: the lock gets too old while this one waits. */
 static void becomes_too_old(void **state)
 {
     scene *s = *state;
@@ -121,7 +121,7 @@ static void entry_appears(void **state)
     assert_true(scene_works(locked));
     assert_int_equal(locked->origin, PW_ORIGIN_DISK);
     assert_int_equal(fake()->compiles, 1);
-    assert_int_equal(fake()->loads, 1); /* for the other one */
+    assert_int_equal(fake()->loads, 1); /* for the other kernel */
     pw_cache_destroy(cache);
 }
 
@@ -145,7 +145,7 @@ static void lock_vanishes(void **state)
     pw_cache_destroy(cache);
 }
 
-/* At the end nobody waits for other processes. */
+/* pw_cache_destroy does not wait for other processes. */
 static void destroy_does_not_wait(void **state)
 {
     scene *s = *state;
@@ -174,7 +174,7 @@ static void release_spares_a_successor(void **state)
     scene_age(path, 60);
     assert_int_equal(pw_disk_lock_take(&disk, scene_key(s, 0), &theirs), PW_LOCK_TAKEN);
     assert_true(theirs.stolen);
-    if (mine.ino != theirs.ino) { /* some file systems use the number again at once */
+    if (mine.ino != theirs.ino) { /* some file systems give the number to the next file at once */
         pw_disk_lock_release(&disk, scene_key(s, 0), &mine);
         assert_true(scene_exists(path));
     }

@@ -23,8 +23,8 @@ static bool is_mapped(const char *part)
 typedef struct run {
     scene *s;
     pw_kernel_origin origin;
-    bool compiler;    /* is it expected in the process? */
-    pw_jit_mode mode; /* async drains before it looks */
+    bool compiler;    /* whether the compiler is expected in the process */
+    pw_jit_mode mode; /* in async mode the test drains the queue before it looks */
 } run;
 
 static bool check_type(run *r, pw_layout_engine *engine, int seed)
@@ -39,7 +39,7 @@ static bool check_type(run *r, pw_layout_engine *engine, int seed)
         pw_cache_request(pw_layout_engine_cache(engine), layout->kernel, PW_WANT_COMPILE);
         pw_cache_drain(pw_layout_engine_cache(engine));
     }
-    /* A shape that came up before has the origin it got then. */
+    /* A shape that was used before still has the origin that it got then. */
     CHILD_CHECK(!layout->kernel || layout->kernel->state == PW_KERNEL_READY);
     CHILD_CHECK(!layout->kernel || layout->kernel->origin == r->origin);
     CHILD_CHECK(layout_moves(layout, &type, 2, layout->size / 2));

@@ -97,7 +97,7 @@ static void asynchronous(void **state)
     expect_few_compiles(*state, true);
 }
 
-/* All entries are there, all damaged: everybody refuses them, the kernels work, and good ones are left. */
+/* All entries exist, and all are damaged: every process refuses them, kernels work, and good entries are left. */
 static bool count_bad(void *arg, const pw_cache_entry *entry)
 {
     *(int *)arg += entry->status != PW_OK;

@@ -1,5 +1,5 @@
-/* Bad entries: none crashes, none is executed, each is reported once and rebuilt. The bad entries are made of an
- * object that traps as soon as it is loaded. */
+/* Bad entries: none crashes or is executed, and each is reported once and rebuilt. They are made of an object that
+ * traps as soon as it is loaded. */
 #include "jit-cache/entry.h"
 #include "tests/cache/scene.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Counts entries, and those that would be refused. */
+/* Counts all entries, and those that would be refused. */
 typedef struct census {
     int entries, bad;
 } census;
@@ -193,7 +193,7 @@ static void fifo(void **state)
     expect_rebuilt(s, "not a regular file");
 }
 
-/* In the way for good: neither removed nor replaced; the kernel comes from memory. */
+/* A directory in an entry's place is neither removed nor replaced; the kernel comes from memory. */
 static void directory_in_the_way(void **state)
 {
     scene *s = *state;
@@ -251,7 +251,7 @@ static void wrong_machine(void **state)
     expect_rebuilt(s, "another machine");
 }
 
-/* Loads, but defines the symbols of another key. */
+/* The object loads, but defines the symbols of another key. */
 static void wrong_symbols(void **state)
 {
     scene *s = *state;
@@ -262,7 +262,7 @@ static void wrong_symbols(void **state)
     expect_rebuilt(s, "does not define");
 }
 
-/* A lookup alone refuses, reports and removes, and compiles nothing. */
+/* A lookup alone refuses, reports and removes the entry, and compiles nothing. */
 static void refused_by_load(void **state)
 {
     scene *s = *state;

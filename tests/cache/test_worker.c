@@ -48,7 +48,7 @@ static void load_then_compile(void **state)
     pw_cache_destroy(cache);
 }
 
-/* What was asked for before the end is compiled for the next run. */
+/* Kernels that were requested before the end are compiled for the next run. */
 static void destroy_finishes_the_queue(void **state)
 {
     scene *s = *state;
@@ -62,7 +62,7 @@ static void destroy_finishes_the_queue(void **state)
     assert_int_equal(scene_count(s, ".so"), 8);
 }
 
-/* ... within bounds: nobody waits seconds for MPI_Finalize. */
+/* The number of these is bounded, so that MPI_Finalize does not take seconds. */
 static void destroy_leaves_a_long_queue(void **state)
 {
     scene *s = *state;
@@ -94,7 +94,7 @@ static void destroy_without_disk_is_quick(void **state)
     assert_in_range(fake()->compiles - before, 0, 4);
 }
 
-/* True: it has become ready in time. */
+/* Returns whether a kernel becomes ready in time. */
 static bool is_ready_soon(const pw_kernel *kernel)
 {
     for (int i = 0; i < 10000 && kernel->state != PW_KERNEL_READY; i++)
@@ -124,7 +124,7 @@ static void what_is_on_disk_waits_for_no_compile(void **state)
     pw_cache_destroy(cache);
 }
 
-/* Only where the cache is told so, and only the thread that compiles. */
+/* The thread that compiles gives way to others, if the cache is configured so, and no other thread does. */
 static void compiling_gives_way(void **state)
 {
     scene *s = *state;
@@ -193,7 +193,7 @@ typedef struct client {
     scene *s;
     pw_cache *cache;
     unsigned seed;
-    int used; /* calls of ready kernels, so that the calls are not optimised away */
+    int used; /* counts calls of ready kernels, so that the calls are not optimised away */
 } client;
 
 /* As the runtime does: any thread may ask, and use what it finds. */
@@ -256,7 +256,7 @@ static void signals_go_elsewhere(void **state)
     pw_cache_destroy(cache);
 }
 
-/* A child has the cache's memory but no worker, and locks as they happened to be. */
+/* A child of fork has the cache's memory, no worker, and locks in the state they had. */
 static bool use_after_fork(void *arg)
 {
     client *c = arg;
@@ -286,12 +286,12 @@ static void fork_with_a_busy_worker(void **state)
 
 static void check_no_compile(void)
 {
-    /* Registered after the compile has begun, as what a compiler makes at first use is. */
+    /* Registered after the compile has begun, as objects are that a compiler makes at first use. */
     if (fake()->compiles == 0)
         _exit(3);
 }
 
-/* exit() with the worker in the compiler, whose static objects it would destroy. */
+/* The program calls exit() while the worker is in the compiler, whose static objects exit() would destroy. */
 static int exit_while_compiling(scene *s)
 {
     pid_t pid = fork();

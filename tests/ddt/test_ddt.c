@@ -48,7 +48,7 @@ static errors parse_errors(const char *text)
     return e;
 }
 
-/* The canonical form of variant k of the last entry. */
+/* Returns the canonical form of variant k of the last entry. */
 static pw_type build(const pw_ddt_unit *unit, int64_t k, pw_arena *arena)
 {
     pw_builder b = {.arena = arena};

@@ -63,7 +63,7 @@ static unsigned char value_at(int64_t off)
     return (unsigned char)((uint64_t)off * 167 >> 3);
 }
 
-/* Packs two objects out of memory that has a value of its own at each place. */
+/* Packs two objects from memory in which each place has a value of its own. */
 static void compare_packed(const pw_nest *nest, const bytes *want)
 {
     int64_t lo = nest->lo, hi = nest->hi, size = nest->size;

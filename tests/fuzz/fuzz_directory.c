@@ -13,7 +13,7 @@ typedef struct question {
     int32_t pid;
 } question;
 
-/* What an input leaves out is zero. */
+/* Takes bytes of the input; missing bytes are zero. */
 static void take(const uint8_t **data, size_t *size, void *to, size_t bytes)
 {
     size_t n = bytes < *size ? bytes : *size;
@@ -67,7 +67,7 @@ static void check_find(const pw_segment_header *h, const question *q)
         check_found(&p, q);
 }
 
-/* The header has its own memory, so that reading behind it is seen. */
+/* The header is in memory of its own, so that reads behind its end are found. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     pw_segment_header *h = calloc(1, sizeof *h);

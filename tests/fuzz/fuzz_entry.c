@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A checker that refuses says why. */
+/* Checks an entry. A check that refuses must give a reason. */
 static pw_status check(const void *data, size_t size, pw_hash key)
 {
     pw_diag diag = {0};
@@ -30,8 +30,8 @@ static void check_as_is(const uint8_t *data, size_t size)
     check(data, size, key);
 }
 
-/* Without the checksum in the way, the checks of the ELF image are reached. What passes must not pass when any byte is
- * another, or under another key. */
+/* Seals the input, so that the checks behind the checksum are reached. An entry that passes must fail if any byte is
+ * changed, and under another key. */
 static void check_sealed(const uint8_t *data, size_t size)
 {
     pw_hash key = {size, 42}, other = {size, 43};

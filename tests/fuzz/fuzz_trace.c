@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- merging ---------------------------------------------------------------------------------------------------- */
 
-/* What the records of one hash add up to; NULL: there is none. */
+/* Returns the sum of the records of one hash. NULL: there is none. */
 static const pw_trace_record *sum_up(const pw_trace_record *records, int64_t n, pw_hash hash, pw_trace_record *sum)
 {
     const pw_trace_record *found = NULL;
@@ -28,7 +28,7 @@ static const pw_trace_record *sum_up(const pw_trace_record *records, int64_t n, 
     return found;
 }
 
-/* Counts are never negative, and few hashes are drawn so that some are equal. */
+/* Makes counts non-negative, and takes few hashes, so that some are equal. */
 static void tame(pw_trace_record *r)
 {
 #define X(name) r->name &= INT64_MAX;
@@ -67,7 +67,7 @@ static void check_merge(const uint8_t *data, size_t size)
 
 /* ---- a line ----------------------------------------------------------------------------------------------------- */
 
-/* What is read is written and read again alike. */
+/* A line that was read is written and read again with the same result. */
 static void check_line(const char *line, size_t size)
 {
     pw_trace_record read = {0}, again = {0};

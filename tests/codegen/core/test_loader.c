@@ -23,7 +23,7 @@ typedef struct attempt {
     char text[256];
 } attempt;
 
-static bool goes_elsewhere; /* between reading the environment and loading */
+static bool goes_elsewhere; /* change the directory between reading the environment and loading */
 
 /* Loads "llvm" with PACKWRIGHT_LLVM_MODULE set to `module`, twice, in a child. */
 static attempt load_in_child(const char *module)

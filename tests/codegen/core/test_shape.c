@@ -126,7 +126,7 @@ static void lists_share(void **state)
     check_same(a, b, true);
 }
 
-/* The number a shape's field stands for. */
+/* Returns the number that a field of the shape stands for. */
 static int64_t value(const made *m, pw_num n)
 {
     return n.slot < 0 ? n.value : m->args.params[n.slot];

@@ -46,7 +46,7 @@ static void run(void *how, const pw_judge_call *c)
         pw_interp_pack_range(s->nest, c->src, c->count, c->first, c->last, c->dst);
 }
 
-/* At any alignment, or up to the last byte that can be touched. */
+/* Returns a random alignment, or PW_AT_END. */
 static int64_t random_lead(pw_rng *rng)
 {
     return pw_rng_one_in(rng, 2) ? PW_AT_END : pw_rng_range(rng, 0, 15);
@@ -76,7 +76,7 @@ static void check_nest(subject *s, const pw_nest *nest, const char *stage, int r
         int64_t total = s->judge.total, first = i ? pw_rng_range(&s->rng, 0, total) : 0;
         int64_t last = i ? pw_rng_range(&s->rng, first, total) : total;
 
-        if (i > 1 && pw_rng_one_in(&s->rng, 2)) /* short ones, too */
+        if (i > 1 && pw_rng_one_in(&s->rng, 2)) /* ranges are short, too */
             last = last - first > 40 ? first + last % 40 : last;
         check_range(s, first, last);
     }

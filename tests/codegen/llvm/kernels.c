@@ -36,7 +36,7 @@ void kernels_free(kernels *k)
 
 void *load_blob(const pw_blob *blob)
 {
-    /* A name of its own for each: dlopen takes an equal name for the same library. */
+    /* Each library has a name of its own: dlopen takes an equal name for the same library. */
     char path[] = "/tmp/packwright-test-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -159,7 +159,7 @@ static void run_bound(void *how, const pw_judge_call *c)
     (c->unpack ? b->kernel->unpack : b->kernel->pack)(c->dst, c->src, c->count, &b->args);
 }
 
-/* The same arguments, but for any number of bytes being enough to bypass the caches. */
+/* Returns the same arguments with which any number of bytes is enough to bypass the caches. */
 static pw_kernel_args streaming(const pw_shape *shape, const pw_kernel_args *args, pw_arena *arena)
 {
     pw_kernel_args out = *args;

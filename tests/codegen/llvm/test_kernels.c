@@ -91,7 +91,7 @@ static void vectors(void **state)
     }
 }
 
-/* Words at every small distance: windows, and their tails. */
+/* Words at every small distance: whole windows, and the rest behind them. */
 static void small_strides(void **state)
 {
     for (int word = 1; word <= 16; word *= 2)

@@ -128,7 +128,7 @@ static void run_launch(const runner *r, const char *name, const pw_gpu_launch *l
     }
 }
 
-/* Unpacking reads ends of blocks first, in some runs, although the calls are too small for it. */
+/* Sets the flag by which unpacking reads ends of blocks first, although the calls are too small for it to pay. */
 static void fill_ends(const runner *r, uint64_t *params)
 {
     static const uint64_t flags[] = {0, PW_FLAG_FILLED, PW_FLAG_FILLED_WIDE};
@@ -167,8 +167,8 @@ static void run(void *how, const pw_judge_call *c)
     }
 }
 
-/* Place 0: what is `origin` bytes into the data is aligned; 1 and 2: off by words, and by 1 to 15 bytes; 3: the data
- * end at the page. */
+/* Returns where data begin. Place 0: the byte `origin` is aligned; 1 and 2: it is off by words, and by 1 to 15 bytes;
+ * 3: the data end at the page. */
 static int64_t lead(int64_t origin, int place, pw_rng *rng)
 {
     static const int64_t off[] = {0, 4, 8, 12};

@@ -1,5 +1,5 @@
 /* What NVRTC makes of the text of every kind of region, for the architectures it knows; and what the backend refuses.
- * Skipped, and said so, where there is no NVRTC. */
+ * Without NVRTC the test reports that it is skipped. */
 #include "codegen/nvrtc/nvrtc.h"
 #include "tests/codegen/nvrtc/emulation.h"
 
@@ -16,7 +16,7 @@
 
 enum { MAX_ARCHS = 128, MACHINE_CUDA = 190 };
 
-/* One of each: words, short and long; a table; pieces; a list; a tile; several regions; a struct. */
+/* One layout of each kind: words, short and long; a table; pieces; a list; a tile; several regions; a struct. */
 static const char *const layouts[] = {
     "type(lb 0, extent 16000000) { stream 100000 stride 160 { bytes 8 align 8 } }",
     "type(lb 0, extent 16000000) { stream 100000 stride 160 { bytes 64 align 16 } }",
@@ -130,7 +130,7 @@ static void check_text(const pw_blob *blob, const char *word, bool wanted, const
     }
 }
 
-/* No division, no memory of a thread's own, and the widest moves. */
+/* The PTX has no division, no memory of a thread's own, and the widest moves. */
 static void no_slow_code(void **state)
 {
     static const char *const never[] = {"div.u64", "rem.u64", "div.s64", "div.u32", "rem.u32", ".local ", "call"};

@@ -26,7 +26,7 @@ typedef struct item {
     pw_arena *arena;
     pw_type type;
     pw_nest *nest;
-    bool dense; /* moved as bytes, without its nest */
+    bool dense; /* moved as bytes, without the nest */
     pw_kernel_args args;
     pw_shape *shape;
     pw_judge judge;
@@ -35,7 +35,7 @@ typedef struct item {
 
 typedef struct batch {
     item items[MOST];
-    int n, next; /* next: the one whose turn it is */
+    int n, next; /* next: the item that is being run */
     bool unpack;
     uint64_t seed;
     pw_rng rng;
@@ -44,7 +44,7 @@ typedef struct batch {
     void *lib;
 } batch;
 
-/* For the last line. */
+/* Counts that the last line prints. */
 static int kinds[KINDS], tabled, launches, large_ones, moves, left_out;
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void launch(batch *b)
 
 static void check_next(batch *b);
 
-/* The buffers of one are in place: its move is added, and then those of the others; the last one launches. */
+/* When the buffers of one item are in place, adds its move and then those of the others; the last item launches. */
 static void run(void *how, const pw_judge_call *c)
 {
     batch *b = how;
@@ -173,7 +173,8 @@ static void check_batch(batch *b)
     b->n = 0;
 }
 
-/* The type is in the item's arena. False: it is not for these kernels, and gone. */
+/* Adds an item; the type is in the item's arena. Returns false, and frees the item, if these kernels do not serve it.
+ */
 static bool add_item(batch *b, item *t, int64_t count, uint64_t seed)
 {
     t->nest = lower(&t->type, t->label);
@@ -289,7 +290,7 @@ static void halo(void **state)
     dlclose(b.lib);
 }
 
-/* Offsets that nothing but a table has. */
+/* A type whose offsets only a table can hold. */
 static const char *scattered(int unit)
 {
     static char text[1024];
@@ -300,7 +301,7 @@ static const char *scattered(int unit)
     return text;
 }
 
-/* Bytes without a layout, negative strides, one unit, nothing. */
+/* Corner cases: bytes without a layout, negative strides, one unit, no bytes. */
 static void corners(void **state)
 {
     static batch b;
@@ -326,7 +327,7 @@ static void corners(void **state)
     dlclose(b.lib);
 }
 
-/* What is not for these kernels, and what there is no room for. */
+/* Moves that these kernels do not serve, and moves for which there is no room. */
 static void limits(void **state)
 {
     static batch b;

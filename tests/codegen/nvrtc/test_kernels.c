@@ -22,7 +22,7 @@ typedef struct layout {
     char *text;
 } layout;
 
-/* Collected by the tests' tables, compiled together. */
+/* The layouts of a test, which are compiled together. */
 typedef struct suite {
     pw_arena *arena;
     layout list[MAX_LAYOUTS];
@@ -61,7 +61,7 @@ static void add(suite *s, const char *fmt, ...)
     add_text(s, text);
 }
 
-/* Runs all layouts, specialised and tier 0; every one must have a region of this kind. */
+/* Runs all layouts by specialised kernels and by tier 0. Every layout must have a region of this kind. */
 static void check(suite *s, pw_gpu_kind kind, const int64_t *counts, int ncounts)
 {
     pw_target target = {0};
@@ -177,7 +177,8 @@ static void pieces(void **state)
     check(&s, PW_GPU_PIECES, counts, 3);
 }
 
-/* Many blocks whose lengths differ, all multiples of `unit`; a `step` below 0 spreads them downwards in memory. */
+/* Adds a list of many blocks whose lengths differ, all multiples of `unit`. A `step` below 0 spreads them downwards in
+ * memory. */
 static void add_list(suite *s, int n, int signed_step, int unit)
 {
     int step = abs(signed_step);

@@ -56,7 +56,8 @@ static pw_gpu_launch launch(const bound *b, int64_t count, uintptr_t src, const 
     return l;
 }
 
-/* "words of 8: 25000000 units in 24415 blocks, aligned dense; grid 24415" and so on for each region. */
+/* Describes a launch: "words of 8: 25000000 units in 24415 blocks, aligned dense; grid 24415", and so on for each
+ * region. */
 static void describe(const bound *b, const pw_gpu_launch *l, const uint64_t *params, char *out, size_t size)
 {
     static const char *const kinds[] = {"words", "tiles", "pieces", "list"};
@@ -148,7 +149,7 @@ static void decisions(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Of which unpacks the ends of blocks are read before they are written. */
+/* For some unpacks, ends of blocks are read before they are written. */
 static void filled(void **state)
 {
     static const struct {
@@ -156,15 +157,15 @@ static void filled(void **state)
         int64_t count;
         uint64_t expected;
     } cases[] = {
-        {VECTOR8, 1, 0}, /* stays in the cache */
+        {VECTOR8, 1, 0}, /* all of it stays in the cache */
         {VECTOR8, 100, PW_FLAG_FILLED_WIDE},
         {SPARSE8, 100, 0},
         {BLOCKS64, 100, PW_FLAG_FILLED},
         {COLUMNS, 1, 0},
         {ODD, 10000, PW_FLAG_FILLED},
-        {SHORT_LIST, 100000, 0}, /* by lanes */
+        {SHORT_LIST, 100000, 0}, /* a list by lanes */
         {LIST, 10000, PW_FLAG_FILLED},
-        {LONG_LIST, 1000, 0}, /* ends matter little */
+        {LONG_LIST, 1000, 0}, /* the ends matter little */
         {STRUCT, 4000000, 0},
     };
     static uint64_t params[4096];
@@ -283,7 +284,7 @@ static void check_quotients(uint64_t d, const uint64_t *dim, pw_rng *rng)
     }
 }
 
-/* Over counts of a loop, small, odd, next to powers of two, and huge. */
+/* Checks quotients for counts of a loop that are small, odd, next to powers of two, and huge. */
 static void quotients(void **state)
 {
     static uint64_t params[4096];

@@ -29,7 +29,7 @@ typedef struct item {
     pw_type type;
     pw_nest *nest;
     pw_shape *shape;
-    pw_gpu_plan *plan; /* NULL: not for GPU kernels */
+    pw_gpu_plan *plan; /* NULL: GPU kernels do not serve the type */
     int kernel;        /* number of the job that compiles its shape */
     char pack[24], unpack[24];
 } item;
@@ -39,7 +39,7 @@ static void make_item(item *t, uint64_t seed)
     char label[48];
     pw_random_options options = {.style = PW_RANDOM_MIXED};
     pw_builder b = {.arena = pw_arena_create()};
-    if (seed % 8 == 0) /* some large enough for chunks of lists and pieces */
+    if (seed % 8 == 0) /* some types are large enough for chunks of lists and pieces */
         options.max_size = 100000;
     snprintf(label, sizeof label, "seed %" PRIu64, seed);
     t->seed = seed;
@@ -60,7 +60,7 @@ static void drop_item(item *t)
     pw_arena_destroy(t->arena);
 }
 
-/* A job for each shape not seen before in the batch. */
+/* Makes a job for each shape that is new in the batch. */
 static int make_jobs(item *items, int n, pw_compile_job *jobs)
 {
     int njobs = 0;
@@ -84,7 +84,7 @@ static int make_jobs(item *items, int n, pw_compile_job *jobs)
     return njobs;
 }
 
-/* Counters for the last line: tests that no longer reach a kind of region had better be seen. */
+/* Counts for the last line, which shows if tests no longer reach some kind of region. */
 static int kinds[4], skipped, tier0_types;
 
 static void check_item(const item *t, void *lib, pw_gpu_tier0 *tier0, void *tier0_lib)

@@ -49,7 +49,7 @@ static unsigned char *a_block(size_t bytes, int seed)
     return block;
 }
 
-/* The block's first bytes to the GPU; false: refused. Right in any case. */
+/* Unpacks the block's first bytes to the GPU, and checks them. False: the GPU refused. */
 static bool unpack(const unsigned char *block)
 {
     unsigned char got[BYTES];
@@ -139,7 +139,7 @@ static void no_more_bytes_are_registered_than_are_allowed(void **state)
         pw_segment_give(many[i]);
 }
 
-/* What was registered in a context that has ended is not the driver's any longer. */
+/* A block that was registered in a context that has ended is no longer registered with the driver. */
 static void a_context_takes_its_blocks_along(void **state)
 {
     unsigned char *block = a_block(BYTES, 4);
@@ -156,7 +156,8 @@ static void a_context_takes_its_blocks_along(void **state)
     pw_segment_give(block);
 }
 
-/* A context is current in it, and any other pinned memory is found. Last: the driver is not asked again. */
+/* A context is current, and other pinned memory is found. This test is the last, since the driver is not asked again.
+ */
 static void a_driver_that_refuses_is_left_alone(void **state)
 {
     unsigned char *block = a_block(BYTES, 5), *other = a_block(BYTES, 6);
@@ -227,14 +228,14 @@ static void the_length_of_a_message_goes_with_its_block(void **state)
     assert_int_equal(b.message, 0);
     assert_int_equal(b.bytes, 4 * BYTES);
     pw_segment_note_message(block, 3 * BYTES);
-    pw_segment_note_message(block + BYTES, BYTES); /* not where it begins */
+    pw_segment_note_message(block + BYTES, BYTES); /* that is not the beginning of the block */
     assert_non_null(pw_peer_memory(getpid(), block + 3 * BYTES, 1, &b));
     assert_int_equal(b.message, 3 * BYTES);
     pw_segment_give(block);
     assert_non_null(pw_peer_memory(getpid(), block, 1, &b));
     assert_int_equal(b.message, 0);
     assert_null(pw_peer_memory(getpid(), &b, 1, &b));
-    block = a_block(BYTES, 8); /* short ones may come and go without being noted */
+    block = a_block(BYTES, 8); /* short messages may come without being recorded */
     pw_segment_note_message(block, BYTES);
     assert_non_null(pw_peer_memory(getpid(), block, 1, &b));
     assert_int_equal(b.message, 0);

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { BYTES = 4096, MANY = 300, KEPT = 256, AWAY = MANY - 1 /* on the other GPU */, BLOCKS = 66 };
+enum { BYTES = 4096, MANY = 300, KEPT = 256, AWAY = MANY - 1 /* AWAY is on the other GPU */, BLOCKS = 66 };
 
 static const char *driver;
 static pw_segment_replica exported[MANY];
@@ -66,7 +66,7 @@ static void be_the_other(int to, int until)
     _exit(read(until, &c, 1) != 0);
 }
 
-/* The other ends when `until` is closed, with this process. */
+/* Begins the other process, which ends when `until` is closed, with this one. */
 static bool begin_the_other(void)
 {
     int from[2], until[2];
@@ -103,7 +103,7 @@ static int start(void **state)
 
 /* ---- replicas of others ------------------------------------------------------------------------------------------ */
 
-static char segments[64]; /* of so many processes, as far as their addresses go */
+static char segments[64]; /* stand for so many processes, by their addresses */
 static _Atomic uint32_t wanted;
 
 static pw_peer_block block_of(int i, int process)
@@ -119,7 +119,7 @@ static pw_peer_block block_of(int i, int process)
                            .wanted = &wanted};
 }
 
-/* False: refused. */
+/* Returns whether the replica was read. False: it was refused. */
 static bool is_read(int i, int process)
 {
     pw_peer_block block = block_of(i, process);
@@ -305,7 +305,7 @@ static void replicas_outlive_their_blocks(void **state)
     assert_non_null(gpu);
 }
 
-/* Last: it is not asked again. */
+/* This test is the last, since the driver is not asked again. */
 static void a_driver_that_names_none_is_left_alone(void **state)
 {
     pw_gpu_block *block = a_block();

@@ -34,7 +34,7 @@ static int start(void **state)
     return !gpu;
 }
 
-/* As a window of messages does: all blocks are in use at once. */
+/* Uses memory as a window of messages does: all blocks at once. */
 static void use(pw_gpu_memory memory, int n, int64_t bytes)
 {
     pw_gpu_block *blocks[WINDOW];
@@ -88,7 +88,7 @@ static void what_is_no_longer_used_goes(void **state)
     assert_true(freed() - before < WINDOW);
 }
 
-/* The driver may wait for the GPU in each. */
+/* Few blocks are freed at a time, since the driver may wait for the GPU in each. */
 static void few_are_freed_at_once(void **state)
 {
     pw_gpu_block *block;

@@ -77,7 +77,7 @@ static void refuses_nothing_keys(void **state)
     pw_handle_table_destroy(NULL);
 }
 
-/* What lies in front is never out of date, and key 0 is never there. */
+/* The front is never out of date, and never has key 0. */
 static void what_is_in_front_is_right(void **state)
 {
     static char values[KEYS];

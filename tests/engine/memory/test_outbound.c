@@ -19,7 +19,7 @@ static const bool can_stream = true;
 static const bool can_stream = false;
 #endif
 
-static const double cheap = 2, dear = 30; /* ns a line */
+static const double cheap = 2, dear = 30; /* nanoseconds for a line */
 
 /* ---- bytes --------------------------------------------------------------------------------------------------------
  */
@@ -134,7 +134,8 @@ static void apart_is_known_through_a_trial(void **state)
     assert_false(pw_outbound_is_apart());
 }
 
-/* Long messages leave the caches of whoever has read them, and are cheap to write wherever he is. */
+/* Long messages leave the reader's caches before they are written again, so their stores cost little wherever the
+ * reader is. */
 static void long_messages_do_not_say_who_is_near(void **state)
 {
     (void)state;

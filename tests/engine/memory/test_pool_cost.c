@@ -41,7 +41,7 @@ static void steady_state_allocates_nothing(void **state)
     assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
 }
 
-/* What a thread has kept for itself is there for others when it has ended. */
+/* Memory that a thread has kept for itself is there for others when the thread has ended. */
 static void *keep_some(void *unused)
 {
     void *buffers[8];
@@ -87,7 +87,7 @@ static void idle_memory_is_bounded(void **state)
     pw_pool_trim();
 }
 
-/* Whatever lies idle of sizes that were used before, and wherever. */
+/* Idle memory of sizes that were used before makes room for others, wherever it lies. */
 static void other_sizes_find_room(void **state)
 {
     enum { N = 8, FIRST = 32 << 20, LAST = 128 << 20 };
@@ -121,7 +121,7 @@ static void too_much_is_refused(void **state)
     pw_pool_give(NULL, 5);
 }
 
-/* No two takers hold the same buffer. */
+/* Takes and gives buffers: no two threads may hold the same one. */
 static void *take_and_give(void *arg)
 {
     uintptr_t wrong = 0;
@@ -156,7 +156,7 @@ static void threads_share(void **state)
 
 /* ---- cost -------------------------------------------------------------------------------------------------------- */
 
-/* For each machine and MPI, each kind of call that moves messages. */
+/* Calls fn for each machine and MPI, and each kind of call that moves messages. */
 static void for_all(void (*fn)(pw_call_kind kind))
 {
     for (int way = 0; way < 4; way++) {
@@ -177,13 +177,13 @@ static bool is_packed(pw_call_kind kind, int64_t bytes, int64_t block)
     return is_packed_so(kind, bytes, block, PW_COST_COPIED);
 }
 
-/* One-sided and I/O calls ask when it is settled that they are worth packing (one_sided/rma_cost.c, io/io_cost.c). */
+/* One-sided and I/O calls ask only for messages that are worth packing (one_sided/rma_cost.c, io/io_cost.c). */
 static bool is_settled(pw_call_kind kind)
 {
     return kind == PW_CALL_ONE_SIDED || kind == PW_CALL_IO;
 }
 
-/* What the model must say whatever its constants: many tiny blocks are packed, few long ones are left to MPI. */
+/* Checks what the model must say whatever its constants: many tiny blocks are packed, few long ones are left to MPI. */
 static void decide_extremes(pw_call_kind kind)
 {
     for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
@@ -199,7 +199,7 @@ static void extremes_are_decided(void **state)
     for_all(decide_extremes);
 }
 
-/* From 32 KiB on, what is packed with blocks of some length is packed with shorter ones. */
+/* Checks that from 32 KiB on, if messages with blocks of some length are packed, so are those with shorter blocks. */
 static void decide_once(pw_call_kind kind)
 {
     for (int64_t bytes = 32 << 10; bytes <= 64 << 20; bytes *= 2)
@@ -213,8 +213,8 @@ static void blocks_cross_once(void **state)
     for_all(decide_once);
 }
 
-/* What MPI need not copy is packed at least where it would be if it were copied; longer messages between cores that
- * share a cache are another matter. */
+/* Checks that messages which MPI need not copy are packed at least where they would be if it copied them. Longer
+ * messages between cores that share a cache are an exception. */
 static void widen(pw_call_kind kind)
 {
     for (int64_t bytes = 64; bytes <= 256 << 10; bytes *= 2)
@@ -236,14 +236,14 @@ static void sharing_makes_packing_cheaper(void **state)
     assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
     assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED)); /* of less than what pays */
     assert_true(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 8, PW_COST_SHARED_APART));
-    /* Where both wait for memory, what works on both ranks at the same time is ahead. */
+    /* Where both ranks wait for memory, the pipeline in which they work at the same time is faster. */
     pw_cost_start(true, PW_COST_MESH);
     assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
     assert_true(is_packed_so(PW_CALL_NONBLOCKING, 256 << 10, 64, PW_COST_SHARED));
     pw_cost_start(false, PW_COST_MESH);
 }
 
-/* A block for a neighbour is a message of its own, which a block of an Alltoall is not. */
+/* A block for a neighbour is a message of its own; a block of an Alltoall is not. */
 static void neighbours_are_not_all(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void neighbours_are_not_all(void **state)
     assert_true(is_packed_so(PW_CALL_NEIGHBOUR, 256 << 10, 1024, PW_COST_SHARED));
 }
 
-/* Each of many blocks counts as one of two would. */
+/* Each of many blocks counts as one of two blocks would. */
 static void blocks_cost_by_their_length(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static void the_cheapest_that_can(void **state)
     assert_int_equal(decide(&k, 3, -1, &m, &d), 1);
     assert_non_null(d);
     assert_true(d->cells[0].total == 100 && d->cells[1].total == 50 && d->cells[2].total == -1);
-    m.costs[1].total = 100; /* a tie: the first */
+    m.costs[1].total = 100; /* on a tie, the first one is taken */
     k = key(2, 1000);
     assert_int_equal(decide(&k, 3, -1, &m, NULL), 0);
 }
@@ -104,7 +104,7 @@ static void costs_are_asked_for_once(void **state)
     assert_int_equal(m.asked, 2);
     decide(&other, 2, -1, &m, NULL);
     assert_int_equal(m.asked, 4);
-    decide(&k, 2, -1, &m, NULL); /* the eighth use looks again */
+    decide(&k, 2, -1, &m, NULL); /* the eighth use decides again */
     assert_int_equal(m.asked, 6);
 }
 
@@ -169,7 +169,7 @@ static void observe(pw_decision *d, int strategy, int64_t ns, int times)
 
 static void observations_correct(void **state)
 {
-    /* Strategy 1 says 40 of which 30 are its own; in truth they are 90. */
+    /* The estimate for strategy 1 is 40, of which 30 are its own work. In truth that takes 90. */
     mock m = {.costs = {{70, {0}}, {40, {30, 0}}}};
     pw_decision_key k = key(5, 5000), neighbour = key(6, 5100), far = key(7, 500000);
     pw_decision *d;
@@ -177,7 +177,7 @@ static void observations_correct(void **state)
     (void)state;
     assert_int_equal(decide(&k, 2, -1, &m, &d), 1);
     observe(d, 1, 90, 7);
-    assert_true(pw_decision_factor(1, k.size, PW_PACK) == 1); /* not trusted yet */
+    assert_true(pw_decision_factor(1, k.size, PW_PACK) == 1); /* too few observations to count */
     observe(d, 1, 90, 20);
     assert_true(fabs(pw_decision_factor(1, k.size, PW_PACK) - 3) < 1e-3);
     for (int i = 0; i < 8; i++)
@@ -185,10 +185,10 @@ static void observations_correct(void **state)
     assert_int_equal(decide(&k, 2, -1, &m, NULL), 0);
     assert_int_equal(d->cells[1].observed[PW_PACK], 27 * 90);
     assert_int_equal(d->cells[1].estimated[PW_PACK], 27 * 30);
-    /* Other layouts of like size learn from it, those of other sizes do not. */
+    /* Layouts of a like size are corrected, too, and those of other sizes are not. */
     assert_true(pw_decision_factor(1, neighbour.size, PW_PACK) > 1.5);
     assert_int_equal(decide(&far, 2, -1, &m, NULL), 1);
-    /* What is not taken any more is tried again some time. */
+    /* A strategy that is no longer taken is tried again some time later. */
     for (int i = 0; i < 20000; i++)
         if (decide(&k, 2, -1, &m, NULL) == 1)
             return;
@@ -208,7 +208,7 @@ static void corrections_are_bounded(void **state)
     observe(d, 1, 1, 1000);
     assert_true(fabs(pw_decision_factor(1, k.size, PW_PACK) - 0.25) < 1e-3);
     assert_true(pw_decision_factor(1, k.size, PW_UNPACK) == 1);
-    /* A fifth of the times with a lost slice in them hardly moves the factor. */
+    /* If a fifth of the times were interrupted, the factor hardly moves. */
     pw_decision_reset();
     decide(&k, 2, -1, &m, &d);
     observe(d, 1, 100, 10);
@@ -217,7 +217,7 @@ static void corrections_are_bounded(void **state)
         observe(d, 1, 100, 4);
         assert_true(pw_decision_factor(1, k.size, PW_PACK) < 1.2);
     }
-    observe(d, 0, 100, 100); /* has nothing of its own */
+    observe(d, 0, 100, 100); /* has no work of its own */
     assert_true(pw_decision_factor(0, k.size, PW_PACK) == 1);
     observe(NULL, 0, 100, 1);
     pw_decision_observe(d, 1, PW_UNPACK, 400, false); /* only noted */
@@ -277,7 +277,7 @@ static void threads_share(void **state)
         assert_null(wrong);
     }
     pw_decision_each(count_uses, &uses);
-    assert_in_range(uses, 1, 4 * 50000); /* threads may lose each other's */
+    assert_in_range(uses, 1, 4 * 50000); /* threads may lose each other's uses */
 }
 
 int main(void)

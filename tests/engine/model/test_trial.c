@@ -16,7 +16,7 @@ enum { NATIVE, PACKED, STRATEGIES, SEND = 0, RECV = 1 };
  * for all of them, and work of its own in every `period`-th. Times are nanoseconds. */
 typedef struct program {
     pw_estimate costs[STRATEGIES];
-    int64_t truth[STRATEGIES]; /* of a message */
+    int64_t truth[STRATEGIES]; /* what a message takes in truth */
     int64_t own;               /* what packing takes in truth */
     int sends, recvs, period;
     int64_t work;
@@ -55,7 +55,7 @@ static int use(program *p, int direction)
     return id;
 }
 
-/* Of nonblocking messages, MPI's work is done when they are waited for. */
+/* MPI does the work of nonblocking messages when they are waited for. */
 static void run(program *p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
@@ -71,7 +71,7 @@ static void run(program *p, int rounds)
     }
 }
 
-/* The x-face of a NAS MG, as it was estimated before estimates looked at what blocks touch. */
+/* The x-face of a NAS MG, with the estimates of a model that ignores cache lines and pages. */
 static program face(void)
 {
     static uint64_t layouts;
@@ -153,7 +153,7 @@ static void right_estimates_are_not_tried(void **state)
     p.costs[NATIVE].total = 2.3 * p.costs[PACKED].total;
     run(&p, 5000);
     assert_int_equal(uses(&p, PACKED), 10000);
-    /* Close ones are, but not soon. */
+    /* Decisions whose estimates are close are tried, but not soon. */
     p = face();
     p.own = 81000;
     p.truth[PACKED] = 200000;
@@ -190,7 +190,7 @@ static void only_host_memory_and_messages_are_tried(void **state)
 
     (void)state;
     p.key.memory = PW_MODEL_DEVICE;
-    p.costs[NATIVE].total = 1e6; /* corrections do not reach so far */
+    p.costs[NATIVE].total = 1e6; /* corrections do not go so far */
     run(&p, 1000);
     assert_int_equal(uses(&p, NATIVE), 0);
     p = face();
@@ -225,7 +225,8 @@ static void programs_of_many_kinds(void **state)
     assert_int_equal(collective.decision->chosen, NATIVE);
 }
 
-/* Of 100 programs that are disturbed by up to as much again, how many are turned by their first trial? */
+/* Returns how many of 100 programs, each disturbed by up to as much time again, change their strategy after the first
+ * trial. */
 static int turned(int64_t native, int64_t packed)
 {
     int n = 0;
@@ -266,7 +267,7 @@ static void other_guesses_end_a_verdict(void **state)
     assert_int_equal(p.decision->verdict, -1);
 }
 
-/* Both are used in turns, so their trials would disturb each other. */
+/* Both decisions are used in turns, so their trials would disturb each other. */
 static void one_at_a_time(void **state)
 {
     program x = face(), y = face();

@@ -1,5 +1,5 @@
-/* Messages unpacked while they come: which bytes go where, and the function of the system that is taken the place of.
- */
+/* Messages that are unpacked while they come: which bytes go where, and the function that takes the place of
+ * process_vm_readv. */
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/segment.h"
 #include "tests/cache/layout_scene.h"
@@ -64,7 +64,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* As a strategy does when MPI says that `received` bytes have come. */
+/* Completes a receive as a strategy does when MPI reports that `received` bytes have come. */
 static void complete(scenery *s, int64_t received, int64_t in_place)
 {
     int64_t ns, first = pw_inbound_in_place(s->in, &ns);
@@ -111,7 +111,7 @@ static void pieces_go_to_their_places(void **state)
     assert_memory_equal(s->user, s->wanted, sizeof s->user);
 }
 
-/* The rest came some other way. */
+/* The rest of the message has come without this mechanism. */
 static void what_did_not_come_this_way_is_in_staging_memory(void **state)
 {
     scenery *s = *state;
@@ -196,7 +196,7 @@ static void a_message_of_known_length_is_unpacked_at_its_first_piece(void **stat
     assert_int_equal(s->user[0], 0);
 }
 
-/* One that would not fit, and a piece that is not where it should be. */
+/* A message that would not fit, and a piece that is in the wrong place. */
 static void what_does_not_match_comes_as_ever(void **state)
 {
     static unsigned char elsewhere[MESSAGE];
@@ -221,7 +221,7 @@ typedef struct taken {
     const void *from;
 } taken;
 
-/* Refuses what is shorter than 100 bytes. */
+/* Refuses messages of less than 100 bytes. */
 static bool take_it(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block)
 {
     taken *t = *(taken *const *)arg;
@@ -260,7 +260,7 @@ static void takers_get_whole_messages_or_none(void **state)
     assert_int_equal(t.calls, 2);
     assert_int_equal(pw_inbound_in_place(in, &ns), 0);
     assert_memory_equal(other, s->message, 99);
-    block.message = 0; /* not known: a piece that is not all that was posted is not all of it */
+    block.message = 0; /* the length of the message is not known, so a piece may not be all of it */
     pw_inbound_expect_again(in);
     pw_inbound_arrive(in, other, s->message, 500, &block);
     assert_int_equal(t.calls, 2);
@@ -294,7 +294,7 @@ static void what_is_in_a_segment_is_read_without_the_system(void **state)
     pw_segment_give(block);
 }
 
-/* The system may forbid it; then there is nothing to interpose. */
+/* The system may forbid such reads; then there is nothing to interpose. */
 static void what_is_elsewhere_is_read_by_the_system(void **state)
 {
     scenery *s = *state;
@@ -372,7 +372,7 @@ static unsigned char *block_with_message(scenery *s)
     return block;
 }
 
-/* Wherever its bytes are. */
+/* A read of the program's own goes to the system, wherever its bytes are. */
 static void a_read_of_the_program_goes_to_the_system(void **state)
 {
     unsigned char *block = block_with_message(*state), to[MESSAGE];
@@ -382,7 +382,8 @@ static void a_read_of_the_program_goes_to_the_system(void **state)
     pw_segment_give(block);
 }
 
-/* glibc from 2.35 on tells which library calls, and Linux from 5.14 on whether memory can be written. */
+/* Returns whether the system says enough: glibc from 2.35 on says which library calls, and Linux from 5.14 on whether
+ * memory can be written. */
 static bool is_told(void *memory)
 {
 #if __GLIBC_PREREQ(2, 35) && defined MADV_POPULATE_WRITE
@@ -423,7 +424,7 @@ static void a_read_of_the_mpi_is_unpacked(void **state)
 
 static volatile int lookups;
 
-/* Packwright is off there, or not yet on, or no longer. */
+/* In such a process Packwright is off, has not begun, or has ended. */
 static void a_process_without_a_segment_looks_for_none(void **state)
 {
     scenery *s = *state;
@@ -459,7 +460,7 @@ static void bad_addresses_are_errors(void **state)
 static bool is_profiled;
 static volatile sig_atomic_t handled;
 
-/* As unwinders read the stack. */
+/* Reads the stack in a signal handler, as unwinders do. */
 static void read_own_stack(int signal)
 {
     char here[64] = "stack", seen[64];
@@ -468,7 +469,7 @@ static void read_own_stack(int signal)
     handled += read_from(getpid(), seen, here, sizeof here) == (ssize_t)sizeof here && !memcmp(seen, here, sizeof here);
 }
 
-/* In place of the C library's, which looks for segments call under a lock. */
+/* Replaces the C library's opendir, which look-ups of segments call under a lock. */
 DIR *opendir(const char *path)
 {
     DIR *(*next)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
@@ -486,7 +487,7 @@ static int reads_while_it_looks_for_a_segment(scenery *s)
 
     is_profiled = true;
     signal(SIGPROF, read_own_stack);
-    alarm(20); /* a deadlock ends so */
+    alarm(20); /* ends a deadlock */
     read_as_mpi(0x3ffffffe, s->staging, s->message, MESSAGE);
     return allowed && handled != 1;
 }

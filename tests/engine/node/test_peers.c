@@ -19,7 +19,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BYTES = 64 * KIB };
 
-/* A process with a segment, which lives until it is killed. It tells where its blocks are. */
+/* A process with a segment, which lives until it is killed. It reports where its blocks are. */
 typedef struct other {
     pid_t pid;
     char *small, *large;
@@ -59,7 +59,7 @@ static void be_another(int tell, int fill, bool broken)
     _exit(1);
 }
 
-/* With this pid, if not 0, which the system may refuse. pid 0: it has. */
+/* Starts a process, with this pid unless it is 0; the system may refuse that. Result with pid 0: it has refused. */
 static other start(pid_t pid, int fill, bool broken)
 {
     struct clone_args arguments = {.exit_signal = SIGCHLD};
@@ -112,7 +112,7 @@ static void what_is_read_is_mapped(void **state)
     maps = outbound_maps_now();
     assert_true(maps.bytes - before.bytes >= 8 * MIB);
     assert_int_equal(maps.dumped, 0);
-    assert_true(reads(o.pid, o.small + 1, 1) == false); /* beyond the block */
+    assert_true(reads(o.pid, o.small + 1, 1) == false); /* behind the end of the block */
     end(o);
 }
 
@@ -135,14 +135,14 @@ static void a_pid_may_come_to_mean_another_process(void **state)
     end(o);
     next = start(o.pid, 4, false);
     if (!next.pid)
-        skip(); /* pids cannot be chosen */
+        skip(); /* this system lets nobody choose pids */
     assert_int_equal(next.pid, o.pid);
     assert_true(reads(next.pid, next.small, 4));
     assert_true(reads(next.pid, next.large, 4));
     end(next);
 }
 
-/* Whatever stands in a header, nothing is read that is not in the file. */
+/* Whatever a header contains, only bytes in the file are read. */
 static void broken_headers_are_not_believed(void **state)
 {
     other o = start(0, 5, true);

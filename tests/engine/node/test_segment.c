@@ -15,7 +15,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, LARGEST = 256 * MIB };
 
-/* In a child process, whose exit status it is. */
+/* Runs `look` in a child process, and returns the child's exit status. */
 static int in_child(int (*look)(const void *arg), const void *arg)
 {
     pid_t child = fork();
@@ -27,7 +27,7 @@ static int in_child(int (*look)(const void *arg), const void *arg)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* 0: the parent's block reads as it should. */
+/* Returns 0 if the parent's block can be read as it should. */
 static int reads_parent(const void *block)
 {
     pw_peer_block b;
@@ -68,7 +68,7 @@ static void blocks_are_apart_aligned_and_taken_again(void **state)
     assert_int_equal(a[64 * KIB - 1], 1);
     assert_true(pw_segment_give(a));
     assert_ptr_equal(pw_segment_take(64 * KIB), a);
-    assert_int_equal(a[0], 0); /* its pages went back */
+    assert_int_equal(a[0], 0); /* the pages have gone back to the system */
     assert_true(pw_segment_give(a) && pw_segment_give(b) && pw_segment_give(c));
     assert_false(pw_segment_give(&private));
 }
@@ -104,7 +104,7 @@ static int reads_elsewhere(const void *block)
     pid_t parent = getppid();
     pw_peer_block b;
 
-    /* The mapping is not inherited, so an address of the parent's private memory is no one's in its segment. */
+    /* A child does not inherit the mapping, so an address of the parent's private memory is in no segment. */
     return pw_peer_memory(parent, &private, sizeof private, &b) != NULL ||
            pw_peer_memory(parent, (const char *)block - ((size_t)8 << 30), 4 * KIB, &b) != NULL ||
            pw_peer_memory(parent, block, (size_t)1 << 40, &b) != NULL ||
@@ -121,7 +121,7 @@ static void nothing_else_is_read(void **state)
     pw_segment_give(block);
 }
 
-/* A pool that the child has inherited may hold blocks: they are none of malloc's, nor is there anything at them. */
+/* A pool that the child has inherited may hold blocks that are neither malloc's nor mapped. */
 static int gives_back(const void *block)
 {
     int private;
@@ -139,7 +139,7 @@ static void a_child_gives_back_what_its_parent_took(void **state)
     pw_segment_give(block);
 }
 
-/* It has inherited the open file, but its memory at these addresses is its own affair. */
+/* The child has inherited the open file, but its memory at these addresses is not the segment. */
 static void a_child_is_not_taken_for_its_parent(void **state)
 {
     void *block = a_block();
@@ -162,7 +162,7 @@ static void a_child_is_not_taken_for_its_parent(void **state)
     pw_segment_give(block);
 }
 
-/* Before anybody has read. */
+/* No process has read yet. */
 static void sharing_is_believed_until_it_has_failed(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void sharing_is_believed_until_it_has_failed(void **state)
     assert_false(pw_sharing_is_likely());
 }
 
-/* Peers without privileges may not read it. The state is this process's for good, so it is a child's. */
+/* Peers without privileges may not read this process. The state lasts, so the test runs in a child. */
 static int is_refused_when_not_dumpable(const void *arg)
 {
     bool before = pw_sharing_is_refused(), after = false;

@@ -24,14 +24,14 @@
 #include <cmocka.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { SANITIZED = 1 }; /* they take addresses by the terabyte */
+enum { SANITIZED = 1 }; /* sanitizers take addresses by the terabyte */
 #else
 enum { SANITIZED = 0 };
 #endif
 
 enum { KIB = 1 << 10, MIB = 1 << 20, SKIPPED = 77, MANY = 1000 };
 
-/* In place of the system's, as the segment calls it. */
+/* Stand in for the system calls that the segment makes. */
 static bool is_full;
 static size_t made;
 
