@@ -1,4 +1,4 @@
-/* The map against a plain array, with keys that share their home cells. */
+/* Compares the map with a plain array, with keys that share their home cells. */
 #include "jit-cache/hash_map.h"
 #include "tests/cache/scene.h"
 

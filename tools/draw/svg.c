@@ -30,7 +30,7 @@ typedef struct picture {
     int *x, *y; /* pixel positions of each shown column and row within a panel */
 } picture;
 
-/* ---- small things ------------------------------------------------------------------------------ */
+/* ---- helpers ------------------------------------------------------------------------------------ */
 
 static void text_escaped(FILE *out, const char *text, int max)
 {

@@ -9,8 +9,8 @@
 
 enum { PW_MEASURE_STORED = 32 << 10, PW_MEASURE_LINE = 64 };
 
-/* Sets the nanoseconds for a line, each of `n` times. Collective over the rank and its partner, which may be
- * MPI_PROC_NULL. */
+/* Measures `n` times, and sets ns[i] to the nanoseconds for a line. Collective over the rank and its partner, which may
+ * be MPI_PROC_NULL. */
 void pw_measure_stores(MPI_Comm comm, int partner, double *ns, int n);
 
 #endif

@@ -90,7 +90,7 @@ static void open_tier0(pw_gpu_code *code)
         pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
 }
 
-/* Returns the kernel for fused moves; it is compiled only once there are several moves. */
+/* Makes the kernel for fused moves known to the cache; it is compiled only once there are several moves. */
 static void open_fused(pw_gpu_code *code)
 {
     pw_shape *shape = pw_gpu_fused_shape();

@@ -25,11 +25,11 @@ typedef struct pw_memory_place {
 
 typedef struct pw_buffer {
     struct pw_layout *layout; /* of one object; NULL: a dense buffer, `bytes` bytes from base + offset on */
-    pw_memory_place place;    /* the kind of memory, and of a GPU's the GPU and its context */
+    pw_memory_place place;    /* the kind of memory; for a GPU's memory also the GPU and its context */
     void *base;               /* the address from which the type's displacements count; no byte need lie there */
     int64_t offset;           /* bytes from base to the first byte of a dense buffer; else not used */
     int64_t count;            /* objects */
-    int64_t bytes;            /* of data, in all objects together: the length of their packed form */
+    int64_t bytes;            /* the length of the packed form of all objects */
 } pw_buffer;
 
 #endif

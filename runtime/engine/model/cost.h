@@ -18,7 +18,7 @@ typedef enum pw_cost_cores {
     PW_COST_ZEN   /* few cores share a cache, which is fast: AMD's */
 } pw_cost_cores;
 
-/* `cpu` as in pw_target. */
+/* Returns the machine that a CPU belongs to; `cpu` is its name, as in pw_target. */
 pw_cost_cores pw_cost_cores_of(const char *cpu);
 
 /* Chooses the constants: those of Open MPI or MPICH, on which machine. Without this call they are MPICH's on MESH. Must

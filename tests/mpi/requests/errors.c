@@ -357,8 +357,8 @@ static void send_many(MPI_Datatype type)
     PMPI_Send(NULL, 0, MPI_BYTE, 1, MANY, MPI_COMM_WORLD);
 }
 
-/* What is not complete then can be waited for, and all other messages are there. MPICH looks at 64 requests at a time,
- * and its statuses of those behind a failure hold anything. */
+/* An operation that is not complete then can be waited for, and all other messages have come. MPICH completes 64
+ * requests at a time, and leaves arbitrary values in the statuses behind a failure. */
 static void check_many(bool test, bool persistent, bool ignore, MPI_Datatype type, MPI_Datatype shorter)
 {
     MPI_Status statuses[MANY], *all = ignore ? test_ignored() : statuses;
