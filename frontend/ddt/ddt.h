@@ -47,6 +47,12 @@ typedef struct pw_ddt_entry {
 int64_t pw_ddt_count(const pw_ddt_unit *unit);
 pw_ddt_entry pw_ddt_get(const pw_ddt_unit *unit, int64_t i);
 
+/* Returns the entry named `name`, or -1. */
+int64_t pw_ddt_find(const pw_ddt_unit *unit, const char *name);
+/* Describes that no entry is named `name`, with the closest name that there is; a NULL unit has no names. Returns
+ * PW_ERR_NOT_FOUND. */
+pw_status pw_ddt_unknown(const pw_ddt_unit *unit, const char *name, pw_diag *diag);
+
 /* Builds variant `variant` of entry i in the builder's arena. The first range written runs slowest. Errors
  * (overflow, illegal arguments) have the position of what caused them in `diag`. */
 pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag);

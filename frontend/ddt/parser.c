@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* tdestroy */
 #include "frontend/ddt/parser.h"
 
+#include "base/suggest.h"
+
 #include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -311,4 +313,30 @@ int64_t pw_ddt_count(const pw_ddt_unit *unit)
 pw_ddt_entry pw_ddt_get(const pw_ddt_unit *unit, int64_t i)
 {
     return unit->defs[i].entry;
+}
+
+int64_t pw_ddt_find(const pw_ddt_unit *unit, const char *name)
+{
+    for (int64_t i = 0; i < unit->ndefs; i++)
+        if (!strcmp(unit->defs[i].entry.name, name))
+            return i;
+    return -1;
+}
+
+pw_status pw_ddt_unknown(const pw_ddt_unit *unit, const char *name, pw_diag *diag)
+{
+    int64_t ndefs = unit ? unit->ndefs : 0, n = 0;
+    const char **names = calloc((size_t)ndefs + 1, sizeof *names), *best = NULL;
+
+    for (int64_t i = 0; names && i < ndefs; i++)
+        if (*unit->defs[i].entry.name)
+            names[n++] = unit->defs[i].entry.name;
+    if (names)
+        best = pw_suggest(name, names);
+    if (best)
+        pw_diag_set(diag, PW_ERR_NOT_FOUND, "no type is named '%.64s' (did you mean '%.64s'?)", name, best);
+    else
+        pw_diag_set(diag, PW_ERR_NOT_FOUND, "no type is named '%.64s'", name);
+    free(names);
+    return PW_ERR_NOT_FOUND;
 }

@@ -170,7 +170,7 @@ static void texts_say_where(void **state)
     REFUSED(packwright_from_ddt("ctg(2)[int]\nctg(3)[int]", &t), INVALID, "2 types");
     REFUSED(packwright_from_ddt("\n  ctg(2:1:5)[int]", &t), INVALID, "line 2, column 3: ranges make this 4 types");
     REFUSED(packwright_from_ddt_named("row = ctg(2)[int]\nface = ctg(3)[row]", "fase", &t), INVALID,
-            "no type 'fase' (did you mean 'face'?)");
+            "no type is named 'fase' (did you mean 'face'?)");
     REFUSED(packwright_from_ddt(NULL, &t), INVALID, "text is NULL");
     REFUSED(packwright_from_ddt("int", NULL), INVALID, "out is NULL");
     REFUSED(packwright_from_ir("type(lb 0, extent 8) {\n  bytes x\n}", &t), INVALID, "line 2");

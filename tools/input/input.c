@@ -119,22 +119,6 @@ static bool take_entry(pw_input *in, int64_t entry, const pw_input_choice *choic
     return true;
 }
 
-static void unknown_name(pw_input *in, const char *name)
-{
-    int64_t n = pw_input_entries(in), at = 0;
-    const char **names = calloc((size_t)n + 1, sizeof *names), *best;
-
-    for (int64_t i = 0; names && i < n; i++)
-        if (*pw_input_entry(in, i).name)
-            names[at++] = pw_input_entry(in, i).name;
-    best = names ? pw_suggest(name, names) : NULL;
-    if (best)
-        refuse(in, PW_ERR_NOT_FOUND, "no type is named '%s' (did you mean '%s'?)", name, best);
-    else
-        refuse(in, PW_ERR_NOT_FOUND, "no type is named '%s'", name);
-    free(names);
-}
-
 static void choose(pw_input *in, const pw_input_choice *choice)
 {
     int64_t n = pw_input_entries(in);
@@ -149,8 +133,12 @@ static void choose(pw_input *in, const pw_input_choice *choice)
         if (!take_entry(in, i, choice))
             return;
     }
-    if (n > 0 && !found)
-        unknown_name(in, choice->name);
+    if (n > 0 && !found) {
+        pw_diag diag = {0};
+
+        pw_ddt_unknown(in->unit, choice->name, &diag);
+        pw_input_report(in, in->source.text, &diag);
+    }
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */

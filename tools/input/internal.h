@@ -2,7 +2,6 @@
 #ifndef PW_TOOLS_INPUT_INTERNAL_H
 #define PW_TOOLS_INPUT_INTERNAL_H
 
-#include "base/suggest.h"
 #include "frontend/ddt/ddt.h"
 #include "tools/input/input.h"
 #include "tools/input/source.h"

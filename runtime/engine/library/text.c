@@ -1,7 +1,6 @@
 /* Types from text, and the text of types. */
 #include "runtime/engine/library/internal.h"
 
-#include "base/suggest.h"
 #include "frontend/ddt/ddt.h"
 
 #include <errno.h>
@@ -27,38 +26,15 @@ static packwright_status parse(const char *text, pw_ddt_unit **unit)
     return status ? pw_library_fail_below(status, NULL, &diag) : PACKWRIGHT_OK;
 }
 
-/* Returns the name in the text that is closest to `name`; "" when none is close. */
-static const char *closest(const pw_ddt_unit *unit, const char *name)
-{
-    int64_t n = pw_ddt_count(unit), known = 0;
-    const char **names = calloc((size_t)n + 1, sizeof *names), *best = NULL;
-
-    for (int64_t i = 0; names && i < n; i++) {
-        const char *other = pw_ddt_get(unit, i).name;
-
-        if (*other)
-            names[known++] = other;
-    }
-    if (names)
-        best = pw_suggest(name, names);
-    free(names);
-    return best ? best : "";
-}
-
 static packwright_status find_named(const pw_ddt_unit *unit, const char *name, int64_t *out)
 {
-    const char *other;
+    pw_diag diag = {.status = PW_OK};
 
-    for (int64_t i = 0; i < pw_ddt_count(unit); i++)
-        if (!strcmp(pw_ddt_get(unit, i).name, name)) {
-            *out = i;
-            return PACKWRIGHT_OK;
-        }
-    other = closest(unit, name);
-    if (*other)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "the text has no type '%.64s' (did you mean '%.64s'?)", name,
-                               other);
-    return pw_library_fail(PACKWRIGHT_ERR_INVALID, "the text has no type '%.64s'", name);
+    *out = pw_ddt_find(unit, name);
+    if (*out >= 0)
+        return PACKWRIGHT_OK;
+    pw_ddt_unknown(unit, name, &diag);
+    return pw_library_fail(PACKWRIGHT_ERR_INVALID, "%s", diag.text);
 }
 
 static packwright_status find_only(const pw_ddt_unit *unit, int64_t *out)
