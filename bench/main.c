@@ -95,7 +95,7 @@ static void measure_row(bench *b, bench_run *run)
 /* What the kernel of the first part is made from. */
 static void explain(const bench_run *run)
 {
-    const pw_layout *layout = run->ours.usable ? run->ours.tier1[0] : NULL;
+    const pw_layout *layout = run->ours.usable ? bench_ours_layout(run->ours.tier1[0]) : NULL;
     char *nest = layout && layout->nest ? pw_nest_print(layout->nest, 6) : NULL;
     printf("%s %s\n%s\n", run->row->spec->name, run->row->spec->params, nest ? nest : "  no nest");
     free(nest);

@@ -1,9 +1,13 @@
 /* Layouts of a row, at both tiers, and the cost of commits. */
 #include "bench/ours.h"
 
+#include "base/env.h"
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "frontend/mpi/decode.h"
+#include "runtime/engine/library/internal.h"
+
+#include <packwright/packwright-mpi.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +21,16 @@ pw_status bench_ours_start(bench_ours *ours)
     config.timed = false;
     config.cache.dir = NULL;
     config.mode = PW_JIT_OFF;
-    pw_status status = pw_layout_engine_create(&config, &ours->off);
-    if (status != PW_OK)
-        return status;
-    config.mode = PW_JIT_SYNC;
-    status = pw_layout_engine_create(&config, &ours->sync);
-    if (status != PW_OK)
-        pw_layout_engine_destroy(ours->off);
-    return status;
+    const packwright_options options = {.size = sizeof options, .jit = PACKWRIGHT_JIT_SYNC, .cache_dir = ""};
+    pw_env_replace_choice(PW_ENV_LOG, pw_env_choice(PW_ENV_LOG)); /* the library warns only where this is set */
+    if (packwright_configure(&options))
+        return PW_ERR_INVALID;
+    ours->sync = pw_library_engine();
+    return ours->sync ? pw_layout_engine_create(&config, &ours->off) : PW_ERR_NOMEM;
 }
 
 void bench_ours_stop(bench_ours *ours)
 {
-    pw_layout_engine_destroy(ours->sync);
     pw_layout_engine_destroy(ours->off);
 }
 
@@ -45,6 +46,21 @@ static pw_status commit(pw_layout_engine *engine, MPI_Datatype type, pw_layout *
         status = pw_layout_get(engine, &raw, out, diag);
     pw_arena_destroy(arena);
     return status;
+}
+
+const pw_layout *bench_ours_layout(const packwright_type *type)
+{
+    pw_layout *layout;
+    return packwright_pack(type, NULL, 0, NULL) || pw_library_layout(type, &layout) ? NULL : layout;
+}
+
+/* The types of the row, with their kernels: a type is compiled when it is first used. */
+static bool make_types(const bench_row *row, bench_ours_row *out)
+{
+    for (int i = 0; i < row->nparts; i++)
+        if (packwright_from_mpi(row->parts[i].type, &out->tier1[i]) || !bench_ours_layout(out->tier1[i]))
+            return pw_diag_set(&out->diag, PW_ERR_UNSUPPORTED, "%s", packwright_last_error()) == PW_OK;
+    return true;
 }
 
 static void release(pw_layout **layouts)
@@ -113,15 +129,13 @@ void bench_ours_get(bench_ours *ours, const bench_row *row, bench_ours_row *out)
     memset(out, 0, sizeof *out);
     bench_commit *c = &out->commit;
     c->native = row->commit_ns / row->nparts;
-    double ignored;
-    if (!commit_all(ours->off, row, out->tier0, &c->first, &out->diag) ||
-        !commit_all(ours->sync, row, out->tier1, &ignored, &out->diag)) {
+    if (!commit_all(ours->off, row, out->tier0, &c->first, &out->diag) || !make_types(row, out)) {
         bench_ours_release(out);
         return;
     }
     out->usable = out->compiled = true;
     for (int i = 0; i < row->nparts; i++) {
-        const pw_layout *layout = out->tier1[i];
+        const pw_layout *layout = bench_ours_layout(out->tier1[i]);
         out->compiled = out->compiled && has_kernel(layout);
         double ns = layout->kernel ? (double)atomic_load(&layout->kernel->ready_ns) : 0;
         c->compile = ns > c->compile ? ns : c->compile;
@@ -133,5 +147,8 @@ void bench_ours_get(bench_ours *ours, const bench_row *row, bench_ours_row *out)
 void bench_ours_release(bench_ours_row *row)
 {
     release(row->tier0);
-    release(row->tier1);
+    for (int i = 0; i < BENCH_MAX_PARTS; i++) {
+        packwright_type_free(row->tier1[i]);
+        row->tier1[i] = NULL;
+    }
 }

@@ -1,13 +1,18 @@
-/* Our side of the bench: two engines, one that never compiles and one that compiles in place, a row's layouts
- * in both, and what it costs to get them. */
+/*
+ * Our side of the bench. Tier 1 is what programs have: types of the library (packwright.h, linked statically), which
+ * compiles in place here. Tier 0 needs a second engine, which never compiles; a program has no two, so its layouts
+ * come from inside. What a commit costs is measured inside, too, as the interposer commits.
+ */
 #ifndef PW_BENCH_OURS_H
 #define PW_BENCH_OURS_H
 
 #include "bench/row.h"
 #include "runtime/engine/layout/layout.h"
 
+#include <packwright/packwright.h>
+
 typedef struct bench_ours {
-    pw_layout_engine *off, *sync;
+    pw_layout_engine *off, *sync; /* the latter is the library's */
 } bench_ours;
 
 /* Time of pw_mpi_decode and pw_layout_get, in nanoseconds, the mean of the row's types. */
@@ -20,7 +25,8 @@ typedef struct bench_commit {
 } bench_commit;
 
 typedef struct bench_ours_row {
-    pw_layout *tier0[BENCH_MAX_PARTS], *tier1[BENCH_MAX_PARTS];
+    pw_layout *tier0[BENCH_MAX_PARTS];
+    packwright_type *tier1[BENCH_MAX_PARTS];
     bool usable;   /* every type was decoded */
     bool compiled; /* ... and has a kernel, or needs none */
     bench_commit commit;
@@ -32,6 +38,8 @@ pw_status bench_ours_start(bench_ours *ours);
 void bench_ours_stop(bench_ours *ours);
 
 void bench_ours_get(bench_ours *ours, const bench_row *row, bench_ours_row *out);
+/* The layout under a type of tier 1. */
+const pw_layout *bench_ours_layout(const packwright_type *type);
 void bench_ours_release(bench_ours_row *row);
 
 #endif

@@ -45,12 +45,22 @@ static void tier0_unpack(bench_run *run)
 
 static void tier1_pack(bench_run *run)
 {
-    layouts_pack(run, run->ours.tier1);
+    char *packed = run->packed;
+    for (int i = 0; i < run->row->nparts; i++) {
+        const bench_part *p = &run->row->parts[i];
+        packwright_pack(run->ours.tier1[i], p->base, p->count, packed);
+        packed += p->size;
+    }
 }
 
 static void tier1_unpack(bench_run *run)
 {
-    layouts_unpack(run, run->ours.tier1);
+    const char *packed = run->packed;
+    for (int i = 0; i < run->row->nparts; i++) {
+        const bench_part *p = &run->row->parts[i];
+        packwright_unpack(run->ours.tier1[i], p->base, p->count, packed);
+        packed += p->size;
+    }
 }
 
 static void hand_pack(bench_run *run)
