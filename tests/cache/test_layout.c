@@ -184,8 +184,8 @@ static void sync_is_ready_at_once(void **state)
     pw_layout_unpack(layout, memory, 1, packed);
     pw_layout_unpack_part(layout, memory, 0, 520, packed);
     assert_int_equal(layout->stats.tier1_calls, 3);
-    pw_layout_unpack_part(layout, memory, 0, 500, packed);
-    assert_int_equal(layout->stats.tier1_calls, 3);
+    pw_layout_unpack_part(layout, memory, 0, 500, packed); /* of one object, whose kernel moves what it has whole */
+    assert_int_equal(layout->stats.tier1_calls, 4);
     assert_int_equal(layout->stats.packs, 1);
     assert_int_equal(layout->stats.unpacks, 3);
     assert_int_equal(layout->stats.bytes, 512 + 512 + 520 + 500);

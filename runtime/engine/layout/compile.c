@@ -9,6 +9,7 @@
 
 #include "passes/passes.h"
 #include "runtime/engine/layout/dump.h"
+#include "runtime/engine/layout/part.h"
 
 /* A type that is being compiled to a layout. */
 typedef struct compilation {
@@ -91,7 +92,8 @@ static pw_status bind(compilation *c)
 {
     enum { ROUNDING = 64 };
     size_t args = (size_t)(c->draft.shape.nparams + c->draft.shape.ntables) * sizeof(int64_t);
-    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(c->nest) + args + ROUNDING);
+    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(c->nest) + args +
+                                          pw_part_plan_bytes(c->nest) + ROUNDING);
     pw_layout_entry *entry = arena ? pw_arena_alloc(arena, sizeof *entry) : NULL;
     pw_status status;
 
@@ -106,7 +108,11 @@ static pw_status bind(compilation *c)
     entry->layout.hash = c->hash;
     entry->layout.blocks = c->blocks;
     status = copy_nest(c, entry);
-    return status ? status : pw_shape_draft_bind(&c->draft, entry->layout.nest, arena, &entry->layout.args);
+    if (!status)
+        status = pw_shape_draft_bind(&c->draft, entry->layout.nest, arena, &entry->layout.args);
+    if (!status && !entry->layout.contiguous)
+        status = pw_part_plan_make(entry->layout.nest, &c->draft.shape, arena, &entry->layout.parts);
+    return status;
 }
 
 /* shape -> kernel. Most layouts share their shape, and so their kernel, with others. Contiguous and empty layouts need

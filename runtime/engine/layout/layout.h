@@ -42,8 +42,9 @@ typedef struct pw_layout {
     const pw_type *type; /* the canonical type; NULL unless uses are counted, since only statistics ask for it */
     pw_shape *shape;
     pw_kernel_args args;
-    pw_kernel *kernel; /* NULL: the layout never gets a kernel and stays with tier 0 */
-    bool contiguous;   /* any number of objects is one memcpy */
+    pw_kernel *kernel;                /* NULL: the layout never gets a kernel and stays with tier 0 */
+    const struct pw_part_plan *parts; /* how the kernel moves a part of an object; NULL: it cannot */
+    bool contiguous;                  /* any number of objects is one memcpy */
     int64_t size, extent;
     int64_t blocks; /* contiguous blocks of one object */
     pw_layout_stats stats;
@@ -98,8 +99,8 @@ void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *pac
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed);
 
 /* Move bytes [first, last) of packed objects, the first of which is at `mem`, 0 <= first. `packed` points to byte
- * `first`. They serve messages that are shorter than what was posted, and pieces of messages. The kernel moves whole
- * objects, tier 0 the rest. */
+ * `first`. They serve messages that are shorter than what was posted, and pieces of messages, in any order. The kernel
+ * moves whole objects, and as much of a cut object as it can (part.h); tier 0 moves the rest. */
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 

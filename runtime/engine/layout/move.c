@@ -1,6 +1,7 @@
 /* Moves objects by their kernel or by tier 0, whichever is there at the call. */
 #include "base/clock.h"
 #include "runtime/engine/layout/internal.h"
+#include "runtime/engine/layout/part.h"
 
 #include <string.h>
 
@@ -113,43 +114,72 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Moves bytes [first, last) of one object, or no byte. */
-static void move_fragment(const move *m, int64_t first, int64_t last)
+/* Moves bytes [first, last) of the object at m->mem, less than all of it; byte `first` lies at m->packed. Returns
+ * whether a kernel did. */
+static bool move_cut_object(const move *m, int64_t first, int64_t last)
 {
-    int64_t objects = last / m->layout->size + 1;
+    pw_layout *l = m->layout;
+    pw_kernel *k = l->parts ? l->kernel : NULL;
+    pw_kernel_fn *fn = k ? atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire) : NULL;
 
-    if (first >= last)
-        return;
+    if (fn) {
+        pw_part_move(l->parts, fn, &l->args, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
+        return true;
+    }
+    if (k && l->engine->mode == PW_JIT_ASYNC && pw_layout_heat_add(k, last - first))
+        pw_layout_heat(l, 0, 0);
     if (m->unpack)
-        pw_interp_unpack_range(m->layout->nest, m->mem, objects, first, last, m->packed);
+        pw_interp_unpack_range(l->nest, m->mem, 1, first, last, m->packed);
     else
-        pw_interp_pack_range(m->layout->nest, m->mem, objects, first, last, m->packed);
+        pw_interp_pack_range(l->nest, m->mem, 1, first, last, m->packed);
+    return false;
+}
+
+/* Steps over `n` objects and `bytes` packed bytes. This is not pointer arithmetic, since objects at absolute addresses
+ * are counted from NULL. */
+static void advance(move *m, int64_t n, int64_t bytes)
+{
+    m->mem = (char *)((uintptr_t)m->mem + (uintptr_t)n * (uintptr_t)m->layout->extent);
+    m->packed += bytes;
+}
+
+/* Moves `bytes` bytes from byte `first` of the object at m->mem on. Returns whether a kernel did. */
+static bool move_from(move *m, int64_t first, int64_t bytes)
+{
+    int64_t size = m->layout->size, objects;
+    bool tier1 = false;
+
+    if (first > 0 || bytes < size) {
+        int64_t last = least(size, first + bytes);
+
+        tier1 = move_cut_object(m, first, last);
+        advance(m, 1, last - first);
+        bytes -= last - first;
+    }
+    if (bytes >= size) {
+        objects = bytes / size;
+        tier1 |= move_objects(m, objects);
+        advance(m, objects, objects * size);
+        bytes -= objects * size;
+    }
+    if (bytes > 0)
+        tier1 |= move_cut_object(m, 0, bytes);
+    return tier1;
 }
 
 /* Moves bytes [first, last); m.packed points to byte `first`. */
 static void move_part(move m, int64_t first, int64_t last)
 {
     pw_layout *l = m.layout;
-    char *mem = m.mem;
-    int64_t started, begin, end;
-    bool tier1 = false;
+    int64_t started, objects;
+    bool tier1;
 
     if (first >= last || l->size == 0)
         return;
     started = l->engine->timed ? pw_clock_ns() : 0;
-    begin = least((first / l->size + (first % l->size != 0)) * l->size, last);
-    move_fragment(&m, first, begin);
-    m.packed += begin - first;
-    end = last / l->size * l->size;
-    if (begin < end) {
-        /* This is not pointer arithmetic, since objects at absolute addresses are counted from NULL. */
-        m.mem = (char *)((uintptr_t)mem + (uintptr_t)(begin / l->size * l->extent));
-        tier1 = move_objects(&m, (end - begin) / l->size);
-        m.mem = mem;
-        m.packed += end - begin;
-        begin = end;
-    }
-    move_fragment(&m, begin, last);
+    objects = first < l->size ? 0 : first / l->size;
+    advance(&m, objects, 0);
+    tier1 = move_from(&m, first - objects * l->size, last - first);
     note(l, m.unpack, last - first, tier1, started);
 }
 

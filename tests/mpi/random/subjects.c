@@ -71,8 +71,15 @@ static void plain_unpack(const pw_subject_type *t, void *mem, int64_t count, con
     pw_layout_unpack(t->plain, mem, count, packed);
 }
 
-static void plain_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
-                       const void *packed)
+static void plain_pack_part(const pw_subject_type *t, const void *mem, int64_t count, int64_t first, int64_t last,
+                            void *packed)
+{
+    (void)count;
+    pw_layout_pack_part(t->plain, mem, first, last, packed);
+}
+
+static void plain_unpack_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
+                              const void *packed)
 {
     (void)count;
     pw_layout_unpack_part(t->plain, mem, first, last, packed);
@@ -88,8 +95,15 @@ static void compiled_unpack(const pw_subject_type *t, void *mem, int64_t count, 
     pw_layout_unpack(t->compiled, mem, count, packed);
 }
 
-static void compiled_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
-                          const void *packed)
+static void compiled_pack_part(const pw_subject_type *t, const void *mem, int64_t count, int64_t first, int64_t last,
+                               void *packed)
+{
+    (void)count;
+    pw_layout_pack_part(t->compiled, mem, first, last, packed);
+}
+
+static void compiled_unpack_part(const pw_subject_type *t, void *mem, int64_t count, int64_t first, int64_t last,
+                                 const void *packed)
 {
     (void)count;
     pw_layout_unpack_part(t->compiled, mem, first, last, packed);
@@ -109,12 +123,14 @@ const pw_subject *pw_subjects(int *n)
          .applies = always,
          .pack = plain_pack,
          .unpack = plain_unpack,
-         .unpack_range = plain_part},
+         .pack_range = plain_pack_part,
+         .unpack_range = plain_unpack_part},
         {.name = "layout, compiled",
          .applies = is_compiled,
          .pack = compiled_pack,
          .unpack = compiled_unpack,
-         .unpack_range = compiled_part},
+         .pack_range = compiled_pack_part,
+         .unpack_range = compiled_unpack_part},
     };
     *n = sizeof subjects / sizeof subjects[0];
     return subjects;
