@@ -63,6 +63,48 @@ static void tier1_unpack(bench_run *run)
     }
 }
 
+/* As an MPI's pipeline asks for a message. Pieces end within blocks. */
+static void in_pieces(const bench_run *run, bench_direction direction, int64_t bytes)
+{
+    char *packed = run->packed;
+
+    for (int i = 0; i < run->row->nparts; i++) {
+        const bench_part *p = &run->row->parts[i];
+
+        for (int64_t first = 0; first < p->size; first += bytes) {
+            int64_t last = first + bytes < p->size ? first + bytes : p->size;
+
+            if (direction == BENCH_PACK)
+                pw_layout_pack_part(run->ours.tier1[i], p->base, first, last, packed + first);
+            else
+                pw_layout_unpack_part(run->ours.tier1[i], p->base, first, last, packed + first);
+        }
+        packed += p->size;
+    }
+}
+
+enum { SHORT_PIECE = 8 * 1024 - 13, LONG_PIECE = 64 * 1024 - 13 };
+
+static void short_pieces_pack(bench_run *run)
+{
+    in_pieces(run, BENCH_PACK, SHORT_PIECE);
+}
+
+static void short_pieces_unpack(bench_run *run)
+{
+    in_pieces(run, BENCH_UNPACK, SHORT_PIECE);
+}
+
+static void long_pieces_pack(bench_run *run)
+{
+    in_pieces(run, BENCH_PACK, LONG_PIECE);
+}
+
+static void long_pieces_unpack(bench_run *run)
+{
+    in_pieces(run, BENCH_UNPACK, LONG_PIECE);
+}
+
 static void hand_pack(bench_run *run)
 {
     run->row->hand_pack(run->row->hand_args, run->packed);
@@ -97,6 +139,8 @@ const bench_peer bench_peers[BENCH_PEERS] = {
     [BENCH_NATIVE] = {"native", true, {native_pack, native_unpack}},
     [BENCH_TIER0] = {"tier0", true, {tier0_pack, tier0_unpack}},
     [BENCH_TIER1] = {"tier1", true, {tier1_pack, tier1_unpack}},
+    [BENCH_PIECES_8K] = {"8K", true, {short_pieces_pack, short_pieces_unpack}},
+    [BENCH_PIECES_64K] = {"64K", true, {long_pieces_pack, long_pieces_unpack}},
     [BENCH_HAND] = {"hand", true, {hand_pack, hand_unpack}},
     [BENCH_MEMCPY] = {"memcpy", false, {memcpy_pack, memcpy_unpack}},
     [BENCH_LIMIT] = {"limit", false, {limit_pack, limit_unpack}},
@@ -106,6 +150,8 @@ bool bench_peer_available(const bench_run *run, bench_peer_id id)
 {
     switch (id) {
     case BENCH_TIER0: return run->ours.usable;
+    case BENCH_PIECES_8K:
+    case BENCH_PIECES_64K:
     case BENCH_TIER1: return run->ours.compiled;
     default: return true;
     }

@@ -10,6 +10,8 @@ typedef enum bench_peer_id {
     BENCH_NATIVE,
     BENCH_TIER0,
     BENCH_TIER1,
+    BENCH_PIECES_8K, /* tier1 in pieces of the packed bytes */
+    BENCH_PIECES_64K,
     BENCH_HAND,
     BENCH_MEMCPY,
     BENCH_LIMIT,

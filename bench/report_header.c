@@ -62,7 +62,8 @@ void bench_report_header(int argc, char **argv, const bench_options *options)
            "# native: MPI_Pack/MPI_Unpack of the MPI above. It refuses MPI_BOTTOM in MPI_Pack, so rows over separate\n"
            "# arrays (WRF, LAMMPS, SPECFEM3D_cm) give it the same type relative to the first array; ours take\n"
            "# MPI_BOTTOM. hand: the loop a programmer would write. memcpy: as many bytes. limit: each cache line that\n"
-           "# the layout touches once, the packed buffer once. Ratios a/b say how many times faster a is than b.\n#\n");
+           "# the layout touches once, the packed buffer once. 8K, 64K: tier1 in pieces of these lengths, cut in\n"
+           "# their blocks. Ratios a/b say how many times faster a is than b.\n#\n");
     printf("%-17s %-*s %-6s %9s %8s %7s", "layout", BENCH_PARAMS_TEXT - 9, "parameters", "dir", "bytes", "blocks",
            "average");
     for (int p = 0; p < BENCH_PEERS; p++)

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const bench_ratio bench_ratios[BENCH_RATIOS] = {{"t1/nat", BENCH_TIER1, BENCH_NATIVE},
-                                                {"t0/nat", BENCH_TIER0, BENCH_NATIVE},
-                                                {"t1/hand", BENCH_TIER1, BENCH_HAND},
-                                                {"t0/hand", BENCH_TIER0, BENCH_HAND},
-                                                {"t1/lim", BENCH_TIER1, BENCH_LIMIT}};
+const bench_ratio bench_ratios[BENCH_RATIOS] = {
+    {"t1/nat", BENCH_TIER1, BENCH_NATIVE},    {"t0/nat", BENCH_TIER0, BENCH_NATIVE},
+    {"t1/hand", BENCH_TIER1, BENCH_HAND},     {"t0/hand", BENCH_TIER0, BENCH_HAND},
+    {"t1/lim", BENCH_TIER1, BENCH_LIMIT},     {"8K/t1", BENCH_PIECES_8K, BENCH_TIER1},
+    {"64K/t1", BENCH_PIECES_64K, BENCH_TIER1}};
 
 void bench_results_add(bench_results *results, const bench_result *result)
 {

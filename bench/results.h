@@ -32,7 +32,7 @@ typedef struct bench_ratio {
     bench_peer_id who, than;
 } bench_ratio;
 
-enum { BENCH_RATIOS = 5 };
+enum { BENCH_RATIOS = 7 };
 extern const bench_ratio bench_ratios[BENCH_RATIOS];
 
 /* Geometric mean of a ratio over rows with this name and direction (NULL, PW_DIRECTIONS: all); 0 for none. */
