@@ -1,4 +1,20 @@
-/* Makes a shape from a nest, and arguments from a nest and its shape. */
+/*
+ * Makes a shape from a nest, and arguments from a nest and its shape.
+ *
+ * One traversal visits every number and table of a nest in a fixed order and decides, by value and place, whether it is
+ * baked. Creating a shape keeps the decisions; binding keeps the values. Both therefore agree by construction.
+ *
+ * What is baked, and what that buys (docs/codegen.md has the measurements):
+ *  - lengths up to BAKE_BYTES: a block move becomes a few instructions instead of a loop;
+ *  - counts up to BAKE_COUNT, from the innermost loop outwards while they multiply to at most BAKE_CHAIN: such loops
+ *    are unrolled, and rows of tiny blocks become a single shuffle;
+ *  - memory strides up to BAKE_STRIDE: several blocks share one vector, so the code depends on the stride; above that a
+ *    stride in a register is as fast as one in the instruction;
+ *  - packed strides only where they say "dense": they follow from baked counts, or equal the leaf. In a joined nest the
+ *    packed side is memory, too, so its strides are baked like memory strides;
+ *  - offsets of pieces (and of regions that are run per object) up to BAKE_OFFSET: displacement fields are free, and
+ *    pieces near each other can share a vector. Absolute addresses are always arguments.
+ */
 #include "codegen/shape.h"
 
 #include "codegen/shape_internal.h"
@@ -29,10 +45,10 @@ static void *take(shaper *s, int64_t n, size_t bytes)
 /* An upper bound of the arguments a nest can need. */
 static int64_t most_params(const pw_nest *nest)
 {
-    int64_t params = 3;
+    int64_t params = 4;
     for (int r = 0; r < nest->nregions; r++) {
         const pw_region *region = &nest->regions[r];
-        params += 8 + 5 * (int64_t)region->ndims + 3 * (int64_t)region->npieces;
+        params += 10 + 7 * (int64_t)region->ndims + 3 * (int64_t)region->npieces;
     }
     return params;
 }
@@ -88,12 +104,14 @@ static bool shape_pieces(shaper *s, const pw_region *region, pw_shape_region *ou
 static void shape_blocks(shaper *s, const pw_region *region, pw_shape_region *out)
 {
     out->nblocks = (pw_num){.slot = -1};
-    out->block_offs = out->block_starts = no_table();
+    out->block_offs = out->block_starts = out->block_packed = no_table();
     if (!region->blocks)
         return;
     out->nblocks = num(s, region->blocks->n, false);
     out->block_offs = shape_table(s, &region->blocks->offs);
     out->block_starts = shape_table(s, &region->blocks->starts);
+    if (region->blocks->packed_offs.data)
+        out->block_packed = shape_table(s, &region->blocks->packed_offs);
 }
 
 /*
@@ -116,7 +134,7 @@ static void find_chain(const pw_region *region, bool leaf_baked, bool *chained, 
     }
 }
 
-static void shape_dims(shaper *s, const pw_region *region, bool leaf_baked, pw_shape_region *out)
+static void shape_dims(shaper *s, const pw_nest *nest, const pw_region *region, bool leaf_baked, pw_shape_region *out)
 {
     bool chained[PW_NEST_MAX_DIMS];
     int64_t dense[PW_NEST_MAX_DIMS];
@@ -127,11 +145,13 @@ static void shape_dims(shaper *s, const pw_region *region, bool leaf_baked, pw_s
         const pw_dim *dim = &region->dims[i];
         pw_shape_dim *d = &out->dims[i];
         bool follows = dim->packed_stride == dense[i] || (leaf_baked && dim->packed_stride == region->leaf_size);
+        bool near = nest->joined && near_zero(dim->packed_stride, BAKE_STRIDE);
         d->is_object = dim->is_object;
         d->count = num(s, dim->is_object ? 0 : dim->count, dim->is_object || chained[i]);
-        d->packed_stride = num(s, dim->packed_stride, follows);
+        d->packed_stride = num(s, dim->packed_stride, follows || near);
         d->mem_stride = num(s, dim->mem_stride, dim->table || near_zero(dim->mem_stride, BAKE_STRIDE));
         d->table = dim->table ? shape_table(s, dim->table) : no_table();
+        d->packed_table = dim->packed_table ? shape_table(s, dim->packed_table) : no_table();
     }
 }
 
@@ -144,10 +164,11 @@ static void shape_region(shaper *s, const pw_nest *nest, const pw_region *region
 {
     bool bake_offset = nest->object_outer && near_zero(region->mem_off, BAKE_OFFSET);
     out->mem_off = num(s, region->mem_off, bake_offset);
-    out->packed_off = num(s, region->packed_off, near_zero(region->packed_off, BAKE_OFFSET));
+    out->packed_off =
+        num(s, region->packed_off, near_zero(region->packed_off, BAKE_OFFSET) && (nest->object_outer || !nest->joined));
     bool leaf_baked = shape_pieces(s, region, out) && region->npieces > 0;
     shape_blocks(s, region, out);
-    shape_dims(s, region, leaf_baked, out);
+    shape_dims(s, nest, region, leaf_baked, out);
     out->leaf_size = num(s, region->leaf_size, leaf_baked);
     /* Alignment beyond the word is not used; kept, it would make two shapes of the same code. */
     out->word = region->word;
@@ -161,9 +182,11 @@ static pw_status shape_nest(shaper *s, const pw_nest *nest, pw_shape *out)
 {
     out->size = num(s, nest->size, false);
     out->extent = num(s, nest->extent, false);
+    out->packed_extent = nest->joined ? num(s, nest->packed_extent, false) : out->size;
     /* Baked code goes to unknown machines, so it must not depend on the caches of this one. */
     out->stream_bytes = num(s, s->bake_all ? PW_STREAM_BYTES : pw_target_stream_bytes(), false);
     out->object_outer = nest->object_outer;
+    out->joined = nest->joined;
     out->nregions = nest->nregions;
     out->regions = take(s, nest->nregions, sizeof *out->regions);
     for (int r = 0; r < nest->nregions && !s->failed; r++)
@@ -200,10 +223,15 @@ static void collect_tables(const pw_nest *nest, const void **out)
         if (region->blocks) {
             *out++ = region->blocks->offs.data;
             *out++ = region->blocks->starts.data;
+            if (region->blocks->packed_offs.data)
+                *out++ = region->blocks->packed_offs.data;
         }
-        for (int i = 0; i < region->ndims; i++)
+        for (int i = 0; i < region->ndims; i++) {
             if (region->dims[i].table)
                 *out++ = region->dims[i].table->data;
+            if (region->dims[i].packed_table)
+                *out++ = region->dims[i].packed_table->data;
+        }
     }
 }
 

@@ -19,7 +19,7 @@ typedef struct pw_num {
     int slot;
 } pw_num;
 
-/* args->tables[slot] points to the entries, of `width` bytes each (see pw_table). slot < 0: no table. */
+/* args->tables[slot] points to the entries, of `width` bytes each (see pw_table). slot < 0, and width 0: no table. */
 typedef struct pw_shape_table {
     int slot, width;
     pw_num base, scale;
@@ -28,7 +28,7 @@ typedef struct pw_shape_table {
 typedef struct pw_shape_dim {
     pw_num count; /* the count is the call's if is_object is set */
     pw_num mem_stride, packed_stride;
-    pw_shape_table table;
+    pw_shape_table table, packed_table; /* the second in joined nests only */
     bool is_object;
 } pw_shape_dim;
 
@@ -43,7 +43,7 @@ typedef struct pw_shape_region {
     int npieces; /* 0: a list of `nblocks` blocks, in the two tables */
     pw_shape_piece *pieces;
     pw_num nblocks;
-    pw_shape_table block_offs, block_starts;
+    pw_shape_table block_offs, block_starts, block_packed; /* the last in joined nests only */
     pw_num leaf_size;
     int64_t align, packed_align;
     int word;
@@ -52,8 +52,9 @@ typedef struct pw_shape_region {
 
 typedef struct pw_shape {
     pw_num size, extent;
-    pw_num stream_bytes; /* a call that moves at least so many packed bytes should bypass the caches */
-    bool object_outer;
+    pw_num packed_extent; /* `size` unless the shape is of a joined nest */
+    pw_num stream_bytes;  /* a call that moves at least so many packed bytes should bypass the caches */
+    bool object_outer, joined;
     int nregions;
     pw_shape_region *regions;
     int nparams, ntables;

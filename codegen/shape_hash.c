@@ -20,12 +20,14 @@ static void add_dim(pw_hash_words *h, const pw_shape_dim *d)
 {
     pw_hash_word(h, d->is_object);
     add_num(h, d->count);
-    pw_hash_word(h, d->table.slot >= 0);
+    pw_hash_word(h, (d->table.slot >= 0) + 2 * (d->packed_table.width > 0));
     if (d->table.slot >= 0)
         add_table(h, &d->table);
     else
         add_num(h, d->mem_stride);
     add_num(h, d->packed_stride);
+    if (d->packed_table.width > 0)
+        add_table(h, &d->packed_table);
 }
 
 static void add_leaf(pw_hash_words *h, const pw_shape_region *r)
@@ -40,6 +42,8 @@ static void add_leaf(pw_hash_words *h, const pw_shape_region *r)
         add_num(h, r->nblocks);
         add_table(h, &r->block_offs);
         add_table(h, &r->block_starts);
+        if (r->block_packed.width > 0)
+            add_table(h, &r->block_packed);
     }
 }
 
@@ -65,7 +69,9 @@ pw_hash pw_shape_hash(const pw_shape *shape)
     add_num(&h, shape->size);
     add_num(&h, shape->extent);
     add_num(&h, shape->stream_bytes);
-    pw_hash_word(&h, shape->object_outer);
+    pw_hash_word(&h, shape->object_outer + 2 * shape->joined);
+    if (shape->joined)
+        add_num(&h, shape->packed_extent);
     pw_hash_word(&h, shape->nregions);
     for (int r = 0; r < shape->nregions; r++)
         add_region(&h, &shape->regions[r]);

@@ -43,7 +43,10 @@ static void put_dim(FILE *f, const pw_shape_dim *d)
         put_table(f, " mem ", &d->table);
     else
         put_num(f, " mem ", d->mem_stride);
-    put_num(f, " packed ", d->packed_stride);
+    if (d->packed_table.width > 0)
+        put_table(f, " packed ", &d->packed_table);
+    else
+        put_num(f, " packed ", d->packed_stride);
     fputc('\n', f);
 }
 
@@ -59,6 +62,8 @@ static void put_leaf(FILE *f, const pw_shape_region *r)
         put_num(f, "    blocks ", r->nblocks);
         put_table(f, " mem ", &r->block_offs);
         put_table(f, " packed ", &r->block_starts);
+        if (r->block_packed.width > 0)
+            put_table(f, " at ", &r->block_packed);
         fputc('\n', f);
     }
 }
@@ -82,6 +87,8 @@ static void put_shape(FILE *f, const pw_shape *shape)
 {
     put_num(f, "shape(size ", shape->size);
     put_num(f, ", extent ", shape->extent);
+    if (shape->joined)
+        put_num(f, ", joined to extent ", shape->packed_extent);
     put_num(f, ", stream ", shape->stream_bytes);
     fprintf(f, "%s) {\n", shape->object_outer ? ", objects outermost" : "");
     for (int r = 0; r < shape->nregions; r++)

@@ -14,9 +14,9 @@ bool pw_nest_is_contiguous(const pw_nest *nest)
 
     if (nest->size == 0)
         return true;
-    return nest->nregions == 1 && nest->size == nest->extent && !nest->object_outer && r->ndims == 1 &&
-           r->npieces == 1 && r->mem_off == 0 && r->packed_off == 0 && r->pieces[0].mem_off == 0 &&
-           r->pieces[0].bytes == nest->size;
+    return nest->nregions == 1 && nest->size == nest->extent && nest->size == nest->packed_extent &&
+           !nest->object_outer && r->ndims == 1 && r->npieces == 1 && r->mem_off == 0 && r->packed_off == 0 &&
+           r->pieces[0].mem_off == 0 && r->pieces[0].packed_off == 0 && r->pieces[0].bytes == nest->size;
 }
 
 void pw_region_packed_order(const pw_region *r, int *order)

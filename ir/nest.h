@@ -21,6 +21,11 @@
  * Invariant that partial ranges rely on: taken in descending order of packed_stride, each loop's
  * packed_stride is at least the packed span of the loops below it plus the leaf's.
  *
+ * A *joined* nest (ir/join.h) has another layout's memory on its packed side: "packed" offsets are offsets from that
+ * layout's first object. Its packed strides may be negative or zero, its loops may have tables on that side, too, the
+ * packed offsets of its pieces and blocks are arbitrary, and objects lie packed_extent apart. The invariant about
+ * packed strides does not hold, so a joined nest has no partial ranges.
+ *
  * All numbers are bytes. Immutable after lowering; shared by threads without locks.
  */
 #ifndef PW_IR_NEST_H
@@ -44,10 +49,11 @@ typedef struct pw_table {
 int64_t pw_table_get(const pw_table *t, int64_t i);
 
 typedef struct pw_dim {
-    int64_t count;      /* iterations; meaningless when is_object */
-    int64_t mem_stride; /* 0 when table is set */
-    int64_t packed_stride;
-    const pw_table *table; /* memory offset per iteration, or NULL */
+    int64_t count;                /* iterations; meaningless when is_object */
+    int64_t mem_stride;           /* 0 when table is set */
+    int64_t packed_stride;        /* 0 when packed_table is set */
+    const pw_table *table;        /* memory offset per iteration, or NULL */
+    const pw_table *packed_table; /* the same on the packed side; NULL unless the nest is joined */
     bool is_object;
 } pw_dim;
 
@@ -56,11 +62,13 @@ typedef struct pw_piece {
 } pw_piece;
 
 /* Blocks of varying length: block i is starts[i + 1] - starts[i] bytes, at offs[i] in memory and at starts[i] in the
- * packed leaf. `starts` has n + 1 entries; the last is the packed size of the leaf. */
+ * packed leaf, or at packed_offs[i] in a joined nest. `starts` has n + 1 entries; the last is the packed size of the
+ * leaf. */
 typedef struct pw_block_list {
     int64_t n;
     pw_table offs;
     pw_table starts;
+    pw_table packed_offs; /* without data unless the nest is joined */
 } pw_block_list;
 
 typedef struct pw_region {
@@ -83,6 +91,9 @@ typedef struct pw_nest {
     int64_t size, extent; /* of one object: packed bytes; distance of objects in memory */
     int64_t lo, hi;       /* true bounds of one object */
     bool object_outer;
+    bool joined;
+    int64_t packed_extent;        /* distance of objects on the packed side: `size` unless joined */
+    int64_t packed_lo, packed_hi; /* true bounds there, of a joined nest; else both 0 */
     int nregions;
     pw_region *regions;
     pw_arena *arena; /* owns everything here, the struct included */
@@ -105,7 +116,8 @@ pw_status pw_nest_verify(const pw_nest *nest, pw_diag *diag);
 char *pw_nest_print(const pw_nest *nest, int64_t elide);
 void pw_nest_print_to(FILE *out, const pw_nest *nest, int64_t elide);
 
-/* Are any number of objects one run of bytes, from the first one's address on? Then one memcpy moves them. */
+/* Are any number of objects one run of bytes, on both sides from the first one's address on? Then one memcpy moves
+ * them. */
 bool pw_nest_is_contiguous(const pw_nest *nest);
 
 #endif

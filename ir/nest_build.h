@@ -30,6 +30,23 @@ static inline int64_t pw_dim_offset(const pw_dim *d, int64_t i)
     return d->table ? pw_table_get(d->table, i) : pw_wrap_mul(i, d->mem_stride);
 }
 
+/* The same on the packed side. */
+static inline int64_t pw_dim_packed_offset(const pw_dim *d, int64_t i)
+{
+    return d->packed_table ? pw_table_get(d->packed_table, i) : pw_wrap_mul(i, d->packed_stride);
+}
+
+static inline bool pw_dim_has_table(const pw_dim *d)
+{
+    return d->table || d->packed_table;
+}
+
+/* Packed offset of a block within its leaf. */
+static inline int64_t pw_block_packed_offset(const pw_block_list *b, int64_t i)
+{
+    return pw_table_get(b->packed_offs.data ? &b->packed_offs : &b->starts, i);
+}
+
 static inline void pw_region_remove_dim(pw_region *r, int i)
 {
     r->ndims--;

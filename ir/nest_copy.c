@@ -27,7 +27,7 @@ static size_t table_bytes(const pw_table *t)
     return (size_t)t->n * (size_t)t->width;
 }
 
-/* The loop of a region that has this table, or -1. */
+/* The loop of a region that has this table on the memory side, or -1. */
 static int find_table(const pw_region *region, const pw_table *t)
 {
     for (int i = 0; region && i < region->ndims; i++)
@@ -59,6 +59,11 @@ static void copy_dims(room *r, const pw_region *from, const pw_region *before, p
 
         if (dims && t)
             dims[i].table = shared < 0 ? copy : to_before->dims[shared].table;
+        if (from->dims[i].packed_table) {
+            copy = copy_table(r, from->dims[i].packed_table);
+            if (dims)
+                dims[i].packed_table = copy;
+        }
     }
     if (to)
         to->dims = dims;
@@ -71,6 +76,9 @@ static void copy_leaf(room *r, const pw_region *from, pw_region *to)
     const void *offs = from->blocks ? place(r, from->blocks->offs.data, table_bytes(&from->blocks->offs)) : NULL;
     const void *starts = from->blocks ? place(r, from->blocks->starts.data, table_bytes(&from->blocks->starts)) : NULL;
 
+    const void *packed =
+        from->blocks ? place(r, from->blocks->packed_offs.data, table_bytes(&from->blocks->packed_offs)) : NULL;
+
     if (!to)
         return;
     to->pieces = pieces;
@@ -78,6 +86,7 @@ static void copy_leaf(room *r, const pw_region *from, pw_region *to)
     if (blocks) {
         blocks->offs.data = offs;
         blocks->starts.data = starts;
+        blocks->packed_offs.data = blocks->packed_offs.n ? packed : NULL;
     }
 }
 

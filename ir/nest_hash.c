@@ -16,9 +16,11 @@ static void add_dim(pw_hash_words *h, const pw_dim *d)
     pw_hash_word(h, d->is_object ? -1 : d->count);
     pw_hash_word(h, d->mem_stride);
     pw_hash_word(h, d->packed_stride);
-    pw_hash_word(h, d->table ? 1 : 0);
+    pw_hash_word(h, (d->table ? 1 : 0) + (d->packed_table ? 2 : 0));
     if (d->table)
         add_table(h, d->table);
+    if (d->packed_table)
+        add_table(h, d->packed_table);
 }
 
 static void add_leaf(pw_hash_words *h, const pw_region *r)
@@ -33,6 +35,8 @@ static void add_leaf(pw_hash_words *h, const pw_region *r)
     if (r->blocks) {
         add_table(h, &r->blocks->offs);
         add_table(h, &r->blocks->starts);
+        if (r->blocks->packed_offs.data)
+            add_table(h, &r->blocks->packed_offs);
     }
 }
 
@@ -61,6 +65,8 @@ pw_hash pw_nest_hash(const pw_nest *nest)
     pw_hash_word(&h, nest->lo);
     pw_hash_word(&h, nest->hi);
     pw_hash_word(&h, nest->object_outer);
+    pw_hash_word(&h, nest->joined);
+    pw_hash_word(&h, nest->packed_extent);
     pw_hash_word(&h, nest->nregions);
     for (int i = 0; i < nest->nregions; i++)
         add_region(&h, &nest->regions[i]);

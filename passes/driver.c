@@ -6,6 +6,7 @@
 #include "passes/nest_passes.h"
 
 #include "base/log.h"
+#include "ir/join.h"
 #include "ir/memo.h"
 
 #include <stdlib.h>
@@ -194,17 +195,16 @@ static pw_status run_nest_pass(int row, pw_pass_ctx *ctx, pw_nest *nest, pw_pass
     return PW_OK;
 }
 
-pw_status pw_lower(const pw_type *canonical, pw_nest **out, pw_pass_options *options, pw_diag *diag)
+/* All nest passes; on failure the nest is gone. */
+static pw_status run_nest_passes(const char *made_by, pw_nest *nest, pw_nest **out, pw_pass_options *options,
+                                 pw_diag *diag)
 {
-    pw_nest *nest;
-    pw_status status = pw_lower_tree(canonical, &nest, diag);
+    pw_status status;
     int n;
     const pw_pass *table = pw_pass_table(&n);
 
-    if (status != PW_OK)
-        return status;
-    if (wants_dump(options, "lower"))
-        dump(options, "lower", 1, pw_nest_print(nest, 0));
+    if (wants_dump(options, made_by))
+        dump(options, made_by, 1, pw_nest_print(nest, 0));
     for (int row = 0; row < n; row++) {
         pw_builder builder = {.arena = nest->arena};
         pw_pass_ctx ctx = {.builder = &builder, .extent = nest->extent};
@@ -219,4 +219,20 @@ pw_status pw_lower(const pw_type *canonical, pw_nest **out, pw_pass_options *opt
     }
     *out = nest;
     return PW_OK;
+}
+
+pw_status pw_lower(const pw_type *canonical, pw_nest **out, pw_pass_options *options, pw_diag *diag)
+{
+    pw_nest *nest;
+    pw_status status = pw_lower_tree(canonical, &nest, diag);
+
+    return status == PW_OK ? run_nest_passes("lower", nest, out, options, diag) : status;
+}
+
+pw_status pw_lower_join(const pw_type *a, const pw_type *b, pw_nest **out, pw_pass_options *options, pw_diag *diag)
+{
+    pw_nest *nest;
+    pw_status status = pw_join_trees(a, b, &nest, diag);
+
+    return status == PW_OK ? run_nest_passes("join", nest, out, options, diag) : status;
 }

@@ -278,6 +278,7 @@ static pw_status finish(pw_lowering *l, const pw_type *type, pw_nest **out)
                       .extent = type->extent,
                       .lo = type->root->lo,
                       .hi = type->root->hi,
+                      .packed_extent = type->root->size,
                       .object_outer = l->nregions > 1,
                       .nregions = l->nregions,
                       .arena = l->arena};

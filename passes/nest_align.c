@@ -42,12 +42,12 @@ static int64_t length_bits(const pw_block_list *b)
 
 static bool align_region(const pw_nest *nest, pw_region *r)
 {
-    int64_t mem = r->mem_off | nest->extent, packed = r->packed_off | nest->size, lengths = 0;
+    int64_t mem = r->mem_off | nest->extent, packed = r->packed_off | nest->packed_extent, lengths = 0;
     pw_region old = *r;
 
     for (int i = 0; i < r->ndims; i++) {
         mem |= r->dims[i].table ? table_bits(r->dims[i].table) : r->dims[i].mem_stride;
-        packed |= r->dims[i].packed_stride;
+        packed |= r->dims[i].packed_table ? table_bits(r->dims[i].packed_table) : r->dims[i].packed_stride;
     }
     for (int i = 0; i < r->npieces; i++) {
         mem |= r->pieces[i].mem_off;
@@ -56,7 +56,7 @@ static bool align_region(const pw_nest *nest, pw_region *r)
     }
     if (r->blocks) {
         mem |= table_bits(&r->blocks->offs);
-        packed |= table_bits(&r->blocks->starts);
+        packed |= table_bits(r->blocks->packed_offs.data ? &r->blocks->packed_offs : &r->blocks->starts);
         lengths |= length_bits(r->blocks);
     }
     r->align = power_of(mem);

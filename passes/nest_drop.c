@@ -21,6 +21,7 @@ pw_status pw_nest_drop_unit_loops(pw_pass_ctx *ctx, pw_nest *nest)
             if (d->is_object || d->count != 1)
                 continue;
             r->mem_off = pw_wrap_add(r->mem_off, pw_dim_offset(d, 0));
+            r->packed_off = pw_wrap_add(r->packed_off, pw_dim_packed_offset(d, 0));
             pw_region_remove_dim(r, k);
             ctx->fired++;
         }

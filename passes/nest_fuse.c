@@ -16,7 +16,7 @@ static bool fuses(const pw_dim *outer, const pw_dim *inner)
 {
     int64_t mem, packed, count;
 
-    return !outer->is_object && !inner->is_object && !outer->table && !inner->table &&
+    return !outer->is_object && !inner->is_object && !pw_dim_has_table(outer) && !pw_dim_has_table(inner) &&
            !__builtin_mul_overflow(inner->mem_stride, inner->count, &mem) && mem == outer->mem_stride &&
            !__builtin_mul_overflow(inner->packed_stride, inner->count, &packed) && packed == outer->packed_stride &&
            !__builtin_mul_overflow(inner->count, outer->count, &count);

@@ -14,6 +14,7 @@ static inline int64_t pw_magnitude(int64_t v)
 /* Typical distance in memory between successive iterations, never negative: the stride, or a mean over a
  * sample of a table. */
 int64_t pw_dim_mem_step(const pw_dim *d);
+int64_t pw_dim_packed_step(const pw_dim *d);
 
 /* Cost of moving `step` bytes on: the parts of a cache line and of a page that are new, in 1/4096 of a line. */
 int64_t pw_step_cost(int64_t step);

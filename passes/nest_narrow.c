@@ -48,6 +48,24 @@ static int find_copy(const copies *c, const pw_table *from)
     return -1;
 }
 
+static bool is_narrow(const pw_table *t)
+{
+    return t->width < 8 && t->base == 0;
+}
+
+/* The packed side of a loop of a joined nest. */
+static pw_status narrow_packed(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r, pw_dim *d)
+{
+    int64_t base;
+    pw_status status = copy_table(d->packed_table, nest->arena, &d->packed_table, &base);
+
+    if (status != PW_OK)
+        return status;
+    r->packed_off = pw_wrap_add(r->packed_off, base);
+    ctx->fired++;
+    return PW_OK;
+}
+
 static pw_status narrow_dims(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r, copies *before)
 {
     copies now = {0};
@@ -56,7 +74,13 @@ static pw_status narrow_dims(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r, copi
         pw_dim *d = &r->dims[i];
         int at;
 
-        if (!d->table || (d->table->width < 8 && d->table->base == 0))
+        if (d->packed_table && !is_narrow(d->packed_table)) {
+            pw_status status = narrow_packed(ctx, nest, r, d);
+
+            if (status != PW_OK)
+                return status;
+        }
+        if (!d->table || is_narrow(d->table))
             continue;
         at = find_copy(before, d->table);
         now.from[now.n] = d->table;
@@ -93,6 +117,13 @@ static pw_status narrow_blocks(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r)
         return status;
     r->mem_off = pw_wrap_add(r->mem_off, b->offs.base);
     b->offs.base = 0;
+    if (b->packed_offs.data) {
+        status = pw_table_narrow(&r->blocks->packed_offs, nest->arena, &b->packed_offs);
+        if (status != PW_OK)
+            return status;
+        r->packed_off = pw_wrap_add(r->packed_off, b->packed_offs.base);
+        b->packed_offs.base = 0;
+    }
     r->blocks = b;
     ctx->fired++;
     return PW_OK;

@@ -18,19 +18,27 @@
 
 enum { SAMPLE = 256 };
 
-int64_t pw_dim_mem_step(const pw_dim *d)
+/* The mean of a sample of the table's steps. */
+static int64_t table_step(const pw_table *t)
 {
-    int64_t skip, sum = 0, n = 0;
+    int64_t skip = t->n / SAMPLE + 1, sum = 0, n = 0;
 
-    if (!d->table)
-        return pw_magnitude(d->mem_stride);
-    skip = d->count / SAMPLE + 1;
-    for (int64_t i = 1; i < d->count; i += skip, n++) {
-        int64_t gap = pw_magnitude(pw_wrap_add(pw_table_get(d->table, i), -pw_table_get(d->table, i - 1)));
+    for (int64_t i = 1; i < t->n; i += skip, n++) {
+        int64_t gap = pw_magnitude(pw_wrap_add(pw_table_get(t, i), -pw_table_get(t, i - 1)));
 
         sum += gap < (int64_t)1 << 40 ? gap : (int64_t)1 << 40;
     }
     return n ? sum / n : 0;
+}
+
+int64_t pw_dim_mem_step(const pw_dim *d)
+{
+    return d->table ? table_step(d->table) : pw_magnitude(d->mem_stride);
+}
+
+int64_t pw_dim_packed_step(const pw_dim *d)
+{
+    return d->packed_table ? table_step(d->packed_table) : pw_magnitude(d->packed_stride);
 }
 
 int64_t pw_step_cost(int64_t step)
@@ -43,17 +51,35 @@ int64_t pw_step_cost(int64_t step)
 
 static int64_t loop_cost(const pw_dim *d)
 {
-    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(pw_magnitude(d->packed_stride));
+    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(pw_dim_packed_step(d));
 }
 
-static bool sort_region(pw_region *r)
+/* Where sorting begins, so that loops of equal cost keep the packed order: the loops of a joined nest have it from the
+ * join on, as far as it exists. */
+static void begin_order(const pw_nest *nest, const pw_region *r, int *order)
+{
+    if (!nest->joined) {
+        pw_region_packed_order(r, order);
+        return;
+    }
+    for (int i = 0; i < r->ndims; i++)
+        order[i] = i;
+}
+
+static bool is_same(const pw_dim *a, const pw_dim *b)
+{
+    return a->packed_stride == b->packed_stride && a->packed_table == b->packed_table && a->is_object == b->is_object &&
+           a->mem_stride == b->mem_stride && a->table == b->table;
+}
+
+static bool sort_region(const pw_nest *nest, pw_region *r)
 {
     int order[PW_NEST_MAX_DIMS];
     pw_dim sorted[PW_NEST_MAX_DIMS];
     int64_t cost[PW_NEST_MAX_DIMS];
     bool moved = false;
 
-    pw_region_packed_order(r, order);
+    begin_order(nest, r, order);
     for (int i = 0; i < r->ndims; i++) {
         pw_dim d = r->dims[order[i]];
         int64_t c = loop_cost(&d);
@@ -67,7 +93,7 @@ static bool sort_region(pw_region *r)
         sorted[at] = d;
     }
     for (int i = 0; i < r->ndims; i++) {
-        moved |= sorted[i].packed_stride != r->dims[i].packed_stride || sorted[i].is_object != r->dims[i].is_object;
+        moved |= !is_same(&sorted[i], &r->dims[i]);
         r->dims[i] = sorted[i];
     }
     if (moved)
@@ -78,6 +104,6 @@ static bool sort_region(pw_region *r)
 pw_status pw_nest_sort_loops(pw_pass_ctx *ctx, pw_nest *nest)
 {
     for (int i = 0; i < nest->nregions; i++)
-        ctx->fired += sort_region(&nest->regions[i]);
+        ctx->fired += sort_region(nest, &nest->regions[i]);
     return PW_OK;
 }

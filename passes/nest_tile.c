@@ -35,19 +35,20 @@ static bool is_close(int64_t step)
 static bool is_counterpart(const pw_dim *d, const pw_dim *inner)
 {
     int64_t mem = pw_magnitude(d->mem_stride), inner_mem = pw_magnitude(inner->mem_stride);
+    int64_t packed = pw_magnitude(d->packed_stride), inner_packed = pw_magnitude(inner->packed_stride);
 
-    if (d->table || inner->table)
+    if (pw_dim_has_table(d) || pw_dim_has_table(inner))
         return false;
-    if (is_close(mem) && is_close(inner->packed_stride))
-        return inner_mem > mem && d->packed_stride > inner->packed_stride;
-    return is_close(inner_mem) && is_close(d->packed_stride) && mem > inner_mem &&
-           d->packed_stride < inner->packed_stride;
+    if (is_close(mem) && is_close(inner_packed))
+        return inner_mem > mem && packed > inner_packed;
+    return is_close(inner_mem) && is_close(packed) && mem > inner_mem && packed < inner_packed;
 }
 
 /* Iterations that walk TILE_BYTES of the side on which the loop is close. */
 static int64_t tile_count(const pw_dim *d)
 {
-    int64_t mem = pw_magnitude(d->mem_stride), step = mem < d->packed_stride ? mem : d->packed_stride;
+    int64_t mem = pw_magnitude(d->mem_stride), packed = pw_magnitude(d->packed_stride);
+    int64_t step = mem < packed ? mem : packed;
     int64_t n = TILE_BYTES / step;
 
     return !d->is_object && d->count < n ? d->count : n;
@@ -56,7 +57,8 @@ static int64_t tile_count(const pw_dim *d)
 /* Do the lines that one sweep of the innermost loop touches stay in the cache for the next sweep? */
 static bool is_resident(const pw_dim *inner)
 {
-    int64_t mem = pw_magnitude(inner->mem_stride), far = mem > inner->packed_stride ? mem : inner->packed_stride;
+    int64_t mem = pw_magnitude(inner->mem_stride), packed = pw_magnitude(inner->packed_stride);
+    int64_t far = mem > packed ? mem : packed;
 
     if (inner->is_object)
         return false;
@@ -68,7 +70,7 @@ static bool tile_region(pw_region *r)
     pw_dim *inner = &r->dims[r->ndims - 1], outer;
     int at = r->ndims - 2;
 
-    if (r->tile_outer || r->ndims < 2 || r->npieces != 1 || inner->table || is_resident(inner))
+    if (r->tile_outer || r->ndims < 2 || r->npieces != 1 || pw_dim_has_table(inner) || is_resident(inner))
         return false;
     while (at >= 0 && !is_counterpart(&r->dims[at], inner))
         at--;

@@ -7,7 +7,7 @@
  *     piece mem 0 packed 0 bytes 8
  *     piece mem 8 packed 8 bytes 4                  =>        piece mem 0 packed 0 bytes 12
  *
- * Pieces follow each other in the packed leaf, so two of them are one where they touch in memory. A loop is swallowed
+ * Two pieces are one where they touch on both sides. A loop is swallowed
  * at whatever depth it stands, if the leaf is one piece. Loops over tables and the loop over objects stay. Needs
  * nothing; sets `word` to 1, which is always true; align-leaf computes the best one.
  */
@@ -21,7 +21,8 @@ static bool join_pieces(pw_region *r)
     for (int i = 1; i < r->npieces; i++) {
         pw_piece *last = &r->pieces[kept];
 
-        if (pw_wrap_add(last->mem_off, last->bytes) == r->pieces[i].mem_off)
+        if (pw_wrap_add(last->mem_off, last->bytes) == r->pieces[i].mem_off &&
+            pw_wrap_add(last->packed_off, last->bytes) == r->pieces[i].packed_off)
             last->bytes += r->pieces[i].bytes;
         else
             r->pieces[++kept] = r->pieces[i];
@@ -37,7 +38,8 @@ static bool swallow_loop(pw_region *r)
     for (int i = 0; i < r->ndims && r->npieces == 1; i++) {
         const pw_dim *d = &r->dims[i];
 
-        if (!d->is_object && !d->table && d->mem_stride == r->leaf_size && d->packed_stride == r->leaf_size) {
+        if (!d->is_object && !pw_dim_has_table(d) && d->mem_stride == r->leaf_size &&
+            d->packed_stride == r->leaf_size) {
             r->leaf_size = r->pieces[0].bytes *= d->count;
             pw_region_remove_dim(r, i);
             return true;

@@ -57,4 +57,8 @@ pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_p
 /* Lowers a canonical type and runs the nest passes. The result owns its memory (pw_nest_destroy). */
 pw_status pw_lower(const pw_type *canonical, pw_nest **out, pw_pass_options *options, pw_diag *diag);
 
+/* Joins two canonical types (ir/join.h) and runs the nest passes. The result owns its memory. PW_ERR_UNSUPPORTED: their
+ * layouts fit in too many pieces. */
+pw_status pw_lower_join(const pw_type *a, const pw_type *b, pw_nest **out, pw_pass_options *options, pw_diag *diag);
+
 #endif

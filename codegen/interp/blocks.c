@@ -43,6 +43,20 @@ static void copy_wide(const pw_block_list *b, pw_direction direction, pw_addr me
                       start_of(b, i + 1) - start_of(b, i));
 }
 
+/* Both ends by tables. */
+static void copy_joined(const pw_block_list *b, pw_direction direction, pw_addr mem, pw_addr packed)
+{
+    int64_t end = start_of(b, 0);
+
+    for (int64_t i = 0; i < b->n; i++) {
+        int64_t start = end;
+
+        end = start_of(b, i + 1);
+        pw_copy_block(direction, mem + (pw_addr)pw_table_get(&b->offs, i),
+                      packed + (pw_addr)pw_table_get(&b->packed_offs, i), end - start);
+    }
+}
+
 void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed)
 {
     static void (*const kernels[2][2][2])(const pw_block_list *, pw_addr, pw_addr) = {
@@ -50,7 +64,9 @@ void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr
         {{scatter_16_16, scatter_16_32}, {scatter_32_16, scatter_32_32}},
     };
 
-    if (blocks->offs.width > 4 || blocks->starts.width > 4 || blocks->starts.base != 0)
+    if (blocks->packed_offs.data)
+        copy_joined(blocks, direction, mem, packed);
+    else if (blocks->offs.width > 4 || blocks->starts.width > 4 || blocks->starts.base != 0)
         copy_wide(blocks, direction, mem, packed);
     else
         kernels[direction == PW_UNPACK][blocks->offs.width == 4][blocks->starts.width == 4](blocks, mem, packed);

@@ -12,8 +12,9 @@
 
 typedef struct pw_loop {
     int64_t count;
-    int64_t mem, packed;   /* strides; mem is unused with a table */
-    const pw_table *table; /* entries from `first` on; NULL: no table */
+    int64_t mem, packed;          /* strides; the stride of a side with a table is unused */
+    const pw_table *table;        /* entries of the memory side, from `first` on; NULL: no table */
+    const pw_table *packed_table; /* entries of the packed side, in joined nests; NULL: no table */
     int64_t first;
 } pw_loop;
 
@@ -70,6 +71,15 @@ typedef struct pw_list {
 
 void pw_list_copy(const pw_list *list, pw_direction direction);
 
+/* codegen/interp/lists.c: moves n blocks, at entries [first, first + n) of a table on either side. */
+typedef struct pw_lists {
+    pw_addr dst, src;
+    const pw_table *dst_table, *src_table;
+    int64_t first, n, width;
+} pw_lists;
+
+void pw_lists_copy(const pw_lists *lists);
+
 /* codegen/interp/blocks.c: moves a leaf that is a list of blocks, or packed bytes [first, last) of it. */
 void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed);
 void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
@@ -82,6 +92,17 @@ void pw_range_object(const pw_nest *nest, pw_direction direction, pw_addr mem, p
 PW_INLINE pw_addr pw_loop_mem(const pw_loop *loop, int64_t i)
 {
     return loop->table ? (pw_addr)pw_table_get(loop->table, loop->first + i) : (pw_addr)i * (pw_addr)loop->mem;
+}
+
+PW_INLINE pw_addr pw_loop_packed(const pw_loop *loop, int64_t i)
+{
+    return loop->packed_table ? (pw_addr)pw_table_get(loop->packed_table, loop->first + i)
+                              : (pw_addr)i * (pw_addr)loop->packed;
+}
+
+PW_INLINE bool pw_loop_has_table(const pw_loop *loop)
+{
+    return loop->table || loop->packed_table;
 }
 
 PW_INLINE void pw_copy_block(pw_direction direction, pw_addr mem, pw_addr packed, int64_t n)

@@ -18,6 +18,7 @@ void pw_run_init(pw_run *run, const pw_region *region, pw_direction direction)
     run->width = 0;
     if (region->npieces == 1) {
         run->mem_off = (int64_t)((pw_addr)run->mem_off + (pw_addr)region->pieces[0].mem_off);
+        run->packed_off = (int64_t)((pw_addr)run->packed_off + (pw_addr)region->pieces[0].packed_off);
         run->width = region->pieces[0].bytes;
     }
 }
@@ -29,8 +30,10 @@ void pw_run_loop(pw_run *run, pw_loop loop)
         return;
     }
     run->empty |= loop.count <= 0;
-    if (loop.count == 1)
+    if (loop.count == 1) {
         run->mem_off = (int64_t)((pw_addr)run->mem_off + pw_loop_mem(&loop, 0));
+        run->packed_off = (int64_t)((pw_addr)run->packed_off + pw_loop_packed(&loop, 0));
+    }
 }
 
 void pw_run_dim(pw_run *run, const pw_dim *dim, int64_t first, int64_t count)
@@ -40,11 +43,14 @@ void pw_run_dim(pw_run *run, const pw_dim *dim, int64_t first, int64_t count)
         run->tiled = false;
     if (!dim->table)
         run->mem_off = (int64_t)((pw_addr)run->mem_off + (pw_addr)first * (pw_addr)dim->mem_stride);
-    run->packed_off += first * dim->packed_stride;
-    pw_run_loop(
-        run,
-        (pw_loop){
-            .count = count, .mem = dim->mem_stride, .packed = dim->packed_stride, .table = dim->table, .first = first});
+    if (!dim->packed_table)
+        run->packed_off += first * dim->packed_stride;
+    pw_run_loop(run, (pw_loop){.count = count,
+                               .mem = dim->mem_stride,
+                               .packed = dim->packed_stride,
+                               .table = dim->table,
+                               .packed_table = dim->packed_table,
+                               .first = first});
 }
 
 /* ---- loops that the numbers of this call make superfluous ------------------------------------------ */
@@ -61,7 +67,8 @@ static void remove_loop(pw_run *run, int i)
 static bool continues(const pw_loop *outer, const pw_loop *inner)
 {
     return (pw_addr)inner->mem * (pw_addr)inner->count == (pw_addr)outer->mem &&
-           (pw_addr)inner->packed * (pw_addr)inner->count == (pw_addr)outer->packed && !outer->table && !inner->table;
+           (pw_addr)inner->packed * (pw_addr)inner->count == (pw_addr)outer->packed && !pw_loop_has_table(outer) &&
+           !pw_loop_has_table(inner);
 }
 
 static bool fuse_one(pw_run *run)
@@ -83,7 +90,7 @@ static bool widen_once(pw_run *run)
     for (int i = 0; i < run->nloops && run->width > 0; i++) {
         pw_loop *l = &run->loops[i];
 
-        if (!l->table && l->mem == run->width && l->packed == run->width) {
+        if (!pw_loop_has_table(l) && l->mem == run->width && l->packed == run->width) {
             run->width *= l->count;
             remove_loop(run, i);
             return true;
@@ -150,25 +157,47 @@ static int64_t magnitude(int64_t v)
 static void inner_tile(const pw_run *run, pw_addr mem, pw_addr packed)
 {
     const pw_loop *l0 = loop0(run), *l1 = loop1(run);
-    bool swap = run->direction == PW_PACK ? l0->packed < l1->packed : magnitude(l0->mem) < magnitude(l1->mem);
+    bool swap = run->direction == PW_PACK ? magnitude(l0->packed) < magnitude(l1->packed)
+                                          : magnitude(l0->mem) < magnitude(l1->mem);
     pw_grid g = make_grid(run->direction, mem, packed, swap ? l1 : l0, swap ? l0 : l1);
 
     g.width = run->width;
     pw_tile_copy(&g);
 }
 
+/* Iterations [at, at + n) of a loop with a table on the memory side, on the packed side, or on both. A table on the
+ * packed side alone is a table on the memory side of a move the other way. */
+static void copy_list(const pw_run *run, const pw_loop *l, pw_addr mem, pw_addr packed, int64_t at, int64_t n,
+                      int64_t width)
+{
+    bool pack = run->direction == PW_PACK;
+
+    if (!l->packed_table) {
+        pw_list list = {mem, packed + (pw_addr)at * (pw_addr)l->packed, l->table, l->first + at, n, l->packed, width};
+
+        pw_list_copy(&list, run->direction);
+    } else if (!l->table) {
+        pw_list list = {packed, mem + (pw_addr)at * (pw_addr)l->mem, l->packed_table, l->first + at, n, l->mem, width};
+
+        pw_list_copy(&list, pack ? PW_UNPACK : PW_PACK);
+    } else {
+        pw_lists lists = {.dst = pack ? packed : mem,
+                          .src = pack ? mem : packed,
+                          .dst_table = pack ? l->packed_table : l->table,
+                          .src_table = pack ? l->table : l->packed_table,
+                          .first = l->first + at,
+                          .n = n,
+                          .width = width};
+
+        pw_lists_copy(&lists);
+    }
+}
+
 static void inner_list(const pw_run *run, pw_addr mem, pw_addr packed)
 {
     const pw_loop *l = loop1(run);
-    pw_list list = {.mem = mem,
-                    .packed = packed,
-                    .table = l->table,
-                    .first = l->first,
-                    .n = l->count,
-                    .stride = l->packed,
-                    .width = run->width};
 
-    pw_list_copy(&list, run->direction);
+    copy_list(run, l, mem, packed, 0, l->count, run->width);
 }
 
 static void inner_blocks(const pw_run *run, pw_addr mem, pw_addr packed)
@@ -189,7 +218,7 @@ static void pieces_once(const pw_run *run, pw_addr mem, pw_addr packed)
 
 static int64_t turn_length(const pw_loop *l, int64_t bytes)
 {
-    int64_t step = l->table ? bytes : magnitude(l->mem), n = TURN_BYTES / (step > bytes ? step : bytes);
+    int64_t step = pw_loop_has_table(l) ? bytes : magnitude(l->mem), n = TURN_BYTES / (step > bytes ? step : bytes);
 
     return n < TURN_MIN ? TURN_MIN : n;
 }
@@ -200,18 +229,12 @@ static void pieces_list(const pw_run *run, pw_addr mem, pw_addr packed)
     int64_t turn = turn_length(l, run->region->leaf_size);
 
     for (int64_t done = 0; done < l->count; done += turn) {
-        pw_list list = {.table = l->table,
-                        .first = l->first + done,
-                        .stride = l->packed,
-                        .n = l->count - done < turn ? l->count - done : turn};
+        int64_t n = l->count - done < turn ? l->count - done : turn;
 
         for (int i = 0; i < run->region->npieces; i++) {
             const pw_piece *p = &run->region->pieces[i];
 
-            list.mem = mem + (pw_addr)p->mem_off;
-            list.packed = packed + (pw_addr)p->packed_off + (pw_addr)done * (pw_addr)l->packed;
-            list.width = p->bytes;
-            pw_list_copy(&list, run->direction);
+            copy_list(run, l, mem + (pw_addr)p->mem_off, packed + (pw_addr)p->packed_off, done, n, p->bytes);
         }
     }
 }
@@ -270,7 +293,7 @@ static void pieces_grid(const pw_run *run, pw_addr mem, pw_addr packed)
 
 static bool is_strided(const pw_run *run, int level)
 {
-    return level >= 0 && !run->loops[level].table;
+    return level >= 0 && !pw_loop_has_table(&run->loops[level]);
 }
 
 /* Sets the kernel and how many loops are left to the odometer. */
@@ -305,7 +328,7 @@ static void walk(const pw_run *run, int level, pw_addr mem, pw_addr packed)
         return;
     }
     for (int64_t i = 0; i < l->count; i++)
-        walk(run, level + 1, mem + pw_loop_mem(l, i), packed + (pw_addr)i * (pw_addr)l->packed);
+        walk(run, level + 1, mem + pw_loop_mem(l, i), packed + pw_loop_packed(l, i));
 }
 
 void pw_run_go(pw_run *run, pw_addr mem, pw_addr packed)
@@ -327,7 +350,7 @@ void pw_run_region(const pw_nest *nest, const pw_region *region, pw_direction di
 
     pw_run_init(&run, region, direction);
     if (nest->object_outer)
-        pw_run_loop(&run, (pw_loop){.count = objects, .mem = nest->extent, .packed = nest->size});
+        pw_run_loop(&run, (pw_loop){.count = objects, .mem = nest->extent, .packed = nest->packed_extent});
     for (int i = 0; i < region->ndims; i++)
         pw_run_dim(&run, &region->dims[i], 0, region->dims[i].is_object ? objects : region->dims[i].count);
     pw_run_go(&run, mem, packed);
@@ -347,6 +370,6 @@ void pw_run_objects(const pw_nest *nest, pw_direction direction, pw_addr mem, pw
         for (int i = 0; i < nest->nregions; i++)
             pw_run_region(nest, &nest->regions[i], direction, mem, packed, n);
         mem += (pw_addr)n * (pw_addr)nest->extent;
-        packed += (pw_addr)n * (pw_addr)nest->size;
+        packed += (pw_addr)n * (pw_addr)nest->packed_extent;
     }
 }

@@ -94,13 +94,18 @@ static int64_t table_entries(const pw_gen *g, int slot)
     for (int r = 0; r < g->shape->nregions; r++) {
         const pw_shape_region *s = &g->shape->regions[r];
         const pw_region *n = &g->job->nest->regions[r];
-        for (int d = 0; d < s->ndims; d++)
+        for (int d = 0; d < s->ndims; d++) {
             if (s->dims[d].table.slot == slot)
                 return n->dims[d].table->n;
+            if (s->dims[d].packed_table.width > 0 && s->dims[d].packed_table.slot == slot)
+                return n->dims[d].packed_table->n;
+        }
         if (s->npieces == 0 && s->block_offs.slot == slot)
             return n->blocks->offs.n;
         if (s->npieces == 0 && s->block_starts.slot == slot)
             return n->blocks->starts.n;
+        if (s->npieces == 0 && s->block_packed.width > 0 && s->block_packed.slot == slot)
+            return n->blocks->packed_offs.n;
     }
     return 0;
 }

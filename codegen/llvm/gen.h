@@ -1,9 +1,9 @@
 /*
  * The state of one compile, and the small vocabulary the emitters share. Internal to codegen/llvm.
  *
- * One description serves both directions: emitters see a destination and a source side, and only region.c
- * knows which of them is the memory. All memory operations have alignment 1; addresses are computed with
- * plain byte offsets (never "inbounds": origins may be NULL or outside of any object).
+ * One description serves both directions: emitters see a destination and a source side, each with a step or a table,
+ * and only region.c and leaf.c know which of them is the memory. All memory operations have alignment 1; addresses are
+ * computed with plain byte offsets (never "inbounds": origins may be NULL or outside of any object).
  */
 #ifndef PW_CODEGEN_LLVM_GEN_H
 #define PW_CODEGEN_LLVM_GEN_H
@@ -157,18 +157,30 @@ typedef struct pw_at {
     LLVMValueRef dst, src;
 } pw_at;
 
-/* One loop. With a table, the step on the memory side is 0 and its base has been added already. */
+/* The offsets of one side of a loop. */
+typedef struct pw_offsets {
+    const pw_shape_table *table; /* NULL: the side moves by a step */
+    LLVMValueRef entries;
+} pw_offsets;
+
+/* One loop. The step of a side with a table is 0, and the table's base has been added already. */
 typedef struct pw_row {
     pw_val count, dst_step, src_step;
-    const pw_shape_table *table;
-    LLVMValueRef entries;
+    pw_offsets dst_offs, src_offs;
 } pw_row;
+
+static inline bool pw_row_has_table(const pw_row *row)
+{
+    return row->dst_offs.table || row->src_offs.table;
+}
 
 void pw_leaf_init(const pw_gen *g, const pw_shape_region *region, pw_leaf *leaf);
 /* Takes a loop into the leaf by repeating its moves; false when that is not possible or too much. */
 bool pw_leaf_unroll(pw_leaf *leaf, const pw_row *row);
 void pw_leaf_emit(pw_gen *g, const pw_leaf *leaf, pw_at at);
 
+/* The place with what the tables, if any, have for iteration i added to it. */
+pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i);
 /* Where iteration i of the loop is. */
 pw_at pw_row_at(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i);
 void pw_row_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at);

@@ -30,7 +30,7 @@ bool pw_leaf_unroll(pw_leaf *leaf, const pw_row *row)
     enum { MOST_MOVES = 16, MOST_BYTES = 1024, FAR = 1 << 28 };
     int n = leaf->nmoves;
     int64_t bytes = 0;
-    if (n == 0 || row->table || !row->count.known || !row->dst_step.known || !row->src_step.known)
+    if (n == 0 || pw_row_has_table(row) || !row->count.known || !row->dst_step.known || !row->src_step.known)
         return false;
     if (row->count.k < 1 || row->count.k > MOST_MOVES / n)
         return false;
@@ -62,14 +62,19 @@ static void emit_piece(pw_gen *g, const pw_shape_piece *p, pw_at at)
         pw_copy_long(g, dst, src, n);
 }
 
-/* A list of blocks: offsets from one table, starts (and so lengths) from another. */
+/* A list of blocks: offsets from one table, starts (and so lengths) from another; the packed offsets of a joined nest
+ * from a third. */
 static void emit_blocks(pw_gen *g, const pw_shape_region *r, pw_at at)
 {
     LLVMValueRef offs = pw_gen_table(g, &r->block_offs), starts = pw_gen_table(g, &r->block_starts);
     LLVMValueRef mem0 = pw_gen_at_val(g, g->unpack ? at.dst : at.src, pw_gen_num(g, r->block_offs.base));
-    LLVMValueRef packed0 = g->unpack ? at.src : at.dst;
+    LLVMValueRef packed0 = g->unpack ? at.src : at.dst, others = NULL;
     LLVMValueRef init[2] = {pw_gen_k(g, 0), pw_gen_entry(g, &r->block_starts, starts, pw_gen_k(g, 0))};
     pw_val n = pw_gen_num(g, r->nblocks);
+    if (r->block_packed.width > 0) {
+        others = pw_gen_table(g, &r->block_packed);
+        packed0 = pw_gen_at_val(g, packed0, pw_gen_num(g, r->block_packed.base));
+    }
     pw_if guard;
     pw_loop l;
     /* Starts carry their base too; only their differences and the first, which is 0, matter. */
@@ -78,7 +83,9 @@ static void emit_blocks(pw_gen *g, const pw_shape_region *r, pw_at at)
     LLVMValueRef next = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 1), "");
     LLVMValueRef end = pw_gen_entry(g, &r->block_starts, starts, next);
     LLVMValueRef mem = pw_gen_at(g, mem0, pw_gen_entry(g, &r->block_offs, offs, l.phi[0]));
-    LLVMValueRef packed = pw_gen_at(g, packed0, LLVMBuildSub(g->b, l.phi[1], init[1], ""));
+    LLVMValueRef packed_off =
+        others ? pw_gen_entry(g, &r->block_packed, others, l.phi[0]) : LLVMBuildSub(g->b, l.phi[1], init[1], "");
+    LLVMValueRef packed = pw_gen_at(g, packed0, packed_off);
     pw_copy_any(g, g->unpack ? mem : packed, g->unpack ? packed : mem, LLVMBuildSub(g->b, end, l.phi[1], ""));
     pw_loop_close(g, &l, (LLVMValueRef[]){next, end}, LLVMBuildICmp(g->b, LLVMIntSLT, next, n.v, ""));
     pw_if_close(g, &guard);

@@ -5,16 +5,20 @@
 
 /* ---- loops ------------------------------------------------------------------------------------------ */
 
+static pw_offsets offsets(pw_gen *g, const pw_shape_table *t)
+{
+    return t->width == 0 ? (pw_offsets){0} : (pw_offsets){.table = t, .entries = pw_gen_table(g, t)};
+}
+
 static pw_row make_row(pw_gen *g, const pw_shape_dim *d)
 {
     pw_val mem = pw_gen_num(g, d->mem_stride), packed = pw_gen_num(g, d->packed_stride);
     pw_row row = {.count = d->is_object ? (pw_val){.v = g->count} : pw_gen_num(g, d->count),
                   .dst_step = g->unpack ? mem : packed,
                   .src_step = g->unpack ? packed : mem};
-    if (d->table.slot >= 0) {
-        row.table = &d->table;
-        row.entries = pw_gen_table(g, &d->table);
-    }
+    pw_offsets memory = offsets(g, &d->table), other = offsets(g, &d->packed_table);
+    row.dst_offs = g->unpack ? memory : other;
+    row.src_offs = g->unpack ? other : memory;
     return row;
 }
 
@@ -22,13 +26,7 @@ static pw_row make_row(pw_gen *g, const pw_shape_dim *d)
 static pw_at open_row(pw_gen *g, pw_for *f, const pw_row *row, pw_at at)
 {
     pw_for_open(g, f, row->count, at.dst, row->dst_step, at.src, row->src_step);
-    pw_at inside = {f->dst, f->src};
-    if (row->table) {
-        LLVMValueRef off = pw_gen_entry(g, row->table, row->entries, f->i);
-        LLVMValueRef *mem = g->unpack ? &inside.dst : &inside.src;
-        *mem = pw_gen_at(g, *mem, off);
-    }
-    return inside;
+    return pw_row_offset(g, row, (pw_at){f->dst, f->src}, f->i);
 }
 
 static void emit_loops(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n, pw_at at)
@@ -77,10 +75,10 @@ void pw_region_emit(pw_gen *g, const pw_shape_region *r, pw_at at)
     at.src = pw_gen_at_val(g, at.src, g->unpack ? packed : mem);
     for (int i = 0; i < n; i++) {
         rows[i] = make_row(g, &r->dims[i]);
-        if (rows[i].table) {
-            LLVMValueRef *side = g->unpack ? &at.dst : &at.src;
-            *side = pw_gen_at_val(g, *side, pw_gen_num(g, rows[i].table->base));
-        }
+        if (rows[i].dst_offs.table)
+            at.dst = pw_gen_at_val(g, at.dst, pw_gen_num(g, rows[i].dst_offs.table->base));
+        if (rows[i].src_offs.table)
+            at.src = pw_gen_at_val(g, at.src, pw_gen_num(g, rows[i].src_offs.table->base));
     }
     pw_leaf_init(g, r, &leaf);
     if (r->tile_outer > 0 && n >= 2) {
@@ -97,7 +95,7 @@ void pw_region_emit(pw_gen *g, const pw_shape_region *r, pw_at at)
 static void emit_objects(pw_gen *g)
 {
     const pw_shape *s = g->shape;
-    pw_val size = pw_gen_num(g, s->size), extent = pw_gen_num(g, s->extent);
+    pw_val size = pw_gen_num(g, s->packed_extent), extent = pw_gen_num(g, s->extent);
     pw_at at = {g->dst, g->src};
     pw_for f;
     if (s->object_outer) {

@@ -11,19 +11,21 @@
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, TWICE_LINES = 1 << 15 };
 
+pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
+{
+    if (row->dst_offs.table)
+        at.dst = pw_gen_at(g, at.dst, pw_gen_entry(g, row->dst_offs.table, row->dst_offs.entries, i));
+    if (row->src_offs.table)
+        at.src = pw_gen_at(g, at.src, pw_gen_entry(g, row->src_offs.table, row->src_offs.entries, i));
+    return at;
+}
+
 pw_at pw_row_at(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
     pw_at out;
     out.dst = pw_gen_at(g, at.dst, LLVMBuildMul(g->b, i, row->dst_step.v, ""));
     out.src = pw_gen_at(g, at.src, LLVMBuildMul(g->b, i, row->src_step.v, ""));
-    if (row->table) {
-        LLVMValueRef off = pw_gen_entry(g, row->table, row->entries, i);
-        if (g->unpack)
-            out.dst = pw_gen_at(g, out.dst, off);
-        else
-            out.src = pw_gen_at(g, out.src, off);
-    }
-    return out;
+    return pw_row_offset(g, row, out, i);
 }
 
 /* ---- windows -------------------------------------------------------------------------------------- */
@@ -110,8 +112,7 @@ static int64_t pow2_above(int64_t n)
 static bool wide_suits(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    bool table_on_dst = row->table && g->unpack;
-    return !g->isa.masked_moves && n > 2 && n < g->isa.vector_bytes && (n & (n - 1)) != 0 && !table_on_dst &&
+    return !g->isa.masked_moves && n > 2 && n < g->isa.vector_bytes && (n & (n - 1)) != 0 && !row->dst_offs.table &&
            pw_gen_is(row->dst_step, n) && !(row->count.known && row->count.k < 4);
 }
 
@@ -124,7 +125,7 @@ static void wide_move(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at a
 {
     const pw_move *m = &leaf->moves[0];
     int64_t width = pow2_above(m->n);
-    bool near_next = !row->table && row->src_step.known && row->src_step.k >= m->n && row->src_step.k < PAGE;
+    bool near_next = !row->src_offs.table && row->src_step.known && row->src_step.k >= m->n && row->src_step.k < PAGE;
     LLVMValueRef src = pw_gen_at_k(g, at.src, m->src), dst = pw_gen_at_k(g, at.dst, m->dst);
     pw_if f;
     if (near_next) {
@@ -160,14 +161,7 @@ static pw_at offset_in_group(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRe
 {
     at.dst = pw_gen_at_val(g, at.dst, dst_steps[k]);
     at.src = pw_gen_at_val(g, at.src, src_steps[k]);
-    if (row->table) {
-        LLVMValueRef off = pw_gen_entry(g, row->table, row->entries, LLVMBuildAdd(g->b, i, pw_gen_k(g, k), ""));
-        if (g->unpack)
-            at.dst = pw_gen_at(g, at.dst, off);
-        else
-            at.src = pw_gen_at(g, at.src, off);
-    }
-    return at;
+    return pw_row_has_table(row) ? pw_row_offset(g, row, at, LLVMBuildAdd(g->b, i, pw_gen_k(g, k), "")) : at;
 }
 
 /*
@@ -276,7 +270,7 @@ static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
 void pw_row_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
     int blocks = 0;
-    if (leaf->nmoves > 0 && !row->table && row->dst_step.known && row->src_step.known)
+    if (leaf->nmoves > 0 && !pw_row_has_table(row) && row->dst_step.known && row->src_step.known)
         blocks = pw_window_blocks(g, leaf->moves, leaf->nmoves, row->dst_step.k, row->src_step.k);
     if (blocks > 1)
         emit_windows(g, leaf, row, at, blocks);

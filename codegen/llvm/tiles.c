@@ -1,6 +1,13 @@
 /* Two loops cut into tiles: two loops over the tiles, and what is left of each loop in one tile. */
 #include "codegen/llvm/gen.h"
 
+/* The entries from the tile's first on; the address follows from them. */
+static void begin_at(pw_gen *g, pw_offsets *o, LLVMValueRef start)
+{
+    if (o->table)
+        o->entries = LLVMBuildGEP2(g->b, pw_gen_int(g, o->table->width), o->entries, &start, 1, "");
+}
+
 void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const int64_t *size, pw_at at)
 {
     pw_val zero = pw_gen_const(g, 0);
@@ -18,9 +25,8 @@ void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const int64_t *si
     }
     t->at = at;
     for (int i = 0; i < 2; i++) {
-        if (rows[i].table) /* its entries from the tile's first on; the address follows from them */
-            t->part[i].entries =
-                LLVMBuildGEP2(g->b, pw_gen_int(g, rows[i].table->width), rows[i].entries, &start[i], 1, "");
+        begin_at(g, &t->part[i].dst_offs, start[i]);
+        begin_at(g, &t->part[i].src_offs, start[i]);
         t->at.dst = pw_gen_at(g, t->at.dst, LLVMBuildMul(g->b, start[i], rows[i].dst_step.v, ""));
         t->at.src = pw_gen_at(g, t->at.src, LLVMBuildMul(g->b, start[i], rows[i].src_step.v, ""));
     }

@@ -106,7 +106,7 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
     bool read_inner = pw_gen_is(inner->src_step, n) && pw_gen_is(outer->dst_step, n);
     bool read_outer = pw_gen_is(outer->src_step, n) && pw_gen_is(inner->dst_step, n);
-    if ((n != 4 && n != 8 && n != 16) || outer->table || inner->table || read_inner == read_outer)
+    if ((n != 4 && n != 8 && n != 16) || pw_row_has_table(outer) || pw_row_has_table(inner) || read_inner == read_outer)
         return false;
     /* Innermost along the source: it is read in order, and whole lines are written wherever they belong. */
     if (!read_inner) {

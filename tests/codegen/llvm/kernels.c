@@ -119,7 +119,7 @@ static void compile(kernels *k, const pw_compile_job *job, const char *label, pw
     k->compiled++;
 }
 
-static const kernel *get_kernel(kernels *k, const pw_shape *shape, const pw_target *target, const char *label)
+const kernel *kernels_get(kernels *k, const pw_shape *shape, const pw_target *target, const char *label)
 {
     pw_hash target_hash = pw_hash_bytes(target->cpu, strlen(target->cpu));
     char pack[PW_SYMBOL_TEXT], unpack[PW_SYMBOL_TEXT];
@@ -179,7 +179,7 @@ void check_kernel(kernels *k, const pw_type *type, int64_t count, const pw_targe
     bound how;
     assert_int_equal(pw_shape_create(nest, &shape), PW_OK);
     assert_int_equal(pw_shape_bind(shape, nest, arena, &how.args), PW_OK);
-    how.kernel = get_kernel(k, shape, target, label);
+    how.kernel = kernels_get(k, shape, target, label);
     subject s = {.type = type, .shape = shape, .target = target, .count = count, .label = label};
     check_both(&s, run_bound, &how, seed);
     how.args = streaming(shape, &how.args, arena);

@@ -25,6 +25,9 @@ typedef struct kernels {
 void kernels_init(kernels *k);
 void kernels_free(kernels *k);
 
+/* Returns the kernel of a shape. The test fails with `label` if it cannot be compiled. */
+const kernel *kernels_get(kernels *k, const pw_shape *shape, const pw_target *target, const char *label);
+
 /* Maps a linked blob into the process. A failure fails the test. */
 void *load_blob(const pw_blob *blob);
 
