@@ -62,7 +62,7 @@ static bool is_resident(const pw_dim *inner)
 
     if (inner->is_object)
         return false;
-    return inner->count <= FEW_ROWS || inner->count <= RESIDENT_BYTES / far;
+    return inner->count <= FEW_ROWS || far == 0 || inner->count <= RESIDENT_BYTES / far;
 }
 
 static bool tile_region(pw_region *r)

@@ -214,6 +214,43 @@ static void check_copy(pw_rng *rng, const subject *s)
     packwright_type_free(byte);
 }
 
+/* To every other byte of a wide row, in groups of 12: nothing of it is dense, so nothing is packed. */
+static void check_copy_between(pw_rng *rng, const subject *s)
+{
+    packwright_type *byte, *group, *unlike;
+    int64_t n = s->bytes / 12;
+    memory got, expected;
+
+    if (n == 0 || s->bytes % 12)
+        return;
+    assert_int_equal(packwright_bytes(1, 1, &byte), PACKWRIGHT_OK);
+    assert_int_equal(packwright_hvector(12, 1, 2, byte, &group), PACKWRIGHT_OK);
+    assert_int_equal(packwright_resized(0, 29, group, &unlike), PACKWRIGHT_OK);
+    got = make_memory(rng, 0, 29 * n);
+    expected = copy_of(&got);
+    for (int64_t i = 0; i < s->bytes; i++)
+        expected.origin[i / 12 * 29 + i % 12 * 2] = s->packed[i];
+    assert_int_equal(packwright_copy(s->t.type, s->memory.origin, s->count, unlike, got.origin, n), PACKWRIGHT_OK);
+    assert_memory_equal(got.all, expected.all, got.bytes);
+    if (!s->overlaps) {
+        memory back = copy_of(&s->memory);
+
+        memset(back.all, 0, back.bytes);
+        assert_int_equal(packwright_copy(unlike, got.origin, n, s->t.type, back.origin, s->count), PACKWRIGHT_OK);
+        free(expected.all);
+        expected = copy_of(&back);
+        memset(expected.all, 0, expected.bytes);
+        pw_naive_unpack_range(&s->t.map, s->extent, s->count, 0, s->bytes, expected.origin, s->packed);
+        assert_memory_equal(back.all, expected.all, back.bytes);
+        free(back.all);
+    }
+    free(got.all);
+    free(expected.all);
+    packwright_type_free(unlike);
+    packwright_type_free(group);
+    packwright_type_free(byte);
+}
+
 static void check_copy_back(pw_rng *rng, const subject *s)
 {
     packwright_type *byte;
@@ -245,6 +282,7 @@ static uint32_t check_seed(uint64_t seed)
     check_text(&s, PACKWRIGHT_TEXT_DDT);
     check_text(&s, PACKWRIGHT_TEXT_IR);
     check_copy(&rng, &s);
+    check_copy_between(&rng, &s);
     for (int i = 0; i < 4; i++) {
         int64_t a = pw_rng_range(&rng, 0, s.bytes), b = pw_rng_range(&rng, a, s.bytes);
 

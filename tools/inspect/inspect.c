@@ -25,6 +25,8 @@ static const char help[] =
     "                      reasons for them, the kernel's key and whether it is cached, the expected cost\n"
     "  --json              the same facts as one JSON document; with --stage the texts, too\n"
     "  --hash              one line a type: hashes of the canonical type and the shape, the kernel's key, the name\n"
+    "  --join              from the second type on: the nest and what follows of a copy from the first type to this "
+    "one\n"
     "  --name=NAME         only the type of this name\n"
     "  --variant=K         only the K-th of the types that an entry with ranges stands for, from 0\n"
     "  --target-cpu=CPU    compile for this CPU: native, x86-64-v3, znver4, neoverse-n1, ...\n"

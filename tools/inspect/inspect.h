@@ -44,6 +44,7 @@ typedef struct pw_inspect_options {
     bool stages_given; /* the stages were given by --stage */
     const char *print_after, *triple, *cpu;
     bool list_passes, stats, why, json, hash;
+    bool join; /* every type but the first is the destination of a copy from the first */
     int64_t elide;
     pw_target target, gpu;
 } pw_inspect_options;
@@ -61,6 +62,7 @@ typedef struct pw_subject {
     const pw_backend *gpu_backend;
     pw_arena *arena;
     pw_type raw, canonical;
+    pw_type source; /* with --join: the canonical form of the first type */
     pw_nest *nest;
     pw_shape *shape;
     pw_hash key; /* of the kernel in the cache */

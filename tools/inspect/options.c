@@ -16,8 +16,8 @@ static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "s
 static const unsigned all_stages = (1u << PW_STAGE_CUDA) - 1;
 static const unsigned default_stages = 1u << PW_STAGE_TREE | 1u << PW_STAGE_CANONICAL | 1u << PW_STAGE_NEST;
 
-/* The first dump of a lowered type. Lowering is no pass, but --print-after takes its name. */
-static const char lowering[] = "lower";
+/* The first dump of a lowered type, or of two joined ones. Neither is a pass, but --print-after takes their names. */
+static const char lowering[] = "lower", joining[] = "join";
 
 const char *pw_stage_name(pw_stage stage)
 {
@@ -53,15 +53,15 @@ static int parse_stage(const char *word, pw_inspect_options *o)
 
 static int parse_print_after(const char *word, pw_inspect_options *o)
 {
-    const char *names[PW_MAX_PASSES + 2] = {lowering};
+    const char *names[PW_MAX_PASSES + 3] = {lowering, joining};
     int n;
     const pw_pass *table = pw_pass_table(&n);
 
     o->print_after = word;
-    if (pw_pass_find(word) || !strcmp(word, lowering) || !strcmp(word, "all"))
+    if (pw_pass_find(word) || !strcmp(word, lowering) || !strcmp(word, joining) || !strcmp(word, "all"))
         return PW_EXIT_OK;
     for (int i = 0; i < n; i++)
-        names[i + 1] = table[i].name;
+        names[i + 2] = table[i].name;
     return unknown_word("pass", word, names);
 }
 
@@ -133,6 +133,7 @@ static const struct {
     {"--why", NULL, offsetof(pw_inspect_options, why)},
     {"--json", NULL, offsetof(pw_inspect_options, json)},
     {"--hash", NULL, offsetof(pw_inspect_options, hash)},
+    {"--join", NULL, offsetof(pw_inspect_options, join)},
 };
 
 enum { OPTIONS = sizeof table / sizeof *table };
@@ -195,6 +196,8 @@ static int check_combinations(const pw_inspect_options *o)
         return usage("--hash stands alone: --json has the hashes, too");
     if (o->json && (o->print_after || o->stats || o->why))
         return usage("--json says what --why, --stats do, and has no place for --print-after");
+    if (o->join && (o->json || o->why || o->hash || (o->stages & (1u << PW_STAGE_CUDA | 1u << PW_STAGE_PTX))))
+        return usage("--join goes with the stages of a kernel for CPUs only");
     return check_print_after(o);
 }
 

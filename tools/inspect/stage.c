@@ -17,6 +17,25 @@ static pw_status make_shape(pw_subject *s, pw_diag *diag)
     return PW_OK;
 }
 
+/* The canonical form of the first type of the input. */
+static pw_status find_source(pw_subject *s, pw_diag *diag)
+{
+    pw_type raw;
+    pw_status status = pw_input_build(s->input, 0, s->arena, &raw);
+
+    return status == PW_OK ? pw_canonicalise(&raw, s->arena, &s->source, NULL, diag) : status;
+}
+
+static pw_status make_nest(pw_subject *s, pw_diag *diag)
+{
+    pw_status status;
+
+    if (!s->options->join || s->item == 0)
+        return pw_lower(&s->canonical, &s->nest, &s->run, diag);
+    status = find_source(s, diag);
+    return status == PW_OK ? pw_lower_join(&s->source, &s->canonical, &s->nest, &s->run, diag) : status;
+}
+
 pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag)
 {
     pw_status status;
@@ -29,7 +48,7 @@ pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag)
     if (status == PW_OK && last >= PW_STAGE_CANONICAL)
         status = pw_canonicalise(&s->raw, s->arena, &s->canonical, &s->run, diag);
     if (status == PW_OK && last >= PW_STAGE_NEST)
-        status = pw_lower(&s->canonical, &s->nest, &s->run, diag);
+        status = make_nest(s, diag);
     if (status == PW_OK && last >= PW_STAGE_SHAPE)
         status = make_shape(s, diag);
     return status;

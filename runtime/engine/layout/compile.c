@@ -156,6 +156,23 @@ static pw_status compile_layout(compilation *c, pw_hash raw_hash, pw_layout **kn
     return status;
 }
 
+pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash hash, pw_layout **out)
+{
+    compilation c = {.engine = engine, .scratch = pw_arena_create(), .nest = nest, .hash = hash};
+    pw_status status = c.scratch ? shape(&c) : PW_ERR_NOMEM;
+
+    if (!status)
+        status = bind(&c);
+    if (!status)
+        status = find_kernel(&c);
+    if (!status)
+        status = pw_layout_adopt(engine, c.entry, hash, out);
+    else if (c.entry)
+        pw_layout_entry_free(c.entry);
+    pw_arena_destroy(c.scratch);
+    return status;
+}
+
 pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
                             pw_diag *diag)
 {

@@ -1,6 +1,7 @@
 /*
  * Inside the layout engine: config.c (the engine and its configuration), memo.c (the table of layouts, references),
- * compile.c (from a type to a layout), heat.c (when a kernel is asked for), move.c (pack and unpack).
+ * compile.c (from a type to a layout), join.c (from two layouts to a joined one), heat.c (when a kernel is asked for),
+ * move.c (pack and unpack).
  */
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
 #define PW_RUNTIME_LAYOUT_INTERNAL_H
@@ -49,6 +50,9 @@ struct pw_layout_engine {
 pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
                             pw_diag *diag);
 
+/* The layout of a nest that was not lowered from a type, under a hash of its own, with a reference for the caller. */
+pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash hash, pw_layout **out);
+
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 
 /* Returns the layout with the hash `hash`, raw or canonical, with a reference. From then on `raw` finds it, too. NULL:
@@ -57,6 +61,9 @@ pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw);
 /* Puts a complete entry into the table. If another thread has meanwhile put an equal one there, returns that instead.
  */
 pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out);
+/* Whether what this hash stands for was found to be unsupported; and noting it, which only saves time. */
+bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash hash);
+void pw_layout_refuse(pw_layout_engine *engine, pw_hash hash);
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
 

@@ -104,6 +104,25 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 
+/*
+ * Two layouts joined (ir/join.h): a layout that moves from memory to memory, by the same tiers and the same cache. Its
+ * packed side is the other memory. A pair has one joined layout for both directions, found by a hash of both hashes,
+ * whatever the counts are; with `backwards` the copy is an unpack.
+ */
+typedef struct pw_joined {
+    pw_layout *layout;
+    bool backwards;
+} pw_joined;
+
+/* Takes a reference (pw_layout_unref(out->layout)). Both must be of one engine. PW_ERR_UNSUPPORTED: they fit in too
+ * many pieces, or one moves no byte; pack and unpack. In sync mode the kernel is ready, or cannot be had, on return. */
+pw_status pw_layout_join(const pw_layout *from, const pw_layout *to, pw_joined *out, pw_diag *diag);
+/* As many objects of both as are `bytes` bytes, from the first one's address on each side. The bytes read and the bytes
+ * written must not overlap. */
+void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes);
+/* May a copy of `bytes` bytes touch the same memory on both sides? Told by the bounds of what each side touches. */
+bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes);
+
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
  * back into the engine. */
 void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);

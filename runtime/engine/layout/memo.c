@@ -117,7 +117,7 @@ pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_h
     return earlier || inserted ? PW_OK : PW_ERR_NOMEM;
 }
 
-static bool is_refused(pw_layout_engine *engine, pw_hash raw)
+bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash raw)
 {
     bool refused;
 
@@ -129,7 +129,7 @@ static bool is_refused(pw_layout_engine *engine, pw_hash raw)
 
 /* Remembers that a type is unsupported. This only saves time: a type that is not remembered is compiled again in vain.
  */
-static void remember_refused(pw_layout_engine *engine, pw_hash raw)
+void pw_layout_refuse(pw_layout_engine *engine, pw_hash raw)
 {
     pthread_mutex_lock(&engine->lock);
     if (engine->refused.used >= PW_LAYOUT_REFUSED)
@@ -144,11 +144,11 @@ static pw_status compile_supported(pw_layout_engine *engine, const pw_type *raw,
 {
     pw_status status;
 
-    if (is_refused(engine, hash))
+    if (pw_layout_is_refused(engine, hash))
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "a type like this one was found to be unsupported before");
     status = pw_layout_compile(engine, raw, hash, out, diag);
     if (status == PW_ERR_UNSUPPORTED)
-        remember_refused(engine, hash);
+        pw_layout_refuse(engine, hash);
     return status == PW_ERR_NOMEM ? pw_diag_set(diag, status, "out of memory") : status;
 }
 

@@ -250,14 +250,29 @@ static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
     }
 }
 
-/* Copies between two types through packed pieces. A side that is its own packed form needs no packing. */
+/* Copies in one pass, by a layout joined from both. False: the layouts do not join, memory is short, or the two buffers
+ * may overlap. (Of overlapping buffers a packed piece is read whole before any of it is written.) */
+static bool copy_joined(const side *from, const side *to, int64_t bytes)
+{
+    pw_joined joined;
+
+    if (!from->layout || !to->layout ||
+        pw_layout_may_overlap(from->layout, from->memory, to->layout, to->memory, bytes) ||
+        pw_layout_join(from->layout, to->layout, &joined, NULL))
+        return false;
+    pw_layout_copy(&joined, from->memory, to->memory, bytes);
+    pw_layout_unref(joined.layout);
+    return true;
+}
+
+/* Copies between two types. A side that is its own packed form needs no packing. */
 static void copy(const side *from, const side *to, int64_t bytes)
 {
     if (from->layout && from->layout->contiguous)
         move_part(to, PW_UNPACK, 0, bytes, from->memory + from->layout->nest->lo);
     else if (to->layout && to->layout->contiguous)
         move_part(from, PW_PACK, 0, bytes, to->memory + to->layout->nest->lo);
-    else
+    else if (!copy_joined(from, to, bytes))
         copy_by_pieces(from, to, bytes);
 }
 

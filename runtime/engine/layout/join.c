@@ -1,0 +1,102 @@
+/*
+ * Joined layouts, in the same table as the layouts of types. Layouts keep no tree, so the join takes those that are
+ * raised from the nests.
+ */
+#include "passes/passes.h"
+#include "runtime/engine/layout/internal.h"
+
+#include "ir/join.h"
+
+/* Sets joined layouts apart from those of types. */
+static const pw_hash joined_salt = {.lo = 0x6a6f696e65640000u, .hi = 0x6c61796f75740000u};
+
+static bool is_before(pw_hash a, pw_hash b)
+{
+    return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
+}
+
+static pw_status raise(const pw_layout *layout, pw_arena *arena, pw_type *out)
+{
+    pw_builder b = {.arena = arena};
+    pw_type raised = {.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
+    pw_diag diag;
+
+    return raised.root ? pw_canonicalise(&raised, arena, out, NULL, &diag) : b.status;
+}
+
+static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_layout *b, pw_hash hash, pw_layout **out,
+                      pw_diag *diag)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_nest *nest = NULL;
+    pw_type types[2];
+    pw_status status = arena ? raise(a, arena, &types[0]) : PW_ERR_NOMEM;
+
+    if (!status)
+        status = raise(b, arena, &types[1]);
+    if (!status)
+        status = pw_lower_join(&types[0], &types[1], &nest, NULL, diag);
+    pw_arena_destroy(arena);
+    if (!status)
+        status = pw_layout_of_nest(engine, nest, hash, out);
+    pw_nest_destroy(nest);
+    return status;
+}
+
+pw_status pw_layout_join(const pw_layout *from, const pw_layout *to, pw_joined *out, pw_diag *diag)
+{
+    pw_layout_engine *engine = from->engine;
+    bool backwards = is_before(to->hash, from->hash);
+    const pw_layout *a = backwards ? to : from, *b = backwards ? from : to;
+    pw_hash hash = pw_hash_mix(pw_hash_mix(joined_salt, a->hash), b->hash);
+    pw_layout *layout = pw_layout_find(engine, hash, hash);
+
+    if (!layout) {
+        pw_status status =
+            pw_layout_is_refused(engine, hash) ? PW_ERR_UNSUPPORTED : make(engine, a, b, hash, &layout, diag);
+
+        if (status == PW_ERR_UNSUPPORTED)
+            pw_layout_refuse(engine, hash);
+        if (status)
+            return pw_diag_set(diag, status, "the layouts do not join");
+    }
+    if (engine->mode == PW_JIT_SYNC && layout->kernel)
+        pw_cache_get(engine->cache, layout->kernel, PW_WANT_COMPILE);
+    *out = (pw_joined){.layout = layout, .backwards = backwards};
+    return PW_OK;
+}
+
+void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)
+{
+    int64_t objects = bytes / joined->layout->size;
+
+    if (joined->backwards)
+        pw_layout_unpack(joined->layout, to, objects, from);
+    else
+        pw_layout_pack(joined->layout, from, objects, to);
+}
+
+/* ---- overlap ------------------------------------------------------------------------------------------- */
+
+/* The addresses that objects touch, as signed distances from address 0, which no address wraps around. */
+typedef struct touched {
+    __int128 lo, hi;
+} touched;
+
+static touched find_touched(const pw_layout *l, const void *mem, int64_t bytes)
+{
+    __int128 last = (__int128)(bytes / l->size - 1) * l->extent, base = (__int128)(uintptr_t)mem;
+
+    return (touched){base + l->nest->lo + (last < 0 ? last : 0), base + l->nest->hi + (last > 0 ? last : 0)};
+}
+
+bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes)
+{
+    touched x, y;
+
+    if (bytes == 0)
+        return false;
+    x = find_touched(a, a_mem, bytes);
+    y = find_touched(b, b_mem, bytes);
+    return x.lo < y.hi && y.lo < x.hi;
+}

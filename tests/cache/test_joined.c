@@ -1,0 +1,164 @@
+/* Joined layouts: one for a pair, whatever counts and direction; the tiers; what does not join. */
+#include "tests/cache/layout_scene.h"
+#include "tests/support/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS "type(lb 0, extent 1024) { stream 16 stride 8 { stream 8 stride 128 { bytes 8 align 8 } } }"
+#define ROWS "type(lb 0, extent 640) { stream 8 stride 80 { bytes 64 align 8 } }"
+#define CELL "type(lb 0, extent 24) { bytes 16 align 8 }"
+
+enum { BYTES = 16 * 1024, SPAN = 64 * 1024 };
+
+typedef struct walk {
+    const unsigned char *mem;
+    unsigned char *packed;
+    int64_t at;
+} walk;
+
+static bool take(void *arg, int64_t off, int64_t n)
+{
+    walk *w = arg;
+
+    memcpy(w->packed + w->at, w->mem + off, (size_t)n);
+    w->at += n;
+    return true;
+}
+
+/* The packed form of BYTES bytes, by the walk that defines the IR. */
+static void pack(const char *text, const unsigned char *mem, unsigned char *packed)
+{
+    pw_arena *arena = pw_arena_create();
+    walk w = {.mem = mem, .packed = packed};
+    pw_diag diag;
+    pw_type type;
+
+    assert_int_equal(pw_parse(text, arena, &type, NULL, &diag), PW_OK);
+    for (int64_t i = 0; i < BYTES / type.root->size; i++, w.mem += type.extent)
+        pw_walk(type.root, 0, take, &w);
+    pw_arena_destroy(arena);
+}
+
+static void check_copy(pw_layout_engine *engine, const char *from_text, const char *to_text)
+{
+    pw_layout *from = layout_of(engine, from_text), *to = layout_of(engine, to_text);
+    unsigned char *src = malloc(SPAN), *dst = malloc(SPAN), *expected = malloc(BYTES), *got = malloc(BYTES);
+    pw_rng rng = {7};
+    pw_joined joined;
+
+    pw_rng_fill(&rng, src, SPAN);
+    memset(dst, 0, SPAN);
+    pack(from_text, src, expected);
+    assert_int_equal(pw_layout_join(from, to, &joined, NULL), PW_OK);
+    for (int i = 0; i < 3; i++)
+        pw_layout_copy(&joined, src, dst, BYTES);
+    pack(to_text, dst, got);
+    assert_memory_equal(got, expected, BYTES);
+    pw_layout_unref(joined.layout);
+    pw_layout_unref(from);
+    pw_layout_unref(to);
+    free(src);
+    free(dst);
+    free(expected);
+    free(got);
+}
+
+static void check_pairs(scene *s, pw_jit_mode mode, bool real)
+{
+    static const char *const types[] = {COLUMNS, ROWS, CELL};
+    pw_layout_engine *engine = layout_engine(s, mode, 0, real);
+
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            check_copy(engine, types[i], types[k]);
+    pw_layout_engine_destroy(engine);
+}
+
+static void tier0_copies_the_right_bytes(void **state)
+{
+    check_pairs(*state, PW_JIT_OFF, false);
+}
+
+static void tier1_copies_the_right_bytes(void **state)
+{
+    pw_diag diag;
+
+    if (!pw_backend_load("llvm", &diag))
+        skip();
+    check_pairs(*state, PW_JIT_SYNC, true);
+}
+
+static void one_for_both_directions(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_layout *a = layout_of(engine, COLUMNS), *b = layout_of(engine, ROWS);
+    pw_joined there, back, again;
+
+    assert_int_equal(pw_layout_join(a, b, &there, NULL), PW_OK);
+    assert_int_equal(pw_layout_join(b, a, &back, NULL), PW_OK);
+    assert_ptr_equal(there.layout, back.layout);
+    assert_int_equal(there.backwards, !back.backwards);
+    assert_int_equal(there.layout->refs, 2);
+    pw_layout_unref(there.layout);
+    pw_layout_unref(back.layout);
+    /* Without references it is kept for a while, as the layouts of types are. */
+    assert_int_equal(pw_layout_join(a, b, &again, NULL), PW_OK);
+    assert_ptr_equal(again.layout, there.layout);
+    pw_layout_unref(again.layout);
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_engine_destroy(engine);
+}
+
+static void what_does_not_join_is_refused(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    /* Sizes without a common divisor of two lists: far too many pieces. */
+    pw_layout *a = layout_of(engine, "type(lb 0, extent 99999) { stream 1009 stride 40 { blocks [0:1, 5:7, 20:3] } }");
+    pw_layout *b = layout_of(engine, "type(lb 0, extent 99999) { stream 1013 stride 60 { blocks [0:5, 9:2, 30:6] } }");
+    pw_layout *nothing = layout_of(engine, "type(lb 0, extent 8) { bytes 0 align 1 }");
+    pw_joined joined;
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pw_layout_join(a, b, &joined, NULL), PW_ERR_UNSUPPORTED);
+        assert_int_equal(pw_layout_join(a, nothing, &joined, NULL), PW_ERR_UNSUPPORTED);
+    }
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_unref(nothing);
+    pw_layout_engine_destroy(engine);
+}
+
+static void overlap_is_told_by_bounds(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_layout *a = layout_of(engine, CELL), *b = layout_of(engine, "type(lb 0, extent -16) { bytes 16 align 8 }");
+    char *mem = malloc(4096);
+
+    assert_false(pw_layout_may_overlap(a, mem, a, mem + 40, 32)); /* [0, 40) */
+    assert_true(pw_layout_may_overlap(a, mem, a, mem + 39, 32));
+    assert_true(pw_layout_may_overlap(a, mem + 39, a, mem, 32));
+    assert_false(pw_layout_may_overlap(b, mem + 1000, a, mem + 1016, 32)); /* [984, 1016) */
+    assert_true(pw_layout_may_overlap(b, mem + 1000, a, mem + 1015, 32));
+    assert_true(pw_layout_may_overlap(b, mem + 1000, a, mem + 945, 32));
+    assert_false(pw_layout_may_overlap(b, mem + 1000, a, mem + 944, 32));
+    assert_false(pw_layout_may_overlap(a, mem, a, mem, 0));
+    free(mem);
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_engine_destroy(engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tier0_copies_the_right_bytes, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(tier1_copies_the_right_bytes, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(one_for_both_directions, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(what_does_not_join_is_refused, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(overlap_is_told_by_bounds, scene_setup, scene_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
