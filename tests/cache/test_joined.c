@@ -111,6 +111,27 @@ static void one_for_both_directions(void **state)
     pw_layout_engine_destroy(engine);
 }
 
+static void copies_count_at_both_types(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_layout *a = layout_of(engine, COLUMNS), *b = layout_of(engine, ROWS);
+    pw_joined joined;
+    char *mem = calloc(1, 8192);
+
+    assert_int_equal(pw_layout_join(a, b, &joined, NULL), PW_OK);
+    pw_layout_copy(&joined, mem, mem + 4096, 1024);
+    assert_int_equal(a->stats.packs, 1);
+    assert_int_equal(b->stats.unpacks, 1);
+    assert_int_equal(a->stats.bytes, 1024);
+    assert_int_equal(b->stats.bytes, 1024);
+    assert_int_equal(a->stats.unpacks + b->stats.packs, 0);
+    pw_layout_unref(joined.layout);
+    free(mem);
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_engine_destroy(engine);
+}
+
 static void what_does_not_join_is_refused(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
@@ -156,6 +177,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tier0_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(tier1_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(one_for_both_directions, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(copies_count_at_both_types, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(what_does_not_join_is_refused, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(overlap_is_told_by_bounds, scene_setup, scene_teardown),
     };

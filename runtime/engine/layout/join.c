@@ -2,6 +2,7 @@
  * Joined layouts, in the same table as the layouts of types. Layouts keep no tree, so the join takes those that are
  * raised from the nests.
  */
+#include "base/clock.h"
 #include "passes/passes.h"
 #include "runtime/engine/layout/internal.h"
 
@@ -43,7 +44,7 @@ static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_lay
     return status;
 }
 
-pw_status pw_layout_join(const pw_layout *from, const pw_layout *to, pw_joined *out, pw_diag *diag)
+pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag *diag)
 {
     pw_layout_engine *engine = from->engine;
     bool backwards = is_before(to->hash, from->hash);
@@ -62,11 +63,11 @@ pw_status pw_layout_join(const pw_layout *from, const pw_layout *to, pw_joined *
     }
     if (engine->mode == PW_JIT_SYNC && layout->kernel)
         pw_cache_get(engine->cache, layout->kernel, PW_WANT_COMPILE);
-    *out = (pw_joined){.layout = layout, .backwards = backwards};
+    *out = (pw_joined){.layout = layout, .backwards = backwards, .from = from, .to = to};
     return PW_OK;
 }
 
-void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)
+static void copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)
 {
     int64_t objects = bytes / joined->layout->size;
 
@@ -74,6 +75,35 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
         pw_layout_unpack(joined->layout, to, objects, from);
     else
         pw_layout_pack(joined->layout, from, objects, to);
+}
+
+/* What a copy is to one of the layouts; each has half of its time. */
+static void note(pw_layout_stats *s, _Atomic int64_t *calls, int64_t bytes, bool tier1, int64_t ns)
+{
+    atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->nanoseconds, ns / 2, memory_order_relaxed);
+    if (tier1)
+        atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
+}
+
+void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)
+{
+    const pw_layout_engine *engine = joined->layout->engine;
+    const pw_kernel *k = joined->layout->kernel;
+    int64_t started, ns;
+    bool tier1;
+
+    if (!engine->counted) {
+        copy(joined, from, to, bytes);
+        return;
+    }
+    tier1 = k && atomic_load_explicit(&k->pack, memory_order_acquire);
+    started = engine->timed ? pw_clock_ns() : 0;
+    copy(joined, from, to, bytes);
+    ns = engine->timed ? pw_clock_ns() - started : 0;
+    note(&joined->from->stats, &joined->from->stats.packs, bytes, tier1, ns);
+    note(&joined->to->stats, &joined->to->stats.unpacks, bytes, tier1, ns);
 }
 
 /* ---- overlap ------------------------------------------------------------------------------------------- */

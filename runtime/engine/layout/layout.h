@@ -112,11 +112,13 @@ void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t 
 typedef struct pw_joined {
     pw_layout *layout;
     bool backwards;
+    pw_layout *from,
+        *to; /* the two, without references: a copy counts as a pack of the one and an unpack of the other */
 } pw_joined;
 
 /* Takes a reference (pw_layout_unref(out->layout)). Both must be of one engine. PW_ERR_UNSUPPORTED: they fit in too
  * many pieces, or one moves no byte; pack and unpack. In sync mode the kernel is ready, or cannot be had, on return. */
-pw_status pw_layout_join(const pw_layout *from, const pw_layout *to, pw_joined *out, pw_diag *diag);
+pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag *diag);
 /* As many objects of both as are `bytes` bytes, from the first one's address on each side. The bytes read and the bytes
  * written must not overlap. */
 void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes);
