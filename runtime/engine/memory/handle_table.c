@@ -240,7 +240,7 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
     return enter(table, key, value, true, &is_new);
 }
 
-bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value)
+bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
 {
     bool is_new;
 

@@ -98,13 +98,13 @@ static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, vo
     return true;
 }
 
-bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value);
-
 /* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
-static inline bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
+
+/* Inserts a key that is not in the table, if that is possible in front at once. */
+static inline bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value)
 {
-    return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value)) ||
-           pw_handle_table_add_other(table, key, value);
+    return atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value);
 }
 
 void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value);

@@ -305,6 +305,9 @@ def hooks_header(calls):
     out = [BANNER, "#ifndef PW_RUNTIME_API_HOOKS_H\n#define PW_RUNTIME_API_HOOKS_H\n\n"
            '#include "runtime/mpi/counts.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/mpi_compat.h"\n\n']
     for c in (c for c in calls if c.action == "hook"):
+        if c.light:
+            out.append(guarded(c.since, f"int pw_hook_{c.short}({Form(c, 0).params()});\n"))
+            continue
         params = [p.declare_for_hook(1 if c.large else 0) for p in c.params]
         params += ["bool large"] if c.large else []
         out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
@@ -341,14 +344,21 @@ def light_wrapper(f):
     names = ", ".join(p.name for p in f.call.params)
     return f"""\
 static PW_APART int gated_{f.symbol}({f.params()})
-{gated_body(f)}
-PW_EXPORT int {f.symbol}({f.params()})
 {{
+    pw_gate_mark mark;
     int rc;
 
-    if (!pw_gate_is_open())
-        return gated_{f.symbol}({names});
-    return pw_hook_{f.call.short}({names}, &rc) == PW_DONE ? rc : pw_next.{f.symbol}({names});
+    if (!pw_gate_enter(&mark))
+        return pw_next.{f.symbol}({names});
+    rc = pw_hook_{f.call.short}({names});
+    pw_pending_pass();
+    pw_gate_leave();
+    return rc;
+}}
+
+PW_EXPORT int {f.symbol}({f.params()})
+{{
+    return pw_gate_is_open() ? pw_hook_{f.call.short}({names}) : gated_{f.symbol}({names});
 }}
 
 """

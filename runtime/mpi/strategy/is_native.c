@@ -2,22 +2,28 @@
 
 #include "runtime/mpi/entry/gate.h"
 
-/* Asks for the direction with the strictest conditions. The hook, which knows the direction, asks again if the answer
- * is no. */
-static bool takes(MPI_Datatype type, const void *buf, MPI_Count count, int times, void *note)
+/* Answers for types that are not in the front of the table. */
+static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Datatype type, const void *buf,
+                                                      MPI_Count count, int times)
 {
-    return pw_note_takes(&pw_registry_types, type,
-                         &(pw_note_use){.buf = buf, .count = count, .role = PW_BOTH, .times = times}, note);
+    void *found = pw_handle_table_seek(&pw_registry_types, pw_type_key(type));
+
+    if (pw_note_is(found))
+        return pw_note_takes(type, buf, count, PW_BOTH, times, found);
+    return found && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
+/* A noted type is asked about by the strictest of the directions. The hook, which knows the direction, asks again if
+ * the answer is no. */
 bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
-    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    const pw_entry *entry = found;
+    void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
 
     if (pw_gate_has_orphans())
         return false;
+    if (!found)
+        return is_native_other(kind, type, buf, count, times);
     if (pw_note_is(found))
-        return takes(type, buf, count, times, found);
-    return entry && pw_buffer_is_native(entry, kind, buf, count, 1);
+        return pw_note_takes(type, buf, count, PW_BOTH, times, found);
+    return pw_buffer_is_native(found, kind, buf, count, 1);
 }

@@ -4,12 +4,13 @@
 #include "hooks.h"
 #include "next.h"
 
-pw_verdict pw_hook_Type_commit(MPI_Datatype *datatype, int *rc)
+int pw_hook_Type_commit(MPI_Datatype *datatype)
 {
-    *rc = pw_next.MPI_Type_commit(datatype);
-    if (*rc == MPI_SUCCESS)
+    int rc = pw_next.MPI_Type_commit(datatype);
+
+    if (rc == MPI_SUCCESS)
         pw_registry_committed(*datatype);
-    return PW_DONE;
+    return rc;
 }
 
 /* A duplicate of a committed type is committed. The registry must know it before MPI gets it for the first time,
@@ -34,10 +35,9 @@ static bool may_die_in_progress(void)
     return !PW_MPI_IS_OPEN_MPI && PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
 }
 
-pw_verdict pw_hook_Type_free(MPI_Datatype *datatype, int *rc)
+int pw_hook_Type_free(MPI_Datatype *datatype)
 {
-    (void)rc;
     if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);
-    return PW_PASS;
+    return pw_next.MPI_Type_free(datatype);
 }

@@ -2,6 +2,7 @@
 
 #include "frontend/mpi/contents.h"
 #include "runtime/engine/gpu/memory.h"
+#include "runtime/mpi/types/registry.h"
 
 #include <stdatomic.h>
 
@@ -13,12 +14,13 @@ static struct {
     _Atomic int64_t types, uses, bytes;
 } noted;
 
-bool pw_note_is_off;
+bool pw_note_is_off, pw_note_is_reported;
 
 void pw_note_start(const pw_note_config *config)
 {
     noted.config = *config;
     pw_note_is_off = config->off;
+    pw_note_is_reported = config->reported;
 }
 
 /* Returns false if there is nothing to count: no bytes, or more than an int64_t holds. */
@@ -30,14 +32,17 @@ static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
            !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
 }
 
-/* Returns whether MPI may be unable to carry out the call. While no GPU memory may come in, all memory that a type
- * reaches is the host's. MPICH refuses to pack from MPI_BOTTOM. */
-static bool is_needed(const pw_note_use *use, int64_t bytes)
+static __attribute__((noinline)) bool may_be_gpu_memory(const void *buf)
 {
-    pw_memory_place_of(use->buf); /* notices a GPU runtime */
-    if (use->buf == MPI_BOTTOM || atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA)
-        return true;
-    return use->role != PW_SEND && bytes > noted.config.most_native;
+    pw_memory_place_of(buf); /* notices a GPU runtime */
+    return atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA;
+}
+
+/* Returns whether MPI may be unable to carry out a call with this buffer. While no GPU memory may come in, all memory
+ * that a type reaches is the host's. MPICH refuses to pack from MPI_BOTTOM. */
+static bool is_needed(const void *buf)
+{
+    return buf == MPI_BOTTOM || (!pw_memory_is_known_host(buf) && may_be_gpu_memory(buf));
 }
 
 /* The cost of learning a type, estimated from its outermost constructor: only MPI_Type_get_contents knows the inner
@@ -51,27 +56,33 @@ static int64_t learning_ns(MPI_Datatype type)
     return PW_NOTE_LEARN_NS + PW_NOTE_LEARN_ENTRY_NS * (e.nints + e.naddrs + e.ncounts + e.ntypes);
 }
 
-bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use *use, void *note)
+static void count_use(int64_t bytes)
 {
-    int64_t bytes, ns = pw_note_ns(note);
+    atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
+}
 
-    if (use->count <= 0 || !bytes_of(type, use->count, &bytes))
+bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note)
+{
+    int64_t bytes, ns, most = role == PW_SEND ? INT64_MAX : noted.config.most_native;
+
+    /* The buffer is looked at first: the fewer values live across the call of MPI, the cheaper this is. */
+    if (is_needed(buf))
+        return count <= 0 || !bytes_of(type, count, &bytes);
+    if (count <= 0 || !bytes_of(type, count, &bytes))
         return true;
-    ns += (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * use->times;
-    if (is_needed(use, bytes) || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
+    ns = pw_note_ns(note) + (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * times;
+    if (bytes > most || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
         return false;
-    pw_handle_table_swap(types, pw_type_key(type), note, pw_note_make(ns));
-    if (noted.config.reported) {
-        atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
-    }
+    pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
+    if (pw_note_is_reported)
+        count_use(bytes);
     return true;
 }
 
-void pw_note_count(int types)
+void pw_note_count_other(int types)
 {
-    if (noted.config.reported)
-        atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);
+    atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);
 }
 
 pw_note_totals pw_note_total(void)

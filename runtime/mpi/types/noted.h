@@ -76,15 +76,21 @@ typedef struct pw_note_config {
 /* Must be called before any other function of this header. */
 void pw_note_start(const pw_note_config *config);
 
-/* Whether types are learned at MPI_Type_commit. */
-extern bool pw_note_is_off;
+extern bool pw_note_is_off;      /* types are learned at MPI_Type_commit */
+extern bool pw_note_is_reported; /* the totals will be reported */
 
-/* Leaves a use to MPI and counts it in the type's note, which is in the table `types`. Returns false if the type is to
- * be learned before this use, which is then not counted. */
-bool pw_note_takes(pw_handle_table *types, MPI_Datatype type, const pw_note_use *use, void *note);
+/* Leaves a use to MPI and counts it in the type's note, which is in pw_registry_types. Returns false if the type is to
+ * be learned before this use, which is then not counted. The arguments are those of pw_note_use. */
+bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note);
+
+void pw_note_count_other(int types);
+pw_note_totals pw_note_total(void);
 
 /* Counts a type that was noted (1), or a noted type that was learned (-1). */
-void pw_note_count(int types);
-pw_note_totals pw_note_total(void);
+static inline void pw_note_count(int types)
+{
+    if (pw_note_is_reported)
+        pw_note_count_other(types);
+}
 
 #endif

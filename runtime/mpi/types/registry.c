@@ -17,6 +17,8 @@
  * that make ever new types. */
 enum { KEPT_FOR_STATS = 4096 };
 
+enum { LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
+
 /* The value of the attribute of one type: a reference to an entry. Bindings are in a list, so that those of types which
  * are alive at the end, whose attributes MPI never deletes, can be released. */
 typedef struct binding {
@@ -431,10 +433,18 @@ static bool is_known(MPI_Datatype type)
     return pw_handle_table_find(&pw_registry_types, pw_type_key(type)) != NULL;
 }
 
-static void take_note(MPI_Datatype type, void *note)
+static __attribute__((noinline)) void take_note_other(MPI_Datatype type, void *note)
 {
     if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
         pw_note_count(1);
+}
+
+static inline void take_note(MPI_Datatype type, void *note)
+{
+    if (pw_handle_table_add_front(&pw_registry_types, pw_type_key(type), note))
+        pw_note_count(1);
+    else
+        take_note_other(type, note);
 }
 
 static bool is_basic(MPI_Datatype type)
@@ -444,27 +454,35 @@ static bool is_basic(MPI_Datatype type)
     return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
 }
 
-/* Looks now and then for Fortran bindings that were loaded late. */
+/* Looks for Fortran bindings that were loaded late. */
 static void look_around(void)
 {
-    unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
-
-    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
-    if (commits % 64 != 0)
-        return;
     pw_fortran_redirect();
     pthread_mutex_lock(&registry.learning);
     pw_ending_watch();
     pthread_mutex_unlock(&registry.learning);
 }
 
-void pw_registry_committed(MPI_Datatype type)
+static __attribute__((noinline)) void committed_other(MPI_Datatype type, bool looks)
 {
     if (!is_started())
         return;
-    look_around();
+    if (looks)
+        look_around();
     if (pw_note_is_off)
         learn(type);
+    else
+        take_note(type, pw_note_make(0));
+}
+
+void pw_registry_committed(MPI_Datatype type)
+{
+    unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
+    bool looks = commits % LOOK_EVERY == 0;
+
+    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
+    if (looks || pw_note_is_off || !is_started())
+        committed_other(type, looks);
     else
         take_note(type, pw_note_make(0));
 }
@@ -498,7 +516,7 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
 
     if (!found)
         return pw_registry_find_other(type);
-    if (pw_note_takes(&pw_registry_types, type, use, found))
+    if (pw_note_takes(type, use->buf, use->count, use->role, use->times, found))
         return &left_to_mpi;
     learn(type);
     found = pw_handle_table_find(&pw_registry_types, key);
@@ -525,14 +543,14 @@ void pw_registry_let_go(MPI_Datatype type)
     pthread_mutex_unlock(&registry.learning);
 }
 
-bool pw_registry_end_note(MPI_Datatype type)
+bool pw_registry_end_note_other(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
-    void *found = pw_handle_table_find(&pw_registry_types, key);
+    bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, key));
 
-    if (pw_note_is(found) && !pw_handle_table_leave(&pw_registry_types, key))
+    if (noted)
         pw_handle_table_remove(&pw_registry_types, key);
-    return pw_note_is(found);
+    return noted;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------- */

@@ -118,9 +118,7 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
 {
     void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
 
-    return pw_note_is(found) &&
-           pw_note_takes(&pw_registry_types, type,
-                         &(pw_note_use){.buf = buf, .count = count, .role = PW_SEND, .times = 1}, found);
+    return pw_note_is(found) && pw_note_takes(type, buf, count, PW_SEND, 1, found);
 }
 
 /* Calls tell the registry about types by these functions. All are thread safe, and ignore types that are already known.
@@ -131,9 +129,20 @@ void pw_registry_accepted(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
+bool pw_registry_end_note_other(MPI_Datatype type);
+
 /* Ends the note of a type before MPI frees the type for the user. Returns false if there is no note. If the type lives
  * on under another handle of the same value (MPI_Type_get_contents), its next use notes it again. */
-bool pw_registry_end_note(MPI_Datatype type);
+static inline bool pw_registry_end_note(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type);
+
+    if (!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)))
+        return pw_registry_end_note_other(type);
+    pw_handle_table_leave(&pw_registry_types, key);
+    return true;
+}
+
 /* Removes the attribute of a registered type, and thereby its entry, at once. */
 void pw_registry_let_go(MPI_Datatype type);
 

@@ -154,6 +154,29 @@ static void keys_are_added_swapped_and_left(void **state)
     pw_handle_table_destroy(table);
 }
 
+/* Only free slots of the front are filled, and none while the rest may have the key. */
+static void front_is_filled_at_once(void **state)
+{
+    static char values[KEYS];
+    pw_handle_table *table;
+
+    (void)state;
+    assert_int_equal(pw_handle_table_create(&table), PW_OK);
+    for (int i = 0; i < KEYS; i++) {
+        bool added = pw_handle_table_add_front(table, key_of(i), &values[i]);
+
+        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), added ? &values[i] : NULL);
+        assert_false(pw_handle_table_add_front(table, key_of(i), &values[0]));
+        assert_int_equal(pw_handle_table_add(table, key_of(i), &values[i]), !added);
+        if (!added)
+            break;
+    }
+    assert_int_not_equal(table->used, 0);
+    assert_ptr_equal(pw_handle_table_leave(table, key_of(0)), &values[0]);
+    assert_false(pw_handle_table_add_front(table, key_of(0), &values[0]));
+    pw_handle_table_destroy(table);
+}
+
 /* ---- readers beside writers ------------------------------------------------------------------------------------ */
 
 enum { OWN = 64, THREADS = 4 };
@@ -219,7 +242,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_an_array),      cmocka_unit_test(refuses_nothing_keys),
         cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(keys_are_added_swapped_and_left),
-        cmocka_unit_test(a_closed_table_is_empty),   cmocka_unit_test(readers_beside_writers),
+        cmocka_unit_test(front_is_filled_at_once),   cmocka_unit_test(a_closed_table_is_empty),
+        cmocka_unit_test(readers_beside_writers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
