@@ -57,7 +57,7 @@ static int64_t most_bytes(const pw_gpu_order *o, const pw_gpu_layout *l)
     return l && l->odd && o->packed.host && odd < most ? odd : most;
 }
 
-static bool can_be_fused(const pw_gpu_order *o)
+bool pw_gpu_batch_takes(const pw_gpu_order *o)
 {
     const pw_gpu_layout *l = o->buffer.layout ? pw_gpu_layout_of(o->buffer.layout) : NULL;
 
@@ -261,7 +261,7 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
     pw_gpu_transfer *t = NULL;
     pw_gpu_scope scope;
 
-    if (!can_be_fused(o))
+    if (!pw_gpu_batch_takes(o))
         return NULL;
     if (collected && !suits(collected, o))
         pw_gpu_batch_launch();
@@ -271,6 +271,16 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
         t = add(o);
     pw_gpu_leave(&scope);
     return t;
+}
+
+bool pw_gpu_batch_is_launched(batch *b)
+{
+    bool open;
+
+    pthread_mutex_lock(&b->lock);
+    open = b->open;
+    pthread_mutex_unlock(&b->lock);
+    return !open;
 }
 
 /* ---- finishing --------------------------------------------------------------------------------------------------- */

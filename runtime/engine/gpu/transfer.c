@@ -268,6 +268,38 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
     return status;
 }
 
+void pw_gpu_launch_begun(void)
+{
+    pw_gpu_batch_launch();
+}
+
+/* A kernel that fails never sets its flag: pw_gpu_finish finds that out. */
+static bool is_lane_done(const pw_gpu_lane *lane)
+{
+    if (lane->flagged)
+        return atomic_load_explicit(lane->flag, memory_order_acquire) == lane->value;
+    return pw_cu.stream_query(lane->stream) != PW_CU_NOT_READY;
+}
+
+bool pw_gpu_is_over(const pw_gpu_transfer *t)
+{
+    pw_gpu_scope scope;
+    bool over;
+
+    if (t->batch && !pw_gpu_batch_is_launched(t->batch))
+        return false;
+    if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK)
+        return true; /* pw_gpu_finish returns the failure */
+    over = is_lane_done(t->lane);
+    pw_gpu_leave(&scope);
+    return over;
+}
+
+bool pw_gpu_is_fusable(const pw_gpu_order *order)
+{
+    return !is_lost(order->buffer.place.gpu) && order->bytes <= AHEAD_BYTES && pw_gpu_batch_takes(order);
+}
+
 pw_status pw_gpu_carry_out(const pw_gpu_order *order)
 {
     pw_gpu *gpu = order->buffer.place.gpu;

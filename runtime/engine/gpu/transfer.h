@@ -38,6 +38,12 @@ typedef struct pw_gpu_transfer pw_gpu_transfer;
 pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order);
 /* Waits for a transfer that was begun, and frees it. Any thread may call this. */
 pw_status pw_gpu_finish(pw_gpu_transfer *t);
+/* Launches the short transfers that this thread has begun and that are still collected. */
+void pw_gpu_launch_begun(void);
+/* Whether a transfer that was begun is over, so that pw_gpu_finish does not wait. No other thread may finish it. */
+bool pw_gpu_is_over(const pw_gpu_transfer *t);
+/* Whether the transfer may share a launch with others: it is short, and its layout suits. */
+bool pw_gpu_is_fusable(const pw_gpu_order *order);
 /* Does a transfer and waits for it. */
 pw_status pw_gpu_carry_out(const pw_gpu_order *order);
 

@@ -30,6 +30,9 @@ pw_status pw_gpu_enqueue(pw_gpu_transfer *t);
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *order);
 /* Launches the batch that this thread collects. Must be called before the thread waits for anything else. */
 void pw_gpu_batch_launch(void);
+/* Whether a transfer has the size and the layout for a batch. */
+bool pw_gpu_batch_takes(const pw_gpu_order *order);
+bool pw_gpu_batch_is_launched(struct pw_gpu_batch *batch);
 /* Waits for a member of a batch. Any thread may call this. */
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t);
 

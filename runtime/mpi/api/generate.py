@@ -41,11 +41,12 @@ ROLES = {
     "argv": ("char **",) * 2,
 }
 DIRECTIONS = ("in", "out", "inout")
-ACTIONS = ("hook", "next", "pass")
+ACTIONS = ("hook", "flush", "next", "pass")
+EXPORTED = ("hook", "flush")
 # Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
-CONDITIONS = {"pending": "pw_pending_any()", "rma": "pw_rma_any()"}
+CONDITIONS = {"pending": "pw_pending_any()", "rma": "(pw_rma_any() || pw_gate_has_deferred())"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
@@ -173,8 +174,9 @@ class Call:
             until = [p.role for p in self.params].index("comm") + 1
             return f"pw_is_native_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
         if self.kind == "operand":
-            return " && ".join(f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
-                               for p in self.params if p.role == "buffer")
+            buffers = [f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
+                       for p in self.params if p.role == "buffer"]
+            return " && ".join(["!pw_gate_has_deferred()"] + buffers)
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.kind == "packing":
@@ -249,7 +251,9 @@ def next_header(calls):
                "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
                "void pw_next_load(void *(*resolve)(const char *symbol));\n"
                "/* Calls `fn` with each name in the table. */\n"
-               "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n\n"
+               "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n"
+               "/* The names that this library exports, without those for large counts; NULL ends the list. */\n"
+               "extern __attribute__((visibility(\"hidden\"))) const char *const pw_exported[];\n\n"
                "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
     out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
     out.append("\n#endif\n")
@@ -297,7 +301,11 @@ void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         fn(arg, entries[i].symbol);
 }
+
+const char *const pw_exported[] = {
 """)
+    out += [guarded(f.since, f'    "{f.symbol}",\n') for f in forms if f.call.action in EXPORTED and not f.large]
+    out.append("    NULL,\n};\n")
     return "".join(out)
 
 
@@ -364,6 +372,19 @@ PW_EXPORT int {f.symbol}({f.params()})
 """
 
 
+def flushing_wrapper(f):
+    """Starts deferred sends and goes on to MPI."""
+    names = ", ".join(p.name for p in f.call.params)
+    return f"""\
+PW_EXPORT int {f.symbol}({f.params()})
+{{
+    pw_gate_flush();
+    return pw_next.{f.symbol}({names});
+}}
+
+"""
+
+
 def gated_body(f):
     """Gate, hook, else the next function with the caller's own arguments."""
     call, args, widen, narrow = f.call, [], "", ""
@@ -378,7 +399,10 @@ def gated_body(f):
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
     again = call.condition is not None  # it may complete operations of ours
-    enter, leave = ("enter_again(&mark, &within)", "leave_again(within)") if again else ("enter(&mark)", "leave()")
+    # These do not wait for other processes, and add deferred sends.
+    defers = call.kind in ("nonblocking", "persistent")
+    enter = "enter_again(&mark, &within)" if again else "enter_deferring(&mark)" if defers else "enter(&mark)"
+    leave = "leave_again(within)" if again else "leave()"
     text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if widen:
@@ -400,12 +424,13 @@ def wrappers_source(calls):
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]
     out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
+    out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out)
 
 
 def exports_map(calls):
     """What is exported: the MPI entry points, and the one function of the system that is interposed (runtime/mpi/entry/single_copy.c)."""
-    symbols = "        process_vm_readv;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action == "hook" for f in c.forms())
+    symbols = "        process_vm_readv;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action in EXPORTED for f in c.forms())
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
 
 

@@ -140,7 +140,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     const pw_communicator *group;
     pw_reach reach;
 
-    if (pw_gate_has_orphans())
+    if (pw_gate_has_unfinished())
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;

@@ -13,7 +13,8 @@
 _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
 _Thread_local uintptr_t pw_gate_inside;
 _Thread_local int pw_gate_holds;
-_Atomic int64_t pw_gate_orphans;
+/* Until the next functions are known, no call may go past the gate (pw_deferred_start). */
+_Atomic int64_t pw_gate_unfinished = PW_GATE_DEFERRED;
 
 /*
  * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens although nothing is accelerated:
@@ -49,6 +50,16 @@ bool pw_gate_enter_slow(uintptr_t mark)
     if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
         pw_gate_leave();
     return pw_gate_inside;
+}
+
+/* Apart from its caller, so that the mark is gone when MPI is called. */
+__attribute__((noinline)) void pw_gate_flush_slow(void)
+{
+    pw_gate_mark mark;
+    bool within;
+
+    if (pw_gate_enter_again(&mark, &within))
+        pw_gate_leave_again(within);
 }
 
 /* ---- calls that were left ---------------------------------------------------------------------------------------- */

@@ -39,15 +39,29 @@ typedef struct pw_gate_mark {
 extern _Thread_local uintptr_t pw_gate_inside;
 
 /*
- * How many operations there are whose request the program has freed while they were under way. Each wrapped call looks
- * after them on its way out (pw_pending_pass in runtime/mpi/requests/pending.h), so while there are any, no call may go
- * past the gate.
+ * What wrapped calls have to look after, as one number, so that one load tells whether a call may go past the gate:
+ *
+ *   - orphans, operations whose request the program has freed while they were under way, count 1 each. Each wrapped
+ *     call looks after them on its way out (pw_pending_pass in runtime/mpi/requests/pending.h);
+ *   - deferred sends (runtime/mpi/requests/deferred.h) count PW_GATE_DEFERRED each. The gate starts them on the way in.
  */
-extern _Atomic int64_t pw_gate_orphans;
+extern _Atomic int64_t pw_gate_unfinished;
+
+#define PW_GATE_DEFERRED ((int64_t)1 << 32)
+
+static inline bool pw_gate_has_unfinished(void)
+{
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) != 0;
+}
 
 static inline bool pw_gate_has_orphans(void)
 {
-    return atomic_load_explicit(&pw_gate_orphans, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) % PW_GATE_DEFERRED != 0;
+}
+
+static inline bool pw_gate_has_deferred(void)
+{
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) >= PW_GATE_DEFERRED;
 }
 
 /* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */
@@ -61,7 +75,7 @@ extern _Thread_local int pw_gate_holds;
  */
 bool pw_gate_is_inside(uintptr_t mark);
 
-/* Both entries return true if the wrapper is to ask its hook and call pw_gate_leave after it, and false if it is to
+/* The entries return true if the wrapper is to ask its hook and call pw_gate_leave after it, and false if it is to
  * call the next function. Either way the table of next functions is loaded. */
 bool pw_gate_enter_slow(uintptr_t mark);
 
@@ -71,12 +85,27 @@ static inline bool pw_gate_is_open(void)
     return !pw_gate_inside && atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN;
 }
 
-static inline bool pw_gate_enter(pw_gate_mark *mark)
+/* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends
+ * themselves.
+ */
+static inline bool pw_gate_enter_deferring(pw_gate_mark *mark)
 {
     mark->itself = (uintptr_t)mark;
     if (!pw_gate_is_open())
         return pw_gate_enter_slow((uintptr_t)mark);
     pw_gate_inside = (uintptr_t)mark;
+    return true;
+}
+
+/* Starts all deferred sends, which runtime/mpi/start/parts.c passes on. */
+void pw_parts_flush(void);
+
+static inline bool pw_gate_enter(pw_gate_mark *mark)
+{
+    if (!pw_gate_enter_deferring(mark))
+        return false;
+    if (pw_gate_has_deferred())
+        pw_parts_flush();
     return true;
 }
 
@@ -91,13 +120,28 @@ static inline void pw_gate_leave(void)
 static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
 {
     *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
-    return *within ? atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN : pw_gate_enter(mark);
+    if (!*within)
+        return pw_gate_enter(mark);
+    if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+        return false;
+    if (pw_gate_has_deferred())
+        pw_parts_flush();
+    return true;
 }
 
 static inline void pw_gate_leave_again(bool within)
 {
     if (!within)
         pw_gate_leave();
+}
+
+/* For wrapped calls without a hook that may wait for another process: starts all deferred sends. */
+void pw_gate_flush_slow(void);
+
+static inline void pw_gate_flush(void)
+{
+    if (pw_gate_has_deferred())
+        pw_gate_flush_slow();
 }
 
 /* ---- what the gate needs of the parts that start behind it ---------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
+#include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/received.h"
 
 #include "hooks.h"
@@ -14,8 +15,14 @@
 
 typedef struct transfer {
     pw_pending pending;
-    pw_staging out, in; /* either may be empty */
-    int grain;          /* grain of the message that is received (pw_received_grain) */
+    pw_staging out; /* may be empty, as `in` */
+    union {
+        struct {
+            pw_staging in;
+            int grain; /* grain of the message that is received (pw_received_grain) */
+        };
+        pw_deferred deferred; /* of a send that is deferred */
+    };
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -59,6 +66,13 @@ static void destroy(pw_pending *p)
     pw_cell_give(t);
 }
 
+static void destroy_deferred(pw_pending *p)
+{
+    pw_staging_close(&((transfer *)p)->out);
+    pw_cell_give(p);
+}
+
+static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
 static const pw_pending_ops send_ops = {.destroy = destroy};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
 static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
@@ -119,7 +133,7 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
     if (rc == MPI_SUCCESS)
         pw_pending_track(*request, &t->pending);
     else
-        destroy(&t->pending);
+        t->pending.ops->destroy(&t->pending);
     return PW_DONE;
 }
 
@@ -128,16 +142,42 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
 
-/* A persistent send is packed in each start. */
-static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                       int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+/* The request is made now, and MPI starts it when the message is packed. */
+static pw_verdict send_deferred(send_fn *init, pw_staging *s, const pw_entry *entry, int dest, int tag, MPI_Comm comm,
+                                MPI_Request *request, int *rc)
+{
+    double ns = pw_staging_fused_ns(s, entry);
+    transfer *t = create(&deferred_send_ops, comm, s, NULL);
+
+    if (!t) {
+        pw_deferred_flush();
+        return PW_PASS;
+    }
+    t->pending.once = true;
+    t->deferred.ns = ns;
+    *rc = init(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
+    launched(t, request, *rc);
+    if (*rc == MPI_SUCCESS)
+        pw_deferred_add(&t->deferred, &t->pending, &t->out);
+    return PW_DONE;
+}
+
+/* A persistent send is packed in each start. `init`: makes a persistent send of the same mode; NULL: such sends are
+ * never deferred. */
+static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void *buf, MPI_Count count,
+                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
     pw_staging s;
     transfer *t;
 
-    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm))
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
+        pw_deferred_flush();
         return pw_p2p_pass(entry, count, dest);
+    }
+    if (init && pw_deferred_can(&s))
+        return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
+    pw_deferred_flush();
     t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
     if (!t)
         return PW_PASS;
@@ -148,22 +188,22 @@ static pw_verdict send(send_fn *next, bool persistent, const void *buf, MPI_Coun
     return launched(t, request, *rc);
 }
 
-#define SEND(persistent, mode)                                                                            \
-    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
-                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                   \
-    {                                                                                                     \
-        (void)large;                                                                                      \
-        return send(pw_call_##mode, persistent, buf, count, datatype, dest, tag, comm, request, rc);      \
+#define SEND(persistent, mode, init)                                                                       \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,  \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                    \
+    {                                                                                                      \
+        (void)large;                                                                                       \
+        return send(pw_call_##mode, init, persistent, buf, count, datatype, dest, tag, comm, request, rc); \
     }
 
-SEND(false, Isend)
-SEND(false, Issend)
-SEND(false, Ibsend)
-SEND(false, Irsend)
-SEND(true, Send_init)
-SEND(true, Ssend_init)
-SEND(true, Bsend_init)
-SEND(true, Rsend_init)
+SEND(false, Isend, pw_call_Send_init)
+SEND(false, Issend, pw_call_Ssend_init)
+SEND(false, Ibsend, NULL)
+SEND(false, Irsend, pw_call_Rsend_init)
+SEND(true, Send_init, NULL)
+SEND(true, Ssend_init, NULL)
+SEND(true, Bsend_init, NULL)
+SEND(true, Rsend_init, NULL)
 
 /* ---- receive ---------------------------------------------------------------------------------------------------- */
 
@@ -177,6 +217,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     pw_staging s;
     transfer *t;
 
+    pw_deferred_poll();
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm))
         return pw_p2p_pass(entry, count, source);
     t = create(recv_ops_of(&s), comm, NULL, &s);
@@ -214,6 +255,7 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     transfer *t;
 
     (void)large;
+    pw_deferred_poll();
     if (!message || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
         return pw_p2p_pass(entry, count, source);
     t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
@@ -255,6 +297,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     pw_staging s, r;
     transfer *t;
 
+    pw_deferred_flush();
     pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
@@ -293,6 +336,7 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
     transfer *t;
 
     (void)large;
+    pw_deferred_flush();
     if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_BOTH, entry, buf, count, source, comm))
         return pw_p2p_pass(entry, count, dest);
     t = create(&both_ops, comm, NULL, &s);

@@ -15,14 +15,15 @@ bool pw_is_refusal(int rc)
 bool pw_is_over(pw_pending *p, MPI_Request left, bool named)
 {
     if (left != MPI_REQUEST_NULL)
-        return p->persistent && named;
+        return (p->persistent || p->once) && named;
     p->persistent = false;
     return true;
 }
 
-static bool find_room(pw_batch *b, int n)
+static bool find_room(pw_batch *b, int n, MPI_Request *requests)
 {
     b->n = n;
+    b->requests = requests;
     b->memory = NULL;
     b->ops = b->few_ops;
     b->statuses = b->few_statuses;
@@ -48,7 +49,7 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
         place++;
     if (!first)
         return false;
-    if (!find_room(b, n)) {
+    if (!find_room(b, n, (MPI_Request *)(uintptr_t)requests)) {
         pw_pending_unclaim(first);
         *rc = pw_mpi_fail(MPI_COMM_SELF, PW_ERR_NOMEM);
         *verdict = PW_DONE;
@@ -60,6 +61,14 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
     for (int i = place + 1; i < n; i++)
         b->ops[i] = pw_pending_claim_to_look(requests[i], &b->elsewhere);
     return true;
+}
+
+int pw_batch_failed(const pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && b->ops[i]->error != MPI_SUCCESS)
+            return i;
+    return -1;
 }
 
 void pw_batch_close(pw_batch *b)
@@ -87,5 +96,8 @@ int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *
     pw_pending *p = b->ops[place];
 
     b->ops[place] = NULL;
-    return p ? pw_pending_settle(p, status, comm) : MPI_SUCCESS;
+    if (!p)
+        return MPI_SUCCESS;
+    pw_pending_free_once(p, &b->requests[place]);
+    return pw_pending_settle(p, status, comm);
 }

@@ -10,18 +10,20 @@
 /* ---- wait and test ---------------------------------------------------------------------------------------------- */
 
 /* Settles a claimed operation after MPI's call, which has completed it or failed, and returns the result of the call.
- * `left`: the request as MPI has left it. */
-static int completed(pw_pending *p, MPI_Request left, const MPI_Status *status, int rc)
+ * `*request`: as MPI has left it. */
+static int completed(pw_pending *p, MPI_Request *request, const MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
 
     if (rc == MPI_SUCCESS) {
+        pw_pending_free_once(p, request);
         rc = pw_pending_settle(p, status, &comm);
         return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
     }
-    if (pw_is_over(p, left, !pw_is_refusal(rc)))
+    if (pw_is_over(p, *request, !pw_is_refusal(rc))) {
+        pw_pending_free_once(p, request);
         pw_pending_settle(p, NULL, &comm);
-    else
+    } else
         pw_pending_unclaim(p);
     return rc;
 }
@@ -35,7 +37,7 @@ pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
         return PW_PASS;
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *rc = pw_next.MPI_Wait(request, status);
-    *rc = completed(p, *request, status, *rc);
+    *rc = completed(p, request, status, *rc);
     return PW_DONE;
 }
 
@@ -51,7 +53,7 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
     if (*rc == MPI_SUCCESS && !*flag)
         pw_pending_unclaim(p);
     else
-        *rc = completed(p, *request, status, *rc);
+        *rc = completed(p, request, status, *rc);
     return PW_DONE;
 }
 

@@ -44,6 +44,12 @@ static int fail_in_status(MPI_Status *statuses, int n, int k, int error, int rc)
     return MPI_ERR_IN_STATUS;
 }
 
+/* Whether the operation's request is a persistent one of MPI's, whatever the program has asked for. */
+static bool is_persistent(const pw_pending *p)
+{
+    return p->persistent || p->once;
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 /* Settles the operations when MPI has completed all, or has failed and completed some. */
@@ -84,7 +90,7 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
     int rc = MPI_SUCCESS;
 
     for (int i = 0; i < b->n; i++)
-        if (b->ops[i] && b->ops[i]->persistent && b->statuses[i].MPI_ERROR != MPI_SUCCESS) {
+        if (b->ops[i] && is_persistent(b->ops[i]) && b->statuses[i].MPI_ERROR != MPI_SUCCESS) {
             PMPI_Request_free(&requests[i]);
             comm = b->ops[i]->comm;
             rc = MPI_ERR_IN_STATUS;
@@ -104,7 +110,7 @@ static bool is_in_doubt(const pw_batch *b)
     bool any = false;
 
     for (int i = 0; i < b->n && !PW_MPI_IS_OPEN_MPI; i++)
-        any = any || (b->ops[i] && b->ops[i]->persistent);
+        any = any || (b->ops[i] && is_persistent(b->ops[i]));
     return any;
 }
 
@@ -135,7 +141,7 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
     for (int i = 0; i < b->n; i++) {
         pw_pending *p = b->ops[i];
 
-        if (rc != MPI_SUCCESS && p && p->persistent && !is_completed(p, requests[i], &statuses[i])) {
+        if (rc != MPI_SUCCESS && p && is_persistent(p) && !is_completed(p, requests[i], &statuses[i])) {
             pw_pending_unclaim(p);
             b->ops[i] = NULL;
         }
@@ -210,6 +216,21 @@ static int any_done(pw_batch *b, const MPI_Request *requests, int place, const M
     return rc;
 }
 
+/* Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active. False:
+ * there is none. */
+static bool any_failed(pw_batch *b, int *index, MPI_Status *status, int *rc)
+{
+    int place = pw_batch_failed(b);
+
+    if (place < 0)
+        return false;
+    *index = place;
+    PMPI_Request_get_status(b->requests[place], &(int){0}, status);
+    *rc = any_done(b, b->requests, place, status, MPI_SUCCESS);
+    pw_batch_close(b);
+    return true;
+}
+
 pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status, int *rc)
 {
     int place = MPI_UNDEFINED;
@@ -221,6 +242,8 @@ pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Sta
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    if (any_failed(&b, index, status, rc))
+        return PW_DONE;
     *rc = pw_next.MPI_Waitany(count, requests, &place, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
         *index = place;
@@ -240,6 +263,10 @@ pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *fl
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
+    if (any_failed(&b, index, status, rc)) {
+        *flag = 1;
+        return PW_DONE;
+    }
     *rc = pw_next.MPI_Testany(count, requests, &place, flag, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
         *index = place;
@@ -282,7 +309,7 @@ typedef int some_fn(int incount, MPI_Request *requests, int *outcount, int *indi
 static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *outcount, int *indices,
                        MPI_Status *statuses, int *rc)
 {
-    int n = MPI_UNDEFINED;
+    int n = MPI_UNDEFINED, failed;
     pw_verdict verdict;
     pw_batch b;
 
@@ -291,6 +318,15 @@ static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *o
     if (!pw_batch_open(&b, incount, requests, rc, &verdict))
         return verdict;
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
+    failed = pw_batch_failed(&b);
+    if (failed >= 0) {
+        PMPI_Request_get_status(requests[failed], &(int){0}, statuses);
+        indices[0] = failed;
+        *outcount = 1;
+        *rc = some_done(&b, requests, 1, indices, statuses, MPI_SUCCESS);
+        pw_batch_close(&b);
+        return PW_DONE;
+    }
     *rc = next(incount, requests, &n, indices, statuses);
     if (*rc == MPI_SUCCESS || n != MPI_UNDEFINED)
         *outcount = n;

@@ -52,7 +52,8 @@ enum { PW_BATCH_FEW = 64 };
 /* The claimed operations of an array of requests. Lies on the stack and must not be moved. */
 typedef struct pw_batch {
     int n;
-    bool elsewhere;       /* other threads have claimed operations of some of the requests */
+    bool elsewhere; /* other threads have claimed operations of some of the requests */
+    MPI_Request *requests;
     pw_pending **ops;     /* by place in the array; NULL: the request has none, or it has been settled */
     MPI_Status *statuses; /* memory for as many statuses, for calls whose caller ignores them */
     void *memory;
@@ -67,6 +68,9 @@ typedef struct pw_batch {
  * handler has then been called, and *rc is set. b->elsewhere is set in every case.
  */
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict);
+/* Returns the place of an operation that has failed before MPI had it (pw_pending.error), or -1. The calls that
+ * complete any or some operations must not ask MPI about it. */
+int pw_batch_failed(const pw_batch *b);
 /* Unclaims the operations that were not settled. */
 void pw_batch_close(pw_batch *b);
 
@@ -76,7 +80,8 @@ void pw_batch_close(pw_batch *b);
  * are going to be prepared, not settled.
  */
 void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Status *statuses, int *next);
-/* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. Returns an error
+/* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. The request is
+ * MPI_REQUEST_NULL then, unless the program knows it as a persistent one. Returns an error
  * code; the caller reports an error to *comm. */
 int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm);
 

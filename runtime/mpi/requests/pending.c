@@ -120,6 +120,7 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
     pw_stagings_handed_over();
     p->active = !p->persistent;
     p->settled = false;
+    p->error = MPI_SUCCESS;
     p->request = request;
     if (!p->persistent && pw_request_is_shared(request)) {
         finish_at_once(request, p);
@@ -170,6 +171,7 @@ int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
 {
     int rc = p->active && status ? complete(p, status) : MPI_SUCCESS;
 
+    rc = rc == MPI_SUCCESS && status ? p->error : rc;
     if (rc != MPI_SUCCESS)
         *comm = comm_of(p);
     if (p->persistent) {
@@ -179,6 +181,12 @@ int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
         pw_pending_drop(p);
     }
     return rc;
+}
+
+void pw_pending_free_once(const pw_pending *p, MPI_Request *request)
+{
+    if (p->once && *request != MPI_REQUEST_NULL)
+        PMPI_Request_free(request);
 }
 
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)

@@ -55,7 +55,9 @@ struct pw_pending {
     const pw_pending_ops *ops;
     MPI_Comm comm; /* its error handler gets failures of start and complete; MPI_COMM_NULL: that of MPI_COMM_SELF */
     bool persistent;
+    bool once; /* the program's nonblocking send is a persistent request of MPI (deferred.h), freed when it completes */
     /* The table sets what follows. */
+    int error;    /* of a deferred send that could not be packed or started: completing calls return it */
     bool active;  /* started and not completed; always true unless persistent */
     bool settled; /* complete has run, but the request lives on (MPI_Request_get_status) */
     MPI_Request request;
@@ -114,6 +116,9 @@ int pw_pending_prepare(pw_pending *p);
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last
  * start of a buffered send. */
 void pw_pending_started(pw_pending *p, MPI_Request request);
+/* Called when the claimed operation of `*request` is over, before it is settled: frees a request that is persistent for
+ * MPI only, as MPI does with other requests. */
+void pw_pending_free_once(const pw_pending *p, MPI_Request *request);
 /* Begin what pw_pending_settle or pw_pending_prepare is about to do with a claimed operation. They return false if the
  * caller should ask again when another operation is done. */
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status);

@@ -77,7 +77,7 @@ void pw_pending_orphan(pw_pending *p)
     queue *q = queue_of(p);
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
-    atomic_fetch_add_explicit(&pw_gate_orphans, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pw_gate_unfinished, 1, memory_order_relaxed);
     push(q, p);
 }
 
@@ -92,12 +92,12 @@ static bool finish(pw_pending *p, bool wait)
     rc = wait ? PMPI_Wait(&request, &status) : PMPI_Test(&request, &done, &status);
     if (rc == MPI_SUCCESS && !done)
         return false;
-    if (p->persistent) {
+    if (p->persistent || p->once) {
         if (request != MPI_REQUEST_NULL) /* Open MPI frees the requests of operations that fail */
             PMPI_Request_free(&request);
         p->persistent = false;
     }
-    atomic_fetch_sub_explicit(&pw_gate_orphans, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, 1, memory_order_relaxed);
     rc = pw_pending_settle(p, rc == MPI_SUCCESS ? &status : NULL, &comm);
     if (rc != MPI_SUCCESS)
         pw_pending_report(comm, rc);

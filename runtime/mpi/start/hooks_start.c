@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/mpi/entry/ending.h"
+#include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
@@ -80,6 +81,7 @@ void pw_ending_world_ends(void)
 {
     if (atomic_load(&in_finalize) || !is_last_user())
         return;
+    pw_deferred_flush();
     pw_pending_sweep(true);
     report_process();
     pw_parts_leave();

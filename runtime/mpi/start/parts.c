@@ -10,6 +10,7 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/one_sided/rma.h"
 #include "runtime/mpi/p2p/p2p.h"
+#include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/strategy/mpich_split.h"
@@ -58,10 +59,11 @@ static const part parts[] = {
     {.start = start_notes},                                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
-    {.abandon_call = pw_p2p_abandon_call},   /* point to point */
-    {.leave = pw_communicator_leave},        /* communicators */
-    {.leave = pw_dense_type_leave},          /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true}, /* one-sided operations */
+    {.start = pw_deferred_start, .always = true, .abandon_call = pw_deferred_left}, /* deferred sends */
+    {.abandon_call = pw_p2p_abandon_call},                                          /* point to point */
+    {.leave = pw_communicator_leave},                                               /* communicators */
+    {.leave = pw_dense_type_leave},                                                 /* the dense types of collectives */
+    {.start = pw_rma_start, .always = true},                                        /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
@@ -71,6 +73,11 @@ void pw_parts_start(bool open)
     for (int i = 0; i < PARTS; i++)
         if (parts[i].start && (open || parts[i].always))
             parts[i].start();
+}
+
+void pw_parts_flush(void)
+{
+    pw_deferred_flush_slow();
 }
 
 void pw_parts_abandon_call(void)

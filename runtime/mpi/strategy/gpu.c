@@ -187,6 +187,18 @@ static pw_status gpu_finish(pw_staging *s)
     return pw_gpu_finish(t);
 }
 
+static bool gpu_is_fusable(const pw_staging *s)
+{
+    const pw_gpu_order order = packing_of(s);
+
+    return pw_gpu_is_fusable(&order);
+}
+
+static bool gpu_is_over(const pw_staging *s)
+{
+    return pw_gpu_is_over(s->under_way);
+}
+
 static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
@@ -218,7 +230,7 @@ static void gpu_give(pw_staging *s)
  * pw_gpu_path) say how they differ. */
 #define ALIKE                                                                                           \
     .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, .begin = gpu_begin, \
-    .finish = gpu_finish
+    .finish = gpu_finish, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
 
 /* ---- device ------------------------------------------------------------------------------------------------------ */
 

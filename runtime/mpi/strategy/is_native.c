@@ -19,7 +19,7 @@ bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Cou
 {
     void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
 
-    if (pw_gate_has_orphans())
+    if (pw_gate_has_unfinished())
         return false;
     if (!found)
         return is_native_other(kind, type, buf, count, times);

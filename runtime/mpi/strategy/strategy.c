@@ -413,6 +413,27 @@ bool pw_staging_begin_pack(pw_staging *s)
     return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
+bool pw_staging_is_fusable(const pw_staging *s)
+{
+    return s->strategy && s->strategy->is_fusable && !is_watched(s, PW_PACK) && s->strategy->is_fusable(s);
+}
+
+/* The bytes take what they take at the rate of a long message of this type. */
+double pw_staging_fused_ns(const pw_staging *s, const pw_entry *entry)
+{
+    enum { LONG = 1 << 20 };
+    const pw_message m = {.buffer = s->buffer, .entry = entry, .judged = LONG, .kind = s->kind, .role = s->role};
+    double all = s->strategy->own_cost ? s->strategy->own_cost(&m, PW_PACK) : 0;
+    double work = all - pw_model_launch(pw_model_now());
+
+    return work > 0 ? work * (double)s->buffer.bytes / LONG : 0;
+}
+
+bool pw_staging_is_packed(const pw_staging *s)
+{
+    return s->under_way && s->strategy->is_over(s);
+}
+
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
 {
     if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes || is_watched(s, PW_UNPACK))

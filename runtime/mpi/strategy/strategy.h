@@ -82,6 +82,10 @@ typedef struct pw_strategy {
      */
     bool (*begin)(pw_staging *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_staging *s);
+    /* For strategies with `begin`: whether short packing like this shares a launch with others that begin with it; and,
+     * while under_way, whether that is over, so that `finish` does not wait. NULL: the strategy cannot. */
+    bool (*is_fusable)(const pw_staging *s);
+    bool (*is_over)(const pw_staging *s);
     int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory */
 } pw_strategy;
 
@@ -135,6 +139,12 @@ pw_status pw_staging_unpack(pw_staging *s, int64_t received);
  */
 bool pw_staging_begin_pack(pw_staging *s);
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received);
+/* Whether this packing should begin together with others, as one launch. */
+bool pw_staging_is_fusable(const pw_staging *s);
+/* The modelled time, in nanoseconds, by which packing this makes a launch longer. To be called before MPI. */
+double pw_staging_fused_ns(const pw_staging *s, const struct pw_entry *entry);
+/* Whether packing has begun and is over, so that pw_staging_pack does not wait. */
+bool pw_staging_is_packed(const pw_staging *s);
 /* Releases everything that *s holds, which is empty then. Does nothing if it is empty. */
 void pw_staging_close(pw_staging *s);
 

@@ -1,0 +1,188 @@
+#include "runtime/mpi/requests/deferred.h"
+
+#include "base/env.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/errors.h"
+
+#include "next.h"
+
+#include <pthread.h>
+
+/* The singleton, guarded by its lock but for what start sets. */
+static struct {
+    pthread_mutex_t lock;
+    pw_deferred *first, *last;
+    pw_deferred *gathered; /* the first one whose packing has not begun; NULL: none */
+    int64_t bytes;         /* of the gathered ones */
+    double ns;             /* the sum of theirs */
+    unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
+    int64_t most_bytes;    /* PACKWRIGHT_GATHER_BYTES */
+    double launch_ns;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* This thread holds the lock. */
+static _Thread_local bool is_at_work;
+
+void pw_deferred_start(void)
+{
+    queue.most_bytes = pw_env_int(PW_ENV_GATHER_BYTES);
+    queue.launch_ns = pw_model_launch(pw_model_now());
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
+}
+
+/* ---- which sends ------------------------------------------------------------------------------------------------- */
+
+static bool decide_seen(void)
+{
+    if (!pw_env_bool(PW_ENV_GATHER))
+        return false;
+    for (int i = 0; pw_exported[i]; i++)
+        if (!pw_reach_is_ours(pw_exported[i]))
+            return false;
+    return true;
+}
+
+static bool is_seen(void)
+{
+    static _Atomic int known; /* 0: not decided; otherwise 1 + the answer, on which threads agree */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (!answer) {
+        answer = 1 + decide_seen();
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer - 1;
+}
+
+bool pw_deferred_can(const pw_staging *out)
+{
+    return out->buffer.place.kind == PW_PLACE_DEVICE && is_seen() && pw_staging_is_fusable(out);
+}
+
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
+
+/* False: this thread is at work already, and its error handler has called MPI. */
+static bool begin_work(void)
+{
+    if (is_at_work) {
+        queue.nested++;
+        return false;
+    }
+    pthread_mutex_lock(&queue.lock);
+    is_at_work = true;
+    return true;
+}
+
+static void end_work(void)
+{
+    is_at_work = false;
+    pthread_mutex_unlock(&queue.lock);
+}
+
+void pw_deferred_left(void)
+{
+    if (is_at_work)
+        end_work();
+}
+
+/* What is gathered begins to be packed. Where the GPU has no room, the rest stays gathered. */
+static void launch(void)
+{
+    if (!queue.gathered)
+        return;
+    for (pw_deferred *d = queue.gathered; d && pw_staging_begin_pack(d->out); d = d->next) {
+        queue.gathered = d->next;
+        queue.bytes -= d->out->buffer.bytes;
+        queue.ns -= d->ns;
+    }
+    pw_gpu_launch_begun();
+}
+
+static bool is_launch_due(void)
+{
+    if (!queue.gathered)
+        return false;
+    if (queue.most_bytes > 0)
+        return queue.bytes >= queue.most_bytes;
+    return queue.gathered == queue.first || queue.ns > queue.launch_ns;
+}
+
+static pw_deferred *pop(void)
+{
+    pw_deferred *d = queue.first;
+
+    if (!d)
+        return NULL;
+    queue.first = d->next;
+    if (queue.gathered == d) {
+        queue.gathered = d->next;
+        queue.bytes -= d->out->buffer.bytes;
+        queue.ns -= d->ns;
+    }
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
+    return d;
+}
+
+/* Waits until the message of a send that has left the queue is packed, and starts it. MPI calls the error handler if it
+ * cannot; the handler may complete the operation, and then it is gone. */
+static void start(pw_deferred *d)
+{
+    pw_pending *p = d->pending;
+    MPI_Request request = p->request;
+    unsigned nested = queue.nested;
+    int rc;
+
+    p->error = pw_mpi_error(pw_staging_pack(d->out));
+    if (p->error != MPI_SUCCESS)
+        return;
+    p->error = MPI_ERR_OTHER;
+    rc = pw_next.MPI_Start(&request);
+    if (queue.nested == nested)
+        p->error = rc;
+}
+
+void pw_deferred_poll_slow(void)
+{
+    if (!begin_work())
+        return;
+    while (queue.first && queue.first != queue.gathered && pw_staging_is_packed(queue.first->out))
+        start(pop());
+    if (is_launch_due())
+        launch();
+    end_work();
+}
+
+void pw_deferred_flush_slow(void)
+{
+    bool mine = begin_work();
+    pw_deferred *d;
+
+    launch();
+    while ((d = pop()) != NULL)
+        start(d);
+    if (mine)
+        end_work();
+}
+
+void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
+{
+    bool mine = begin_work();
+
+    d->pending = p;
+    d->out = out;
+    d->next = NULL;
+    if (queue.first)
+        queue.last->next = d;
+    else
+        queue.first = d;
+    queue.last = d;
+    if (!queue.gathered)
+        queue.gathered = d;
+    queue.bytes += out->buffer.bytes;
+    queue.ns += d->ns;
+    atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
+    if (mine)
+        end_work();
+    pw_deferred_poll_slow();
+}

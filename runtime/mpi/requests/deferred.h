@@ -1,0 +1,67 @@
+/*
+ * Deferred sends: nonblocking sends from GPU memory whose call returns while the GPU is still packing, or before it has
+ * begun to. The program holds a persistent request of the MPI below, which the runtime starts when the message is
+ * packed, and frees when it is complete (pw_pending.once).
+ *
+ * The sends of a process wait in one queue, and MPI starts them in the order of the calls, so messages do not overtake
+ * each other. The first one of an empty queue is packed at once. Later ones are gathered, and packed by one launch as
+ * soon as
+ *
+ *   - nothing of the queue is being packed any more, or
+ *   - the modelled time of what is gathered exceeds that of a launch: then a longer batch gains nothing, and a second
+ *     launch is hidden behind the first.
+ *
+ * With PACKWRIGHT_GATHER_BYTES only the gathered bytes count.
+ *
+ * Calls that neither wait for another process nor send start what is packed (pw_deferred_poll). The gate makes every
+ * other call start everything, before MPI is asked (pw_deferred_flush): only then may a call wait, and only then are
+ * all requests of the program active. A send that is not deferred comes after the queue for the same reason. The
+ * runtime has no thread that calls MPI, so the last sends of a process that makes no further call of MPI are not
+ * started: the delay of a send is bounded by the next call, as that of every long message is with MPIs without a
+ * progress thread.
+ *
+ * Thread safe. One lock guards the queue; a thread holds it while MPI starts sends, which does not wait.
+ */
+#ifndef PW_RUNTIME_DEFERRED_H
+#define PW_RUNTIME_DEFERRED_H
+
+#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/strategy.h"
+
+typedef struct pw_deferred {
+    pw_pending *pending;
+    pw_staging *out;
+    double ns; /* modelled time by which packing makes a launch longer */
+    struct pw_deferred *next;
+} pw_deferred;
+
+/* Called once, when the next functions are known. */
+void pw_deferred_start(void);
+
+/* Whether a send that is staged so may be deferred. It may not if other libraries take calls of MPI that would have to
+ * start it. */
+bool pw_deferred_can(const pw_staging *out);
+/* Adds a send. Its operation is tracked, and `out` belongs to it; `d->ns` is set. Begins packing where that is due. */
+void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out);
+
+/* Starts the sends at the head of the queue that are packed, and begins packing where that is due. */
+void pw_deferred_poll_slow(void);
+/* Packs and starts all. */
+void pw_deferred_flush_slow(void);
+
+static inline void pw_deferred_poll(void)
+{
+    if (pw_gate_has_deferred())
+        pw_deferred_poll_slow();
+}
+
+static inline void pw_deferred_flush(void)
+{
+    if (pw_gate_has_deferred())
+        pw_deferred_flush_slow();
+}
+
+/* An error handler has left a call of this thread by longjmp, maybe while MPI was starting a send. */
+void pw_deferred_left(void);
+
+#endif
