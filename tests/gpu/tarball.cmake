@@ -27,7 +27,8 @@ foreach(mpi mpich openmpi)
 endforeach()
 pw_gpu_tarball(bin packwright)
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
-pw_gpu_tarball(bench bench_device_messages_mpich bench_device_messages_openmpi bench_device_first_mpich bench_device_first_openmpi)
+pw_gpu_tarball(bench bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
+             bench_device_first_mpich bench_device_first_openmpi)
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
 
 set(CPACK_GENERATOR TXZ)

@@ -51,17 +51,17 @@ extern _Atomic int64_t pw_gate_unfinished;
 
 static inline bool pw_gate_has_unfinished(void)
 {
-    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) != 0;
 }
 
 static inline bool pw_gate_has_orphans(void)
 {
-    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) % PW_GATE_DEFERRED != 0;
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) % PW_GATE_DEFERRED != 0;
 }
 
 static inline bool pw_gate_has_deferred(void)
 {
-    return atomic_load_explicit(&pw_gate_unfinished, memory_order_relaxed) >= PW_GATE_DEFERRED;
+    return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) >= PW_GATE_DEFERRED;
 }
 
 /* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */

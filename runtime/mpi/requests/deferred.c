@@ -21,8 +21,9 @@ static struct {
     double launch_ns;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread holds the lock. */
+/* This thread holds the lock; how many sends it has taken out of the queue and not yet started. */
 static _Thread_local bool is_at_work;
+static _Thread_local int starting;
 
 void pw_deferred_start(void)
 {
@@ -80,8 +81,16 @@ static void end_work(void)
     pthread_mutex_unlock(&queue.lock);
 }
 
+/* Until a send is started it counts as deferred, so that threads that wait for it come to the lock. */
+static void started(int n)
+{
+    starting -= n;
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, n * PW_GATE_DEFERRED, memory_order_release);
+}
+
 void pw_deferred_left(void)
 {
+    started(starting);
     if (is_at_work)
         end_work();
 }
@@ -120,7 +129,7 @@ static pw_deferred *pop(void)
         queue.bytes -= d->out->buffer.bytes;
         queue.ns -= d->ns;
     }
-    atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
+    starting++;
     return d;
 }
 
@@ -133,13 +142,13 @@ static void start(pw_deferred *d)
     unsigned nested = queue.nested;
     int rc;
 
-    p->error = pw_mpi_error(pw_staging_pack(d->out));
-    if (p->error != MPI_SUCCESS)
-        return;
-    p->error = MPI_ERR_OTHER;
-    rc = pw_next.MPI_Start(&request);
+    rc = pw_mpi_error(pw_staging_pack(d->out));
+    p->error = rc == MPI_SUCCESS ? MPI_ERR_OTHER : rc;
+    if (rc == MPI_SUCCESS)
+        rc = pw_next.MPI_Start(&request);
     if (queue.nested == nested)
         p->error = rc;
+    started(1);
 }
 
 void pw_deferred_poll_slow(void)

@@ -21,7 +21,7 @@ static MPI_Datatype pieces, large; /* of doubles, each a stride of two apart */
 static gpu_memory out[N], in[N], big;
 static int rank, handled, level;
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *);
+static long (*calls)(const char *), (*launches)(const char *);
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -274,6 +274,50 @@ static void check_waiting(unsigned seed)
     }
 }
 
+/* ---- when packing and sending begin --------------------------------------------------------------------------------
+ */
+
+/* How many launches pack N messages of a forced strategy: one for all that are gathered, or one for each. */
+static void check_launches(void)
+{
+    const char *bytes = getenv("PACKWRIGHT_GATHER_BYTES"), *strategy = getenv("PACKWRIGHT_STRATEGY");
+    MPI_Request requests[2 * N];
+    long made = launches("pw_fused_") + launches("pw_t0_") + launches(""), want;
+    int flag;
+
+    for (int i = 0; i < N; i++) {
+        MPI_Irecv(in[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
+        MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[N + i]);
+    }
+    MPI_Iprobe(0, TAG + N, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    made = launches("pw_fused_") + launches("pw_t0_") + launches("") - made;
+    MPI_Waitall(2 * N, requests, test_ignored());
+    if (!gpu_is_fake() || !bytes || !strategy || strcmp(bytes, "0") == 0)
+        return;
+    want = strcmp(bytes, "1") == 0 ? N : 1;
+    CHECK(made == want, "%ld launches pack %d messages, not %ld", made, N, want);
+}
+
+/* A call that only begins something starts sends that are packed. */
+static void check_poll(void)
+{
+    MPI_Request send, null;
+    double end = MPI_Wtime() + 20;
+    int flag = 0;
+
+    MPI_Isend(out[0].at, 1, pieces, 0, TAG, MPI_COMM_SELF, &send);
+    if (getenv("PACKWRIGHT_GATHER_BYTES") && strcmp(getenv("PACKWRIGHT_GATHER_BYTES"), "1G") == 0)
+        flag = 1;
+    while (!flag && MPI_Wtime() < end) {
+        MPI_Irecv(in[0].at, 1, pieces, MPI_PROC_NULL, TAG, MPI_COMM_SELF, &null);
+        PMPI_Wait(&null, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(0, TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    }
+    CHECK(flag, "the send was not started");
+    MPI_Recv(in[0].at, 1, pieces, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
 /* ---- requests that are not waited for ------------------------------------------------------------------------------
  */
 
@@ -524,6 +568,7 @@ int main(int argc, char **argv)
     }
     if (gpu_is_fake())
         fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
+    launches = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_launches") : none;
     calls = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_calls") : none;
     MPI_Type_vector(40, 1, 2, MPI_DOUBLE, &pieces);
     MPI_Type_vector(300000, 1, 2, MPI_DOUBLE, &large);
@@ -540,6 +585,8 @@ int main(int argc, char **argv)
         check_waiting(i);
         check_free(i);
         check_get_status(i);
+        check_launches();
+        check_poll();
         check_cancel();
     }
     check_arguments();

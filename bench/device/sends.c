@@ -1,0 +1,225 @@
+/*
+ * Several nonblocking sends from GPU memory at once: MPI_Irecv, MPI_Isend and MPI_Waitall, one rank to itself or two
+ * ranks to each other, as Packwright carries them out. What is compared are runs: PACKWRIGHT_GATHER=0 packs each send
+ * by a launch of its own, and PACKWRIGHT_GATHER_BYTES says after how many bytes the next launch begins. Each row is
+ * verified before it is timed; medians. "a send": the time in one call of MPI_Isend.
+ *
+ * usage: device_sends_<mpi> [-t seconds a row] [-f layout] [-d driver]
+ */
+#include "base/samples.h"
+#include "bench/clock.h"
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/support/harness.h"
+
+#include <unistd.h>
+
+enum { SKIPPED = 77, TAG = 1, MOST = 64, MAX_SAMPLES = 2001, WARM = 30 };
+
+static int rank, ranks, peer;
+
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
+
+static MPI_Datatype blocks(int bytes)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(bytes / 8, 1, 2, MPI_DOUBLE, &type);
+    return type;
+}
+
+/* n points of three floats in a list, as the meshes of SPECFEM3D exchange them. */
+static MPI_Datatype points(int n)
+{
+    int *at = malloc((size_t)n * sizeof *at), next = 0;
+    uint64_t state = 17;
+    MPI_Datatype type;
+
+    for (int i = 0; i < n; i++) {
+        next += 3 * (1 + (int)(test_random(&state) % 8));
+        at[i] = next;
+    }
+    MPI_Type_create_indexed_block(n, 3, at, MPI_FLOAT, &type);
+    free(at);
+    return type;
+}
+
+/* A face of NAS MG's grid of n x (n/2) x (n/2) points, across the second dimension. */
+static MPI_Datatype face(int n)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(n / 2, n - 2, n * (n / 2), MPI_DOUBLE, &type);
+    return type;
+}
+
+/* MILC's su3 vectors across the third dimension of a lattice of n^4, even and odd. */
+static MPI_Datatype lattice(int n)
+{
+    MPI_Datatype su3, parity, type;
+
+    MPI_Type_contiguous(6, MPI_FLOAT, &su3);
+    MPI_Type_vector(n, n * n / 2, n * n * n / 2, su3, &parity);
+    MPI_Type_create_hvector(2, 1, (MPI_Aint)n * n * n * n * 12, parity, &type);
+    MPI_Type_free(&su3);
+    MPI_Type_free(&parity);
+    return type;
+}
+
+static const struct {
+    const char *name;
+    MPI_Datatype (*make)(int);
+    int argument, messages;
+} rows[] = {
+    {"blocks_4K", blocks, 4096, 1},     {"blocks_4K", blocks, 4096, 6},      {"blocks_4K", blocks, 4096, 26},
+    {"blocks_64K", blocks, 65536, 1},   {"blocks_64K", blocks, 65536, 32},   {"specfem3d_cm", points, 2202, 1},
+    {"specfem3d_cm", points, 2202, 32}, {"specfem3d_cm", points, 14806, 32}, {"nas_mg_y", face, 34, 32},
+    {"nas_mg_y", face, 130, 32},        {"milc_su3_zd", lattice, 8, 32},     {"milc_su3_zd", lattice, 16, 32},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- a row ------------------------------------------------------------------------------------------------------- */
+
+typedef struct row {
+    MPI_Datatype type;
+    int n;
+    test_buffer image;
+    size_t origin;
+    gpu_memory out[MOST], in[MOST];
+    double isend_ns;
+} row;
+
+static row make_row(int i)
+{
+    row r = {.type = rows[i].make(rows[i].argument), .n = rows[i].messages};
+
+    MPI_Type_commit(&r.type);
+    r.image = test_buffer_create(r.type, 1);
+    r.origin = (size_t)(r.image.origin - r.image.memory);
+    for (int k = 0; k < r.n; k++) {
+        r.out[k] = gpu_memory_make(GPU_DEVICE, r.image.bytes);
+        r.in[k] = gpu_memory_make(GPU_DEVICE, r.image.bytes);
+    }
+    return r;
+}
+
+static void free_row(row *r)
+{
+    for (int k = 0; k < r->n; k++) {
+        gpu_memory_free(&r->out[k]);
+        gpu_memory_free(&r->in[k]);
+    }
+    test_buffer_free(&r->image);
+    MPI_Type_free(&r->type);
+}
+
+static void exchange(row *r)
+{
+    MPI_Request requests[2 * MOST];
+    MPI_Status statuses[2 * MOST];
+    double begin;
+
+    for (int i = 0; i < r->n; i++)
+        MPI_Irecv(r->in[i].at + r->origin, 1, r->type, peer, TAG + i, MPI_COMM_WORLD, &requests[i]);
+    begin = bench_now();
+    for (int i = 0; i < r->n; i++)
+        MPI_Isend(r->out[i].at + r->origin, 1, r->type, peer, TAG + i, MPI_COMM_WORLD, &requests[r->n + i]);
+    r->isend_ns = (bench_now() - begin) / r->n;
+    MPI_Waitall(2 * r->n, requests, statuses);
+}
+
+static void verify(row *r, const char *name)
+{
+    test_buffer want = test_buffer_create(r->type, 1);
+    int bytes = test_packed_bytes(r->type, 1);
+    char *packed = malloc((size_t)bytes);
+
+    for (int i = 0; i < r->n; i++) {
+        test_buffer_fill(&r->image, (unsigned)i);
+        gpu_write(&r->out[i], 0, r->image.memory, r->image.bytes);
+        test_buffer_fill(&r->image, 99);
+        gpu_write(&r->in[i], 0, r->image.memory, r->image.bytes);
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    exchange(r);
+    for (int i = 0; i < r->n; i++) {
+        int at = 0;
+
+        test_buffer_fill(&want, (unsigned)i);
+        PMPI_Pack(want.origin, 1, r->type, packed, bytes, &at, MPI_COMM_SELF);
+        test_buffer_fill(&want, 99);
+        at = 0;
+        PMPI_Unpack(packed, bytes, &at, want.origin, 1, r->type, MPI_COMM_SELF);
+        gpu_read(&r->in[i], 0, r->image.memory, r->image.bytes);
+        CHECK(test_buffer_equal(&r->image, &want), "%s, message %d of %d", name, i, r->n);
+    }
+    test_buffer_free(&want);
+    free(packed);
+}
+
+static void run(int i, double seconds)
+{
+    static double all[MAX_SAMPLES], sends[MAX_SAMPLES];
+    row r = make_row(i);
+    double begin = bench_now();
+    int n;
+
+    verify(&r, rows[i].name);
+    if (seconds <= 0) {
+        free_row(&r);
+        return;
+    }
+    for (int k = 0; k < WARM; k++)
+        exchange(&r);
+    verify(&r, rows[i].name);
+    begin = bench_now();
+    for (int k = 0; k < WARM; k++)
+        exchange(&r);
+    n = (int)(seconds * 1e9 / ((bench_now() - begin) / WARM));
+    n = n < 15 ? 15 : n > MAX_SAMPLES ? MAX_SAMPLES : n;
+    PMPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int k = 0; k < n; k++) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        begin = bench_now();
+        exchange(&r);
+        all[k] = (bench_now() - begin) / 1e3;
+        sends[k] = r.isend_ns / 1e3;
+    }
+    if (rank == 0)
+        printf("%-14s %9d B x %3d  %9.1f us   a send %6.2f us\n", rows[i].name, test_packed_bytes(r.type, 1), r.n,
+               pw_samples_median(all, n), pw_samples_median(sends, n));
+    fflush(stdout);
+    free_row(&r);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL, *driver = NULL;
+    double seconds = 0.2;
+    int option, rc;
+
+    while ((option = getopt(argc, argv, "t:f:d:")) >= 0) {
+        if (option == 't')
+            seconds = atof(optarg);
+        else if (option == 'f')
+            only = optarg;
+        else if (option == 'd')
+            driver = optarg;
+        else
+            return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    peer = ranks - 1 - rank;
+    if (!gpu_start(driver)) {
+        MPI_Finalize();
+        return SKIPPED;
+    }
+    gpu_set_current(gpu_primary(rank % gpu_devices()));
+    for (int i = 0; i < ROWS; i++)
+        if (!only || !strcmp(only, rows[i].name))
+            run(i, seconds);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
