@@ -151,6 +151,15 @@ static void start(pw_deferred *d)
     started(1);
 }
 
+void pw_deferred_close(void)
+{
+    if (!begin_work())
+        return;
+    while (pop())
+        started(1);
+    end_work();
+}
+
 void pw_deferred_poll_slow(void)
 {
     if (!begin_work())

@@ -59,11 +59,12 @@ static const part parts[] = {
     {.start = start_notes},                                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
-    {.start = pw_deferred_start, .always = true, .abandon_call = pw_deferred_left}, /* deferred sends */
-    {.abandon_call = pw_p2p_abandon_call},                                          /* point to point */
-    {.leave = pw_communicator_leave},                                               /* communicators */
-    {.leave = pw_dense_type_leave},                                                 /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true},                                        /* one-sided operations */
+    /* deferred sends */
+    {.start = pw_deferred_start, .always = true, .abandon_call = pw_deferred_left, .close = pw_deferred_close},
+    {.abandon_call = pw_p2p_abandon_call},   /* point to point */
+    {.leave = pw_communicator_leave},        /* communicators */
+    {.leave = pw_dense_type_leave},          /* the dense types of collectives */
+    {.start = pw_rma_start, .always = true}, /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
