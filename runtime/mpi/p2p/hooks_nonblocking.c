@@ -162,6 +162,16 @@ static pw_verdict send_deferred(send_fn *init, pw_staging *s, const pw_entry *en
     return PW_DONE;
 }
 
+/* Before MPI gets a send that is not deferred: the deferred ones come first. A request that is only made overtakes
+ * nothing. */
+static void let_deferred_go(bool persistent)
+{
+    if (persistent)
+        pw_deferred_poll();
+    else
+        pw_deferred_flush();
+}
+
 /* A persistent send is packed in each start. `init`: makes a persistent send of the same mode; NULL: such sends are
  * never deferred. */
 static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void *buf, MPI_Count count,
@@ -172,12 +182,12 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     transfer *t;
 
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
-        pw_deferred_flush();
+        let_deferred_go(persistent);
         return pw_p2p_pass(entry, count, dest);
     }
     if (init && pw_deferred_can(&s))
         return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
-    pw_deferred_flush();
+    let_deferred_go(persistent);
     t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
     if (!t)
         return PW_PASS;

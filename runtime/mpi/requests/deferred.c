@@ -1,5 +1,6 @@
 #include "runtime/mpi/requests/deferred.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/mpi/entry/reach.h"
@@ -9,6 +10,11 @@
 
 #include <pthread.h>
 
+enum {
+    LONG_NS = 30000, /* a pause after a send in which the program computes: several times what packing takes */
+    AGAIN = 64       /* every so many rounds the prediction of the last send is tested */
+};
+
 /* The singleton, guarded by its lock but for what start sets. */
 static struct {
     pthread_mutex_t lock;
@@ -17,7 +23,12 @@ static struct {
     int64_t bytes;         /* of the gathered ones */
     double ns;             /* the sum of theirs */
     unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
-    int64_t most_bytes;    /* PACKWRIGHT_GATHER_BYTES */
+    /* Rounds of sends (deferred.h); a round ends when a call starts all of the queue, or in a pause. */
+    int64_t last_ns;    /* when the last send was added */
+    int round;          /* sends of this round */
+    int predicted;      /* sends of a round that was followed by a pause; 0: there was none */
+    unsigned kept;      /* rounds that were started as predicted */
+    int64_t most_bytes; /* PACKWRIGHT_GATHER_BYTES */
     double launch_ns;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -160,25 +171,52 @@ void pw_deferred_close(void)
     end_work();
 }
 
-void pw_deferred_poll_slow(void)
+/* Ends the round if a pause has followed its last send. The pause has delayed what is in the queue, so such a round is
+ * expected to end there again. Returns whether there was a pause. */
+static bool end_paused_round(void)
 {
-    if (!begin_work())
-        return;
+    if (pw_clock_ns() - queue.last_ns <= LONG_NS)
+        return false;
+    if (queue.first && queue.round > 0)
+        queue.predicted = queue.round;
+    queue.round = 0;
+    return true;
+}
+
+static void poll(void)
+{
     while (queue.first && queue.first != queue.gathered && pw_staging_is_packed(queue.first->out))
         start(pop());
     if (is_launch_due())
         launch();
+}
+
+void pw_deferred_poll_slow(void)
+{
+    if (!begin_work())
+        return;
+    end_paused_round();
+    poll();
     end_work();
+}
+
+static void flush(void)
+{
+    pw_deferred *d;
+
+    queue.round = 0;
+    launch();
+    while ((d = pop()) != NULL)
+        start(d);
 }
 
 void pw_deferred_flush_slow(void)
 {
     bool mine = begin_work();
-    pw_deferred *d;
 
-    launch();
-    while ((d = pop()) != NULL)
-        start(d);
+    if (mine && queue.first && !end_paused_round() && queue.round == queue.predicted)
+        queue.predicted = 0;
+    flush();
     if (mine)
         end_work();
 }
@@ -187,6 +225,7 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
 {
     bool mine = begin_work();
 
+    end_paused_round();
     d->pending = p;
     d->out = out;
     d->next = NULL;
@@ -200,7 +239,11 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     queue.bytes += out->buffer.bytes;
     queue.ns += d->ns;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
+    queue.last_ns = pw_clock_ns();
+    if (++queue.round == queue.predicted && queue.most_bytes == 0 && ++queue.kept % AGAIN != 0)
+        flush();
+    else
+        poll();
     if (mine)
         end_work();
-    pw_deferred_poll_slow();
 }

@@ -15,10 +15,12 @@
  *
  * Calls that neither wait for another process nor send start what is packed (pw_deferred_poll). The gate makes every
  * other call start everything, before MPI is asked (pw_deferred_flush): only then may a call wait, and only then are
- * all requests of the program active. A send that is not deferred comes after the queue for the same reason. The
- * runtime has no thread that calls MPI, so the last sends of a process that makes no further call of MPI are not
- * started: the delay of a send is bounded by the next call, as that of every long message is with MPIs without a
- * progress thread.
+ * all requests of the program active. A send that is not deferred comes after the queue for the same reason.
+ *
+ * A program that computes after a round of sends would delay the last of them until its next call. Programs repeat
+ * themselves: when a pause has followed a round of n sends, the n-th send of a later round is packed and started, with
+ * all before it, within its own call. The runtime has no thread that calls MPI, so the delay of a send of the first
+ * such round is bounded by the next call, as that of every long message is with MPIs without a progress thread.
  *
  * Thread safe. One lock guards the queue; a thread holds it while MPI starts sends, which does not wait.
  */
