@@ -63,8 +63,8 @@ static void tier1_unpack(bench_run *run)
     }
 }
 
-/* As an MPI's pipeline asks for a message. Pieces end within blocks. */
-static void in_pieces(const bench_run *run, bench_direction direction, int64_t bytes)
+/* Moves pieces in order, as an MPI's pipeline asks for a message. Pieces end within blocks. */
+static void in_pieces(const bench_run *run, pw_direction direction, int64_t bytes)
 {
     char *packed = run->packed;
 
@@ -74,10 +74,10 @@ static void in_pieces(const bench_run *run, bench_direction direction, int64_t b
         for (int64_t first = 0; first < p->size; first += bytes) {
             int64_t last = first + bytes < p->size ? first + bytes : p->size;
 
-            if (direction == BENCH_PACK)
-                pw_layout_pack_part(run->ours.tier1[i], p->base, first, last, packed + first);
+            if (direction == PW_PACK)
+                packwright_pack_range(run->ours.tier1[i], p->base, p->count, first, last, packed + first);
             else
-                pw_layout_unpack_part(run->ours.tier1[i], p->base, first, last, packed + first);
+                packwright_unpack_range(run->ours.tier1[i], p->base, p->count, first, last, packed + first);
         }
         packed += p->size;
     }
@@ -87,22 +87,22 @@ enum { SHORT_PIECE = 8 * 1024 - 13, LONG_PIECE = 64 * 1024 - 13 };
 
 static void short_pieces_pack(bench_run *run)
 {
-    in_pieces(run, BENCH_PACK, SHORT_PIECE);
+    in_pieces(run, PW_PACK, SHORT_PIECE);
 }
 
 static void short_pieces_unpack(bench_run *run)
 {
-    in_pieces(run, BENCH_UNPACK, SHORT_PIECE);
+    in_pieces(run, PW_UNPACK, SHORT_PIECE);
 }
 
 static void long_pieces_pack(bench_run *run)
 {
-    in_pieces(run, BENCH_PACK, LONG_PIECE);
+    in_pieces(run, PW_PACK, LONG_PIECE);
 }
 
 static void long_pieces_unpack(bench_run *run)
 {
-    in_pieces(run, BENCH_UNPACK, LONG_PIECE);
+    in_pieces(run, PW_UNPACK, LONG_PIECE);
 }
 
 static void hand_pack(bench_run *run)
