@@ -53,8 +53,15 @@ typedef struct pw_canonical {
     pw_arena *arena; /* owns this struct, too */
 } pw_canonical;
 
+/* What a type was first copied to, with references: most are copied to one other type, again and again. */
+typedef struct pw_library_copied {
+    pw_layout *to;
+    pw_joined joined;
+} pw_library_copied;
+
 struct packwright_type {
-    _Atomic(pw_layout *) layout; /* NULL before the first move */
+    _Atomic(pw_layout *) layout;         /* NULL before the first move */
+    _Atomic(pw_library_copied *) copied; /* NULL before the first copy in one pass */
     _Atomic int64_t refs;
     pw_dt dt;
     pw_storage *storage;
@@ -83,6 +90,9 @@ const pw_node *pw_library_tree(const packwright_type *type);
 packwright_status pw_library_layout(const packwright_type *type, pw_layout **out);
 
 /* ---- moves (move.c) ------------------------------------------------------------------------------------ */
+
+/* Gives up what a type remembers of a copy; NULL is allowed. */
+void pw_library_copied_free(pw_library_copied *copied);
 
 /* Checks the arguments that every move has. *bytes is the length of the packed stream. */
 packwright_status pw_library_check_move(const packwright_type *type, int64_t count, int64_t *bytes);

@@ -2,6 +2,7 @@
 #include "runtime/engine/library/internal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pw_layout *known_layout(const packwright_type *type)
@@ -250,18 +251,51 @@ static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
     }
 }
 
+void pw_library_copied_free(pw_library_copied *copied)
+{
+    if (!copied)
+        return;
+    pw_layout_unref(copied->joined.layout);
+    pw_layout_unref(copied->to);
+    free(copied);
+}
+
+/* Remembers the joined layout at the type that is copied from, if that has none yet. Returns whether it took the reference. */
+static bool remember(const side *from, const side *to, const pw_joined *joined)
+{
+    packwright_type *lazy = (packwright_type *)from->type;
+    pw_library_copied *none = NULL, *copied;
+
+    if (atomic_load_explicit(&lazy->copied, memory_order_relaxed) || !(copied = malloc(sizeof *copied)))
+        return false;
+    *copied = (pw_library_copied){.to = pw_layout_ref(to->layout), .joined = *joined};
+    if (atomic_compare_exchange_strong(&lazy->copied, &none, copied))
+        return true;
+    pw_layout_unref(copied->to);
+    free(copied);
+    return false;
+}
+
 /* Copies in one pass, by a layout joined from both. False: the layouts do not join, memory is short, or the two buffers
  * may overlap. (Of overlapping buffers a packed piece is read whole before any of it is written.) */
 static bool copy_joined(const side *from, const side *to, int64_t bytes)
 {
+    const pw_library_copied *known;
     pw_joined joined;
 
     if (!from->layout || !to->layout ||
-        pw_layout_may_overlap(from->layout, from->memory, to->layout, to->memory, bytes) ||
-        pw_layout_join(from->layout, to->layout, &joined, NULL))
+        pw_layout_may_overlap(from->layout, from->memory, to->layout, to->memory, bytes))
+        return false;
+    known = atomic_load_explicit(&((packwright_type *)from->type)->copied, memory_order_acquire);
+    if (known && known->to == to->layout) {
+        pw_layout_copy(&known->joined, from->memory, to->memory, bytes);
+        return true;
+    }
+    if (pw_layout_join(from->layout, to->layout, &joined, NULL))
         return false;
     pw_layout_copy(&joined, from->memory, to->memory, bytes);
-    pw_layout_unref(joined.layout);
+    if (!remember(from, to, &joined))
+        pw_layout_unref(joined.layout);
     return true;
 }
 

@@ -74,6 +74,7 @@ void packwright_type_free(packwright_type *type)
 
     if (!type || atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) > 1)
         return;
+    pw_library_copied_free(atomic_load(&type->copied));
     pw_layout_unref(atomic_load(&type->layout));
     canonical = atomic_load(&type->canonical);
     if (canonical)
