@@ -430,6 +430,10 @@ pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *
     plan->shape = shape;
     plan->nregions = n;
     plan_shape(plan);
+    if (shape->joined) {
+        pw_gpu_plan_destroy(plan);
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "joined layouts have no GPU kernels");
+    }
     if (!pw_backend_takes(shape) || pw_gpu_plan_param_bytes(plan) > MAX_PARAM_BYTES) {
         pw_gpu_plan_destroy(plan);
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "%d regions: too large for the parameters of a GPU kernel", n);
