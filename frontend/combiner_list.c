@@ -1,6 +1,8 @@
 /* The combiners with lists of displacements: indexed, hindexed, their block forms, and struct. */
 #include "frontend/combiner_internal.h"
 
+#include <string.h>
+
 /* Blocks of `old` at offs[i], of lens[i] elements each, or all of `blocklen` when lens is NULL. */
 typedef struct block_list {
     int64_t n;
@@ -63,16 +65,34 @@ static const pw_node *list_node(pw_builder *b, const block_list *l)
     return element >= 0 ? byte_blocks(b, l, element) : element_blocks(b, l);
 }
 
-static pw_dt list_type(pw_builder *b, const block_list *l)
+/* Makes a list begin at offset 0, as the canonical form does (passes/lift_offset.c), which then needs no second list.
+ * Returns what was subtracted: 0 where the list stays as it is, because a difference would overflow. */
+static int64_t rebase(int64_t n, int64_t *offs)
+{
+    int64_t first = n > 1 ? offs[0] : 0, difference;
+    bool fits = true;
+    for (int64_t i = 0; i < n; i++)
+        fits &= !__builtin_sub_overflow(offs[i], first, &difference);
+    if (!fits || first == 0)
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+        offs[i] -= first;
+    return first;
+}
+
+/* `offs`, which are in the builder's arena, become part of the type. */
+static pw_dt list_type(pw_builder *b, block_list *l, int64_t *offs)
 {
     pw_dt_bounds bounds = {0};
+    l->offs = offs;
     for (int64_t i = 0; i < l->n; i++) {
         int64_t len = l->lens ? l->lens[i] : l->blocklen;
         if (len < 0)
             return pw_dt_fail(b, PW_ERR_INVALID);
-        pw_dt_bounds_add(b, &bounds, l->offs[i], len, l->old);
+        pw_dt_bounds_add(b, &bounds, offs[i], len, l->old);
     }
-    return pw_dt_make(b, list_node(b, l), &bounds, l->old->align);
+    int64_t first = b->status == PW_OK ? rebase(l->n, offs) : 0;
+    return pw_dt_make(b, pw_build_shift(b, first, list_node(b, l)), &bounds, l->old->align);
 }
 
 /* With displacements in units of the old type's extent. */
@@ -81,14 +101,15 @@ static pw_dt scaled_list(pw_builder *b, block_list l)
     int64_t *offs = pw_dt_array(b, l.n, sizeof *offs);
     for (int64_t i = 0; offs && i < l.n; i++)
         offs[i] = pw_dt_mul(b, l.offs[i], pw_dt_extent(l.old));
-    l.offs = offs;
-    return offs ? list_type(b, &l) : (pw_dt){0};
+    return offs ? list_type(b, &l, offs) : (pw_dt){0};
 }
 
 static pw_dt byte_list(pw_builder *b, block_list l)
 {
-    l.offs = pw_build_list(b, l.n, l.offs);
-    return l.offs ? list_type(b, &l) : (pw_dt){0};
+    int64_t *offs = pw_dt_array(b, l.n, sizeof *offs);
+    if (offs && l.n > 0)
+        memcpy(offs, l.offs, (size_t)l.n * sizeof *offs);
+    return offs ? list_type(b, &l, offs) : (pw_dt){0};
 }
 
 pw_dt pw_dt_indexed(pw_builder *b, int64_t n, const int64_t *blocklens, const int64_t *displs, pw_dt old)

@@ -90,7 +90,30 @@ static void lists_of_gapped_elements(void **state)
     pw_dt ctg = pw_dt_contiguous(&f->b, 2, pw_dt_basic(&f->b, 2, 2));
     pw_dt runs = pw_dt_indexed(&f->b, 3, lens, displs, ctg);
     EXPECT_TYPEMAP(runs, {4, 8}, {-12, 4});
-    assert_int_equal(runs.node->kind, PW_BLOCKS);
+    assert_int_equal(runs.node->kind, PW_SEQ);
+    assert_int_equal(runs.node->seq.children[0]->kind, PW_BLOCKS);
+}
+
+/* Lists are made as the canonical form has them: they begin at offset 0, below a displacement. A list whose
+ * differences overflow, which only blocks without bytes can cause, stays as it is. */
+static void lists_begin_at_zero(void **state)
+{
+    fixture *f = *state;
+    const int64_t ones[] = {1, 2, 1}, displs[] = {5, 50, -3}, zero[] = {0, 1, 2}, far[] = {INT64_MIN, 4, 16};
+    pw_dt i = pw_dt_basic(&f->b, 4, 4);
+    const pw_dt lists[] = {pw_dt_indexed(&f->b, 3, ones, displs, i), pw_dt_indexed_block(&f->b, 3, 2, displs, i)};
+    for (int k = 0; k < 2; k++) {
+        const pw_node *node = lists[k].node, *list = node->seq.children[0];
+        assert_int_equal(node->kind, PW_SEQ);
+        assert_int_equal(node->seq.n, 1);
+        assert_int_equal(node->seq.offs[0], 20);
+        assert_int_equal(k == 0 ? list->blocks_list.offs[0] : list->index.offs[0], 0);
+    }
+    EXPECT_TYPEMAP(lists[0], {20, 4}, {200, 8}, {-12, 4});
+    EXPECT_TYPEMAP(lists[1], {20, 8}, {200, 8}, {-12, 8});
+    pw_dt wide = pw_dt_hindexed(&f->b, 3, zero, far, i);
+    EXPECT_TYPEMAP(wide, {4, 4}, {16, 8});
+    assert_int_equal(wide.node->kind, PW_BLOCKS);
 }
 
 /* More entries than scratch has room for on the stack. */
@@ -186,6 +209,7 @@ int main(void)
         TEST(standard_examples),
         TEST(byte_strides),
         TEST(lists_of_gapped_elements),
+        TEST(lists_begin_at_zero),
         TEST(long_lists),
         TEST(zero_counts),
         TEST(illegal_arguments_and_overflow),
