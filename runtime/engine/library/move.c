@@ -260,7 +260,8 @@ void pw_library_copied_free(pw_library_copied *copied)
     free(copied);
 }
 
-/* Remembers the joined layout at the type that is copied from, if that has none yet. Returns whether it took the reference. */
+/* Remembers the joined layout at the type that is copied from, if that has none yet. Returns whether it took the
+ * reference. */
 static bool remember(const side *from, const side *to, const pw_joined *joined)
 {
     packwright_type *lazy = (packwright_type *)from->type;
