@@ -11,6 +11,9 @@
 enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
+    PIPELINE_BLOCK = 64,
+    PIPELINE_LEAST = 768 << 10,
+    PIPELINE_FAR_LEAST = 512 << 10,
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -354,4 +357,19 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
         return cost_on_host(m, q);
     send = packed == PW_MODEL_DEVICE ? pw_model_send(m, PW_MODEL_DEVICE, q->kind, q->shape.bytes) : pinned_send(m, q);
     return pw_model_own(m, packed, q, PW_PACK) + send + pw_model_own(m, packed, q, PW_UNPACK);
+}
+
+/*
+ * Kernels in the MPI's pipeline move short blocks in 0.55 of the time of packing, where packed messages leave the
+ * caches, or where blocks lie so far apart that both ranks wait for memory (docs/results/2026-11-22-pipeline.md).
+ * Elsewhere, and for other calls, it was not measured that they gain, so they are not taken.
+ */
+double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
+{
+    double native = pw_model_cost_native(m, q), packed = pw_model_cost(m, PW_MODEL_HOST, q);
+    bool waits = q->shape.bytes >= PIPELINE_FAR_LEAST && pw_touch_wait(q->shape) > 0;
+
+    if (q->kind != PW_CALL_BLOCKING || q->shape.block > PIPELINE_BLOCK || (q->shape.bytes < PIPELINE_LEAST && !waits))
+        return 2 * (native + packed);
+    return 0.6 * fmin(native, packed);
 }

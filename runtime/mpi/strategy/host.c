@@ -7,6 +7,7 @@
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/mpich_split.h"
+#include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -216,3 +217,27 @@ const pw_strategy pw_strategy_contiguous = {.can = contiguous_can,
                                             .pack = contiguous_pack,
                                             .unpack = contiguous_unpack,
                                             .give = contiguous_give};
+
+/* ---- pipeline ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * pipeline: the MPI gets the caller's own arguments, and asks the layout's kernel for the pieces of the message
+ * (pipeline.h). Nothing is staged. Both ranks work at the same time, if both do so. It serves messages between two
+ * processes, and pieces may end within basic elements.
+ */
+
+static bool pipeline_can(const pw_message *m)
+{
+    return pw_pipeline_is_there() && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
+           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m);
+}
+
+/* What Open MPI gains over UCX was not measured, so there the strategy must be named. */
+static double pipeline_cost(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return PW_MPI_IS_OPEN_MPI ? IMPOSSIBLE : pw_model_cost_pipeline(pw_model_now(), &q);
+}
+
+const pw_strategy pw_strategy_pipeline = {.can = pipeline_can, .cost = pipeline_cost};

@@ -10,6 +10,7 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/mpich_split.h"
+#include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
 
 enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/engine/model/decide.h) */
@@ -285,10 +286,12 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     pw_decision *record;
     pw_strategy_id id;
 
-    while ((id = choose(m, refused, &record)) != PW_STRATEGY_NATIVE && pw_staging_open_by(s, m, table[id]) != PW_OK)
+    while (table[id = choose(m, refused, &record)]->take && pw_staging_open_by(s, m, table[id]) != PW_OK)
         refused |= 1U << id;
     count_use(m, id);
-    if (id == PW_STRATEGY_NATIVE) {
+    if (!table[id]->take) {
+        if (id == PW_STRATEGY_PIPELINE)
+            pw_pipeline_want(m->role == PW_SEND ? PW_PACK : PW_UNPACK, m->entry, m->buffer.base, m->buffer.count);
         *s = (pw_staging){.strategy = NULL};
         return false;
     }

@@ -64,7 +64,7 @@ typedef struct pw_strategy {
      */
     double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
-     * tries the next cheapest strategy. NULL: native. */
+     * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
     pw_status (*take)(pw_staging *s);
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
     pw_status (*pack)(pw_staging *s);

@@ -1,0 +1,246 @@
+/*
+ * Takes the place of ucp_dt_create_generic. MPICH's ch4:ucx calls it in MPI_Type_commit, Open MPI's pml/ucx at the
+ * first use of a type, each with its own object for the type as the context of six callbacks. UCX copies the callbacks
+ * and calls them for the pieces of each message (OpenUCX, "UCP API", ucp_generic_dt_ops).
+ *
+ * The MPI's object remains the context, and the MPI's callbacks begin and end each message, so what they do to keep the
+ * type alive goes on. Between beginning and end, a wanted message is moved by the layout's kernel, every other one by
+ * the MPI's callbacks. Matching, order, truncation and errors are the MPI's and UCX's either way.
+ *
+ * UCX begins a message in the MPI's call, on the caller's thread. A message is the wanted one if it has that buffer and
+ * count, and if the handle of its type stands for the wanted entry. In Open MPI the context is the handle; in MPICH the
+ * context is an object that begins with the handle, as all of its objects do. What has become of a type since, by
+ * another thread or because the MPI did not ask UCX for the message, thus never leads to another type's layout.
+ */
+#include "runtime/mpi/strategy/pipeline.h"
+
+#include "runtime/mpi/types/registry.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what of UCX is needed --------------------------------------------------------------------------------------- */
+
+/* As ucp/api/ucp.h declares them, in all versions: ucp_generic_dt_ops_t, ucs_status_t and ucp_datatype_t. The header
+ * itself is not needed to build this library. */
+typedef struct generic_ops {
+    void *(*start_pack)(void *context, const void *buffer, size_t count);
+    void *(*start_unpack)(void *context, void *buffer, size_t count);
+    size_t (*packed_size)(void *state);
+    size_t (*pack)(void *state, size_t offset, void *dest, size_t max_length);
+    int (*unpack)(void *state, size_t offset, const void *src, size_t length);
+    void (*finish)(void *state);
+} generic_ops;
+
+typedef int create_fn(const generic_ops *ops, void *context, uint64_t *datatype);
+
+enum { UCS_OK = 0, UCS_ERR_UNSUPPORTED = -22 };
+
+/* ---- what is wanted ---------------------------------------------------------------------------------------------- */
+
+typedef struct wanted {
+    const pw_entry *entry; /* NULL: nothing; never followed, since its type may be gone */
+    const void *buf;
+    int64_t count;
+} wanted;
+
+static _Thread_local wanted wants[PW_DIRECTIONS];
+
+/* The MPI's callbacks, set once. */
+static struct {
+    pthread_mutex_t lock;
+    generic_ops ops;
+    _Atomic bool known;
+} mpi = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool pw_pipeline_is_there(void)
+{
+    return atomic_load_explicit(&mpi.known, memory_order_acquire);
+}
+
+void pw_pipeline_want(pw_direction direction, const pw_entry *entry, const void *buf, int64_t count)
+{
+    wants[direction] = (wanted){entry, buf, count};
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* A message that kernels move. UCX gets its address plus one, and of other messages the MPI's own state, which is
+ * memory that it has allocated and thus has an even address. */
+typedef struct message {
+    void *state; /* the MPI's */
+    pw_layout *layout;
+    char *mem;
+    int64_t bytes;
+    int grain; /* divides the sizes of all basic elements: a power of two */
+} message;
+
+static inline message *message_of(void *state)
+{
+    return (uintptr_t)state & 1 ? (message *)((uintptr_t)state - 1) : NULL; /* NOLINT: a tagged address */
+}
+
+static MPI_Datatype handle_of(void *context)
+{
+    MPI_Datatype handle;
+
+#ifdef OPEN_MPI
+    handle = context;
+#else
+    memcpy(&handle, context, sizeof handle);
+#endif
+    return handle;
+}
+
+/* Returns what UCX is to get as the state of a message that has begun. */
+static void *begin(pw_direction direction, void *context, void *state, const void *buf, size_t count)
+{
+    wanted *w = &wants[direction];
+    const pw_entry *entry = w->entry;
+    message *m;
+    int grain;
+
+    if (!entry || w->buf != buf || w->count != (int64_t)count || pw_registry_learned(handle_of(context)) != entry ||
+        !state || (uintptr_t)state & 1)
+        return state;
+    w->entry = NULL;
+    m = malloc(sizeof *m);
+    if (!m)
+        return state;
+    grain = atomic_load_explicit(&entry->grain, memory_order_relaxed);
+    *m = (message){.state = state,
+                   .layout = pw_layout_ref(entry->layout),
+                   .mem = (char *)buf,
+                   .bytes = (int64_t)count * entry->size,
+                   .grain = grain > 0 ? grain : 1};
+    return (char *)m + 1;
+}
+
+static void *start_pack(void *context, const void *buffer, size_t count)
+{
+    return begin(PW_PACK, context, mpi.ops.start_pack(context, buffer, count), buffer, count);
+}
+
+static void *start_unpack(void *context, void *buffer, size_t count)
+{
+    return begin(PW_UNPACK, context, mpi.ops.start_unpack(context, buffer, count), buffer, count);
+}
+
+static size_t packed_size(void *state)
+{
+    const message *m = message_of(state);
+
+    return m ? (size_t)m->bytes : mpi.ops.packed_size(state);
+}
+
+static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
+{
+    const message *m = message_of(state);
+    size_t left, n;
+
+    if (!m)
+        return mpi.ops.pack(state, offset, dest, max_length);
+    left = offset < (size_t)m->bytes ? (size_t)m->bytes - offset : 0;
+    n = left < max_length ? left : max_length;
+    pw_layout_pack_part(m->layout, m->mem, (int64_t)offset, (int64_t)(offset + n), dest);
+    return n;
+}
+
+/* The MPI takes or refuses what goes beyond the message, and a piece that begins or ends within a basic element, as a
+ * wrong message may. */
+static int unpack(void *state, size_t offset, const void *src, size_t length)
+{
+    const message *m = message_of(state);
+
+    if (!m || offset > (size_t)m->bytes || length > (size_t)m->bytes - offset ||
+        ((offset | length) & (size_t)(m->grain - 1)))
+        return mpi.ops.unpack(m ? m->state : state, offset, src, length);
+    pw_layout_unpack_part(m->layout, m->mem, (int64_t)offset, (int64_t)(offset + length), src);
+    return UCS_OK;
+}
+
+static void finish(void *state)
+{
+    message *m = message_of(state);
+
+    mpi.ops.finish(m ? m->state : state);
+    if (m) {
+        pw_layout_unref(m->layout);
+        free(m);
+    }
+}
+
+static const generic_ops ours = {start_pack, start_unpack, packed_size, pack, unpack, finish};
+
+/* ---- the function ------------------------------------------------------------------------------------------------ */
+
+/* The names of the libraries in which MPIs call the function begin with one of these. */
+static bool is_of_mpi(const char *path)
+{
+    static const char *const names[] = {"libmpi.", "libmpi_", "libmpi-", "libmpich", "libpmpi", "mca_pml_ucx"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* Returns the next definition for the library of this path. UCX need not be in the global scope, but it is among what
+ * the caller was linked to. */
+static create_fn *next_for(const char *path)
+{
+    static const char symbol[] = "ucp_dt_create_generic";
+    create_fn *next = (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, symbol);
+    void *caller = next ? NULL : dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+
+    if (caller) {
+        next = (create_fn *)(uintptr_t)dlsym(caller, symbol);
+        dlclose(caller);
+    }
+    return next;
+}
+
+/* Returns whether these are the callbacks by which the kernels' stand in. Every MPI has one set of them. */
+static bool adopt(const generic_ops *ops)
+{
+    if (!pw_pipeline_is_there()) {
+        pthread_mutex_lock(&mpi.lock);
+        if (!atomic_load_explicit(&mpi.known, memory_order_relaxed)) {
+            mpi.ops = *ops;
+            atomic_store_explicit(&mpi.known, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&mpi.lock);
+    }
+    return !memcmp(&mpi.ops, ops, sizeof *ops);
+}
+
+int ucp_dt_create_generic(const generic_ops *ops, void *context, uint64_t *datatype);
+
+/* Looking up where a call comes from and leads to takes longer than the call, so the MPI's own place is remembered. */
+__attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_ops *ops, void *context,
+                                                                 uint64_t *datatype)
+{
+    static _Atomic uintptr_t place;
+    static _Atomic(create_fn *) after;
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    create_fn *next;
+    Dl_info info;
+
+    if (atomic_load_explicit(&place, memory_order_acquire) == caller && !memcmp(&mpi.ops, ops, sizeof *ops))
+        return atomic_load_explicit(&after, memory_order_relaxed)(&ours, context, datatype);
+    if (!dladdr(__builtin_return_address(0), &info) || !info.dli_fname)
+        return UCS_ERR_UNSUPPORTED;
+    next = next_for(info.dli_fname);
+    if (!next || next == ucp_dt_create_generic)
+        return UCS_ERR_UNSUPPORTED;
+    if (!is_of_mpi(info.dli_fname) || !adopt(ops))
+        return next(ops, context, datatype);
+    atomic_store_explicit(&after, next, memory_order_relaxed);
+    atomic_store_explicit(&place, caller, memory_order_release);
+    return next(&ours, context, datatype);
+}
