@@ -24,9 +24,11 @@ static struct {
     double ns;             /* the sum of theirs */
     unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
     /* Rounds of sends (deferred.h); a round ends when a call starts all of the queue, or in a pause. */
-    int64_t last_ns;    /* when the last send was added */
+    int64_t last_ns;    /* when the last send had been added */
     int round;          /* sends of this round */
-    int predicted;      /* sends of a round that was followed by a pause; 0: there was none */
+    int paused;         /* sends of the last round, if a pause followed it; 0: none did */
+    int predicted;      /* a pause is expected after so many sends; 0: never */
+    bool as_predicted;  /* the last round was started because a pause was expected */
     unsigned kept;      /* rounds that were started as predicted */
     int64_t most_bytes; /* PACKWRIGHT_GATHER_BYTES */
     double launch_ns;
@@ -171,16 +173,24 @@ void pw_deferred_close(void)
     end_work();
 }
 
-/* Ends the round if a pause has followed its last send. The pause has delayed what is in the queue, so such a round is
- * expected to end there again. Returns whether there was a pause. */
+/* Ends the round if a pause has followed its last send. The pause has delayed what is in the queue; the second such
+ * pause after as many sends makes the next one expected. (One alone may be the system's.) Returns whether there was a
+ * pause. */
 static bool end_paused_round(void)
 {
     if (pw_clock_ns() - queue.last_ns <= LONG_NS)
         return false;
-    if (queue.first && queue.round > 0)
-        queue.predicted = queue.round;
+    if (queue.first && queue.round > 0) {
+        queue.predicted = queue.round == queue.paused ? queue.round : 0;
+        queue.paused = queue.round;
+    }
     queue.round = 0;
     return true;
+}
+
+static void expect_no_pause(void)
+{
+    queue.predicted = queue.paused = 0;
 }
 
 static void poll(void)
@@ -214,8 +224,8 @@ void pw_deferred_flush_slow(void)
 {
     bool mine = begin_work();
 
-    if (mine && queue.first && !end_paused_round() && queue.round == queue.predicted)
-        queue.predicted = 0;
+    if (mine && queue.first && !end_paused_round())
+        expect_no_pause();
     flush();
     if (mine)
         end_work();
@@ -225,7 +235,8 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
 {
     bool mine = begin_work();
 
-    end_paused_round();
+    if (!end_paused_round() && queue.as_predicted)
+        expect_no_pause();
     d->pending = p;
     d->out = out;
     d->next = NULL;
@@ -239,11 +250,12 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     queue.bytes += out->buffer.bytes;
     queue.ns += d->ns;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
-    queue.last_ns = pw_clock_ns();
-    if (++queue.round == queue.predicted && queue.most_bytes == 0 && ++queue.kept % AGAIN != 0)
+    queue.as_predicted = ++queue.round == queue.predicted && queue.most_bytes == 0 && ++queue.kept % AGAIN != 0;
+    if (queue.as_predicted)
         flush();
     else
         poll();
+    queue.last_ns = pw_clock_ns();
     if (mine)
         end_work();
 }

@@ -18,9 +18,10 @@
  * all requests of the program active. A send that is not deferred comes after the queue for the same reason.
  *
  * A program that computes after a round of sends would delay the last of them until its next call. Programs repeat
- * themselves: when a pause has followed a round of n sends, the n-th send of a later round is packed and started, with
- * all before it, within its own call. The runtime has no thread that calls MPI, so the delay of a send of the first
- * such round is bounded by the next call, as that of every long message is with MPIs without a progress thread.
+ * themselves: when pauses have followed two rounds of n sends, the n-th send of the next round is packed and started,
+ * with all before it, within its own call, until a send follows it without a pause. The runtime has no thread that
+ * calls MPI, so the delay of a send of the first such rounds is bounded by the next call, as that of every long message
+ * is with MPIs without a progress thread.
  *
  * Thread safe. One lock guards the queue; a thread holds it while MPI starts sends, which does not wait.
  */
