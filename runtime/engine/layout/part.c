@@ -46,15 +46,12 @@ static void take_loops(pw_part_plan *plan, const pw_region *r, const pw_shape_re
 
     set_spans(r, order, n, below);
     for (int k = 0; k < n && shape->dims[order[k]].count.slot >= 0; k++) {
-        const pw_dim *d = &r->dims[order[k]];
+        const pw_shape_dim *s = &shape->dims[order[k]];
 
-        plan->loops[plan->nloops++] = (pw_part_loop){.iterations = d->count,
-                                                     .mem_stride = d->mem_stride,
-                                                     .packed_stride = d->packed_stride,
-                                                     .below = below[k + 1],
-                                                     .table = d->table,
-                                                     .count = shape->dims[order[k]].count.slot,
-                                                     .entries = shape->dims[order[k]].table.slot};
+        plan->loops[plan->nloops++] = (pw_part_loop){.below = below[k + 1],
+                                                     .dim = (int16_t)order[k],
+                                                     .count = (int16_t)s->count.slot,
+                                                     .table = (int16_t)s->table.slot};
     }
     plan->copies = plan->nloops == n;
 }
@@ -124,21 +121,38 @@ static const void *entry_of(const pw_table *table, int64_t i)
     return (const char *)table->data + i * table->width;
 }
 
-/* The k-th loop at iteration i, as arguments of the kernel and as a place. */
+static const pw_dim *dim_of(const part *p, int k)
+{
+    return &p->plan->nest->regions->dims[p->plan->loops[k].dim];
+}
+
+/* Sets the k-th loop to iteration i, in the kernel's arguments and in the place. */
 static place fix(part *p, int k, int64_t i, int64_t count, place at)
 {
     const pw_part_loop *l = &p->plan->loops[k];
+    const pw_dim *d = dim_of(p, k);
 
     p->params[l->count] = count;
-    at.pos += i * l->packed_stride;
-    if (l->table) {
-        p->tables[l->entries] = entry_of(l->table, i);
-        at.mem += (uintptr_t)pw_table_get(l->table, i);
+    at.pos += i * d->packed_stride;
+    if (d->table) {
+        p->tables[l->table] = entry_of(d->table, i);
+        at.mem += (uintptr_t)pw_table_get(d->table, i);
         return at;
     }
-    at.mem += (uintptr_t)i * (uintptr_t)l->mem_stride;
-    at.kernel += (uintptr_t)i * (uintptr_t)l->mem_stride;
+    at.mem += (uintptr_t)i * (uintptr_t)d->mem_stride;
+    at.kernel += (uintptr_t)i * (uintptr_t)d->mem_stride;
     return at;
+}
+
+/* Gives the kernel all iterations of the k-th loop again. */
+static void unfix(part *p, int k)
+{
+    const pw_part_loop *l = &p->plan->loops[k];
+    const pw_dim *d = dim_of(p, k);
+
+    p->params[l->count] = d->count;
+    if (d->table)
+        p->tables[l->table] = d->table->data;
 }
 
 static void copy(const part *p, uintptr_t mem, int64_t pos, int64_t bytes)
@@ -256,30 +270,21 @@ static void cut(part *p, int k, place at);
 
 static void cut_iteration(part *p, int k, int64_t i, place at)
 {
-    const pw_part_loop *l = &p->plan->loops[k];
-
     cut(p, k + 1, fix(p, k, i, 1, at));
-    p->params[l->count] = l->iterations;
-    if (l->table)
-        p->tables[l->entries] = l->table->data;
+    unfix(p, k);
 }
 
 /* Iterations [a, b) of the k-th loop, whole. */
 static void run_iterations(part *p, int k, int64_t a, int64_t b, place at)
 {
-    const pw_part_loop *l = &p->plan->loops[k];
-
-    call(p, fix(p, k, a, b - a, at), (b - a - 1) * l->packed_stride + l->below);
-    p->params[l->count] = l->iterations;
-    if (l->table)
-        p->tables[l->entries] = l->table->data;
+    call(p, fix(p, k, a, b - a, at), (b - a - 1) * dim_of(p, k)->packed_stride + p->plan->loops[k].below);
+    unfix(p, k);
 }
 
 /* The iterations of the k-th loop from `at` on that the part cuts or has. */
 static void cut(part *p, int k, place at)
 {
-    const pw_part_loop *l = &p->plan->loops[k];
-    int64_t a = 0, b, tail;
+    int64_t a = 0, b, tail, stride, end;
 
     if (k == p->plan->nloops && p->plan->copies) {
         cut_leaf(p, at);
@@ -291,17 +296,19 @@ static void cut(part *p, int k, place at)
         interpret(p, most(p->first, at.pos), least(p->last, at.pos + below));
         return;
     }
-    b = l->iterations;
+    b = dim_of(p, k)->count;
+    stride = dim_of(p, k)->packed_stride;
+    end = at.pos + p->plan->loops[k].below; /* of iteration 0 */
     if (b > 1) {
-        if (p->first >= at.pos + l->below)
-            a = (p->first - at.pos - l->below) / l->packed_stride + 1;
-        if (p->last < at.pos + (b - 1) * l->packed_stride + l->below)
-            b = least((p->last - at.pos - 1) / l->packed_stride + 1, b);
+        if (p->first >= end)
+            a = (p->first - end) / stride + 1;
+        if (p->last < end + (b - 1) * stride)
+            b = least((p->last - at.pos - 1) / stride + 1, b);
     }
     tail = b;
-    if (a < b && (p->first > at.pos + a * l->packed_stride || p->last < at.pos + a * l->packed_stride + l->below))
+    if (a < b && (p->first > at.pos + a * stride || p->last < end + a * stride))
         cut_iteration(p, k, a++, at);
-    if (a < b && p->last < at.pos + (b - 1) * l->packed_stride + l->below)
+    if (a < b && p->last < end + (b - 1) * stride)
         b--;
     if (a < b)
         run_iterations(p, k, a, b, at);

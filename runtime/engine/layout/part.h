@@ -14,10 +14,10 @@
 
 /* A loop whose iterations can be told apart in a call of the kernel. */
 typedef struct pw_part_loop {
-    int64_t iterations, mem_stride, packed_stride;
-    int64_t below;         /* packed bytes from the first to the last of one iteration */
-    const pw_table *table; /* as in pw_dim */
-    int count, entries;    /* the places of both in the kernel's arguments; `entries` -1: no table */
+    int64_t below; /* packed bytes from the first to the last of one iteration */
+    int16_t dim;   /* of the nest's region */
+    int16_t count; /* the place of the loop's count in the kernel's arguments */
+    int16_t table; /* the place of its table there; -1: it has none */
 } pw_part_loop;
 
 /* How the objects of a nest are cut. Constant. */
