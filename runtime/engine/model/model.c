@@ -362,14 +362,15 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
 /*
  * Kernels in the MPI's pipeline move short blocks in 0.55 of the time of packing, where packed messages leave the
  * caches, or where blocks lie so far apart that both ranks wait for memory (docs/results/2026-11-22-pipeline.md).
- * Elsewhere, and for other calls, it was not measured that they gain, so they are not taken.
+ * Elsewhere, and for other calls, no gain was measured.
  */
+bool pw_model_pipeline_gains(const pw_model_query *q)
+{
+    return q->kind == PW_CALL_BLOCKING && q->shape.block <= PIPELINE_BLOCK &&
+           (q->shape.bytes >= PIPELINE_LEAST || (q->shape.bytes >= PIPELINE_FAR_LEAST && pw_touch_wait(q->shape) > 0));
+}
+
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 {
-    double native = pw_model_cost_native(m, q), packed = pw_model_cost(m, PW_MODEL_HOST, q);
-    bool waits = q->shape.bytes >= PIPELINE_FAR_LEAST && pw_touch_wait(q->shape) > 0;
-
-    if (q->kind != PW_CALL_BLOCKING || q->shape.block > PIPELINE_BLOCK || (q->shape.bytes < PIPELINE_LEAST && !waits))
-        return 2 * (native + packed);
-    return 0.6 * fmin(native, packed);
+    return 0.6 * fmin(pw_model_cost_native(m, q), pw_model_cost(m, PW_MODEL_HOST, q));
 }

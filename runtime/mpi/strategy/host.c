@@ -226,18 +226,26 @@ const pw_strategy pw_strategy_contiguous = {.can = contiguous_can,
  * processes, and pieces may end within basic elements.
  */
 
+/* Without being named the strategy is for messages that it was measured to gain with, which were none of Open MPI's. */
+static bool pipeline_is_meant(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_strategy_is_named(PW_STRATEGY_PIPELINE) || (!PW_MPI_IS_OPEN_MPI && pw_model_pipeline_gains(&q));
+}
+
 static bool pipeline_can(const pw_message *m)
 {
     return pw_pipeline_is_there() && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
-           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m);
+           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m) &&
+           pipeline_is_meant(m);
 }
 
-/* What Open MPI gains over UCX was not measured, so there the strategy must be named. */
 static double pipeline_cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return PW_MPI_IS_OPEN_MPI ? IMPOSSIBLE : pw_model_cost_pipeline(pw_model_now(), &q);
+    return pw_model_cost_pipeline(pw_model_now(), &q);
 }
 
 const pw_strategy pw_strategy_pipeline = {.can = pipeline_can, .cost = pipeline_cost};

@@ -44,6 +44,11 @@ void pw_strategy_start(void)
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }
 
+bool pw_strategy_is_named(pw_strategy_id id)
+{
+    return chosen_by.forced == id;
+}
+
 bool pw_strategy_is_forced(void)
 {
     return chosen_by.forced != PW_STRATEGY_COUNT;

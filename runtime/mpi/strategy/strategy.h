@@ -97,6 +97,8 @@ PW_STRATEGIES(X)
 void pw_strategy_start(void);
 /* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
 bool pw_strategy_is_forced(void);
+/* Whether PACKWRIGHT_STRATEGY names this one. */
+bool pw_strategy_is_named(pw_strategy_id id);
 /* The question to the model about a described message. */
 pw_model_query pw_message_query(const pw_message *m);
 /* Whether all of a described message is one block, in typemap order. */
