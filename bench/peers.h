@@ -1,4 +1,4 @@
-/* Who is measured: one table, one row a peer. */
+/* The peers that are measured: one table, one row for each. */
 #ifndef PW_BENCH_PEERS_H
 #define PW_BENCH_PEERS_H
 

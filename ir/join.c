@@ -83,7 +83,7 @@ static pw_status join_turns(pw_joiner *j, const pw_body *body, const pw_pair *p,
     return status;
 }
 
-/* The same for a stream as n groups of iterations. */
+/* Splits a stream into n groups of iterations. */
 static turns groups_of(pw_builder *b, const turns *t, int64_t n)
 {
     int64_t each = t->n / n;

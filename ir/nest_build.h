@@ -30,7 +30,7 @@ static inline int64_t pw_dim_offset(const pw_dim *d, int64_t i)
     return d->table ? pw_table_get(d->table, i) : pw_wrap_mul(i, d->mem_stride);
 }
 
-/* The same on the packed side. */
+/* Packed offset of iteration i of a loop. */
 static inline int64_t pw_dim_packed_offset(const pw_dim *d, int64_t i)
 {
     return d->packed_table ? pw_table_get(d->packed_table, i) : pw_wrap_mul(i, d->packed_stride);

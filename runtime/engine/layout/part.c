@@ -241,7 +241,7 @@ static void cut_list(part *p, const pw_block_list *list, place at)
         cut_block(p, list, b, region);
 }
 
-/* One iteration of the plan's innermost loop, which the part has not whole. */
+/* Copies what the part has of one iteration of the innermost loop of the plan. */
 static void cut_leaf(part *p, place at)
 {
     const pw_region *r = p->plan->nest->regions;
@@ -255,7 +255,9 @@ static void cut_leaf(part *p, place at)
                  r->pieces[i].bytes);
 }
 
-/* The same where that iteration has loops inside whose counts the code contains. */
+/* Leaves packed bytes [first, last) to the interpreter: loops below those of the plan have counts that the code
+ * contains.
+ */
 static void interpret(const part *p, int64_t first, int64_t last)
 {
     void *packed = (void *)(p->packed + (uintptr_t)first);
