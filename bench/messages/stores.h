@@ -13,7 +13,7 @@ typedef enum msg_distance { MSG_CHANGED, MSG_NEAR, MSG_FAR, MSG_DISTANCES } msg_
 /* Nanoseconds, the median of some; collective over w->all. 0 for a rank without a partner. */
 double msg_stores(const msg_world *w);
 
-/* Of a row, from what was measured before and after it. */
+/* Returns how far apart the cores were during a row, from the stores that were timed before and after it. */
 msg_distance msg_distance_of(double before, double after);
 const char *msg_distance_name(msg_distance d); /* "near", "far", "-" */
 

@@ -138,7 +138,7 @@ static void release_all(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
         release(block, driver);
 }
 
-/* Of two threads that count at once, one may lose a peak, which comes again. */
+/* Counts a block that is taken. When two threads count at once, one may lose a peak, which comes again. */
 static void count_taken(stock *s, int64_t bytes)
 {
     int64_t out = atomic_fetch_add_explicit(&s->out, bytes, memory_order_relaxed) + bytes;

@@ -229,8 +229,8 @@ packwright_status packwright_iovs(const packwright_type *type, const void *memor
  */
 enum { PIECE = 16 << 10 };
 
-/* Returns the length of a piece: whole objects of the side whose objects are larger, if they fit, because kernels move
- * whole objects only. */
+/* Returns the length of a piece: whole objects of the side whose objects are larger, if they fit, because kernels are
+ * fastest with whole objects. */
 static int64_t piece_bytes(int64_t from, int64_t to)
 {
     int64_t larger = from > to ? from : to, smaller = from > to ? to : from;

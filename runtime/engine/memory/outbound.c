@@ -103,7 +103,7 @@ static void end_streaming(void)
     atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
 }
 
-/* Of two threads that record at once, one may lose its probe. */
+/* When two threads record at once, the probe of one may be lost. */
 void pw_outbound_learn(double line_ns, int64_t bytes)
 {
     int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);

@@ -4,7 +4,7 @@
  * to the error handler only.
  *
  * Each sweep tests all orphans that are receives, since the program may be about to learn that their message has come.
- * Of orphans that only hold memory it tests a few in turn.
+ * It tests a few in turn of the orphans that only hold memory.
  */
 #include "runtime/mpi/requests/pending.h"
 
