@@ -245,7 +245,14 @@ pw_input_item pw_input_get(const pw_input *in, int64_t i)
 {
     pw_ddt_entry e = pw_input_entry(in, in->items[i].entry);
 
-    return (pw_input_item){e.name, e.line, e.col, in->items[i].variant, e.variants};
+    return (pw_input_item){.name = e.name,
+                           .line = e.line,
+                           .col = e.col,
+                           .variant = in->items[i].variant,
+                           .variants = e.variants,
+                           .text = in->unit ? in->source.text + e.begin : NULL,
+                           .size = e.size,
+                           .element = e.element};
 }
 
 void pw_input_label(const pw_input *in, int64_t i, char out[PW_INPUT_LABEL])

@@ -28,6 +28,9 @@ typedef struct pw_input_item {
     int line, col;    /* where its entry stands in the input */
     int64_t variant;  /* 0 <= variant < variants */
     int64_t variants; /* how many types the entry stands for */
+    const char *text; /* the type as the user wrote it, `size` bytes; NULL for IR text */
+    size_t size;
+    int64_t element; /* the size of the elements that it is made from; 0: not known */
 } pw_input_item;
 
 /*

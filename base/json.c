@@ -1,4 +1,4 @@
-#include "tools/input/json.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * Writes JSON (RFC 8259), indented by two columns a level. Every value gets its name in an object, or NULL in an array
  * and at the top.
  */
-#ifndef PW_TOOLS_JSON_H
-#define PW_TOOLS_JSON_H
+#ifndef PW_BASE_JSON_H
+#define PW_BASE_JSON_H
 
 #include "base/hash.h"
 
