@@ -8,13 +8,16 @@
 
 #pragma weak PMPI_Allreduce
 #pragma weak PMPI_Bcast
+#pragma weak PMPI_Cart_create
 #pragma weak PMPI_Cart_shift
 #pragma weak PMPI_Cartdim_get
 #pragma weak PMPI_Comm_call_errhandler
+#pragma weak PMPI_Comm_create_group
 #pragma weak PMPI_Comm_create_keyval
 #pragma weak PMPI_Comm_delete_attr
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval
+#pragma weak PMPI_Comm_group
 #pragma weak PMPI_Comm_rank
 #pragma weak PMPI_Comm_remote_size
 #pragma weak PMPI_Comm_set_attr
@@ -22,6 +25,8 @@
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Comm_split
 #pragma weak PMPI_Comm_test_inter
+#pragma weak PMPI_Dist_graph_create_adjacent
+#pragma weak PMPI_Dist_graph_neighbors
 #pragma weak PMPI_Dist_graph_neighbors_count
 #pragma weak PMPI_Error_class
 #pragma weak PMPI_File_call_errhandler
@@ -33,12 +38,14 @@
 #pragma weak PMPI_Get_library_version
 #pragma weak PMPI_Get_version
 #pragma weak PMPI_Graph_neighbors_count
+#pragma weak PMPI_Group_free
 #pragma weak PMPI_Initialized
 #pragma weak PMPI_Pack
 #pragma weak PMPI_Pcontrol
 #pragma weak PMPI_Query_thread
 #pragma weak PMPI_Request_free
 #pragma weak PMPI_Request_get_status
+#pragma weak PMPI_Start
 #pragma weak PMPI_Test
 #pragma weak PMPI_Test_cancelled
 #pragma weak PMPI_Topo_test
@@ -54,9 +61,12 @@
 #pragma weak PMPI_Type_get_contents_c
 #pragma weak PMPI_Type_get_envelope
 #pragma weak PMPI_Type_get_envelope_c
+#pragma weak PMPI_Type_get_extent
 #pragma weak PMPI_Type_get_extent_x
+#pragma weak PMPI_Type_get_true_extent
 #pragma weak PMPI_Type_get_true_extent_x
 #pragma weak PMPI_Type_set_attr
+#pragma weak PMPI_Type_size
 #pragma weak PMPI_Type_size_x
 #pragma weak PMPI_Wait
 #pragma weak PMPI_Win_call_errhandler
