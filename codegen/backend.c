@@ -85,10 +85,11 @@ static const char *given_file(const module *m)
     return strchr(given, '/') ? pw_env_path(m->path) : given;
 }
 
-/* Finds the module: where the variable says, else beside this library, else in the prefix's library directory. */
+/* Finds the module: where the variable says, else beside this library, else in the prefix's library directory. An
+ * interposer may lie in a folder packwright/<mpi> of that directory. */
 static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
 {
-    static const char *const places[] = {"", "/../lib", "/../" PW_MODULE_LIBDIR};
+    static const char *const places[] = {"", "/../..", "/../lib", "/../" PW_MODULE_LIBDIR};
     const char *given = given_file(m);
     char dir[PATH_MAX];
     if (*given) {

@@ -1,4 +1,4 @@
-// LLD and LLVM's crash recovery have no C interface; this is all of our C++.
+// LLD and LLVM's crash recovery have no C interface.
 #include "codegen/llvm/link.h"
 
 #include <lld/Common/CommonLinkerContext.h>

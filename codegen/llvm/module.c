@@ -1,6 +1,7 @@
 /* The backend "llvm": from a job to IR, through LLVM, to whatever was asked for. */
 #include "codegen/generator.h"
 #include "codegen/llvm/gen.h"
+#include "codegen/llvm/lines.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/shared.h"
 
@@ -130,6 +131,13 @@ static pw_status generate(compile *c, LLVMCodeGenFileType type)
     return PW_ERR_COMPILE;
 }
 
+static void mark_lines(compile *c)
+{
+    char *text = LLVMPrintModuleToString(c->gen.mod);
+    pw_lines_mark(c->gen.ctx, c->gen.mod, text);
+    LLVMDisposeMessage(text);
+}
+
 static void emit_jobs(compile *c)
 {
     pw_gen *g = &c->gen;
@@ -156,10 +164,13 @@ static void run_compile(void *arg)
         c->status = optimise(c);
     if (c->status != PW_OK)
         return;
-    if (emit == PW_EMIT_IR || emit == PW_EMIT_IR_RAW)
+    if (emit == PW_EMIT_IR || emit == PW_EMIT_IR_RAW) {
         c->text = LLVMPrintModuleToString(c->gen.mod);
-    else
-        c->status = generate(c, emit == PW_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
+        return;
+    }
+    if (emit == PW_EMIT_LINES)
+        mark_lines(c);
+    c->status = generate(c, emit == PW_EMIT_ASM || emit == PW_EMIT_LINES ? LLVMAssemblyFile : LLVMObjectFile);
 }
 
 static pw_status copy_out(const void *data, size_t size, pw_blob *out)
