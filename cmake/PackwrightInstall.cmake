@@ -8,16 +8,26 @@ endforeach()
 # packwright-<mpi>.pc finds its prefix from its own place, so that an installation can be moved.
 file(RELATIVE_PATH PW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" PW_PC_TO_PREFIX "${PW_PC_TO_PREFIX}")
-foreach(mpi mpich openmpi)
+foreach(mpi IN LISTS PW_MPIS)
   if(TARGET packwright-${mpi})
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/packwright-mpi.pc.in ${CMAKE_BINARY_DIR}/packwright-${mpi}.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/packwright-${mpi}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    set(kind ${PW_MPI_${mpi}_KIND})
+    set(folder "")
+    set(name packwright-${kind})
+    if(PW_MPI_${mpi}_FOLDER)
+      set(folder /${PW_MPI_${mpi}_FOLDER})
+      string(REPLACE /packwright/ packwright- name ${folder}) # packwright-mpich-5.0.2
+    endif()
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/packwright-mpi.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   endif()
 endforeach()
 
 # As they lie here, so that links between them lead somewhere.
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
-install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Debian wants it under this name.
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 file(GLOB results CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/results/*.md)
 install(FILES ${results} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/results)
