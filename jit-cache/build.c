@@ -1,6 +1,8 @@
 /*
  * How a kernel is had: from disk; else compiled, by one of the processes that share the directory.
  *
+ *     (load: from the directory for all users, else from this user's)
+ *
  *     load --> take the lock --> load again --> load the compiler --> compile --> store --> load what was stored
  *                  |                                                               (no disk: load from memory)
  *                  +-- held: ask again later
@@ -40,7 +42,8 @@ static bool load_key(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t starte
     pw_image image;
     pw_kernel_fn *pack, *unpack;
 
-    if (pw_disk_load(&cache->disk, key, &image, &pack, &unpack))
+    if (pw_disk_load(&cache->system, key, &image, &pack, &unpack) &&
+        pw_disk_load(&cache->disk, key, &image, &pack, &unpack))
         return false;
     publish(slot, key, &image, pack, unpack, PW_ORIGIN_DISK, started);
     return true;

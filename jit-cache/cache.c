@@ -51,7 +51,11 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
         free(cache);
         return PW_ERR_NOMEM;
     }
-    /* Without memory for it, kernels are compiled. */
+    /* Without memory for these, kernels are compiled. */
+    if (pw_disk_init(&cache->system, config->system, 0))
+        pw_disk_init(&cache->system, NULL, 0);
+    cache->system.system = true;
+    cache->system.foreign = config->foreign;
     cache->disk.shipped = config->foreign && config->shipped ? strdup(config->shipped) : NULL;
     pw_exit_guard_thread();
     cache->pid = getpid();
@@ -86,6 +90,7 @@ void pw_cache_destroy(pw_cache *cache)
     destroy_slots(cache);
     pw_hash_map_clear(&cache->kernels);
     pw_disk_fini(&cache->disk);
+    pw_disk_fini(&cache->system);
     pthread_cond_destroy(&cache->changed);
     pthread_mutex_destroy(&cache->lock);
     free(cache);

@@ -49,6 +49,7 @@ typedef struct pw_cache pw_cache;
 /* Everything is copied, but for `slow_path`, which must live as long as the cache. */
 typedef struct pw_cache_config {
     const char *dir;     /* NULL: no disk cache */
+    const char *system;  /* the directory for all users, looked into first and never written to; NULL: none */
     int64_t max_bytes;   /* of the disk cache; 0: no bound */
     const char *backend; /* "llvm" */
     const pw_target *target;
@@ -103,6 +104,9 @@ int64_t pw_cache_compile_ns(const pw_cache *cache);
 /* $PACKWRIGHT_CACHE_DIR, else $XDG_CACHE_HOME/packwright, else ~/.cache/packwright. False: none is set. */
 bool pw_cache_default_dir(char *out, size_t size);
 
+/* $PACKWRIGHT_SYSTEM_CACHE, else /usr/share/packwright: kernels and models for all users. False: it is turned off. */
+bool pw_cache_system_dir(char *out, size_t size);
+
 /* The key under which a kernel is stored. */
 pw_hash pw_cache_key(const pw_shape *shape, const pw_target *target, const char *backend);
 
@@ -120,10 +124,16 @@ typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);
 /* Calls fn for each entry, fully verified; stops when fn returns false. A directory that does not exist has no entries;
  * one that is unfit is PW_ERR_DENIED or PW_ERR_IO. So it is with pw_cache_clear. */
 pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
+/* The same with the rules for a directory for all users: root may own it. */
+pw_status pw_cache_list_system(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
 /* Removes all entries (and our temporary and lock files); *removed, which may be NULL, counts
  * entries. */
 pw_status pw_cache_clear(const char *dir, int64_t *removed, pw_diag *diag);
 /* Stores a shared object under `key`, atomically. */
 pw_status pw_cache_store(const char *dir, pw_hash key, const pw_blob *object, pw_diag *diag);
+
+/* Copies the good entries of the cache directory `from` that the directory for all users `to` has not, readable for
+ * everybody (jit-cache/seed.c). *copied counts them. `to` is made if it does not exist. */
+pw_status pw_cache_seed(const char *from, const char *to, int64_t *copied, pw_diag *diag);
 
 #endif

@@ -71,14 +71,20 @@ static bool make_dirs(const char *dir, pw_diag *diag)
     }
 }
 
-static bool check_private(int fd, const char *path, pw_diag *diag)
+bool pw_disk_may_own(const pw_disk *disk, uid_t uid)
+{
+    return uid == geteuid() || (disk->system && uid == 0);
+}
+
+static bool check_private(const pw_disk *disk, int fd, const char *path, pw_diag *diag)
 {
     struct stat st;
 
     if (fstat(fd, &st))
         return failed(path, "examine", diag);
-    if (st.st_uid != geteuid()) {
-        pw_diag_set(diag, PW_ERR_DENIED, "%s is owned by user %u", path, (unsigned)st.st_uid);
+    if (!pw_disk_may_own(disk, st.st_uid)) {
+        pw_diag_set(diag, PW_ERR_DENIED, "%s is owned by user %u%s", path, (unsigned)st.st_uid,
+                    st.st_uid == 0 ? " (PACKWRIGHT_SYSTEM_CACHE takes such a directory)" : "");
         return false;
     }
     if (st.st_mode & (S_IWGRP | S_IWOTH)) {
@@ -127,8 +133,9 @@ static int open_dir_at(int at, const char *name, int extra_flags)
 }
 
 /* The version's subdirectory of the open cache directory `top`. */
-static int open_version(int top, const char *path, bool create, pw_diag *diag)
+static int open_version(const pw_disk *disk, int top, bool create, pw_diag *diag)
 {
+    const char *path = disk->path;
     const char *name = strrchr(path, '/') + 1;
     int fd = open_dir_at(top, name, O_NOFOLLOW);
 
@@ -144,7 +151,7 @@ static int open_version(int top, const char *path, bool create, pw_diag *diag)
             pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s does not exist", path);
         else
             failed(path, "open", diag);
-    } else if (!check_private(fd, path, diag)) {
+    } else if (!check_private(disk, fd, path, diag)) {
         close(fd);
         fd = -1;
     }
@@ -174,7 +181,7 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
     top = open_dir_at(AT_FDCWD, real, 0);
     if (top < 0)
         return failed(real, "open", diag);
-    disk->fd = check_private(top, real, diag) ? open_version(top, disk->path, create, diag) : -1;
+    disk->fd = check_private(disk, top, real, diag) ? open_version(disk, top, create, diag) : -1;
     close(top);
     disk->trusted = disk->fd >= 0 && path_is_trusted(disk->path) && !may_vanish(disk->fd);
     return disk->fd >= 0;
@@ -215,7 +222,9 @@ bool pw_disk_ready(pw_disk *disk, bool create)
     disk->refused = true;
     pthread_mutex_unlock(&disk->lock);
     if (first)
-        pw_log_for_node("no disk cache: %s; kernels are compiled again in every run", diag.text);
+        pw_log_for_node(disk->system ? "the cache for all users is not used: %s"
+                                     : "no disk cache: %s; kernels are compiled again in every run",
+                        diag.text);
     return false;
 }
 
@@ -233,4 +242,11 @@ bool pw_cache_default_dir(char *out, size_t size)
     else if (home && *home)
         n = snprintf(out, size, "%s/.cache/packwright", home);
     return n >= 0 && (size_t)n < size;
+}
+
+bool pw_cache_system_dir(char *out, size_t size)
+{
+    if (!strcmp(pw_env_string(PW_ENV_SYSTEM_CACHE), "off"))
+        return false;
+    return (size_t)snprintf(out, size, "%s", pw_env_path(PW_ENV_SYSTEM_CACHE)) < size && *out;
 }

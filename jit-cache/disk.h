@@ -5,6 +5,8 @@
  *   store.c  write and rename                          evict.c  bounded size
  *   lock.c   who compiles                              list.c   the public functions on a directory
  *
+ *   seed.c   entries for all users
+ *
  * A pw_disk may be used by any number of threads.
  */
 #ifndef PW_JIT_CACHE_DISK_H
@@ -21,6 +23,7 @@
 typedef struct pw_disk {
     char *dir;         /* as configured; NULL: there is no disk cache */
     int64_t max_bytes; /* <= 0: unbounded */
+    bool system;       /* for all users: root may own it, and it is only read */
     bool foreign;      /* entries are code for another processor, kept as bytes */
     char *shipped;     /* pw_cache_config.shipped; NULL: none */
     pthread_mutex_t lock;
@@ -57,10 +60,13 @@ typedef struct pw_entry_file {
 } pw_entry_file;
 
 /*
- * Reads and verifies the entry of `key` under every rule of docs/cache.md. NOT_FOUND: no such file. On other
- * failures out->st tells which file was looked at (st_nlink 0: none). Reports nothing.
+ * Reads and verifies the entry of `key` in the open directory under every rule of docs/cache.md. NOT_FOUND: no such
+ * file. On other failures out->st tells which file was looked at (st_nlink 0: none). Reports nothing.
  */
-pw_status pw_disk_read(int dirfd, pw_hash key, pw_entry_file *out, pw_diag *diag);
+pw_status pw_disk_read(const pw_disk *disk, pw_hash key, pw_entry_file *out, pw_diag *diag);
+
+/* May a directory or an entry of this cache belong to this user? Root may own those for all users. */
+bool pw_disk_may_own(const pw_disk *disk, uid_t uid);
 
 /* As above, and opens the code, or keeps it when it is foreign (out->code; *pack and *unpack are NULL). An entry that
  * is refused is reported and removed. NOT_FOUND covers "no disk". */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A directory that does not exist holds nothing: PW_OK with *dir NULL. */
-static pw_status open_listing(pw_disk *disk, const char *path, DIR **dir, pw_diag *diag)
+static pw_status open_listing(pw_disk *disk, const char *path, bool system, DIR **dir, pw_diag *diag)
 {
     pw_status status = pw_disk_init(disk, path, 0);
     int fd;
@@ -22,6 +22,7 @@ static pw_status open_listing(pw_disk *disk, const char *path, DIR **dir, pw_dia
     *dir = NULL;
     if (status)
         return pw_diag_set(diag, status, "out of memory");
+    disk->system = system;
     status = pw_disk_open(disk, false, diag);
     if (status == PW_ERR_NOT_FOUND)
         return PW_OK;
@@ -79,7 +80,7 @@ static void describe(const pw_disk *disk, const char *name, pw_hash key, pw_cach
     *out = (pw_cache_entry){.key = key};
     if ((size_t)snprintf(out->path, room, "%s/%s", disk->path, name) >= room)
         out->path[0] = '\0';
-    out->status = pw_disk_read(disk->fd, key, &file, &diag);
+    out->status = pw_disk_read(disk, key, &file, &diag);
     snprintf(out->why, sizeof out->why, "%s", out->status == PW_OK ? "" : diag.text);
     if (out->status == PW_OK)
         (pw_entry_is_foreign(file.data) ? find_gpu : find_target)(&file, out->target, sizeof out->target);
@@ -88,12 +89,12 @@ static void describe(const pw_disk *disk, const char *name, pw_hash key, pw_cach
     free(file.data);
 }
 
-pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag)
+static pw_status list(const char *dir, bool system, pw_cache_entry_fn *fn, void *arg, pw_diag *diag)
 {
     pw_disk disk;
     DIR *listing;
     pw_cache_entry *entry = malloc(sizeof *entry);
-    pw_status status = open_listing(&disk, dir, &listing, diag);
+    pw_status status = open_listing(&disk, dir, system, &listing, diag);
     bool more = entry != NULL;
 
     for (struct dirent *e; listing && more && (e = readdir(listing));) {
@@ -113,11 +114,21 @@ pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_di
     return status;
 }
 
+pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag)
+{
+    return list(dir, false, fn, arg, diag);
+}
+
+pw_status pw_cache_list_system(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag)
+{
+    return list(dir, true, fn, arg, diag);
+}
+
 pw_status pw_cache_clear(const char *dir, int64_t *removed, pw_diag *diag)
 {
     pw_disk disk;
     DIR *listing;
-    pw_status status = open_listing(&disk, dir, &listing, diag);
+    pw_status status = open_listing(&disk, dir, false, &listing, diag);
     int64_t n = 0;
 
     for (struct dirent *e; listing && (e = readdir(listing));) {

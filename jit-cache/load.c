@@ -39,11 +39,11 @@ static pw_status open_entry(int dirfd, const char *name, int *out, struct stat *
     return refuse_errno("open it", diag);
 }
 
-static pw_status check_inode(const struct stat *st, pw_diag *diag)
+static pw_status check_inode(const pw_disk *disk, const struct stat *st, pw_diag *diag)
 {
     if (!S_ISREG(st->st_mode))
         return pw_diag_set(diag, PW_ERR_DENIED, "not a regular file");
-    if (st->st_uid != geteuid())
+    if (!pw_disk_may_own(disk, st->st_uid))
         return pw_diag_set(diag, PW_ERR_DENIED, "owned by user %u", (unsigned)st->st_uid);
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return pw_diag_set(diag, PW_ERR_DENIED, "others may write to it (mode %04o)", st->st_mode & 07777u);
@@ -78,7 +78,7 @@ static void touch(int fd, const struct stat *st)
         errno = 0;
 }
 
-static pw_status read_entry(int dirfd, pw_hash key, bool use, pw_entry_file *out, pw_diag *diag)
+static pw_status read_entry(const pw_disk *disk, pw_hash key, bool use, pw_entry_file *out, pw_diag *diag)
 {
     char name[PW_NAME_TEXT];
     int fd;
@@ -86,21 +86,21 @@ static pw_status read_entry(int dirfd, pw_hash key, bool use, pw_entry_file *out
 
     *out = (pw_entry_file){0};
     pw_name_entry(key, name);
-    status = open_entry(dirfd, name, &fd, &out->st, diag);
+    status = open_entry(disk->fd, name, &fd, &out->st, diag);
     if (!status)
-        status = check_inode(&out->st, diag);
+        status = check_inode(disk, &out->st, diag);
     if (!status)
         status = read_image(fd, key, out, diag);
-    if (!status && use)
+    if (!status && use && !disk->system)
         touch(fd, &out->st);
     if (fd >= 0)
         close(fd);
     return status;
 }
 
-pw_status pw_disk_read(int dirfd, pw_hash key, pw_entry_file *out, pw_diag *diag)
+pw_status pw_disk_read(const pw_disk *disk, pw_hash key, pw_entry_file *out, pw_diag *diag)
 {
-    return read_entry(dirfd, key, false, out, diag);
+    return read_entry(disk, key, false, out, diag);
 }
 
 static void report(pw_disk *disk, pw_hash key, const char *name, const pw_diag *diag)
@@ -112,13 +112,14 @@ static void report(pw_disk *disk, pw_hash key, const char *name, const pw_diag *
     if (first && pw_hash_map_put(&disk->reported, key, disk))
         pw_log(PW_LOG_DEBUG, "out of memory: cache entries may be reported again");
     pthread_mutex_unlock(&disk->lock);
-    pw_log(first ? PW_LOG_WARN : PW_LOG_DEBUG, "cache entry %s/%s refused: %s; it will be rebuilt", disk->path, name,
-           diag->text);
+    pw_log(first ? PW_LOG_WARN : PW_LOG_DEBUG, "cache entry %s/%s refused: %s%s", disk->path, name, diag->text,
+           disk->system ? "" : "; it will be rebuilt");
 }
 
 /*
- * Says once why an entry is refused, and removes it if it is this user's, bad for everybody (a failure of the
- * system is not), and still the one that was looked at: another process may have put a good one in its place.
+ * Says once why an entry is refused, and removes it if the directory is not for all users, and the entry is this
+ * user's, bad for everybody (a failure of the system is not), and still the one that was looked at: another process may
+ * have put a good one in its place.
  */
 static void refuse(pw_disk *disk, pw_hash key, const struct stat *seen, const pw_diag *diag)
 {
@@ -127,7 +128,7 @@ static void refuse(pw_disk *disk, pw_hash key, const struct stat *seen, const pw
 
     pw_name_entry(key, name);
     report(disk, key, name, diag);
-    if (diag->status == PW_ERR_IO)
+    if (diag->status == PW_ERR_IO || disk->system)
         return;
     if (fstatat(disk->fd, name, &now, AT_SYMLINK_NOFOLLOW) || now.st_dev != seen->st_dev || now.st_ino != seen->st_ino)
         return;
@@ -178,7 +179,7 @@ pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn *
 
     if (!pw_disk_ready(disk, false))
         return PW_ERR_NOT_FOUND;
-    status = read_entry(disk->fd, key, true, &file, &diag);
+    status = read_entry(disk, key, true, &file, &diag);
     if (status == PW_ERR_NOT_FOUND || status == PW_ERR_NOMEM)
         return status;
     if (!status && pw_entry_is_foreign(file.data) != disk->foreign)

@@ -171,6 +171,104 @@ static void overlap_is_told_by_bounds(void **state)
     pw_layout_engine_destroy(engine);
 }
 
+/* ---- sides that alternate in one array --------------------------------------------------------------------------- */
+
+enum { ARRAY = 8192 };
+
+static bool mark(void *arg, int64_t off, int64_t n)
+{
+    walk *w = arg;
+
+    memset(w->packed + w->at + off, 1, (size_t)n);
+    return true;
+}
+
+/* Marks the bytes that `objects` objects at `at` touch. */
+static void mark_all(const char *text, int64_t at, int64_t objects, unsigned char *touched)
+{
+    pw_arena *arena = pw_arena_create();
+    walk w = {.packed = touched, .at = at};
+    pw_diag diag;
+    pw_type type;
+
+    memset(touched, 0, ARRAY);
+    assert_int_equal(pw_parse(text, arena, &type, NULL, &diag), PW_OK);
+    for (int64_t i = 0; i < objects; i++, w.at += type.extent)
+        pw_walk(type.root, 0, mark, &w);
+    pw_arena_destroy(arena);
+}
+
+/* Returns whether no byte is touched twice. */
+static bool are_apart(const char *a, int64_t a_at, const char *b, int64_t b_at, int64_t objects)
+{
+    static unsigned char x[ARRAY], y[ARRAY];
+
+    mark_all(a, a_at, objects, x);
+    mark_all(b, b_at, objects, y);
+    for (int i = 0; i < ARRAY; i++)
+        if (x[i] && y[i])
+            return false;
+    return true;
+}
+
+static bool are_told_apart(pw_layout_engine *engine, const char *a, int64_t a_at, const char *b, int64_t b_at,
+                           int64_t objects)
+{
+    static char mem[ARRAY];
+    pw_layout *x = layout_of(engine, a), *y = layout_of(engine, b);
+    bool apart = pw_layout_are_disjoint(x, mem + a_at, y, mem + b_at, objects * x->size);
+
+    pw_layout_unref(x);
+    pw_layout_unref(y);
+    return apart;
+}
+
+/* Two random layouts of two loops of 24 bytes in all, and how many objects of them. */
+static void random_sides(pw_rng *rng, char text[2][160], int64_t at[2], int64_t *objects)
+{
+    static const int strides[] = {8, 24, 96, 100, 192, -96};
+    int outer = strides[pw_rng_range(rng, 0, 5)], inner = strides[pw_rng_range(rng, 0, 2)];
+
+    *objects = pw_rng_range(rng, 1, 3);
+    for (int i = 0; i < 2; i++) {
+        int n = pw_rng_one_in(rng, 2) ? 3 : 2;
+
+        snprintf(text[i], 160,
+                 "type(lb 0, extent %d) { stream %d stride %d { stream %d stride %d { bytes 4 align 1 } } }",
+                 pw_rng_one_in(rng, 2) ? 800 : 96, n, outer, 6 / n, pw_rng_one_in(rng, 3) ? 8 : inner);
+        at[i] = 1024 + 4 * pw_rng_range(rng, 0, 60);
+    }
+}
+
+static void sides_of_one_array_are_told_apart(void **state)
+{
+    static const char *const x_face =
+        "type(lb 0, extent 8) { stream 6 stride 512 { stream 6 stride 64 { bytes 8 align 8 } } }";
+    static const char *const y_face = "type(lb 0, extent 8) { stream 6 stride 512 { bytes 48 align 8 } }";
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_rng rng = {11};
+    int apart = 0, told = 0;
+
+    assert_true(are_told_apart(engine, x_face, 584, x_face, 632, 1)); /* cells 1 and 7 of rows of 8 */
+    assert_false(are_told_apart(engine, x_face, 584, x_face, 584 + 64, 1));
+    assert_true(are_told_apart(engine, y_face, 584, y_face, 968, 1)); /* rows 1 and 7 of planes of 8 */
+    assert_false(are_told_apart(engine, y_face, 584, y_face, 584 + 40, 1));
+    for (int i = 0; i < 20000; i++) {
+        char text[2][160];
+        int64_t at[2], objects;
+        bool is_apart, is_told;
+
+        random_sides(&rng, text, at, &objects);
+        is_apart = are_apart(text[0], at[0], text[1], at[1], objects);
+        is_told = are_told_apart(engine, text[0], at[0], text[1], at[1], objects);
+        assert_true(is_apart || !is_told);
+        apart += is_apart;
+        told += is_told;
+    }
+    assert_true(told > apart / 2);
+    pw_layout_engine_destroy(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(copies_count_at_both_types, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(what_does_not_join_is_refused, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(overlap_is_told_by_bounds, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(sides_of_one_array_are_told_apart, scene_setup, scene_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* packwright cache: the entries of a cache directory. */
 #include "jit-cache/cache.h"
+#include "base/json.h"
+#include "tools/cache/seed.h"
 #include "tools/command.h"
-#include "tools/input/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 typedef struct cache_options {
-    char dir[4096];
-    bool json;
+    char dir[4096], from[4096];
+    bool json, system;
 } cache_options;
 
 static int fail(const pw_diag *diag)
@@ -66,10 +67,10 @@ static int by_use(const void *a, const void *b)
 }
 
 /* Reads the entries and sorts them, the one that was used last first. */
-static bool read_entries(const char *dir, entry_list *list)
+static bool read_entries(const cache_options *o, entry_list *list)
 {
     pw_diag diag = {0};
-    pw_status status = pw_cache_list(dir, take_entry, list, &diag);
+    pw_status status = (o->system ? pw_cache_list_system : pw_cache_list)(o->dir, take_entry, list, &diag);
 
     if (status == PW_OK && list->no_memory)
         status = pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
@@ -158,7 +159,7 @@ static void list_json(const cache_options *o, const entry_list *list)
 static int list_entries(const cache_options *o)
 {
     entry_list list = {0};
-    bool ok = read_entries(o->dir, &list);
+    bool ok = read_entries(o, &list);
 
     if (ok)
         (o->json ? list_json : list_text)(o, &list);
@@ -171,7 +172,7 @@ static int list_entries(const cache_options *o)
 static int verify_entries(const cache_options *o)
 {
     entry_list list = {0};
-    bool ok = read_entries(o->dir, &list);
+    bool ok = read_entries(o, &list);
     size_t refused = 0;
 
     for (size_t i = 0; i < list.n; i++)
@@ -222,26 +223,63 @@ static int print_path(const cache_options *o)
     return PW_EXIT_OK;
 }
 
+static int seed(const cache_options *o)
+{
+    return pw_seed(o->from, o->dir, o->json);
+}
+
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     int (*run)(const cache_options *o);
-} actions[] = {{"list", list_entries}, {"verify", verify_entries}, {"clear", clear_entries}, {"path", print_path}};
+} actions[] = {
+    {"list", list_entries}, {"verify", verify_entries}, {"clear", clear_entries}, {"path", print_path}, {"seed", seed}};
 
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
+/* Takes "--name=DIR". Returns whether it is that option; *wrong: it has no value, or one that is too long. */
+static bool take_dir(const char *arg, const char *name, char out[4096], bool *wrong)
+{
+    size_t n = strlen(name);
+
+    if (strncmp(arg, name, n) || (arg[n] && arg[n] != '='))
+        return false;
+    *wrong = !arg[n] || !arg[n + 1] || snprintf(out, 4096, "%s", arg + n + 1) >= 4096;
+    if (*wrong)
+        pw_usage_error(&pw_command_cache, "%s needs a value: %s=DIR", name, name);
+    return true;
+}
+
 static int take_option(cache_options *o, const char *arg)
 {
+    bool wrong = false;
+
     if (!strcmp(arg, "--json"))
         o->json = true;
-    else if (!strncmp(arg, "--dir=", 6) && arg[6] && strlen(arg + 6) < sizeof o->dir)
-        strcpy(o->dir, arg + 6);
-    else if (!strncmp(arg, "--dir", 5) && (arg[5] == '\0' || arg[5] == '='))
-        return pw_usage_error(&pw_command_cache, "--dir needs a value: --dir=DIR");
-    else
+    else if (!strcmp(arg, "--system"))
+        o->system = true;
+    else if (!take_dir(arg, "--dir", o->dir, &wrong) && !take_dir(arg, "--from", o->from, &wrong))
         return pw_usage_error(&pw_command_cache, "unknown argument '%s'", arg);
-    return PW_EXIT_OK;
+    return wrong ? PW_EXIT_USAGE : PW_EXIT_OK;
+}
+
+/* Fills in the directories that were not named. */
+static bool find_dirs(cache_options *o, bool seeds)
+{
+    bool system = o->system || seeds;
+
+    if (!*o->dir && !(system ? pw_cache_system_dir : pw_cache_default_dir)(o->dir, sizeof o->dir)) {
+        fputs(system ? "packwright: PACKWRIGHT_SYSTEM_CACHE turns the directory for all users off\n"
+                     : "packwright: neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where the cache is\n",
+              stderr);
+        return false;
+    }
+    if (seeds && !*o->from && !pw_cache_default_dir(o->from, sizeof o->from)) {
+        fputs("packwright: nothing says where the cache is that is to be copied: --from=DIR\n", stderr);
+        return false;
+    }
+    return true;
 }
 
 static int run(int argc, char **argv)
@@ -265,21 +303,27 @@ static int run(int argc, char **argv)
             return status;
     }
     if (action < 0)
-        return pw_usage_error(self, "what is to be done? One of list, verify, clear, path");
-    if (!*o.dir && !pw_cache_default_dir(o.dir, sizeof o.dir)) {
-        fputs("packwright: neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where the cache is\n", stderr);
+        return pw_usage_error(self, "what is to be done? One of list, verify, clear, path, seed");
+    if (*o.from && actions[action].run != seed)
+        return pw_usage_error(self, "--from is for seed");
+    if (o.system && actions[action].run == clear_entries)
+        return pw_usage_error(self, "the directory for all users is only read; --dir=DIR names one to clear");
+    if (!find_dirs(&o, actions[action].run == seed))
         return PW_EXIT_FAILURE;
-    }
     return actions[action].run(&o);
 }
 
 const pw_command pw_command_cache = {
-    "cache", "list, verify or clear the kernels kept on disk",
-    "usage: packwright cache list|verify|clear|path [--dir=DIR] [--json]\n\n"
+    "cache", "list, verify, clear or share the kernels kept on disk",
+    "usage: packwright cache list|verify|clear|path [--dir=DIR] [--system] [--json]\n"
+    "       packwright cache seed [--from=DIR] [--dir=DIR] [--json]\n\n"
     "  list      every entry: key, bytes, time since its last use, target, state\n"
     "  verify    names the entries that a run would refuse, and why; status 1 if there are any\n"
     "  clear     removes all entries\n"
-    "  path      prints the directory\n\n"
-    "  --dir=DIR     another directory than the one that a run would use\n"
+    "  path      prints the directory\n"
+    "  seed      copies the entries and models of a cache directory to the one for all users\n\n"
+    "  --dir=DIR     another directory than the one that a run would use; with seed, where to copy to\n"
+    "  --from=DIR    with seed: another directory to copy from than this user's\n"
+    "  --system      the directory for all users ($PACKWRIGHT_SYSTEM_CACHE, else /usr/share/packwright)\n"
     "  --json        output for programs\n",
     run};

@@ -16,9 +16,20 @@ static const char *cache_dir(pw_layout_config *config)
     return NULL;
 }
 
+static const char *system_dir(pw_layout_config *config)
+{
+    return pw_env_bool(PW_ENV_CACHE) && pw_cache_system_dir(config->system, sizeof config->system) ? config->system
+                                                                                                   : NULL;
+}
+
 bool pw_layout_use_is_reported(void)
 {
-    return pw_env_bool(PW_ENV_STATS) || *pw_env_string(PW_ENV_TRACE) != '\0';
+    return pw_layout_use_is_timed() || *pw_env_string(PW_ENV_TRACE) != '\0';
+}
+
+bool pw_layout_use_is_timed(void)
+{
+    return pw_env_choice(PW_ENV_STATS) > 0 || *pw_env_string(PW_ENV_REPORT) != '\0';
 }
 
 pw_jit_mode pw_jit_mode_from_env(void)
@@ -33,8 +44,9 @@ void pw_layout_config_from_env(pw_layout_config *config)
     *config = (pw_layout_config){.mode = pw_jit_mode_from_env(),
                                  .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
                                  .counted = pw_layout_use_is_reported(),
-                                 .timed = pw_env_bool(PW_ENV_STATS)};
+                                 .timed = pw_layout_use_is_timed()};
     config->cache.dir = cache_dir(config);
+    config->cache.system = system_dir(config);
     config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);
     config->cache.backend = "llvm";
     config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;

@@ -58,9 +58,14 @@ double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_
     }
 }
 
+/*
+ * An MPI that takes GPU memory opens the sender's memory and copies once: between two H200s Open MPI needs 10 us and
+ * 380 bytes a nanosecond (docs/results/2026-11-23-gpu-aware.md). The bandwidth here is that of PCI Express 5, since not
+ * all GPUs of a node are linked by NVLink.
+ */
 double pw_model_default_send(bool device, int64_t bytes)
 {
-    return device ? 20e3 + (double)bytes / 25 : 1000 + (double)bytes / 16;
+    return device ? 10e3 + (double)bytes / 50 : 1000 + (double)bytes / 16;
 }
 
 /* Most MPIs move such a message block by block. */

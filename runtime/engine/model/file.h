@@ -29,6 +29,8 @@ pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
  * False: no directory is known.
  */
 bool pw_model_path(const char *mpi, char *out, size_t size);
+/* The same in the directory for all users. */
+bool pw_model_system_path(const char *mpi, char *out, size_t size);
 
 /* The name of the first GPU, as the kernel's driver has it; "" without one. */
 void pw_model_gpu_name(char *out, size_t size);

@@ -12,6 +12,7 @@ enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     PIPELINE_BLOCK = 64,
+    DIRECT_BLOCK = 32, /* bytes of the shortest blocks for which one copy gains */
     PIPELINE_LEAST = 768 << 10,
     PIPELINE_FAR_LEAST = 512 << 10,
     SPARSE_BLOCK = 32,
@@ -373,4 +374,18 @@ bool pw_model_pipeline_gains(const pw_model_query *q)
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 {
     return 0.6 * fmin(pw_model_cost_native(m, q), pw_model_cost(m, PW_MODEL_HOST, q));
+}
+
+/*
+ * One pass in place of two takes half of the time where lines of memory come from a cache nearby. It gains little where
+ * packed messages leave the caches that the ranks share, and no gain was clear with shorter blocks
+ * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken.
+ */
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q)
+{
+    double packed = pw_model_cost(m, PW_MODEL_HOST, q);
+
+    if (q->shape.block < DIRECT_BLOCK)
+        return packed;
+    return (q->apart ? 0.95 : 0.55) * packed;
 }

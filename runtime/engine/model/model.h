@@ -116,6 +116,8 @@ typedef struct pw_model_query {
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
 /* The cost of a message whose pieces kernels move in the MPI's own pipeline (runtime/mpi/strategy/pipeline.h). */
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
+/* The cost of a message that the receiver copies from the sender's own memory at once. */
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q);
 /* Whether such a message is of those for which the pipeline was measured to gain. */
 bool pw_model_pipeline_gains(const pw_model_query *q);
 /* The cost of a message that is packed and goes to MPI as the packed copy, by the strategy that packs to this memory

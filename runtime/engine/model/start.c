@@ -70,18 +70,30 @@ static void make_slug(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-bool pw_model_path(const char *mpi, char *out, size_t size)
+static bool path_in(const char *dir, const char *mpi, char *out, size_t size)
 {
-    char dir[PW_MODEL_PATH], gpu[96], slug[96], cpu[64];
+    char gpu[96], slug[96], cpu[64];
     int n;
 
-    if (!pw_cache_default_dir(dir, sizeof dir))
-        return false;
     pw_model_gpu_name(gpu, sizeof gpu);
     make_slug(gpu, slug, sizeof slug);
     make_slug(pw_target_host()->cpu, cpu, sizeof cpu);
     n = snprintf(out, size, "%s/model-%s-%s%s%s.json", dir, mpi, cpu, *slug ? "-" : "", slug);
     return n > 0 && (size_t)n < size;
+}
+
+bool pw_model_path(const char *mpi, char *out, size_t size)
+{
+    char dir[PW_MODEL_PATH];
+
+    return pw_cache_default_dir(dir, sizeof dir) && path_in(dir, mpi, out, size);
+}
+
+bool pw_model_system_path(const char *mpi, char *out, size_t size)
+{
+    char dir[PW_MODEL_PATH];
+
+    return pw_cache_system_dir(dir, sizeof dir) && path_in(dir, mpi, out, size);
 }
 
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag)
@@ -107,7 +119,8 @@ const pw_model *pw_model_now(void)
     return atomic_load_explicit(&now, memory_order_acquire);
 }
 
-static void load(const char *path, const char *mpi, bool named)
+/* Returns false if there is no such file, unless it was named. */
+static bool load(const char *path, const char *mpi, bool named)
 {
     pw_diag diag = {0};
     pw_model *m = NULL;
@@ -123,6 +136,7 @@ static void load(const char *path, const char *mpi, bool named)
     } else if (status != PW_ERR_NOT_FOUND || named) {
         pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
     }
+    return status != PW_ERR_NOT_FOUND || named;
 }
 
 void pw_model_start(const char *mpi)
@@ -132,8 +146,13 @@ void pw_model_start(const char *mpi)
 
     if (!strcmp(named, "off"))
         return;
-    if (*named)
+    if (*named) {
         load(named, mpi, true);
-    else if (pw_model_path(mpi, path, sizeof path))
+        return;
+    }
+    /* What this user has measured counts more than what was measured for all. */
+    if (pw_model_path(mpi, path, sizeof path) && load(path, mpi, false))
+        return;
+    if (pw_model_system_path(mpi, path, sizeof path))
         load(path, mpi, false);
 }

@@ -1,4 +1,5 @@
 /* Models as files: what is written is read again, and what is damaged is refused with a place. */
+#include "base/env.h"
 #include "runtime/engine/model/file.h"
 #include "runtime/engine/model/internal.h"
 
@@ -278,6 +279,70 @@ static void foreign_models_do_not_fit(void **state)
     pw_model_destroy(m);
 }
 
+/* Writes a model of any machine, recognized by its date. */
+static void put_model(const char *path, const char *date)
+{
+    pw_model *m = sample();
+    pw_diag diag = {0};
+
+    *m->origin.mpi = *m->origin.cpu = '\0';
+    snprintf(m->origin.date, sizeof m->origin.date, "%s", date);
+    assert_int_equal(pw_model_write(path, m, &diag), PW_OK);
+    pw_model_destroy(m);
+}
+
+/* Starts as a process does, but more than once: frees the model of the start before, which a process keeps. */
+static void start_again(pw_model **model)
+{
+    pw_model *before = *model;
+
+    pw_model_start("mpich");
+    *model = (pw_model *)pw_model_now();
+    if (before)
+        pw_model_destroy(before);
+}
+
+/* The model for all users counts until the user has measured. */
+static void system_wide_model(void **state)
+{
+    char dir[] = "/tmp/pw-model-XXXXXX", own[64], system[64], path[PW_MODEL_PATH];
+    pw_model *model = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(own, sizeof own, "%s/own", dir);
+    snprintf(system, sizeof system, "%s/system", dir);
+    setenv("PACKWRIGHT_CACHE_DIR", own, 1);
+    setenv("PACKWRIGHT_SYSTEM_CACHE", system, 1);
+    pw_env_reload();
+    assert_true(pw_model_system_path("mpich", path, sizeof path));
+    assert_memory_equal(path, system, strlen(system));
+    put_model(path, "all users");
+    start_again(&model);
+    assert_string_equal(pw_model_now()->origin.date, "all users");
+    unlink(path);
+    rmdir(system);
+
+    assert_true(pw_model_path("mpich", path, sizeof path));
+    put_model(path, "this user");
+    start_again(&model);
+    assert_string_equal(pw_model_now()->origin.date, "this user");
+    /* With both. */
+    assert_true(pw_model_system_path("mpich", path, sizeof path));
+    put_model(path, "all users");
+    start_again(&model);
+    assert_string_equal(pw_model_now()->origin.date, "this user");
+    unlink(path);
+    rmdir(system);
+    assert_true(pw_model_path("mpich", path, sizeof path));
+    unlink(path);
+    rmdir(own);
+    rmdir(dir);
+    setenv("PACKWRIGHT_SYSTEM_CACHE", "off", 1);
+    pw_env_reload();
+    assert_false(pw_model_system_path("mpich", path, sizeof path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +354,7 @@ int main(void)
         cmocka_unit_test(wrong_models_are_refused),
         cmocka_unit_test(files),
         cmocka_unit_test(foreign_models_do_not_fit),
+        cmocka_unit_test(system_wide_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
