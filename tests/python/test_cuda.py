@@ -1,0 +1,124 @@
+"""Arrays with __cuda_array_interface__, as CuPy's. A stand-in has its bytes in host memory, which the library's stream
+functions take as well. Where there is a GPU, arrays in its memory follow."""
+import ctypes
+import os
+
+import numpy as np
+import packwright
+import pytest
+from reference import noise, places
+
+TEXT, BLOCKS = "vec(4 2 8)[double]", [(64 * row, 16) for row in range(4)]
+
+
+class StandIn:
+    """An array at its place, or at another address."""
+
+    def __init__(self, array, address=None, readonly=False, strides=None, stream=None):
+        self.array = array
+        at = array.ctypes.data if address is None else address
+        self.__cuda_array_interface__ = {"version": 3, "shape": array.shape, "typestr": array.dtype.str, "data": (at, readonly),
+                                         "strides": strides, "stream": stream}
+
+
+@pytest.fixture
+def vector():
+    return packwright.Type(TEXT)
+
+
+def test_pack_unpack_copy(vector):
+    memory = noise(416)
+    packed = np.zeros(128, np.uint8)
+    vector.pack(StandIn(memory), StandIn(packed), 2)
+    assert np.array_equal(packed, memory[places(BLOCKS, 208, 2)])
+    assert bytes(vector.pack(StandIn(memory), count=2)) == packed.tobytes()
+    back, wanted = np.zeros(416, np.uint8), np.zeros(416, np.uint8)
+    wanted[places(BLOCKS, 208, 2)] = packed
+    vector.unpack(StandIn(back), packed, 2)
+    assert np.array_equal(back, wanted)
+    copied = np.zeros(416, np.uint8)
+    vector.copy(StandIn(memory), copied, count=2)
+    assert np.array_equal(copied, wanted)
+
+
+def test_checks(vector):
+    memory = np.zeros(26)
+    with pytest.raises(packwright.Error, match="memory has 200 bytes"):
+        vector.pack(StandIn(memory[:25]))
+    with pytest.raises(BufferError, match="memory: the array is read-only"):
+        vector.unpack(StandIn(memory, readonly=True), bytes(64))
+    with pytest.raises(BufferError, match="memory: the array is not contiguous"):
+        vector.pack(StandIn(memory, strides=(16,)))
+    with pytest.raises(packwright.Error, match="range") as caught:
+        vector.pack(StandIn(memory), first=1)
+    assert caught.value.status == packwright.Status.UNSUPPORTED
+    with pytest.raises(packwright.Error, match="overlap"):
+        vector.pack(StandIn(memory), StandIn(memory))
+
+
+def test_both_orders_are_contiguous(vector):
+    for order in "C", "F":
+        memory = np.arange(26.0).reshape(2, 13, order=order)
+        expected = memory.ravel(order="K").view(np.uint8)[places(BLOCKS, 208, 1)]
+        assert np.array_equal(np.frombuffer(vector.pack(StandIn(memory, strides=memory.strides)), np.uint8), expected)
+
+
+def test_streams():
+    from packwright._buffers import Buffer, stream_of
+
+    class Stream:
+        ptr = 77
+
+    one, other, none = (Buffer(StandIn(np.zeros(8), stream=stream), "memory", False) for stream in (1, 2, None))
+    assert stream_of(None, one, none) == 1 and stream_of(None, none) is None
+    assert stream_of(Stream(), one, other) == 77 and stream_of(5, one) == 5
+    with pytest.raises(packwright.Error, match="different streams"):
+        stream_of(None, one, other)
+
+
+def device_memory(nbytes):
+    """Memory of the first GPU, and functions that write and read it; None where there is no GPU."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    device, context, address = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_uint64()
+    if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), 0):
+        return None
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+    assert driver.cuCtxSetCurrent(context) == 0
+    assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(nbytes)) == 0
+
+    def write(data):
+        assert driver.cuMemcpyHtoD_v2(address, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes)) == 0
+
+    def read():
+        data = np.empty(nbytes, np.uint8)
+        assert driver.cuMemcpyDtoH_v2(data.ctypes.data_as(ctypes.c_void_p), address, ctypes.c_size_t(nbytes)) == 0
+        return data
+
+    return address.value, write, read
+
+
+def test_memory_of_a_gpu(vector):
+    count = 5000
+    memory = noise(count * 208)
+    named = places(BLOCKS, 208, count)
+    taken = device_memory(memory.nbytes)
+    if taken is None:
+        assert "PW_TEST_GPU" not in os.environ, "no GPU, and no stand-in for the driver"
+        pytest.skip("no GPU")
+    address, write, read = taken
+    write(memory)
+    device = StandIn(memory, address)
+    packed = vector.pack(device, count=count)
+    assert np.array_equal(np.frombuffer(packed, np.uint8), memory[named])
+    wanted = np.zeros_like(memory)
+    wanted[named] = memory[named]
+    assert np.array_equal(vector.copy(device, np.zeros_like(memory), count=count), wanted)
+    write(np.zeros_like(memory))
+    vector.unpack(device, packed, count)
+    assert np.array_equal(read(), wanted)
+    other, _, read_other = device_memory(len(packed))
+    vector.pack(device, StandIn(np.frombuffer(packed, np.uint8), other), count)
+    assert np.array_equal(read_other(), memory[named])
