@@ -1,5 +1,6 @@
 #include "base/suggest.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { LONGEST = 64 };
@@ -28,11 +29,20 @@ static int distance(const char *a, const char *b)
         for (size_t j = 1; j <= nb; j++) {
             int up = row[j];
 
-            row[j] = smallest(up + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = smallest(up + 1, row[j - 1] + 1,
+                              diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1])));
             diagonal = up;
         }
     }
     return row[nb];
+}
+
+int pw_suggest_distance(const char *word, const char *candidate)
+{
+    int length = (int)strlen(candidate), allowed = 1 + length / 3, d = distance(word, candidate);
+
+    /* Words without a letter in common are not close, however short. */
+    return d <= allowed && d < length ? d : -1;
 }
 
 const char *pw_suggest(const char *word, const char *const *candidates)
@@ -41,10 +51,9 @@ const char *pw_suggest(const char *word, const char *const *candidates)
     int best_distance = 0;
 
     for (; *candidates; candidates++) {
-        int d = distance(word, *candidates);
-        int allowed = 1 + (int)strlen(*candidates) / 3;
+        int d = pw_suggest_distance(word, *candidates);
 
-        if (d <= allowed && (!best || d < best_distance)) {
+        if (d >= 0 && (!best || d < best_distance)) {
             best = *candidates;
             best_distance = d;
         }

@@ -74,12 +74,14 @@ typedef struct pw_member {
 struct pw_ast {
     pw_ast_kind kind;
     pw_pos pos;
-    int64_t weight; /* nodes with named types written out, saturating */
+    int64_t weight;  /* nodes with named types written out, saturating */
+    int64_t element; /* the largest size that all predefined types inside are multiples of; 0: there are none */
     union {
         int basic;
         int64_t entry;
         struct {
             const pw_expr *args[3]; /* ctg: count; vec: count, blocklen, stride; resized: lb, extent; idxb: blocklen */
+            const pw_expr *count;   /* of a list written as an MPI call: how many entries it must have; else NULL */
             pw_item_list list;      /* idx, hidx, idxb, hidxb */
             const pw_ast *old;
         } of;
@@ -120,6 +122,10 @@ struct pw_ddt_unit {
 
 /* Predefined types (names.c): index of a name, or -1. */
 int pw_basic_find(const char *text, int size);
+/* The name of a predefined type; NULL behind the last one. */
+const char *pw_basic_name(int basic);
+/* The size of its elements: a pair type has two. */
+int64_t pw_basic_element(int basic);
 pw_dt pw_basic_build(pw_builder *b, int basic);
 
 #endif

@@ -41,7 +41,9 @@ void pw_ddt_destroy(pw_ddt_unit *unit); /* NULL is allowed */
 typedef struct pw_ddt_entry {
     const char *name; /* "" for a type without a name */
     int line, col;
-    int64_t variants; /* >= 1: how many types its ranges make */
+    int64_t variants;   /* >= 1: how many types its ranges make */
+    size_t begin, size; /* where the type stands in the text, without its name */
+    int64_t element;    /* the largest size that all predefined types in it are multiples of; 0: there are none */
 } pw_ddt_entry;
 
 int64_t pw_ddt_count(const pw_ddt_unit *unit);
@@ -60,5 +62,7 @@ pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_b
 /* Text of any type, on one line; parses back to an equal type (equal after canonicalisation, with the same
  * lb and extent). malloc'ed, the caller frees; NULL when out of memory. */
 char *pw_ddt_print(const pw_type *type);
+/* The same with lists beyond `elide` entries shortened, for people: it does not parse back then. 0: nothing is. */
+char *pw_ddt_print_short(const pw_type *type, int64_t elide);
 
 #endif

@@ -161,6 +161,16 @@ static bool eval_list(eval *e, const pw_item_list *list, int64_t *n, int64_t **d
     return ok(e);
 }
 
+static void check_count(eval *e, const pw_expr *count, int64_t n)
+{
+    char text[96];
+
+    if (eval_expr(e, count) == n)
+        return;
+    snprintf(text, sizeof text, "%lld displacements for a count of %lld", (long long)n, (long long)eval_expr(e, count));
+    fail(e, count->pos, PW_ERR_INVALID, text);
+}
+
 static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
 {
     bool uniform = ast->kind == PW_AST_IDXB || ast->kind == PW_AST_HIDXB;
@@ -169,6 +179,8 @@ static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
 
     if (eval_list(e, &ast->of.list, &n, &displs, uniform ? NULL : &lens)) {
         len = uniform ? eval_count(e, ast->of.args[0], "a block length") : 0;
+        if (ok(e) && ast->of.count)
+            check_count(e, ast->of.count, n);
         if (!ok(e))
             t = (pw_dt){0};
         else if (ast->kind == PW_AST_IDX)

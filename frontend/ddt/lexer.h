@@ -10,7 +10,7 @@ typedef enum pw_token_kind {
     PW_TOK_END,
     PW_TOK_NUMBER,
     PW_TOK_NAME,
-    PW_TOK_PUNCT,  /* one of ( ) [ ] , ; : | * + - / % = */
+    PW_TOK_PUNCT,  /* one of ( ) [ ] { } , ; : | * + - / % = & */
     PW_TOK_HUGE,   /* a number beyond 64 bits */
     PW_TOK_STRANGE /* a character the language does not have */
 } pw_token_kind;

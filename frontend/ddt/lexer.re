@@ -63,7 +63,7 @@ pw_token pw_lexer_next(pw_lexer *lexer)
         comment = ("#" | "//") [^\n\x00]*;
         number  = [0-9]+;
         name    = [A-Za-z_] [A-Za-z0-9_]*;
-        punct   = [()[\],;:|*+\-/%=];
+        punct   = [()[\]{},;:|*+\-/%=&];
 
         end     {
                     if (start < lexer->limit) {

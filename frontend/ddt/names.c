@@ -1,8 +1,10 @@
 /*
  * MPI's predefined datatypes (MPI 4.0 tables 3.1-3.4, pair types of section 6.9.4) with sizes and alignments of
- * the x86-64 and aarch64 Linux ABIs, and the short names that traces use.
+ * the x86-64 and aarch64 Linux ABIs, the names of C types that are one word, and `byte`.
  */
 #include "frontend/ddt/ast.h"
+
+#include "base/gcd.h"
 
 #include <complex.h>
 #include <stddef.h>
@@ -26,6 +28,21 @@ static const basic table[] = {
     T("long", long),
     T("float", float),
     T("double", double),
+    T("unsigned", unsigned),
+    T("bool", _Bool),
+    T("int8_t", int8_t),
+    T("int16_t", int16_t),
+    T("int32_t", int32_t),
+    T("int64_t", int64_t),
+    T("uint8_t", uint8_t),
+    T("uint16_t", uint16_t),
+    T("uint32_t", uint32_t),
+    T("uint64_t", uint64_t),
+    T("size_t", size_t),
+    T("ptrdiff_t", ptrdiff_t),
+    T("intptr_t", intptr_t),
+    T("uintptr_t", uintptr_t),
+    T("wchar_t", wchar_t),
     T("MPI_BYTE", char),
     T("MPI_PACKED", char),
     T("MPI_CHAR", char),
@@ -104,6 +121,16 @@ int pw_basic_find(const char *text, int size)
         if ((int)strlen(table[i].name) == size && !memcmp(table[i].name, text, (size_t)size))
             return (int)i;
     return -1;
+}
+
+const char *pw_basic_name(int index)
+{
+    return (size_t)index < sizeof table / sizeof *table ? table[index].name : NULL;
+}
+
+int64_t pw_basic_element(int index)
+{
+    return (int64_t)pw_gcd((uint64_t)table[index].size, (uint64_t)table[index].second);
 }
 
 pw_dt pw_basic_build(pw_builder *b, int index)

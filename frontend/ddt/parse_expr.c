@@ -95,7 +95,7 @@ const pw_expr *pw_parse_primary(pw_parser *p)
         return pw_parse_expected(p, "a number");
     symbol = pw_parse_symbol(p, &p->tok);
     if (!symbol && !pw_parse_is_reserved(&p->tok))
-        return pw_parse_error(p, pos, "unknown constant '%.*s'", p->tok.size, p->tok.text);
+        return pw_parse_unknown_constant(p);
     if (!symbol || symbol->is_type)
         return pw_parse_error(p, pos, "expected a number, got the type '%.*s'", p->tok.size, p->tok.text);
     pw_parse_advance(p);

@@ -73,7 +73,7 @@ bool pw_parse_items(pw_parser *p, bool with_len, pw_item_list *out)
     pw_item *items = NULL;
     int64_t n = 0, cap = 0;
 
-    while (!pw_parse_at(p, ')')) {
+    while (!pw_parse_at(p, ')') && !pw_parse_at(p, '}')) {
         if (n == PW_DDT_MAX_LIST)
             return pw_parse_error(p, pw_parse_pos(p), "the list has more than %d entries", PW_DDT_MAX_LIST);
         if (!pw_parse_grow(p, &items, n, &cap, sizeof *items) || !parse_item(p, with_len, &items[n]))
@@ -84,6 +84,17 @@ bool pw_parse_items(pw_parser *p, bool with_len, pw_item_list *out)
     }
     *out = (pw_item_list){n, items};
     return true;
+}
+
+/* Does the part of an array end here? */
+static bool at_end(const pw_parser *p)
+{
+    return pw_parse_at(p, '|') || pw_parse_at(p, ')') || pw_parse_at(p, '}');
+}
+
+static bool at_default_arg(const pw_parser *p)
+{
+    return pw_parse_at(p, '*') || token_is(&p->tok, "MPI_DISTRIBUTE_DFLT_DARG");
 }
 
 static const pw_expr *default_arg(pw_parser *p)
@@ -108,13 +119,32 @@ const pw_expr *const *pw_parse_exprs(pw_parser *p, bool stars, int64_t *n)
     do {
         if (!pw_parse_grow(p, &list, *n, &cap, sizeof *list))
             return NULL;
-        list[*n] = stars && pw_parse_at(p, '*') ? default_arg(p) : pw_parse_expr(p, PW_MAY_RANGE);
+        list[*n] = stars && at_default_arg(p) ? default_arg(p) : pw_parse_expr(p, PW_MAY_RANGE);
         if (!list[*n])
             return NULL;
         ++*n;
         pw_parse_separator(p);
-    } while (!pw_parse_at(p, '|') && !pw_parse_at(p, ')'));
+    } while (!at_end(p));
     return list;
+}
+
+static const struct {
+    const char *word, *mpi;
+    pw_distribution value;
+} distributions[] = {{"block", "MPI_DISTRIBUTE_BLOCK", PW_DISTRIBUTE_BLOCK},
+                     {"cyclic", "MPI_DISTRIBUTE_CYCLIC", PW_DISTRIBUTE_CYCLIC},
+                     {"none", "MPI_DISTRIBUTE_NONE", PW_DISTRIBUTE_NONE}};
+
+static bool parse_distribution(pw_parser *p, pw_distribution *out)
+{
+    for (size_t i = 0; i < sizeof distributions / sizeof *distributions; i++) {
+        if (token_is(&p->tok, distributions[i].word) || token_is(&p->tok, distributions[i].mpi)) {
+            *out = distributions[i].value;
+            pw_parse_advance(p);
+            return true;
+        }
+    }
+    return pw_parse_expected(p, "'block', 'cyclic' or 'none'");
 }
 
 const pw_distribution *pw_parse_distributions(pw_parser *p, int64_t *n)
@@ -124,19 +154,22 @@ const pw_distribution *pw_parse_distributions(pw_parser *p, int64_t *n)
 
     *n = 0;
     do {
-        if (!pw_parse_grow(p, &list, *n, &cap, sizeof *list))
+        if (!pw_parse_grow(p, &list, *n, &cap, sizeof *list) || !parse_distribution(p, &list[*n]))
             return NULL;
-        if (token_is(&p->tok, "block"))
-            list[*n] = PW_DISTRIBUTE_BLOCK;
-        else if (token_is(&p->tok, "cyclic"))
-            list[*n] = PW_DISTRIBUTE_CYCLIC;
-        else if (token_is(&p->tok, "none"))
-            list[*n] = PW_DISTRIBUTE_NONE;
-        else
-            return pw_parse_expected(p, "'block', 'cyclic' or 'none'");
-        pw_parse_advance(p);
         ++*n;
         pw_parse_separator(p);
-    } while (!pw_parse_at(p, '|') && !pw_parse_at(p, ')'));
+    } while (!at_end(p));
     return list;
+}
+
+bool pw_parse_order(pw_parser *p, pw_order *order)
+{
+    if (token_is(&p->tok, "c") || token_is(&p->tok, "C") || token_is(&p->tok, "MPI_ORDER_C"))
+        *order = PW_ORDER_C;
+    else if (token_is(&p->tok, "fortran") || token_is(&p->tok, "MPI_ORDER_FORTRAN"))
+        *order = PW_ORDER_FORTRAN;
+    else
+        return pw_parse_expected(p, "'c' or 'fortran'");
+    pw_parse_advance(p);
+    return true;
 }

@@ -49,6 +49,7 @@ void *pw_parse_expected(pw_parser *p, const char *what)
 
 void pw_parse_advance(pw_parser *p)
 {
+    p->end = p->tok.text + p->tok.size;
     p->tok = p->peek;
     p->peek = pw_lexer_next(&p->lexer);
 }
@@ -163,12 +164,24 @@ static void parse_entry(pw_parser *p, const pw_token *name)
     pw_pos pos = pw_parse_pos(p);
     pw_ddt_unit *u = p->unit;
     pw_ddt_def def = {0};
+    const char *begin = p->tok.text;
     char *text;
 
     p->nranges = 0;
+    p->result.size = 0;
     def.type = pw_parse_type(p);
     if (!def.type || !count_variants(p, &def, pos))
         return;
+    if (p->result.size && name) {
+        pw_parse_error(p, (pw_pos){p->result.line, p->result.col}, "the type has a name already: '%.*s'", name->size,
+                       name->text);
+        return;
+    }
+    if (p->result.size) {
+        name = &p->result;
+        if (!check_new_name(p, name))
+            return;
+    }
     if (def.type->weight > MAX_WEIGHT) {
         pw_parse_error(p, pos, "the type has more than %d parts when its names are written out", MAX_WEIGHT);
         return;
@@ -181,6 +194,9 @@ static void parse_entry(pw_parser *p, const pw_token *name)
     if (name)
         memcpy(text, name->text, (size_t)name->size);
     def.entry.name = text;
+    def.entry.begin = (size_t)(begin - p->source);
+    def.entry.size = (size_t)(p->end - begin);
+    def.entry.element = def.type->element;
     def.entry.line = name ? name->line : pos.line;
     def.entry.col = name ? name->col : pos.col;
     if (name && !define(p, name, true, u->ndefs))
@@ -202,7 +218,7 @@ static void parse_definition(pw_parser *p)
         return;
     }
     if (p->tok.kind == PW_TOK_NAME && !pw_parse_symbol(p, &p->tok)) {
-        pw_parse_error(p, pw_parse_pos(p), "unknown name '%.*s'", p->tok.size, p->tok.text);
+        pw_parse_unknown_type(p);
         return;
     }
     e = pw_parse_expr(p, PW_NO_RANGE);
@@ -242,6 +258,8 @@ static void parse_unit(pw_parser *p)
             parse_entry(p, NULL);
         if (p->failed)
             skip_entry(p, start);
+        else
+            pw_parse_accept(p, ';');
     }
 }
 
@@ -287,6 +305,8 @@ pw_status pw_ddt_parse(const char *text, size_t size, pw_ddt_report_fn *report, 
     source[size] = '\0';
     pw_lexer_init(&p.lexer, source, size);
     p.peek = pw_lexer_next(&p.lexer);
+    p.source = source;
+    p.tok = (pw_token){.text = source};
     pw_parse_advance(&p);
     parse_unit(&p);
     tdestroy(p.symbols, keep_symbol);

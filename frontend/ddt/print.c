@@ -22,7 +22,18 @@ static bool is_row_of_bytes(const pw_node *node)
     return node->stream.stride == 1 && node->stream.count != 1 && child->kind == PW_BYTES && child->bytes.n == 1;
 }
 
-static void print_node(FILE *out, const pw_node *node)
+static int64_t shown(int64_t n, int64_t elide)
+{
+    return elide > 0 && n > elide ? elide : n;
+}
+
+static void print_rest(FILE *out, int64_t n, int64_t elide)
+{
+    if (shown(n, elide) < n)
+        fprintf(out, " … %" PRId64 " more", n - elide);
+}
+
+static void print_node(FILE *out, const pw_node *node, int64_t elide)
 {
     switch (node->kind) {
     case PW_BYTES: print_bytes(out, node->bytes.n); return;
@@ -32,35 +43,43 @@ static void print_node(FILE *out, const pw_node *node)
             return;
         }
         fprintf(out, "hvec(%" PRId64 " 1 %" PRId64 ")[", node->stream.count, node->stream.stride);
-        print_node(out, node->stream.child);
+        print_node(out, node->stream.child, elide);
         fputc(']', out);
         return;
     case PW_INDEX:
         fputs("hidxb(1:", out);
-        for (int64_t i = 0; i < node->index.n; i++)
+        for (int64_t i = 0; i < shown(node->index.n, elide); i++)
             fprintf(out, "%s%" PRId64, i ? "," : " ", node->index.offs[i]);
+        print_rest(out, node->index.n, elide);
         fputs(")[", out);
-        print_node(out, node->index.child);
+        print_node(out, node->index.child, elide);
         fputc(']', out);
         return;
     case PW_BLOCKS:
         fputs("hidx(", out);
-        for (int64_t i = 0; i < node->blocks_list.n; i++)
+        for (int64_t i = 0; i < shown(node->blocks_list.n, elide); i++)
             fprintf(out, "%s%" PRId64 ",%" PRId64, i ? " " : "", node->blocks_list.offs[i], node->blocks_list.lens[i]);
+        print_rest(out, node->blocks_list.n, elide);
         fputs(")[byte]", out);
         return;
     case PW_SEQ:
         fputs("struct(", out);
-        for (int64_t i = 0; i < node->seq.n; i++) {
+        for (int64_t i = 0; i < shown(node->seq.n, elide); i++) {
             fprintf(out, "%s%" PRId64 ": ", i ? ", " : "", node->seq.offs[i]);
-            print_node(out, node->seq.children[i]);
+            print_node(out, node->seq.children[i], elide);
         }
+        print_rest(out, node->seq.n, elide);
         fputc(')', out);
         return;
     }
 }
 
 char *pw_ddt_print(const pw_type *type)
+{
+    return pw_ddt_print_short(type, 0);
+}
+
+char *pw_ddt_print_short(const pw_type *type, int64_t elide)
 {
     char *text = NULL;
     size_t size;
@@ -69,7 +88,7 @@ char *pw_ddt_print(const pw_type *type)
     if (!out)
         return NULL;
     fprintf(out, "resized(%" PRId64 " %" PRId64 ")[", type->lb, type->extent);
-    print_node(out, type->root);
+    print_node(out, type->root, elide);
     fputc(']', out);
     if (fclose(out)) {
         free(text);

@@ -96,6 +96,46 @@ static void test_combiners(void **state)
     expect_equal("resized(-8 40)[double]", "resized(-8 40)[ctg(8)[byte]]");
 }
 
+/* Calls of MPI, by their full names and without their beginnings, are the short forms. */
+static void test_calls(void **state)
+{
+    (void)state;
+    expect_equal("MPI_Type_contiguous(3, MPI_DOUBLE)", "ctg(3)[double]");
+    expect_equal("contiguous(3, int64_t)", "ctg(3)[double]");
+    expect_equal("MPI_Type_vector(4, 2, 8, MPI_FLOAT)", "vec(4 2 8)[float]");
+    expect_equal("vector(4 2 8)[float]", "vec(4, 2, 8, float)");
+    expect_equal("MPI_Type_create_hvector(4, 2, -64, MPI_INT)", "hvec(4 2 -64)[int]");
+    expect_equal("MPI_Type_indexed(3, {1, 2, 1}, {0, 4, 8}, MPI_INT)", "idx(0,1 4,2 8,1)[int]");
+    expect_equal("hindexed(2, {2, 1}, {6, 18}, short)", "hidx(6,2 18,1)[short]");
+    expect_equal("indexed_block(2, 2, {3, 9}, short)", "idxb(2: 3 9)[short]");
+    expect_equal("MPI_Type_create_hindexed_block(4, 1, {range(0, 16, 4)}, MPI_DOUBLE)", "hvec(4 1 16)[double]");
+    expect_equal("MPI_Type_create_struct(2, {2, 1}, {0, 16}, {MPI_INT, MPI_CHAR})", "struct(0: 2*int; 16: char)");
+    expect_equal("struct(0, {}, {}, {})", "struct()");
+    expect_equal("MPI_Type_create_subarray(2, {4, 6}, {2, 3}, {1, 2}, MPI_ORDER_C, MPI_DOUBLE)",
+                 "sub(4 6 | 2 3 | 1 2)[double]");
+    expect_equal("subarray(2, {4, 6}, {2, 3}, {1, 2}, fortran, double)", "sub(4 6 | 2 3 | 1 2 | fortran)[double]");
+    expect_equal("MPI_Type_create_darray(4, 1, 2, {8, 8}, {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},"
+                 " {MPI_DISTRIBUTE_DFLT_DARG, 2}, {2, 2}, MPI_ORDER_FORTRAN, MPI_INT)",
+                 "darray(4 1 | 8 8 | block cyclic | * 2 | 2 2 | fortran)[int]");
+    expect_equal("MPI_Type_create_resized(MPI_DOUBLE, -8, 40)", "resized(-8 40)[double]");
+    expect_equal("t = int\nresized(t, 0, 40)", "resized(0 40)[int]");
+    expect_equal("MPI_Type_dup(MPI_2INT)", "dup[ctg(2)[int]]");
+    expect_equal("vector(2, 1, 3, contiguous(3, double))", "vec(2 1 3)[ctg(3)[double]]");
+}
+
+/* A program's calls, as they stand there. */
+static void test_results_of_calls(void **state)
+{
+    pw_ddt_unit *unit = parse("N = 4;\nMPI_Type_contiguous(3, MPI_INT, &cell);\nMPI_Type_vector(N, 1, 2, cell, &row);");
+    (void)state;
+
+    assert_int_equal(pw_ddt_count(unit), 2);
+    assert_int_equal(pw_ddt_find(unit, "cell"), 0);
+    assert_int_equal(pw_ddt_find(unit, "row"), 1);
+    assert_int_equal(pw_ddt_get(unit, 1).line, 3);
+    pw_ddt_destroy(unit);
+}
+
 static void test_names_and_expressions(void **state)
 {
     (void)state;
@@ -159,7 +199,11 @@ static void test_errors(void **state)
         {"ctg(9223372036854775808)[byte]", "1:5 number '9223372036854775808' does not fit 64 bits"},
         {"M = 5\nM = 6", "2:1 'M' is defined already, on line 1"},
         {"vec = 4", "1:1 'vec' is a word of the language and cannot be defined"},
-        {"ctg(3)[dubble]", "1:8 unknown type 'dubble'"},
+        {"ctg(3)[dubble]", "1:8 unknown type 'dubble' (did you mean 'double'?)"},
+        {"ctg(3)[mpi_double]", "1:8 unknown type 'mpi_double' (did you mean 'MPI_DOUBLE'?)"},
+        {"MPI_Type_vectr(3, 1, 2, int)", "1:1 unknown type 'MPI_Type_vectr' (did you mean 'MPI_Type_vector'?)"},
+        {"row = ctg(3)[int]\nctg(2)[rows]", "2:8 unknown type 'rows' (did you mean 'row'?)"},
+        {"rows = 3\nctg(row)[int]", "2:5 unknown constant 'row' (did you mean 'rows'?)"},
         {"a = ctg(2)[a]", "1:12 unknown type 'a'"},
         {"N = 3\nctg(2)[N]", "2:8 expected a type, got the constant 'N'"},
         {"t = int\nctg(t)[int]", "2:5 expected a number, got the type 't'"},
@@ -174,6 +218,19 @@ static void test_errors(void **state)
         {"struct(0 double)", "1:10 expected ':' after the displacement, got 'double'"},
         {"struct(0: 3 double)", "1:13 expected '*' between the count and the type, got 'double'"},
         {"hidx(0 4)[int]", "1:8 expected ',' and the block length, got '4'"},
+        {"vector(3, 1, 2, dubble)", "1:17 unknown type 'dubble' (did you mean 'double'?)"},
+        {"resized(dubble, 0, 8)", "1:9 unknown type 'dubble' (did you mean 'double'?)"},
+        {"indexed(2, {1}, {0, 8}, int)", "1:12 1 block lengths for a count of 2"},
+        {"indexed(2, {1, 1}, {0}, int)", "1:20 1 displacements for a count of 2"},
+        {"indexed(2, 1, 3, int)", "1:12 expected '{' and the numbers, got '1'"},
+        {"struct(1, {1}, {0}, {int, int})", "1:25 expected '}' after the types, got ','"},
+        {"struct(2, {1, 1}, {0}, {int, int})", "1:19 1 displacements for a count of 2"},
+        {"subarray(2, {4}, {2, 2}, {0, 1}, C, double)", "1:13 1 sizes for an array of 2 dimensions"},
+        {"subarray(1, {4}, {2}, {0}, row, double)", "1:28 expected 'c' or 'fortran', got 'row'"},
+        {"contiguous(3, vector(2, 1, 2, int, &x))", "1:37 only the outermost call can name its result"},
+        {"a = contiguous(2, int, &b)", "1:25 the type has a name already: 'a'"},
+        {"contiguous(2, int, &int)", "1:21 'int' is a word of the language and cannot be defined"},
+        {"contiguous(3, int", "1:18 expected ')' after the arguments, got the end of the input"},
         {"@", "1:1 expected a type, got a character with code 64"},
     };
     (void)state;
@@ -228,6 +285,7 @@ static void test_build_errors(void **state)
     expect_build_error("sub(4 | 3 | 2)[int]",
                        "1:1 illegal subarray: no number may be negative, and each start + subsize at most the size");
     expect_build_error("idxb(1: sample(5 4 1))[int]", "1:9 cannot draw that many different numbers");
+    expect_build_error("indexed_block(3, 2, {0, 4}, int)", "1:15 2 displacements for a count of 3");
     expect_build_error("idxb(1: range(0 1 1000000000))[int]", "1:9 the list becomes too long");
 }
 
@@ -303,6 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_combiners),    cmocka_unit_test(test_names_and_expressions),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_results_of_calls),
         cmocka_unit_test(test_ranges),       cmocka_unit_test(test_generators),
         cmocka_unit_test(test_errors),       cmocka_unit_test(test_several_errors),
         cmocka_unit_test(test_build_errors), cmocka_unit_test(test_absurd_input),

@@ -1,4 +1,5 @@
-/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces. */
+/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces and the
+ * board. */
 #include "runtime/engine/node/directory.h"
 #include "tests/fuzz/check.h"
 
@@ -67,20 +68,53 @@ static void check_find(const pw_segment_header *h, const question *q)
         check_found(&p, q);
 }
 
+/* What is found of the board has a length that a text can have, and does not wrap around. */
+static void check_text(const pw_segment_header *h, uint32_t number)
+{
+    pw_board_entry e;
+
+    if (pw_segment_find_text(h, number, &e) &&
+        (number >= h->ntexts || e.bytes == 0 || e.bytes > PW_SEGMENT_TEXT_BYTES || e.address + e.bytes < e.address))
+        fuzz_fail("text", "one that cannot be");
+}
+
+/* The bytes lie in one stand-in, and in its message. */
+static void check_stand_in(const pw_segment_header *h, const question *q)
+{
+    pw_stand_in_record r;
+
+    if (!pw_segment_find_stand_in(h, q->address, q->bytes, &r))
+        return;
+    if (r.number >= PW_SEGMENT_STAND_INS || r.bytes > PW_SEGMENT_STAND_IN_BYTES || q->bytes > r.bytes ||
+        q->address - r.base > r.bytes - q->bytes ||
+        r.base != h->stand_ins_at + (uint64_t)r.number * PW_SEGMENT_STAND_IN_BYTES)
+        fuzz_fail("stand-in", "one without the bytes");
+}
+
 /* The header is in memory of its own, so that reads behind its end are found. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    pw_segment_header *h = calloc(1, sizeof *h);
+    pw_segment_header *h = aligned_alloc(_Alignof(pw_segment_header), sizeof *h);
     question q;
 
     if (!h)
         fuzz_fail("header", "out of memory");
+    memset(h, 0, sizeof *h);
     take(&data, &size, &h->title, sizeof h->title);
     take(&data, &size, &q, sizeof q);
     take(&data, &size, h->pieces, sizeof h->pieces);
-    h->npieces = q.npieces;
+    take(&data, &size, h->texts, sizeof h->texts);
+    take(&data, &size, &h->stand_ins_at, sizeof h->stand_ins_at);
+    take(&data, &size, h->stand_ins, sizeof h->stand_ins);
+    h->npieces = h->ntexts = q.npieces;
     check_title(&h->title, q.pid);
     check_find(h, &q);
+    for (uint32_t i = 0; i < PW_SEGMENT_TEXTS; i++)
+        check_text(h, i);
+    check_text(h, (uint32_t)q.address);
+    check_stand_in(h, &q);
+    h->stand_ins_at = q.address - q.file_bytes; /* likely to be near */
+    check_stand_in(h, &q);
     free(h);
     return 0;
 }
