@@ -42,7 +42,7 @@ static pw_status after_tree_pass(const pw_pass *pass, const pw_pass_ctx *ctx, co
     pw_diag why;
 
     if (ctx->fired > 0 && wants_dump(options, pass->name))
-        dump(options, pass->name, ctx->fired, pw_print(&now, 0));
+        dump(options, pass->name, ctx->fired, pw_print(&now, options->elide));
     if ((ALWAYS_VERIFY || (options && options->verify)) && pw_verify(&now, &why) != PW_OK)
         return pw_diag_set(diag, why.status, "after pass %s: %s", pass->name, why.text);
     return PW_OK;
@@ -189,7 +189,7 @@ static pw_status run_nest_pass(int row, pw_pass_ctx *ctx, pw_nest *nest, pw_pass
     if (options)
         options->fired[row] += ctx->fired;
     if (ctx->fired > 0 && wants_dump(options, pass->name))
-        dump(options, pass->name, ctx->fired, pw_nest_print(nest, 0));
+        dump(options, pass->name, ctx->fired, pw_nest_print(nest, options->elide));
     if ((ALWAYS_VERIFY || (options && options->verify)) && pw_nest_verify(nest, &why) != PW_OK)
         return pw_diag_set(diag, why.status, "after pass %s: %s", pass->name, why.text);
     return PW_OK;
@@ -204,7 +204,7 @@ static pw_status run_nest_passes(const char *made_by, pw_nest *nest, pw_nest **o
     const pw_pass *table = pw_pass_table(&n);
 
     if (wants_dump(options, made_by))
-        dump(options, made_by, 1, pw_nest_print(nest, 0));
+        dump(options, made_by, 1, pw_nest_print(nest, options->elide));
     for (int row = 0; row < n; row++) {
         pw_builder builder = {.arena = nest->arena};
         pw_pass_ctx ctx = {.builder = &builder, .extent = nest->extent};

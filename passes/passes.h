@@ -41,6 +41,7 @@ enum { PW_MAX_PASSES = 32 };
 typedef struct pw_pass_options {
     FILE *dump;                   /* NULL: no dumps */
     const char *print_after;      /* a pass name, or "all"; NULL: none */
+    int64_t elide;                /* dumps shorten lists beyond so many entries; 0: they do not */
     bool verify;                  /* also in release builds; debug builds always verify */
     int64_t fired[PW_MAX_PASSES]; /* out: rewrites per row of the table */
 } pw_pass_options;

@@ -74,15 +74,16 @@ static void put_loop_indices(const writer *w, const pw_gpu_region *g, int inner)
         fprintf(f, "        const I i0 = u;\n");
 }
 
-static void put_table(FILE *f, const pw_shape_table *t, int k)
+/* Writes what iteration k's entry of a table adds on one side. The record has the table and its scale at two words. */
+static void put_table(FILE *f, const char *side, const pw_shape_table *t, int k, int at, int scale)
 {
-    fprintf(f, "        %ss.mem += ", t->width ? "" : "if (p.w[o + PW_SPARE])\n            ");
-    put_num(f, t->scale, dim_word(k, PW_DIM_SCALE));
+    fprintf(f, "        %ss.%s += ", t->width ? "" : "if (p.w[o + PW_SPARE])\n            ", side);
+    put_num(f, t->scale, scale);
     if (t->width)
         fprintf(f, " * pw_entry<%d>(", t->width);
     else
         fprintf(f, " * pw_entry_of(p.w[o + PW_SPARE] & 255, ");
-    fprintf(f, "p.w[o + %d], i%d);\n", dim_word(k, PW_DIM_TABLE), k);
+    fprintf(f, "p.w[o + %d], i%d);\n", at, k);
 }
 
 static const pw_num in_record = {.slot = 0};
@@ -97,7 +98,7 @@ static void put_sum(const writer *w, const pw_gpu_region *g, bool packed)
         bool plain = d->plain && d->role != PW_GPU_WORD;
         if (!packed && g->offs && k == g->ndims - 1)
             continue;
-        if (plain ? !packed && pw_gpu_table_is_there(&d->table)
+        if (plain ? pw_gpu_table_is_there(packed ? &d->packed_table : &d->table)
                   : is_zero(stride) || (!pw_gpu_dim_is_counted(d) && baked_count(d) == 1))
             continue;
         fprintf(f, " + (pw_u64)i%d * ", k);
@@ -170,13 +171,13 @@ static void put_mem(const writer *w, const pw_gpu_region *g)
     fprintf(w->f, ";\n");
     for (int k = 0; k < g->ndims; k++)
         if (pw_gpu_table_is_there(&g->dims[k].table))
-            put_table(w->f, &g->dims[k].table, k);
+            put_table(w->f, "mem", &g->dims[k].table, k, dim_word(k, PW_DIM_TABLE), dim_word(k, PW_DIM_SCALE));
 }
 
 static void put_packed(const writer *w, const pw_gpu_region *g)
 {
     fprintf(w->f, "        s.packed = p.w[o + PW_PACKED]");
-    if (g->kind == PW_GPU_WORDS) {
+    if (g->kind == PW_GPU_WORDS && !g->joined) {
         fprintf(w->f, " + (DENSE ? (pw_u64)unit * %d : 0ull", g->word);
         put_sum(w, g, true);
         fprintf(w->f, ")");
@@ -184,6 +185,9 @@ static void put_packed(const writer *w, const pw_gpu_region *g)
         put_sum(w, g, true);
     }
     fprintf(w->f, ";\n");
+    for (int k = 0; k < g->ndims; k++)
+        if (pw_gpu_table_is_there(&g->dims[k].packed_table))
+            put_table(w->f, "packed", &g->dims[k].packed_table, k, g->dims[k].packed_word, g->dims[k].packed_word + 1);
 }
 
 /* Writes which piece of the leaf part number i belongs to: by comparisons with baked numbers, or with the record's. */
@@ -293,14 +297,14 @@ static void put_offset_member(FILE *f, const pw_gpu_region *g)
 }
 
 /* Returns whether blocks of the region may end within sectors, so that PW_FLAG_FILLED may pay (launch.c), as far as
- * that is baked. */
+ * that is baked. Either side of a joined region may be written, so it always may. */
 static bool may_fill(const pw_gpu_region *g)
 {
     const pw_shape_region *r = g->shape;
     int64_t bytes = 0;
     bool parts = false, table = false;
-    if (g->offs)
-        return false;
+    if (g->offs || g->joined)
+        return g->joined;
     for (int i = 0; i < r->npieces; i++) {
         if (r->pieces[i].bytes.slot >= 0 || r->pieces[i].mem_off.slot >= 0)
             return true;
@@ -322,9 +326,9 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     FILE *f = w->f;
     fprintf(f,
             "/* %s of %d */\nstruct pw_k%d_r%d {\n    enum { TAIL = %d, PIECES = %d, BATCH = %d, SIDE = %d, FILLS = "
-            "%d, LEAF = %d, WINDOW = %d };\n",
+            "%d, JOINED = %d, LEAF = %d, WINDOW = %d };\n",
             kinds[g->kind], g->word, w->job, g->code, g->tail, g->shape->npieces, g->batch, g->side, may_fill(g),
-            g->offs, pw_gpu_region_is_odd(g) ? PW_LIST_WINDOW : PW_ASKEW_WINDOW);
+            g->joined, g->offs, pw_gpu_region_is_odd(g) ? PW_LIST_WINDOW : PW_ASKEW_WINDOW);
     fprintf(
         f, "    template <bool DENSE, class I, class P> PW_FN void at(const P &p, pw_u32 o, I u, pw_spot &s)\n    {\n");
     fprintf(f, "        const I unit = u;\n");
@@ -340,6 +344,8 @@ static void put_region(const writer *w, const pw_gpu_region *g)
     if (g->kind == PW_GPU_LIST) {
         put_entry_member(f, "off", g->shape->block_offs.width, 0);
         put_entry_member(f, "start", g->shape->block_starts.width, 8);
+        if (g->joined)
+            put_entry_member(f, "packed_off", g->shape->block_packed.width, 0);
     }
     fprintf(f, "};\n\n");
 }
@@ -388,11 +394,23 @@ static void put_narrow(const writer *w, const pw_gpu_region *g, bool unpack)
             g->code, g->word, name_of(unpack), offs_of(g));
 }
 
+/* Lists by lanes; else, where the launch says so, by spans. Joined lists of odd words have no other way. */
 static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
 {
-    fprintf(w->f, "        if (!(p.w[o + PW_FLAGS] & PW_CHUNKED))\n");
-    fprintf(w->f, "            pw_list_lanes<pw_k%d_r%d, %s, %s>(p, o, block);\n        else\n", w->job, g->code,
-            name_of(unpack), big ? "pw_u64" : "pw_u32");
+    bool always = g->joined && pw_gpu_region_is_odd(g);
+    if (!always)
+        fprintf(w->f, "        if (!(p.w[o + PW_FLAGS] & PW_CHUNKED))\n    ");
+    fprintf(w->f, "        pw_list_lanes<pw_k%d_r%d, %s, %s>(p, o, block);\n%s", w->job, g->code, name_of(unpack),
+            big ? "pw_u64" : "pw_u32", always ? "" : "        else\n");
+}
+
+static void put_joined_list(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
+{
+    put_lanes(w, g, unpack, big);
+    if (pw_gpu_region_is_odd(g))
+        return;
+    fprintf(w->f, "            ");
+    put_call(w, g, unpack, big, true, false);
 }
 
 /*
@@ -402,18 +420,23 @@ static void put_lanes(const writer *w, const pw_gpu_region *g, bool unpack, bool
 static void put_region_call(const writer *w, const pw_gpu_region *g, bool unpack, bool big)
 {
     bool words = g->kind == PW_GPU_WORDS, narrow = g->word < PW_NARROW_BYTES;
+    bool dense = words && !big && !g->joined && pw_gpu_pieces_are_dense(g->shape);
+    if (g->kind == PW_GPU_LIST && g->joined) {
+        put_joined_list(w, g, unpack, big);
+        return;
+    }
     if (g->offs)
         fprintf(w->f, "        {\n        const pw_u32 *const offs = pw_offsets<pw_k%d_r%d>(shared, block);\n", w->job,
                 g->code);
     if (g->kind == PW_GPU_LIST)
         put_lanes(w, g, unpack, big);
-    if (words && !big && pw_gpu_pieces_are_dense(g->shape) && narrow && !(g->offs && unpack))
+    if (dense && narrow && !(g->offs && unpack))
         put_narrow(w, g, unpack);
-    else if (words && !big && pw_gpu_pieces_are_dense(g->shape))
+    else if (dense)
         put_case(w, g, unpack, big, "PW_ALIGNED | PW_DENSE", true);
     if (g->kind == PW_GPU_LIST
             ? !narrow
-            : !big && (words ? !narrow || (g->offs && unpack) : g->kind == PW_GPU_TILE && g->word > 1))
+            : !big && (words ? !narrow || g->joined || (g->offs && unpack) : g->kind == PW_GPU_TILE && g->word > 1))
         put_case(w, g, unpack, big, "PW_ALIGNED", false);
     fprintf(w->f, "        ");
     put_call(w, g, unpack, big, g->kind == PW_GPU_TILE && g->word == 1, false);

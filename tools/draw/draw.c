@@ -1,24 +1,25 @@
 /* packwright draw: a picture of a layout. */
 #include "tools/draw/draw.h"
 #include "tools/command.h"
+#include "tools/input/filter.h"
 #include "tools/input/input.h"
 
 #include "base/replace.h"
-#include "frontend/ddt/ddt.h"
 #include "passes/passes.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: packwright draw [--name=NAME] [--variant=K] [--count=N] [-o FILE] TYPE|FILE|-\n"
     "\n"
     "Draws one layout: memory as rows, packed order as colour, gaps in grey. The row is a stride of the layout\n"
     "where one suits, so arrays look like arrays; what repeats is shown at its beginning and end only, so the picture\n"
-    "stays readable for any size. Numbers are packed positions in cells.\n"
+    "stays readable for any size. A cell is an element. Numbers are packed positions in cells.\n"
     "\n"
-    "  -o, --output=FILE  write there (default: standard output)\n"
+    "  -o, --output=FILE  write there (default: standard output); FILE.png is PNG, by rsvg-convert\n"
     "      --name=NAME    the type to draw, where the input has several\n"
     "      --variant=K    the K-th of the types that an entry with ranges stands for, from 0\n"
     "      --count=N      draw N objects (default 1)\n";
@@ -75,25 +76,39 @@ static int parse_options(int argc, char **argv, options *o)
     return -1;
 }
 
-static pw_status draw(FILE *out, const options *o, const char *title, const pw_type *canonical)
+static bool wants_png(const char *file)
 {
-    pw_draw_sample sample;
-    pw_draw_grid grid;
-    pw_status status;
-    int64_t span;
+    size_t n = file ? strlen(file) : 0;
 
-    if (__builtin_mul_overflow(canonical->extent, o->count, &span))
-        return PW_ERR_OVERFLOW;
-    status = pw_draw_sample_make(canonical, o->count, &sample);
-    if (status != PW_OK)
-        return status;
-    status = pw_draw_grid_make(canonical, o->count, &sample, &grid);
-    if (status == PW_OK) {
-        status = pw_draw_svg(out, title, canonical, o->count, &grid);
-        pw_draw_grid_free(&grid);
-    }
-    pw_draw_sample_free(&sample);
+    return n > 4 && !strcmp(file + n - 4, ".png");
+}
+
+/* Turns SVG into PNG by the program that is there. */
+static pw_status make_png(const char *svg, size_t size, char **out, size_t *out_size, pw_diag *diag)
+{
+    static const char *const rsvg[] = {"rsvg-convert", "--format=png", "--zoom=2", NULL};
+    pw_status status = pw_filter_run(rsvg, svg, size, out, out_size, diag);
+
+    if (status == PW_ERR_NOT_FOUND)
+        return pw_diag_set(diag, status,
+                           "PNG is made by rsvg-convert, which is not on the PATH (Debian and Ubuntu: librsvg2-bin); "
+                           "'-o FILE.svg' needs nothing");
     return status;
+}
+
+static int write_png(const options *o, const char *svg, size_t svg_size)
+{
+    pw_diag diag = {0};
+    char *png = NULL;
+    size_t size;
+    pw_status status = make_png(svg, svg_size, &png, &size, &diag);
+
+    if (status == PW_OK)
+        status = pw_replace_file(o->output, png, size, &diag);
+    if (status != PW_OK)
+        fprintf(stderr, "packwright draw: %s\n", diag.text);
+    free(png);
+    return status == PW_OK ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
 static int write_output(const options *o, const char *data, size_t size)
@@ -102,6 +117,8 @@ static int write_output(const options *o, const char *data, size_t size)
 
     if (!o->output)
         return fwrite(data, 1, size, stdout) == size ? PW_EXIT_OK : PW_EXIT_FAILURE;
+    if (wants_png(o->output))
+        return write_png(o, data, size);
     if (pw_replace_file(o->output, data, size, &diag) == PW_OK)
         return PW_EXIT_OK;
     fprintf(stderr, "packwright draw: %s\n", diag.text);
@@ -113,7 +130,7 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
     pw_type type, canonical;
     pw_diag diag = {0};
     pw_status status = pw_input_build(input, 0, arena, &type);
-    char *title, *data = NULL;
+    char *data = NULL;
     size_t size;
     FILE *out;
     int result = PW_EXIT_FAILURE;
@@ -125,9 +142,8 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
         pw_input_error(input, 0, &diag);
         return PW_EXIT_FAILURE;
     }
-    title = pw_ddt_print(&canonical);
     out = open_memstream(&data, &size);
-    status = title && out ? draw(out, o, title, &canonical) : PW_ERR_NOMEM;
+    status = out ? pw_draw_picture(out, input, 0, &canonical, o->count) : PW_ERR_NOMEM;
     if (out && fclose(out))
         status = PW_ERR_NOMEM;
     if (status == PW_OK)
@@ -135,7 +151,6 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
     else
         fprintf(stderr, "packwright draw: %s\n", pw_status_text(status));
     free(data);
-    free(title);
     return result;
 }
 
@@ -164,4 +179,4 @@ static int run_draw(int argc, char **argv)
     return result;
 }
 
-const pw_command pw_command_draw = {"draw", "draw a layout as SVG", help, run_draw};
+const pw_command pw_command_draw = {"draw", "draw a layout as SVG or PNG", help, run_draw};

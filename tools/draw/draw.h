@@ -7,6 +7,7 @@
 #define PW_TOOLS_DRAW_H
 
 #include "ir/ir.h"
+#include "tools/input/input.h"
 
 #include <stdio.h>
 
@@ -38,14 +39,20 @@ typedef struct pw_draw_grid {
     pw_draw_axis cols, rows, planes; /* positions in units, rows, planes; rows are within a plane when there are any */
 } pw_draw_grid;
 
-pw_status pw_draw_grid_make(const pw_type *type, int64_t count, const pw_draw_sample *sample, pw_draw_grid *out);
+/* `element`: the size of the type's elements, which are the cells if no block boundary cuts them; 0: not known. */
+pw_status pw_draw_grid_make(const pw_type *type, int64_t count, int64_t element, const pw_draw_sample *sample,
+                            pw_draw_grid *out);
 void pw_draw_grid_free(pw_draw_grid *grid);
 
 /* Returns the packed position of a memory byte among `count` objects. -1: the byte is not moved. Subtracts its steps
  * from *budget, and returns -1 when that is used up. */
 int64_t pw_draw_find(const pw_type *type, int64_t count, int64_t mem, int64_t *budget);
 
-/* `title` is shown above the picture. */
-pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t count, const pw_draw_grid *grid);
+/* `name` ("": none) and `title` are shown above the picture. */
+pw_status pw_draw_svg(FILE *out, const char *name, const char *title, const pw_type *type, int64_t count,
+                      const pw_draw_grid *grid);
+
+/* All three steps for a type of an input, of which `canonical` is the canonical form. */
+pw_status pw_draw_picture(FILE *out, const pw_input *input, int64_t item, const pw_type *canonical, int64_t count);
 
 #endif

@@ -56,11 +56,14 @@ static int64_t node_gcd(const pw_node *node, int64_t unit)
     return unit;
 }
 
-/* The largest cell, up to 16 bytes, that no block boundary cuts. */
-static int64_t unit_of(const pw_type *type, int64_t count)
+/* The largest cell, up to 16 bytes, that no block boundary cuts: an element where that is one. Bytes are no elements:
+ * programs use them for whatever they have. */
+static int64_t unit_of(const pw_type *type, int64_t count, int64_t element)
 {
     int64_t unit = node_gcd(type->root, count > 1 ? type->extent : 0);
 
+    if (element > 1 && unit > 0 && unit % element == 0)
+        return element;
     for (int64_t u = 16; u > 1; u /= 2)
         if (unit % u == 0 && unit > 0)
             return u;
@@ -110,6 +113,13 @@ static int64_t smallest_stride(const strides *s, int64_t least, int64_t of)
     return best;
 }
 
+/* Is one object a row? */
+static bool fits_a_row(const pw_type *type, int64_t unit)
+{
+    return type->root->lo >= 0 && type->root->hi <= type->extent && type->extent % unit == 0 &&
+           type->extent >= MIN_UNITS * unit && type->extent <= MAX_COLS / 2 * unit;
+}
+
 static void choose_shape(const pw_type *type, int64_t count, pw_draw_grid *g)
 {
     strides s = {0};
@@ -120,7 +130,7 @@ static void choose_shape(const pw_type *type, int64_t count, pw_draw_grid *g)
     collect_strides(&s, type->root);
     g->row_bytes = smallest_stride(&s, MIN_UNITS * g->unit, g->unit);
     if (g->row_bytes == 0) {
-        g->row_bytes = WRAP_UNITS * g->unit;
+        g->row_bytes = fits_a_row(type, g->unit) ? type->extent : WRAP_UNITS * g->unit;
         return;
     }
     plane = smallest_stride(&s, g->row_bytes + 1, g->row_bytes);
@@ -243,9 +253,10 @@ static void add_block(const pw_draw_grid *g, const pw_draw_block *b, positions *
     }
 }
 
-pw_status pw_draw_grid_make(const pw_type *type, int64_t count, const pw_draw_sample *sample, pw_draw_grid *out)
+pw_status pw_draw_grid_make(const pw_type *type, int64_t count, int64_t element, const pw_draw_sample *sample,
+                            pw_draw_grid *out)
 {
-    pw_draw_grid g = {.unit = unit_of(type, count)};
+    pw_draw_grid g = {.unit = unit_of(type, count, element)};
     positions cols = {0}, rows = {0}, planes = {0};
     bool ok;
 

@@ -13,10 +13,12 @@ enum {
     BREAK = 26,  /* room for a break, where positions are left out */
     PAGE = 1120, /* panels wrap beyond this width */
     PANEL_GAP = 30,
-    MIN_WIDTH = 1000, /* least width, for the line of facts */
+    MIN_WIDTH = 1000, /* least width, for the title */
     CELL_H = 20,
-    NUMBER_W = 6,           /* width of a digit */
-    TITLE_MAX = 118,        /* most characters of the title */
+    NUMBER_W = 6,    /* width of a digit */
+    FACTS_W = 7,     /* width of a character of the facts, rounded up */
+    TITLE_MAX = 108, /* most characters of the title, with the name */
+    NAME_MAX_SHOWN = 40,
     FIND_BUDGET = 200000000 /* most steps for looking cells up, about a second */
 };
 
@@ -27,15 +29,19 @@ typedef struct picture {
     const pw_draw_grid *g;
     int64_t budget; /* steps left for looking cells up */
     int cell_w, panel_w, panel_h, per_line;
-    int *x, *y; /* pixel positions of each shown column and row within a panel */
+    char facts[320]; /* the line below the title */
+    int *x, *y;      /* pixel positions of each shown column and row within a panel */
 } picture;
 
 /* ---- helpers ------------------------------------------------------------------------------------ */
 
 static void text_escaped(FILE *out, const char *text, int max)
 {
-    for (int i = 0; text[i]; i++) {
-        if (i == max) {
+    for (int i = 0, shown = 0; text[i]; i++) {
+        /* The bytes behind the first one of a character in UTF-8 belong to it. */
+        bool begins = ((unsigned char)text[i] & 0xC0) != 0x80;
+
+        if (begins && shown++ == max) {
             fputs("…", out);
             return;
         }
@@ -101,21 +107,39 @@ static void draw_legend(const picture *p)
             MARGIN + 320, MARGIN + 342);
 }
 
-static void draw_header(const picture *p, const char *title)
+static void describe(picture *p)
 {
     const pw_node *root = p->type->root;
+    char average[48] = "", objects[48] = "";
 
-    fprintf(p->out, "<text x='%d' y='30' class='t'>", MARGIN);
-    text_escaped(p->out, title, TITLE_MAX);
-    fprintf(p->out, "</text>\n<text x='%d' y='49' class='f'>", MARGIN);
-    fprintf(p->out, "%" PRId64 " bytes in %" PRId64 " block%s", root->size, root->blocks, root->blocks == 1 ? "" : "s");
     if (root->blocks > 1)
-        fprintf(p->out, " of %.6g on average", (double)root->size / (double)root->blocks);
-    fprintf(p->out, " · lb %" PRId64 " · extent %" PRId64 " · touches [%" PRId64 ", %" PRId64 ")", p->type->lb,
-            p->type->extent, root->lo, root->hi);
+        snprintf(average, sizeof average, " of %.6g on average", (double)root->size / (double)root->blocks);
     if (p->count > 1)
-        fprintf(p->out, " · %" PRId64 " objects", p->count);
-    fprintf(p->out, " · a row is %" PRId64 " bytes, a cell %" PRId64 "</text>\n", p->g->row_bytes, p->g->unit);
+        snprintf(objects, sizeof objects, " · %" PRId64 " objects", p->count);
+    snprintf(p->facts, sizeof p->facts,
+             "%" PRId64 " bytes in %" PRId64 " block%s%s · lb %" PRId64 " · extent %" PRId64 " · touches [%" PRId64
+             ", %" PRId64 ")%s · a row is %" PRId64 " bytes, a cell %" PRId64,
+             root->size, root->blocks, root->blocks == 1 ? "" : "s", average, p->type->lb, p->type->extent, root->lo,
+             root->hi, objects, p->g->row_bytes, p->g->unit);
+}
+
+/* How many characters of the title fit behind the name. */
+static int title_room(const char *name)
+{
+    int n = (int)strnlen(name, NAME_MAX_SHOWN);
+
+    return TITLE_MAX - (n ? n + 3 : 0);
+}
+
+static void draw_header(const picture *p, const char *name, const char *title)
+{
+    fprintf(p->out, "<text x='%d' y='30' class='t'>", MARGIN);
+    if (*name) {
+        text_escaped(p->out, name, NAME_MAX_SHOWN);
+        fputs(" = ", p->out);
+    }
+    text_escaped(p->out, title, title_room(name));
+    fprintf(p->out, "</text>\n<text x='%d' y='49' class='f'>%s</text>\n", MARGIN, p->facts);
     draw_legend(p);
 }
 
@@ -188,6 +212,8 @@ static void draw_run(const picture *p, int64_t mem, int64_t packed, int first, i
         digits = snprintf(number, sizeof number, "%" PRId64 "–%" PRId64, packed / p->g->unit,
                           packed / p->g->unit + units - 1) -
                  2;
+    if (digits * NUMBER_W + 2 > width)
+        digits = snprintf(number, sizeof number, "%" PRId64, packed / p->g->unit);
     if (digits * NUMBER_W + 2 <= width)
         fprintf(p->out, "<text x='%d' y='%d' class='n' fill='%s'>%s</text>", px + p->x[first] + width / 2,
                 y + CELL_H - 6, part < 0.62 ? "#fff" : "#222", number);
@@ -237,7 +263,7 @@ static void draw_panel(picture *p, int i, int px, int py)
 
 /* ---- the page ---------------------------------------------------------------------------------- */
 
-static void draw_page(picture *p, const char *title)
+static void draw_page(picture *p, const char *name, const char *title)
 {
     int lines = (p->g->planes.n + p->per_line - 1) / p->per_line;
     int pitch_x = LABEL + p->panel_w + PANEL_GAP, pitch_y = COL_LABEL + p->panel_h + PANEL_GAP;
@@ -245,6 +271,8 @@ static void draw_page(picture *p, const char *title)
 
     if (width < MIN_WIDTH)
         width = MIN_WIDTH;
+    if (width < 2 * MARGIN + FACTS_W * (int)strlen(p->facts))
+        width = 2 * MARGIN + FACTS_W * (int)strlen(p->facts);
     fprintf(
         p->out,
         "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d'>\n"
@@ -255,7 +283,7 @@ static void draw_page(picture *p, const char *title)
         ".gap{fill:#ececec;stroke:#fff;stroke-width:1}</style>\n"
         "<rect width='%d' height='%d' fill='#fff'/>\n",
         width, height, width, height, width, height);
-    draw_header(p, title);
+    draw_header(p, name, title);
     for (int i = 0; i < p->g->planes.n; i++)
         draw_panel(p, i, MARGIN + LABEL + i % p->per_line * pitch_x, HEADER + 20 + i / p->per_line * pitch_y);
     if (p->budget <= 0)
@@ -272,7 +300,8 @@ static int cell_width(const pw_draw_grid *g)
     return w < 11 ? 11 : w > 34 ? 34 : w;
 }
 
-pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t count, const pw_draw_grid *grid)
+pw_status pw_draw_svg(FILE *out, const char *name, const char *title, const pw_type *type, int64_t count,
+                      const pw_draw_grid *grid)
 {
     picture p = {.out = out, .type = type, .count = count, .packed = count * type->root->size, .g = grid};
 
@@ -284,6 +313,7 @@ pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t
         return PW_ERR_NOMEM;
     }
     p.budget = FIND_BUDGET;
+    describe(&p);
     p.cell_w = cell_width(grid);
     p.panel_w = lay_out(&grid->cols, p.cell_w, p.x);
     p.panel_h = lay_out(&grid->rows, CELL_H, p.y);
@@ -292,7 +322,7 @@ pw_status pw_draw_svg(FILE *out, const char *title, const pw_type *type, int64_t
         p.per_line = 1;
     if (p.per_line > grid->planes.n)
         p.per_line = grid->planes.n;
-    draw_page(&p, title);
+    draw_page(&p, name, title);
     free(p.x);
     free(p.y);
     return PW_OK;

@@ -14,7 +14,7 @@ static pw_cached look_up(const pw_subject *s, pw_disk *disk, pw_facts *out)
     pw_status status = pw_disk_open(disk, false, &diag);
 
     if (status == PW_OK)
-        status = pw_disk_read(disk->fd, s->key, &file, &diag);
+        status = pw_disk_read(disk, s->key, &file, &diag);
     free(file.data);
     if (status == PW_OK)
         return PW_CACHED_YES;

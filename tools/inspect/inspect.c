@@ -1,8 +1,9 @@
 /* `packwright inspect`: prints types at every stage of the compiler, and facts about the result. */
 #include "tools/inspect/inspect.h"
 
+#include "base/json.h"
+#include "base/replace.h"
 #include "tools/command.h"
-#include "tools/input/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static const char help[] =
     "usage: packwright inspect [OPTIONS] TYPE|FILE\n"
     "\n"
     "Prints datatypes at the stages of the compiler. FILE ('-': standard input) holds types in the datatype\n"
-    "language (docs/ddt.md) or as IR text (docs/ir.md); TYPE is such a text itself:\n"
+    "language ('packwright help types') or as IR text (docs/ir.md); TYPE is such a text itself:\n"
     "\n"
     "  packwright inspect --why 'vec(1000 1 8)[double]'\n"
     "\n"
@@ -27,17 +28,22 @@ static const char help[] =
     "  --hash              one line a type: hashes of the canonical type and the shape, the kernel's key, the name\n"
     "  --join              from the second type on: the nest and what follows of a copy from the first type to this "
     "one\n"
+    "  --html              one page about a type: picture, reasons, tree, passes as differences, loops as C, code\n"
+    "                      linked by line; with --gpu CUDA, PTX and SASS\n"
+    "  -o, --output=FILE   where the page goes (default: standard output)\n"
     "  --name=NAME         only the type of this name\n"
     "  --variant=K         only the K-th of the types that an entry with ranges stands for, from 0\n"
     "  --target-cpu=CPU    compile for this CPU: native, x86-64-v3, znver4, neoverse-n1, ...\n"
     "                      (default: $PACKWRIGHT_TARGET_CPU, else native)\n"
     "  --target=TRIPLE     compile for this machine: x86_64-linux-gnu or aarch64-linux-gnu\n"
     "  --gpu=ARCH          the GPU of the stages cuda and ptx (default: sm_90)\n"
+    "  --prelude           --stage=cuda with what all kernels share in front, as it is compiled\n"
     "  --print-after=PASS  also print the layout after each run of PASS that changed it\n"
     "  --print-after-all   ... after every pass that changed it\n"
     "  --list-passes       print the passes in order, each with its contract, and exit\n"
     "  --stats             also print how often each pass rewrote something\n"
-    "  --elide=N           shorten lists beyond N entries (the output does not parse back then)\n"
+    "  --elide=N           shorten lists beyond N entries; the output does not parse back then (default: 16 on a\n"
+    "                      terminal, else 0, which shortens none)\n"
     "\n"
     "Exit status: 0; 1 when the input cannot be read, parsed or compiled; 2 for a wrong command line.\n";
 
@@ -231,6 +237,32 @@ static bool find_backends(pw_subject *s)
     return true;
 }
 
+/* Writes the page of the one type of the input. */
+static bool write_page(const pw_inspect_options *o, const pw_input *input)
+{
+    pw_subject s = {.options = o, .input = input};
+    char *data = NULL;
+    size_t size;
+    FILE *out = open_memstream(&data, &size);
+    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
+    pw_status status = out ? pw_inspect_html(out, &s, &diag) : PW_ERR_NOMEM;
+
+    if (out && fclose(out))
+        status = PW_ERR_NOMEM;
+    pw_subject_release(&s);
+    if (status != PW_OK) {
+        pw_input_error(input, 0, &diag);
+    } else if (!o->output) {
+        fwrite(data, 1, size, stdout);
+    } else {
+        status = pw_replace_file(o->output, data, size, &diag);
+        if (status != PW_OK)
+            fprintf(stderr, "packwright inspect: %s\n", diag.text);
+    }
+    free(data);
+    return status == PW_OK;
+}
+
 static bool inspect_all(const pw_inspect_options *o, const pw_input *input)
 {
     pw_subject subject = {.options = o, .input = input};
@@ -269,7 +301,15 @@ static int run_inspect(int argc, char **argv)
     }
     if (pw_input_load(o.arg, &o.choice, &input) != PW_OK)
         return PW_EXIT_FAILURE;
-    good = inspect_all(&o, input);
+    if (o.html && pw_input_count(input) > 1) {
+        status = pw_usage_error(&pw_command_inspect,
+                                "a page is about one type, and the input has %" PRId64
+                                ": choose one with --name or --variant",
+                                pw_input_count(input));
+        pw_input_free(input);
+        return status;
+    }
+    good = o.html ? write_page(&o, input) : inspect_all(&o, input);
     pw_input_free(input);
     return good ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }

@@ -9,14 +9,17 @@
  *   numbers.c         what is baked into the code and what is an argument
  *   why.c, region.c   facts as sentences
  *   json.c            facts as JSON
+ *   loops.c           the nest as C
+ *   html.c            a page about a type; html_frame.c its style, html_code.c code linked by line, diff.c what a pass
+ *                     changed
  */
 #ifndef PW_TOOLS_INSPECT_H
 #define PW_TOOLS_INSPECT_H
 
+#include "base/json.h"
 #include "codegen/backend.h"
 #include "passes/passes.h"
 #include "tools/input/input.h"
-#include "tools/input/json.h"
 
 /* ---- command line ------------------------------------------------------------------------------- */
 
@@ -43,9 +46,13 @@ typedef struct pw_inspect_options {
     unsigned stages;   /* 1 << stage for each stage that is printed */
     bool stages_given; /* the stages were given by --stage */
     const char *print_after, *triple, *cpu;
-    bool list_passes, stats, why, json, hash;
-    bool join; /* every type but the first is the destination of a copy from the first */
-    int64_t elide;
+    bool list_passes, stats, why, json, hash, html;
+    bool prelude;       /* print the CUDA stage as it is compiled, with what all kernels share */
+    bool gpu_given;     /* --gpu was given: the page is about code for that GPU */
+    const char *output; /* of the page; NULL: standard output */
+    bool join;          /* every type but the first is the destination of a copy from the first */
+    int64_t elide;      /* lists are shortened beyond so many entries; 0: they are not */
+    bool elide_given;
     pw_target target, gpu;
 } pw_inspect_options;
 
@@ -67,15 +74,20 @@ typedef struct pw_subject {
     pw_shape *shape;
     pw_hash key; /* of the kernel in the cache */
     pw_pass_options run;
+    FILE *dump; /* where passes print what they changed, all of them; NULL: to stdout, as the options say */
 } pw_subject;
 
-/* Compiles the type as far as `last` needs (for llvm and later stages: up to the shape). Passes print their dumps to
- * stdout as they run. */
+/* Compiles the type as far as `last` needs (for llvm and later stages: up to the shape). Passes print their dumps as
+ * they run. */
 pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag);
 void pw_subject_release(pw_subject *s);
 
 /* Returns the text of a prepared stage, with a line end; malloc'ed. */
 pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_diag *diag);
+
+/* Assembly with the lines of the stage llvm-opt; malloc'ed. The kernel for a GPU as machine code. */
+pw_status pw_subject_lines(const pw_subject *s, char **out, pw_diag *diag);
+pw_status pw_subject_cubin(const pw_subject *s, pw_blob *out, pw_diag *diag);
 
 /* ---- facts -------------------------------------------------------------------------------------- */
 
@@ -115,5 +127,11 @@ void pw_why_region(FILE *out, const pw_nest *nest, int region);
 void pw_why(FILE *out, const pw_subject *s, const pw_facts *f);
 /* Prints one JSON object, which is complete even if the text of a stage could not be made. */
 pw_status pw_inspect_json(pw_json *json, const pw_subject *s, const pw_facts *f, pw_diag *diag);
+
+/* Prints what the pack kernel of a nest does, as C. */
+void pw_loops_print(FILE *out, const pw_nest *nest);
+
+/* Prepares the subject and writes a page about it. */
+pw_status pw_inspect_html(FILE *out, pw_subject *s, pw_diag *diag);
 
 #endif

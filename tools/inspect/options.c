@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the order of pw_stage; behind them the words for several stages. */
 static const char *const stages[] = {"ddt",      "tree", "canonical", "nest", "shape", "llvm",
@@ -76,7 +77,8 @@ static bool parse_number(const char *word, int64_t least, int64_t *out)
 
 static int parse_elide(const char *word, pw_inspect_options *o)
 {
-    return parse_number(word, 1, &o->elide) ? PW_EXIT_OK : usage("--elide takes a positive number, not '%s'", word);
+    o->elide_given = true;
+    return parse_number(word, 0, &o->elide) ? PW_EXIT_OK : usage("--elide takes a number from 0, not '%s'", word);
 }
 
 static int parse_variant(const char *word, pw_inspect_options *o)
@@ -104,8 +106,15 @@ static int parse_cpu(const char *word, pw_inspect_options *o)
     return PW_EXIT_OK;
 }
 
+static int parse_output(const char *word, pw_inspect_options *o)
+{
+    o->output = word;
+    return *word ? PW_EXIT_OK : usage("--output needs a value");
+}
+
 static int parse_gpu(const char *word, pw_inspect_options *o)
 {
+    o->gpu_given = true;
     if (!pw_target_parse_gpu(word, &o->gpu))
         return usage("--gpu takes an architecture such as sm_90, not '%s'", word);
     return PW_EXIT_OK;
@@ -128,6 +137,9 @@ static const struct {
     {"--target", parse_target, 0},
     {"--target-cpu", parse_cpu, 0},
     {"--gpu", parse_gpu, 0},
+    {"--output", parse_output, 0},
+    {"--html", NULL, offsetof(pw_inspect_options, html)},
+    {"--prelude", NULL, offsetof(pw_inspect_options, prelude)},
     {"--list-passes", NULL, offsetof(pw_inspect_options, list_passes)},
     {"--stats", NULL, offsetof(pw_inspect_options, stats)},
     {"--why", NULL, offsetof(pw_inspect_options, why)},
@@ -192,12 +204,18 @@ static int check_print_after(const pw_inspect_options *o)
 
 static int check_combinations(const pw_inspect_options *o)
 {
+    if (o->html && (o->json || o->why || o->hash || o->join || o->stats || o->print_after || o->stages_given))
+        return usage("--html shows every stage and stands alone");
+    if (o->output && !o->html)
+        return usage("--output goes with --html");
+    if (o->prelude && !(o->stages & 1u << PW_STAGE_CUDA) && !o->html)
+        return usage("--prelude goes with --stage=cuda");
     if (o->hash && (o->json || o->why || o->stages_given))
         return usage("--hash stands alone: --json has the hashes, too");
     if (o->json && (o->print_after || o->stats || o->why))
         return usage("--json says what --why, --stats do, and has no place for --print-after");
-    if (o->join && (o->json || o->why || o->hash || (o->stages & (1u << PW_STAGE_CUDA | 1u << PW_STAGE_PTX))))
-        return usage("--join goes with the stages of a kernel for CPUs only");
+    if (o->join && (o->json || o->why || o->hash))
+        return usage("--join goes with the stages only");
     return check_print_after(o);
 }
 
@@ -211,6 +229,9 @@ static int find_target(pw_inspect_options *o)
     return PW_EXIT_OK;
 }
 
+/* How many entries of a list are shown to people; programs get them all. */
+enum { LIST_SHOWN = 16 };
+
 int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
 {
     bool only_operands = false;
@@ -218,6 +239,10 @@ int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
 
     o->gpu = pw_target_gpu(9, 0);
     for (int i = 1; i < argc && status == PW_EXIT_OK; i++) {
+        if (!only_operands && !strcmp(argv[i], "-o")) {
+            status = i + 1 < argc ? parse_output(argv[++i], o) : usage("-o needs a value");
+            continue;
+        }
         if (!only_operands && !strcmp(argv[i], "--"))
             only_operands = true;
         else if (!only_operands && argv[i][0] == '-' && argv[i][1])
@@ -231,6 +256,8 @@ int pw_inspect_parse(int argc, char **argv, pw_inspect_options *o)
         status = usage("which TYPE or FILE? ('-' is standard input)");
     if (status == PW_EXIT_OK)
         status = find_target(o);
+    if (!o->elide_given && (o->html || (isatty(STDOUT_FILENO) && !o->json)))
+        o->elide = LIST_SHOWN;
     /* Options that print facts replace the stages, unless --stage asks for some. */
     if (!o->stages_given)
         o->stages = o->hash || ((o->why || o->json) && !o->print_after) ? 0 : default_stages;

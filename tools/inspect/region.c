@@ -10,7 +10,7 @@
 static void put_loop_name(FILE *out, const pw_dim *d)
 {
     if (d->is_object)
-        fputs("the objects of the call", out);
+        fputs("over the objects of the call", out);
     else
         fprintf(out, "%" PRId64 " times", d->count);
 }
@@ -36,33 +36,32 @@ static void put_table(FILE *out, const pw_table *t, const char *what)
     int64_t min, max;
 
     pw_table_bounds(t, &min, &max);
-    fprintf(out, "    %s: a table of %" PRId64 " entries of %d bits", what, t->n, 8 * t->width);
+    fprintf(out, "    %s are in a table of %" PRId64 " entries of %d bits", what, t->n, 8 * t->width);
     if (t->width == 8)
-        fprintf(out, ", for they reach from %" PRId64 " to %" PRId64, min, max);
-    else
-        fprintf(out, ", times %" PRId64 ": up to %" PRId64 " of those fit, %s", t->scale,
-                t->scale ? (max - t->base) / t->scale : 0,
-                t->width == 2 ? "the narrowest there is" : "but not 16 bits");
+        fprintf(out, ", because they reach from %" PRId64 " to %" PRId64, min, max);
+    else if (t->scale != 1)
+        fprintf(out, ", in units of %" PRId64 " bytes", t->scale);
     fputs(".\n", out);
 }
 
 static void put_loops(FILE *out, const pw_region *r)
 {
-    fputs("  Loops, the outermost first:\n", out);
+    fputs("  Its loops, the outermost first:\n", out);
     for (int i = 0; i < r->ndims; i++) {
         const pw_dim *d = &r->dims[i];
 
         fputs("    ", out);
         put_loop_name(out, d);
         if (d->table)
-            fprintf(out, ": steps of about %" PRId64 " bytes in memory, by a table,", pw_dim_mem_step(d));
+            fprintf(out, ": each step goes about %" PRId64 " bytes on in memory, by a table,", pw_dim_mem_step(d));
         else
-            fprintf(out, ": steps of %" PRId64 " bytes in memory", d->mem_stride);
-        fprintf(out, " and %" PRId64 " packed, %.3g new cache lines and pages each.\n", d->packed_stride, step_cost(d));
+            fprintf(out, ": each step goes %" PRId64 " bytes on in memory", d->mem_stride);
+        fprintf(out, " and %" PRId64 " in the packed data, which takes %.3g new cache lines and pages.\n",
+                d->packed_stride, step_cost(d));
     }
     for (int i = 0; i < r->ndims; i++)
         if (r->dims[i].table)
-            put_table(out, r->dims[i].table, "offsets of that loop");
+            put_table(out, r->dims[i].table, "The offsets of that loop");
 }
 
 static bool in_packed_order(const pw_region *r)
@@ -82,15 +81,17 @@ static void put_order(FILE *out, const pw_region *r)
         return;
     if (r->tile_outer)
         fprintf(out,
-                "  Tiled %" PRId64 " x %" PRId64 ": the innermost loop walks one side closely and the other in long "
-                "steps, the loop outside it the other way round. In tiles, each cache line is used up on both sides "
-                "before it is lost.\n",
+                "  The two innermost loops run in tiles of %" PRId64 " x %" PRId64
+                ": one of them goes through memory in "
+                "short steps and through the packed data in long ones, the other the other way round. In a tile, each "
+                "cache line is used up on both sides before it leaves the cache.\n",
                 r->tile_outer, r->tile_inner);
     else if (in_packed_order(r))
-        fputs("  The dearest step is outermost; here that is the packed order, too.\n", out);
+        fputs("  The loop with the most costly step is outermost. That is also the order of the packed data.\n", out);
     else
-        fputs("  The dearest step is outermost, against the packed order: loops were interchanged, which keeps every "
-              "byte's place because each loop has both strides.\n",
+        fputs("  The loop with the most costly step is outermost, which is not the order of the packed data: the "
+              "compiler "
+              "exchanged loops. Every byte keeps its place, because each loop has a stride on both sides.\n",
               out);
 }
 
@@ -100,7 +101,7 @@ static void put_piece_lengths(FILE *out, const pw_region *r)
 {
     enum { SHOWN = 8 };
 
-    fprintf(out, "  The leaf is %" PRId64 " bytes in %d piece%s (", r->leaf_size, r->npieces,
+    fprintf(out, "  The innermost copy is %" PRId64 " bytes in %d piece%s (", r->leaf_size, r->npieces,
             r->npieces == 1 ? "" : "s");
     for (int i = 0; i < r->npieces && i < SHOWN; i++)
         fprintf(out, "%s%" PRId64, i ? ", " : "", r->pieces[i].bytes);
@@ -110,17 +111,19 @@ static void put_piece_lengths(FILE *out, const pw_region *r)
 static void put_leaf(FILE *out, const pw_region *r)
 {
     if (r->blocks)
-        fprintf(out, "  The leaf is %" PRId64 " bytes in a list of %" PRId64 " blocks of different lengths",
+        fprintf(out, "  The innermost copy is %" PRId64 " bytes in a list of %" PRId64 " blocks of different lengths",
                 r->leaf_size, r->blocks->n);
     else
         put_piece_lengths(out, r);
-    fprintf(out, ", moved in words of %d byte%s: the largest power of two up to 16 that divides %s.\n", r->word,
+    fprintf(out, ", in words of %d byte%s, the largest power of two up to 16 that divides %s.\n", r->word,
             r->word == 1 ? "" : "s", r->npieces == 1 ? "it" : "them all");
-    fprintf(out, "  Known alignment: %" PRId64 " in memory, %" PRId64 " packed, from all offsets and strides%s.\n",
-            r->align, r->packed_align, r->ndims ? " on the way to it" : "");
+    fprintf(out,
+            "  All offsets and strides are multiples of %" PRId64 " bytes in memory and %" PRId64
+            " in the packed data.\n",
+            r->align, r->packed_align);
     if (r->blocks) {
-        put_table(out, &r->blocks->offs, "offsets of the blocks");
-        put_table(out, &r->blocks->starts, "places of the blocks in the packed leaf");
+        put_table(out, &r->blocks->offs, "The offsets of the blocks");
+        put_table(out, &r->blocks->starts, "The places of the blocks in the packed data");
     }
 }
 
@@ -128,8 +131,12 @@ void pw_why_region(FILE *out, const pw_nest *nest, int region)
 {
     const pw_region *r = &nest->regions[region];
 
-    fprintf(out, "Region %d of %d starts at %" PRId64 " in memory and %" PRId64 " packed.\n", region + 1,
-            nest->nregions, r->mem_off, r->packed_off);
+    if (nest->nregions > 1)
+        fprintf(out, "Region %d of %d begins", region + 1, nest->nregions);
+    else
+        fputs("The kernel is one nest of loops, which begins", out);
+    fprintf(out, " at byte %" PRId64 " in memory and byte %" PRId64 " of the packed data.\n", r->mem_off,
+            r->packed_off);
     if (r->ndims)
         put_loops(out, r);
     put_order(out, r);

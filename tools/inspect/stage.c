@@ -1,8 +1,11 @@
+#define _GNU_SOURCE /* asprintf */
+#include "codegen/nvrtc/source.h"
 #include "codegen/shape.h"
 #include "frontend/ddt/ddt.h"
 #include "jit-cache/cache.h"
 #include "tools/inspect/inspect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +46,10 @@ pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag)
     s->arena = pw_arena_create();
     if (!s->arena)
         return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
-    s->run = (pw_pass_options){.dump = stdout, .print_after = s->options->print_after, .verify = true};
+    s->run = (pw_pass_options){.dump = s->dump ? s->dump : stdout,
+                               .print_after = s->dump ? "all" : s->options->print_after,
+                               .elide = s->options->elide,
+                               .verify = true};
     status = pw_input_build(s->input, s->item, s->arena, &s->raw);
     if (status == PW_OK && last >= PW_STAGE_CANONICAL)
         status = pw_canonicalise(&s->raw, s->arena, &s->canonical, &s->run, diag);
@@ -67,30 +73,76 @@ void pw_subject_release(pw_subject *s)
 /* ---- text --------------------------------------------------------------------------------------- */
 
 static pw_status compile_for(const pw_subject *s, const pw_backend *backend, const pw_target *target, pw_emit emit,
-                             char **out, pw_diag *diag)
+                             pw_blob *out, pw_diag *diag)
 {
     char pack[PW_SYMBOL_TEXT], unpack[PW_SYMBOL_TEXT];
     pw_compile_job job = {.shape = s->shape, .target = target, .emit = emit, .pack_name = pack, .unpack_name = unpack};
-    pw_blob blob;
-    pw_status status;
 
     pw_kernel_symbols(pw_cache_key(s->shape, target, backend->name), pack, unpack);
-    status = backend->compile(&job, &blob, diag);
-    if (status != PW_OK)
-        return status;
-    *out = strndup(blob.data, blob.size);
-    pw_blob_free(&blob);
-    return *out ? PW_OK : PW_ERR_NOMEM;
+    return backend->compile(&job, out, diag);
+}
+
+/* Text is NUL-terminated. */
+static pw_status take_text(pw_blob *blob, char **out, pw_diag *diag)
+{
+    *out = strndup(blob->data, blob->size);
+    pw_blob_free(blob);
+    return *out ? PW_OK : pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
 }
 
 static pw_status compile(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
 {
-    return compile_for(s, s->backend, &s->options->target, emit, out, diag);
+    pw_blob blob;
+    pw_status status = compile_for(s, s->backend, &s->options->target, emit, &blob, diag);
+
+    return status == PW_OK ? take_text(&blob, out, diag) : status;
 }
 
 static pw_status compile_gpu(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
 {
-    return compile_for(s, s->gpu_backend, &s->options->gpu, emit, out, diag);
+    pw_blob blob;
+    pw_status status = compile_for(s, s->gpu_backend, &s->options->gpu, emit, &blob, diag);
+
+    return status == PW_OK ? take_text(&blob, out, diag) : status;
+}
+
+static int64_t count_lines(const char *from, const char *to)
+{
+    int64_t n = 0;
+
+    for (; from < to; from++)
+        n += *from == '\n';
+    return n;
+}
+
+/* CUDA without the prelude that all kernels share, unless that was asked for. */
+static pw_status cuda_text(const pw_subject *s, char **out, pw_diag *diag)
+{
+    const char *prelude = pw_gpu_prelude(), *kernel;
+    char *whole = NULL;
+    pw_status status = compile_gpu(s, PW_EMIT_IR, &whole, diag);
+
+    kernel = status == PW_OK && !s->options->prelude ? strstr(whole, prelude) : NULL;
+    if (!kernel) {
+        *out = whole;
+        return status;
+    }
+    kernel += strlen(prelude);
+    if (asprintf(out, "%s/* The %" PRId64 " lines before this, which all kernels share, are shown by --prelude. */\n",
+                 kernel, count_lines(whole, kernel)) < 0)
+        status = pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    free(whole);
+    return status;
+}
+
+pw_status pw_subject_lines(const pw_subject *s, char **out, pw_diag *diag)
+{
+    return compile(s, PW_EMIT_LINES, out, diag);
+}
+
+pw_status pw_subject_cubin(const pw_subject *s, pw_blob *out, pw_diag *diag)
+{
+    return compile_for(s, s->gpu_backend, &s->options->gpu, PW_EMIT_SHARED, out, diag);
 }
 
 /* Adds a line end to the text, and frees the text. */
@@ -113,7 +165,7 @@ pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_di
     char *text = NULL;
 
     switch (stage) {
-    case PW_STAGE_DDT: text = with_line_end(pw_ddt_print(&s->raw)); break;
+    case PW_STAGE_DDT: text = with_line_end(pw_ddt_print_short(&s->raw, elide)); break;
     case PW_STAGE_TREE: text = pw_print(&s->raw, elide); break;
     case PW_STAGE_CANONICAL: text = pw_print(&s->canonical, elide); break;
     case PW_STAGE_NEST: text = pw_nest_print(s->nest, elide); break;
@@ -121,7 +173,7 @@ pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_di
     case PW_STAGE_LLVM: return compile(s, PW_EMIT_IR_RAW, out, diag);
     case PW_STAGE_LLVM_OPT: return compile(s, PW_EMIT_IR, out, diag);
     case PW_STAGE_ASM: return compile(s, PW_EMIT_ASM, out, diag);
-    case PW_STAGE_CUDA: return compile_gpu(s, PW_EMIT_IR, out, diag);
+    case PW_STAGE_CUDA: return cuda_text(s, out, diag);
     case PW_STAGE_PTX: return compile_gpu(s, PW_EMIT_ASM, out, diag);
     case PW_STAGE_COUNT: break;
     }

@@ -16,13 +16,20 @@ static void why_layout(FILE *out, const pw_subject *s)
     const pw_node *root = s->canonical.root;
 
     if (root->size == 0) {
-        fprintf(out, "The type moves nothing; its extent is %" PRId64 ".\n", s->canonical.extent);
+        fprintf(out, "An object has no data; its extent is %" PRId64 " bytes.\n", s->canonical.extent);
         return;
     }
-    fprintf(out, "%" PRId64 " bytes in %" PRId64 " block%s, %.4g on average, between %" PRId64 " and %" PRId64,
-            root->size, root->blocks, root->blocks == 1 ? "" : "s", per((double)root->size, (double)root->blocks),
-            root->lo, root->hi);
-    fprintf(out, "; extent %" PRId64 ", lower bound %" PRId64 ".\n", s->canonical.extent, s->canonical.lb);
+    fprintf(out, "An object has %" PRId64 " bytes of data in %" PRId64 " block%s", root->size, root->blocks,
+            root->blocks == 1 ? "" : "s");
+    if (root->blocks > 1)
+        fprintf(out, " of %.4g bytes on average", per((double)root->size, (double)root->blocks));
+    fprintf(out,
+            ", from byte %" PRId64 " up to byte %" PRId64 "; the next object begins %" PRId64
+            " bytes further on (its extent)",
+            root->lo, root->hi, s->canonical.extent);
+    if (s->canonical.lb)
+        fprintf(out, "; the lower bound is %" PRId64, s->canonical.lb);
+    fputs(".\n", out);
 }
 
 static void why_contiguous(FILE *out, const pw_subject *s, const pw_facts *f)
@@ -32,13 +39,13 @@ static void why_contiguous(FILE *out, const pw_subject *s, const pw_facts *f)
     if (root->size == 0)
         return;
     if (f->contiguous)
-        fputs("It is contiguous for every count: a call is one memcpy and no kernel is needed.\n", out);
+        fputs("Any number of objects is contiguous: a call is one memcpy, and no kernel is needed.\n", out);
     else if (root->blocks == 1)
         fputs("One object is contiguous, but several are not: the extent is not the size, or the bytes do not start "
               "at 0.\n",
               out);
     else
-        fputs("It is not contiguous.\n", out);
+        fputs("The data is not contiguous, so a kernel gathers it.\n", out);
 }
 
 static void why_passes(FILE *out, const pw_subject *s)
@@ -48,8 +55,12 @@ static void why_passes(FILE *out, const pw_subject *s)
 
     for (int i = 0; i < n; i++)
         if (s->run.fired[i] > 0)
-            fprintf(out, "%s%s %" PRId64 "x", fired++ ? ", " : "Passes that fired: ", table[i].name, s->run.fired[i]);
-    fputs(fired ? ".\n" : "No pass found anything to do.\n", out);
+            fprintf(out, "%s%s %" PRId64,
+                    fired++
+                        ? ", "
+                        : "Passes of the compiler that changed it, and how often (--list-passes says what each does): ",
+                    table[i].name, s->run.fired[i]);
+    fputs(fired ? ".\n" : "No pass of the compiler found anything to change.\n", out);
 }
 
 /* ---- the kernel --------------------------------------------------------------------------------- */
@@ -87,10 +98,10 @@ static void why_numbers(FILE *out, const pw_subject *s, bool arguments, const ch
 static void why_cached(FILE *out, const pw_facts *f)
 {
     switch (f->cached) {
-    case PW_CACHED_YES: fprintf(out, "It is in the disk cache %s.\n", f->cache_dir); break;
-    case PW_CACHED_NO: fprintf(out, "It is not in the disk cache %s.\n", f->cache_dir); break;
+    case PW_CACHED_YES: fprintf(out, "The disk cache %s has the kernel.\n", f->cache_dir); break;
+    case PW_CACHED_NO: fprintf(out, "The disk cache %s does not have the kernel yet.\n", f->cache_dir); break;
     case PW_CACHED_REFUSED:
-        fprintf(out, "The disk cache %s has it, but it would be refused: %s.\n", f->cache_dir, f->cache_note);
+        fprintf(out, "The disk cache %s has the kernel, but would refuse it: %s.\n", f->cache_dir, f->cache_note);
         break;
     case PW_CACHED_UNKNOWN: fprintf(out, "There is no disk cache: %s.\n", f->cache_note); break;
     }
@@ -100,11 +111,11 @@ static void why_kernel(FILE *out, const pw_subject *s, const pw_facts *f)
 {
     char key[PW_HASH_TEXT];
 
-    why_numbers(out, s, false, "Baked into the code: ");
-    why_numbers(out, s, true, "Arguments of the code, which other types share: ");
+    why_numbers(out, s, false, "Numbers fixed in the code: ");
+    why_numbers(out, s, true, "Numbers passed to the code, which types with other values share: ");
     pw_hash_text(s->key, key);
-    fprintf(out, "Kernel %s for %s (%s), generator %s.\n", key, s->options->target.cpu, s->options->target.arch,
-            pw_backend_version("llvm"));
+    fprintf(out, "The kernel is %s for the CPU %s (%s), made by generator %s.\n", key, s->options->target.cpu,
+            s->options->target.arch, pw_backend_version("llvm"));
     why_cached(out, f);
 }
 
@@ -115,15 +126,15 @@ static void why_touch(FILE *out, const pw_subject *s, const pw_facts *f)
     double size = (double)s->canonical.root->size;
 
     fprintf(out,
-            "An object touches %s%.6g cache line%s of %d bytes, %.4g per packed byte; %.3g %% of what they hold is "
-            "moved.\n",
+            "An object touches %s%.6g cache line%s of %d bytes, %.4g per byte of data; %.3g %% of what they hold is "
+            "data.\n",
             f->touch.exact ? "" : "about ", f->touch.lines, f->touch.lines > 1 ? "s" : "", PW_LINE,
             per(f->touch.lines, size), 100 * per(size, PW_LINE * f->touch.lines));
 }
 
 static void why_cost(FILE *out, const pw_subject *s, const pw_facts *f)
 {
-    fprintf(out, "Expected by our model: %.3g cycles/byte, %.6g cycles an object.\n",
+    fprintf(out, "Expected cost with everything in the first-level cache: %.3g cycles a byte, %.6g cycles an object.\n",
             per(f->model_cycles, (double)s->nest->size), f->model_cycles);
 }
 
@@ -137,7 +148,7 @@ void pw_why(FILE *out, const pw_subject *s, const pw_facts *f)
     for (int i = 0; i < s->nest->nregions; i++)
         pw_why_region(out, s->nest, i);
     if (s->nest->object_outer)
-        fputs("Regions are run one after another for each object.\n", out);
+        fputs("For each object, the regions run one after another.\n", out);
     why_touch(out, s, f);
     why_kernel(out, s, f);
     why_cost(out, s, f);

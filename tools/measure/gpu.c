@@ -245,7 +245,7 @@ void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list)
         pw_gpu_give(g->gpu, g->packed);
         pw_gpu_give(g->gpu, g->pinned);
     }
-    pw_gpu_close();
     pw_layout_engine_destroy(g->engine);
+    pw_gpu_close();
     *g = (pw_measure_gpu){.engine = NULL};
 }

@@ -94,7 +94,7 @@ static bool each_mpi(const pw_measure_options *o, bool (*fn)(const pw_measure_op
     if (o->mpi || o->output)
         return fn(o, o->mpi ? o->mpi : "", arg);
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++) {
-        if (!abi->built_for)
+        if (!pw_mpi_is_built(abi))
             continue;
         any = true;
         if (!fn(o, abi->name, arg))

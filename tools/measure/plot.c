@@ -78,10 +78,58 @@ static void put_surface_panel(FILE *out, int id, const pw_model_table *t)
     fputc('\n', out);
 }
 
+/* Is there a panel of native against packed messages? It is about the kinds of calls of which both were measured. */
+static bool is_compared(const pw_model *m, int kind)
+{
+    return pw_model_has(m, PW_TABLE_NATIVE_HOST + (unsigned)kind) &&
+           pw_model_has(m, PW_TABLE_PACKED_HOST + (unsigned)kind);
+}
+
+static int compared(const pw_model *m)
+{
+    int n = 0;
+
+    for (int kind = 0; kind < PW_MODEL_KINDS; kind++)
+        n += is_compared(m, kind);
+    return n;
+}
+
+static void put_compared_data(FILE *out, const pw_model *m, int kind)
+{
+    const pw_model_table *native = &m->tables[PW_TABLE_NATIVE_HOST + kind];
+    const pw_model_table *packed = &m->tables[PW_TABLE_PACKED_HOST + kind];
+
+    fprintf(out, "$c%d << EOD\n", kind);
+    for (int i = 0; i < native->nx; i++) {
+        fprintf(out, "%.15g", native->x[i]);
+        for (int k = 0; k < native->ny; k++)
+            fprintf(out, " %.6g",
+                    pw_model_table_at(packed, native->x[i], native->y[k]) /
+                        native->t[(size_t)i * (size_t)native->ny + (size_t)k]);
+        fputc('\n', out);
+    }
+    fputs("EOD\n", out);
+}
+
+/* Draws packed over native time, for each block length of the native table: packing gains where a curve is below 1. */
+static void put_compared_panel(FILE *out, const pw_model *m, int kind)
+{
+    const pw_model_table *native = &m->tables[PW_TABLE_NATIVE_HOST + kind];
+
+    fprintf(out,
+            "set title '%s over native' noenhanced\nset ylabel 'packed / native time'\nplot 1 with lines linewidth 2 "
+            "linecolor 'black' title 'as long as native'",
+            pw_model_table_describe((pw_model_table_id)(PW_TABLE_PACKED_HOST + kind))->name);
+    for (int k = 0; k < native->ny; k++)
+        fprintf(out, ", $c%d using 1:%d with linespoints title 'blocks of %.15g B' noenhanced", kind, k + 2,
+                native->y[k]);
+    fputs("\nset ylabel 'microseconds'\n", out);
+}
+
 static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
 {
     bool lines = count(m, 1) > 0;
-    int panels = count(m, 2) + lines, columns = panels < COLUMNS ? panels : COLUMNS;
+    int panels = count(m, 2) + compared(m) + lines, columns = panels < COLUMNS ? panels : COLUMNS;
     int rows = (panels + columns - 1) / columns;
 
     fprintf(out, "set terminal %s size %d, %d background '#ffffff'\nset output ", png ? "pngcairo" : "svg",
@@ -93,7 +141,13 @@ static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
     for (int id = 0; id < PW_TABLE_COUNT; id++)
         if (is_drawn(m, id, 1) || is_drawn(m, id, 2))
             put_data(out, id, &m->tables[id]);
+    for (int kind = 0; kind < PW_MODEL_KINDS; kind++)
+        if (is_compared(m, kind))
+            put_compared_data(out, m, kind);
     fprintf(out, "set multiplot layout %d, %d\n", rows, columns);
+    for (int kind = 0; kind < PW_MODEL_KINDS; kind++)
+        if (is_compared(m, kind))
+            put_compared_panel(out, m, kind);
     if (lines)
         put_lines_panel(out, m);
     for (int id = 0; id < PW_TABLE_COUNT; id++)

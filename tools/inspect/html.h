@@ -1,0 +1,21 @@
+/* The page of a type (`packwright inspect --html`), shared by the files that write its parts. */
+#ifndef PW_TOOLS_INSPECT_HTML_H
+#define PW_TOOLS_INSPECT_HTML_H
+
+#include "tools/inspect/inspect.h"
+
+/* Writes text so that a browser shows it as it is. */
+void pw_html_escape(FILE *out, const char *text, size_t size);
+
+/* Writes the second text with what was taken from the first one and what was added. False: out of memory. */
+bool pw_html_diff(FILE *out, const char *before, const char *after);
+
+/* Writes IR beside the assembly that was made from it; `.loc` directives of the assembly, which are not shown, say from
+ * which line. */
+void pw_html_code(FILE *out, const char *ir, const char *assembly);
+
+/* The frame of a page, around its sections. `title` is escaped here. */
+void pw_html_begin(FILE *out, const char *title);
+void pw_html_end(FILE *out);
+
+#endif

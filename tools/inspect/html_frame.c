@@ -1,0 +1,68 @@
+/* The frame of a page: style, script, title. Nothing is loaded from elsewhere. */
+#include "tools/inspect/html.h"
+
+#include <string.h>
+
+static const char style[] =
+    "body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;color:#222;margin:0 auto;padding:24px;max-width:1360px}\n"
+    "h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:18px;margin:36px 0 8px;border-bottom:1px solid #ddd}\n"
+    "h3{font-size:14px;margin:14px 0 4px}p{margin:6px 0}nav a{margin-right:14px}a{color:#21618c}\n"
+    "pre{font:13px/1.45 'DejaVu Sans Mono',monospace;background:#f7f7f5;border:1px solid #e5e5e0;border-radius:4px;\n"
+    "padding:10px;margin:6px 0;overflow:auto;tab-size:8}\n"
+    ".picture{overflow-x:auto;border:1px solid #e5e5e0;border-radius:4px}.picture svg{display:block}\n"
+    ".why p{margin:2px 0;overflow-wrap:anywhere}.why p.inner{margin-left:24px}\n"
+    ".new{background:#dff3df}.gone{background:#fae1e1}.new,.gone,.same{display:inline-block;min-width:100%}\n"
+    ".pair{display:grid;grid-template-columns:1fr 1fr;gap:12px}.pair>div{min-width:0}.pane{max-height:70vh}\n"
+    ".code{display:inline-block;min-width:100%}.code[data-line]{cursor:pointer}.code.lit{background:#fdebb0}\n"
+    ".missing{color:#7a5200;background:#fff6dd;border:1px solid #f0dca0;border-radius:4px;padding:8px 12px}\n"
+    "@media(max-width:900px){.pair{grid-template-columns:1fr}}\n";
+
+/* Pointing at a line lights the lines that belong to it; a click also scrolls the other side there. */
+static const char script[] =
+    "document.querySelectorAll('.pair').forEach(pair=>{\n"
+    "  const lines=n=>pair.querySelectorAll(`[data-line=\"${n}\"]`);\n"
+    "  const light=e=>{\n"
+    "    const at=e.target.closest('[data-line]');\n"
+    "    pair.querySelectorAll('.lit').forEach(l=>l.classList.remove('lit'));\n"
+    "    if(at)lines(at.dataset.line).forEach(l=>l.classList.add('lit'));\n"
+    "    return at;\n"
+    "  };\n"
+    "  pair.addEventListener('mouseover',light);\n"
+    "  pair.addEventListener('click',e=>{\n"
+    "    const at=light(e);\n"
+    "    if(!at)return;\n"
+    "    const pane=at.closest('.pane');\n"
+    "    const other=[...lines(at.dataset.line)].find(l=>l.closest('.pane')!==pane);\n"
+    "    if(other)other.closest('.pane').scrollTop=other.offsetTop-other.closest('.pane').offsetTop-80;\n"
+    "  });\n"
+    "});\n";
+
+void pw_html_escape(FILE *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        switch (text[i]) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        case '\'': fputs("&#39;", out); break;
+        case '"': fputs("&quot;", out); break;
+        default: fputc(text[i], out);
+        }
+    }
+}
+
+void pw_html_begin(FILE *out, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
+          "<meta name='viewport' content='width=device-width'><title>",
+          out);
+    pw_html_escape(out, title, strlen(title));
+    fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>", style);
+    pw_html_escape(out, title, strlen(title));
+    fputs("</h1>\n", out);
+}
+
+void pw_html_end(FILE *out)
+{
+    fprintf(out, "<script>\n%s</script>\n</body></html>\n", script);
+}
