@@ -103,9 +103,12 @@ static int jobs_of(const pw_region *r)
 static bool is_simple(const pw_region *r)
 {
     int tables = 0;
-    for (int i = 0; i < r->ndims; i++)
+    for (int i = 0; i < r->ndims; i++) {
         tables += r->dims[i].table != NULL;
-    return tables <= (r->blocks ? 0 : 1);
+        if (r->dims[i].packed_table)
+            return false;
+    }
+    return tables <= (r->blocks ? 0 : 1) && !(r->blocks && r->blocks->packed_offs.data);
 }
 
 static int64_t entry(const pw_table *t, int64_t i)
@@ -178,7 +181,7 @@ static void add_loops(job *j, const pw_nest *nest, const pw_region *r, const voi
         }
     }
     if (!objects)
-        add_loop(j, count, nest->extent, nest->size);
+        add_loop(j, count, nest->extent, nest->packed_extent);
 }
 
 /* Drops loops of one iteration, and sorts the others in packed order behind the leaf. Any order would be right, since

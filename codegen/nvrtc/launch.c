@@ -132,7 +132,7 @@ static pw_status read_loops(region_call *c)
 static bool is_dense(const region_call *c)
 {
     int64_t next = c->g->word;
-    if (c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
+    if (c->g->joined || c->g->kind != PW_GPU_WORDS || !pw_gpu_pieces_are_dense(c->g->shape))
         return false;
     for (int i = c->g->ndims - 1; i >= 0; i--) {
         if (c->count[i] == 1)
@@ -197,6 +197,10 @@ static void write_loops(region_call *c)
             dim[PW_DIM_TABLE] = table_pointer(c, &d->table);
             dim[PW_DIM_SCALE] = (uint64_t)value(c, d->table.scale);
         }
+        if (pw_gpu_table_is_there(&d->packed_table)) {
+            c->rec[d->packed_word] = table_pointer(c, &d->packed_table);
+            c->rec[d->packed_word + 1] = (uint64_t)value(c, d->packed_table.scale);
+        }
     }
 }
 
@@ -230,12 +234,12 @@ static void write_guess(const region_call *c, uint64_t *tail)
     tail[PW_TAIL_STRIDE] = stride;
 }
 
-/* Writes where aligned words of the region may be read: in memory, unless it has a table, and in packed order. */
+/* Writes where aligned words of the region may be read: on each side, unless it has a table. */
 static void write_ranges(const region_call *c, uint64_t *ranges)
 {
     const pw_shape_region *r = c->g->shape;
     int64_t lo[2] = {INT64_MAX, INT64_MAX}, hi[2] = {INT64_MIN, INT64_MIN};
-    bool table = false;
+    bool table[2] = {false, false};
     for (int i = 0; i < r->npieces; i++) {
         const int64_t at[] = {value(c, r->pieces[i].mem_off), value(c, r->pieces[i].packed_off)};
         int64_t n = value(c, r->pieces[i].bytes);
@@ -246,13 +250,14 @@ static void write_ranges(const region_call *c, uint64_t *ranges)
     }
     for (int i = 0; i < c->g->ndims; i++) {
         const int64_t stride[] = {c->mem[i], c->packed[i]};
-        table |= pw_gpu_table_is_there(&c->g->dims[i].table);
+        table[0] |= pw_gpu_table_is_there(&c->g->dims[i].table);
+        table[1] |= pw_gpu_table_is_there(&c->g->dims[i].packed_table);
         for (int side = 0; side < 2 && c->count[i] > 0; side++)
             *(stride[side] < 0 ? &lo[side] : &hi[side]) += (c->count[i] - 1) * stride[side];
     }
     for (int side = 0; side < 2; side++) {
         uint64_t bytes = (uint64_t)hi[side] - (uint64_t)lo[side];
-        bool known = (side || !table) && hi[side] > lo[side] && bytes >= 2 * PW_GPU_PART_BYTES;
+        bool known = !table[side] && hi[side] > lo[side] && bytes >= 2 * PW_GPU_PART_BYTES;
         ranges[2 * side] = c->rec[side ? PW_REC_PACKED : PW_REC_MEM] + (uint64_t)lo[side];
         ranges[2 * side + 1] = known ? bytes - 2 * PW_GPU_PART_BYTES + 1 : 0;
     }
@@ -287,6 +292,10 @@ static void write_tail(region_call *c)
         tail[PW_TAIL_SPAN] = (uint64_t)c->span;
         tail[PW_TAIL_WINDOW] = list_window(c);
         write_guess(c, tail);
+        if (c->g->joined) {
+            tail[PW_TAIL_PACKED_OFFS] = table_pointer(c, &r->block_packed);
+            tail[PW_TAIL_PACKED_SCALE] = (uint64_t)value(c, r->block_packed.scale);
+        }
     }
 }
 
@@ -319,49 +328,59 @@ static int64_t block_bytes(const region_call *c)
     return r->npieces == 0 ? mean_block(c) : bytes_of_leaf(c) / r->npieces;
 }
 
-/* Returns the distance between the closest blocks of a region, without tables. INT64_MAX: there is one block. */
-static int64_t block_distance(const region_call *c)
+/* Returns the distance between the closest blocks of a region on one side, without tables. INT64_MAX: there is one
+ * block. */
+static int64_t block_distance(const region_call *c, bool packed)
 {
     int64_t closest = INT64_MAX;
     for (int i = 0; i < c->g->ndims; i++) {
-        int64_t mem = c->mem[i] < 0 ? -c->mem[i] : c->mem[i];
-        bool inside = c->g->dims[i].role == PW_GPU_WORD || c->g->dims[i].role == PW_GPU_PART;
-        if (!inside && !pw_gpu_table_is_there(&c->g->dims[i].table) && c->count[i] > 1 && mem < closest)
-            closest = mem;
+        const pw_gpu_dim *d = &c->g->dims[i];
+        int64_t stride = packed ? c->packed[i] : c->mem[i];
+        bool inside = d->role == PW_GPU_WORD || d->role == PW_GPU_PART;
+        if (stride < 0)
+            stride = -stride;
+        if (!inside && !pw_gpu_table_is_there(packed ? &d->packed_table : &d->table) && c->count[i] > 1 &&
+            stride < closest)
+            closest = stride;
     }
     return closest;
 }
 
-/* Returns whether every block of the region is alone in its granules of memory. */
+static bool is_spread(int64_t bytes, int64_t distance)
+{
+    return distance != INT64_MAX && distance / SPARSE_TIMES >= bytes;
+}
+
+/* Returns whether every block of the region is alone in its granules of memory, on one side at least. */
 static bool is_sparse(const region_call *c)
 {
-    int64_t bytes, distance;
+    int64_t bytes;
     if (c->g->kind != PW_GPU_WORDS || c->g->shape->npieces != 1)
         return false;
     for (int i = 0; i < c->g->ndims; i++)
-        if (pw_gpu_table_is_there(&c->g->dims[i].table))
+        if (pw_gpu_table_is_there(&c->g->dims[i].table) || pw_gpu_table_is_there(&c->g->dims[i].packed_table))
             return false;
     bytes = block_bytes(c);
-    distance = block_distance(c);
-    return bytes < SPARSE_BYTES && distance != INT64_MAX && distance / SPARSE_TIMES >= bytes;
+    return bytes < SPARSE_BYTES &&
+           (is_spread(bytes, block_distance(c, false)) || (c->g->joined && is_spread(bytes, block_distance(c, true))));
 }
 
 /*
- * Returns whether ends of blocks are read before they are written. If many unpacked blocks do not end with a sector,
- * reading these sectors early makes writing up to twice as fast. It does not where sectors hold hardly anything else,
- * where blocks are very long, or where all stays in the cache.
+ * Returns whether ends of blocks are read before they are written, by an unpack or on either side of a join. If many do
+ * not end with a sector, reading these sectors early makes writing up to twice as fast. It does not where sectors hold
+ * hardly anything else, where blocks are very long, or where all stays in the cache.
  */
 static uint64_t filled_flag(const region_call *c)
 {
     bool narrow = c->g->kind == PW_GPU_WORDS && c->g->word < PW_NARROW_BYTES;
     int64_t bytes, distance;
-    if (c->call->direction == PW_PACK || c->total < FILLED_FROM || narrow || c->g->kind == PW_GPU_TILE ||
-        (c->g->kind == PW_GPU_LIST && !c->chunked))
+    if ((c->call->direction == PW_PACK && !c->g->joined) || c->total < FILLED_FROM || narrow ||
+        c->g->kind == PW_GPU_TILE || (c->g->kind == PW_GPU_LIST && !c->chunked))
         return 0;
     bytes = block_bytes(c);
     if (bytes >= PW_GPU_FILLED_BYTES)
         return bytes < FILLED_MOST ? PW_FLAG_FILLED : 0;
-    distance = block_distance(c);
+    distance = block_distance(c, c->call->direction == PW_PACK);
     return distance <= PW_GPU_SECTOR && 2 * bytes >= distance ? PW_FLAG_FILLED_WIDE : 0;
 }
 
@@ -387,8 +406,13 @@ static void write_header(region_call *c)
     for (int i = 0; i < c->g->ndims; i++)
         if (pw_gpu_table_is_there(&c->g->dims[i].table))
             mem += value(c, c->g->dims[i].table.base);
+    for (int i = 0; i < c->g->ndims; i++)
+        if (pw_gpu_table_is_there(&c->g->dims[i].packed_table))
+            packed += value(c, c->g->dims[i].packed_table.base);
     if (c->g->kind == PW_GPU_LIST)
         mem += value(c, r->block_offs.base);
+    if (c->g->kind == PW_GPU_LIST && c->g->joined)
+        packed += value(c, r->block_packed.base);
     if (r->npieces == 1 && c->g->kind != PW_GPU_PIECES) {
         mem += value(c, r->pieces[0].mem_off);
         packed += value(c, r->pieces[0].packed_off);
@@ -528,6 +552,8 @@ static pw_status make_region(const pw_gpu_plan *plan, int region, const pw_gpu_c
     if (__builtin_mul_overflow(value(c, plan->shape->size), call->count, &c->total))
         c->total = INT64_MAX;
     c->chunked = g->kind == PW_GPU_LIST && value(c, g->shape->leaf_size) >= CHUNKED_FROM;
+    if (g->joined && (pw_gpu_region_is_odd(g) || !is_aligned(c)))
+        c->chunked = false;
     c->span = c->chunked ? list_span(c, full) : 0;
     pw_status status = read_loops(c);
     if (status != PW_OK)

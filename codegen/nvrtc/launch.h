@@ -50,6 +50,7 @@ typedef struct pw_gpu_call {
 
 typedef struct pw_gpu_launch {
     bool big;            /* take the kernel with the suffix */
+    bool swapped;        /* take the kernel of the other direction: a launch of tier 0 sees memory on the packed side */
     uint32_t grid;       /* 0: there is nothing to move, do not launch */
     uint32_t block;      /* threads */
     uint32_t shared;     /* static shared bytes of a block; nothing to be passed */

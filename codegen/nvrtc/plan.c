@@ -17,6 +17,7 @@ enum {
     RESIDENT_HEAVY = 6,
     RESIDENT_MOST = 8,                                            /* 32 */
     WINDOW_BYTES = PW_LIST_WINDOW * 12 + PW_LIST_GROUPS * 6 + 16, /* the size of pw_window */
+    JOINED_WINDOW_BYTES = WINDOW_BYTES + PW_LIST_WINDOW * 8,      /* of pw_window_joined */
     ODD_BYTES = PW_ODD_GROUPS * 8 + 96                            /* the size of pw_odd */
 };
 
@@ -29,6 +30,8 @@ static pw_num baked(int64_t value)
 {
     return (pw_num){.value = value, .slot = -1};
 }
+
+static const pw_shape_table no_table = {.slot = -1};
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -84,8 +87,8 @@ static bool find_tile(const pw_shape_region *r, int word, int *a, int *b)
         *a = r->ndims - 1 - swap;
         *b = r->ndims - 2 + swap;
         const pw_shape_dim *da = &r->dims[*a], *db = &r->dims[*b];
-        if (da->table.slot < 0 && db->table.slot < 0 && is_close(da->packed_stride, word) &&
-            is_close(db->mem_stride, word))
+        if (da->table.slot < 0 && db->table.slot < 0 && da->packed_table.slot < 0 && db->packed_table.slot < 0 &&
+            is_close(da->packed_stride, word) && is_close(db->mem_stride, word))
             return true;
     }
     return false;
@@ -104,10 +107,15 @@ static pw_gpu_kind kind_of(const pw_shape_region *r, int word, int *a, int *b)
 
 /* ---- loops ---------------------------------------------------------------------------------------------- */
 
-/* Inserts a loop behind those with larger packed strides. Unknown strides count as large. */
+/* Inserts a loop behind those with larger packed strides. Unknown strides count as large. The loops of a joined nest
+ * are sorted by what a step costs on both sides, innermost the cheapest, and stay in that order. */
 static void insert(pw_gpu_region *g, pw_gpu_dim dim)
 {
     int at = g->ndims++;
+    if (g->joined) {
+        g->dims[at] = dim;
+        return;
+    }
     for (; at > 0 && is_baked(g->dims[at - 1].packed) &&
            (!is_baked(dim.packed) || dim.packed.value > g->dims[at - 1].packed.value);
          at--)
@@ -119,8 +127,13 @@ static void insert(pw_gpu_region *g, pw_gpu_dim dim)
 
 static void append(pw_gpu_region *g, pw_gpu_role role, pw_num count, int64_t per, int64_t stride)
 {
-    g->dims[g->ndims++] = (pw_gpu_dim){
-        .role = role, .count = count, .per = per, .mem = baked(stride), .packed = baked(stride), .table = {.slot = -1}};
+    g->dims[g->ndims++] = (pw_gpu_dim){.role = role,
+                                       .count = count,
+                                       .per = per,
+                                       .mem = baked(stride),
+                                       .packed = baked(stride),
+                                       .table = no_table,
+                                       .packed_table = no_table};
 }
 
 static void add_loops(const pw_shape *shape, pw_gpu_region *g, int skip_a, int skip_b)
@@ -131,8 +144,9 @@ static void add_loops(const pw_shape *shape, pw_gpu_region *g, int skip_a, int s
                                .is_object = true,
                                .per = 1,
                                .mem = shape->extent,
-                               .packed = shape->size,
-                               .table = {.slot = -1}});
+                               .packed = g->joined ? shape->packed_extent : shape->size,
+                               .table = no_table,
+                               .packed_table = no_table});
     for (int i = 0; i < r->ndims; i++) {
         const pw_shape_dim *d = &r->dims[i];
         if (i != skip_a && i != skip_b)
@@ -142,7 +156,8 @@ static void add_loops(const pw_shape *shape, pw_gpu_region *g, int skip_a, int s
                                    .per = 1,
                                    .mem = d->mem_stride,
                                    .packed = d->packed_stride,
-                                   .table = d->table});
+                                   .table = d->table,
+                                   .packed_table = g->joined ? d->packed_table : no_table});
     }
 }
 
@@ -154,14 +169,15 @@ static void add_tiles(pw_gpu_region *g, pw_gpu_role role, const pw_shape_dim *d)
                                        .per = g->side,
                                        .mem = d->mem_stride,
                                        .packed = d->packed_stride,
-                                       .table = {.slot = -1}};
+                                       .table = no_table,
+                                       .packed_table = no_table};
 }
 
 /* Bytes and shorts of several pieces: a table in shared memory is faster than comparisons for each of them. */
 static int offsets_of(const pw_gpu_region *g, int64_t bytes)
 {
     const pw_shape_region *r = g->shape;
-    if (g->word >= WORD_FOR_THREADS || r->npieces < 2 || bytes / g->word > MAX_OFFSETS)
+    if (g->joined || g->word >= WORD_FOR_THREADS || r->npieces < 2 || bytes / g->word > MAX_OFFSETS)
         return 0;
     for (int i = 0; i < r->npieces; i++)
         if (r->pieces[i].mem_off.value < 0 || r->pieces[i].mem_off.value > INT32_MAX - bytes)
@@ -187,6 +203,7 @@ static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_
 {
     int a = -1, b = -1, tail = 0;
     g->shape = r;
+    g->joined = shape->joined;
     g->word = (int)least(r->word, least(r->align, r->packed_align));
     g->kind = kind_of(r, g->word, &a, &b);
     g->side = g->word <= 4 ? 64 : 32;
@@ -204,7 +221,7 @@ static void plan_region(const pw_shape *shape, const pw_shape_region *r, pw_gpu_
         tail = PW_TAIL_PIECE * r->npieces + PW_TAIL_RANGES;
     } else {
         append(g, PW_GPU_ENTRY, r->nblocks, 1, 0);
-        tail = PW_TAIL_LIST;
+        tail = g->joined ? PW_TAIL_JOINED_LIST : PW_TAIL_LIST;
     }
     g->tail_words = tail;
 }
@@ -224,12 +241,16 @@ static void make_plain(pw_gpu_region *g, int ndims)
     for (int i = g->ndims - 1; i >= 0; i--)
         g->dims[i + more] = g->dims[i];
     for (int i = 0; i < more; i++)
-        g->dims[i] =
-            (pw_gpu_dim){.count = baked(1), .per = 1, .mem = baked(0), .packed = baked(0), .table = {.slot = -1}};
+        g->dims[i] = (pw_gpu_dim){.count = baked(1),
+                                  .per = 1,
+                                  .mem = baked(0),
+                                  .packed = baked(0),
+                                  .table = no_table,
+                                  .packed_table = no_table};
     g->ndims = ndims;
     for (int i = 0; i < ndims; i++) {
         g->dims[i].plain = true;
-        g->dims[i].free = g->dims[i].role != PW_GPU_WORD && g->dims[i].table.slot < 0;
+        g->dims[i].free = !g->joined && g->dims[i].role != PW_GPU_WORD && g->dims[i].table.slot < 0;
     }
 }
 
@@ -269,7 +290,8 @@ static bool same_loops(const pw_gpu_region *a, const pw_gpu_region *b)
         return false;
     for (int i = 0; i < a->ndims; i++) {
         const pw_gpu_dim *x = &a->dims[i], *y = &b->dims[i];
-        if (x->plain != y->plain || !same_table(&x->table, &y->table))
+        if (x->plain != y->plain || !same_table(&x->table, &y->table) ||
+            !same_table(&x->packed_table, &y->packed_table))
             return false;
         if (x->plain)
             continue;
@@ -290,7 +312,8 @@ static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
     if (a->kind != b->kind || a->word != b->word || r->npieces != s->npieces || !same_loops(a, b))
         return false;
     if (a->kind == PW_GPU_LIST)
-        return r->block_offs.width == s->block_offs.width && r->block_starts.width == s->block_starts.width;
+        return r->block_offs.width == s->block_offs.width && r->block_starts.width == s->block_starts.width &&
+               r->block_packed.width == s->block_packed.width;
     if (a->kind != PW_GPU_PIECES && (a->kind != PW_GPU_WORDS || r->npieces == 1))
         return true;
     for (int i = 0; i < r->npieces; i++)
@@ -305,8 +328,10 @@ static bool same_code(const pw_gpu_region *a, const pw_gpu_region *b)
 static bool has_table(const pw_gpu_region *g, bool maybe)
 {
     bool has = false;
-    for (int i = 0; i < g->ndims; i++)
+    for (int i = 0; i < g->ndims; i++) {
         has |= pw_gpu_table_is_there(&g->dims[i].table) && (maybe || g->dims[i].table.width > 0);
+        has |= pw_gpu_table_is_there(&g->dims[i].packed_table);
+    }
     return has;
 }
 
@@ -362,7 +387,7 @@ static int resident_of(const pw_gpu_region *g, bool unpack)
         return g->word <= 4 ? RESIDENT_LARGE_TILE : g->word == 16 ? RESIDENT_WIDE_TILE : RESIDENT_MOST;
     if (is_parametric(g))
         return RESIDENT_PLAIN;
-    if (g->kind == PW_GPU_PIECES || (g->kind == PW_GPU_LIST && g->word < PW_NARROW_BYTES && unpack))
+    if (g->kind == PW_GPU_PIECES || (g->kind == PW_GPU_LIST && (g->joined || (g->word < PW_NARROW_BYTES && unpack))))
         return RESIDENT_HEAVY;
     if (g->kind != PW_GPU_WORDS)
         return RESIDENT_MOST;
@@ -375,7 +400,19 @@ static int list_bytes(const pw_gpu_region *g)
     int odd = pw_gpu_region_is_odd(g), blocks = odd ? PW_LIST_WINDOW : PW_ASKEW_WINDOW;
     int stage = (odd ? PW_GPU_ODD_SPAN : PW_GPU_ASKEW_SPAN) + 2 * PW_GPU_PART_BYTES,
         bytes = ODD_BYTES + 16 * blocks + stage;
+    if (g->joined)
+        return odd ? 0 : JOINED_WINDOW_BYTES;
     return odd || bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
+}
+
+/* Gives the tables of the packed side their places behind the tail. */
+static void place_packed_tables(pw_gpu_region *g)
+{
+    for (int i = 0; i < g->ndims; i++)
+        if (pw_gpu_table_is_there(&g->dims[i].packed_table)) {
+            g->dims[i].packed_word = g->tail + g->tail_words;
+            g->tail_words += PW_TAIL_TABLE;
+        }
 }
 
 static void plan_shape(pw_gpu_plan *plan)
@@ -390,6 +427,7 @@ static void plan_shape(pw_gpu_plan *plan)
         pw_gpu_region *g = &plan->regions[i];
         int shared = 0;
         g->tail = PW_REC_DIMS + PW_DIM_WORDS * g->ndims;
+        place_packed_tables(g);
         g->words = g->tail + g->tail_words;
         g->code = find_code(plan, i);
         g->record = plan->words;
@@ -430,10 +468,6 @@ pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *
     plan->shape = shape;
     plan->nregions = n;
     plan_shape(plan);
-    if (shape->joined) {
-        pw_gpu_plan_destroy(plan);
-        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "joined layouts have no GPU kernels");
-    }
     if (!pw_backend_takes(shape) || pw_gpu_plan_param_bytes(plan) > MAX_PARAM_BYTES) {
         pw_gpu_plan_destroy(plan);
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "%d regions: too large for the parameters of a GPU kernel", n);

@@ -33,8 +33,10 @@ typedef struct pw_gpu_dim {
     int64_t per;
     pw_num mem, packed; /* strides in bytes: of an iteration, and in tiles of an element */
     pw_shape_table table;
-    bool free;  /* nothing is baked: the launch may exchange it with others that are */
-    bool plain; /* the code takes all numbers from the record, although some may be baked */
+    pw_shape_table packed_table; /* on the packed side, of joined shapes */
+    int packed_word;             /* where the record has the address of that table; its scale follows */
+    bool free;                   /* nothing is baked: the launch may exchange it with others that are */
+    bool plain;                  /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
 enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
@@ -42,10 +44,11 @@ enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };
 typedef struct pw_gpu_region {
     const pw_shape_region *shape;
     pw_gpu_kind kind;
-    int word;  /* bytes a thread moves at once */
-    int batch; /* of words: so many for each thread, if there are enough */
-    int side;  /* of a tile */
-    int offs;  /* of words: a block of threads works out so many places of a leaf once; 0: each thread does */
+    bool joined; /* the packed side is memory, too, in any order; loops are in the nest's order */
+    int word;    /* bytes a thread moves at once */
+    int batch;   /* of words: so many for each thread, if there are enough */
+    int side;    /* of a tile */
+    int offs;    /* of words: a block of threads works out so many places of a leaf once; 0: each thread does */
     int ndims;
     pw_gpu_dim dims[PW_GPU_MAX_DIMS]; /* outermost in packed order first, as far as it is known */
     int code;                         /* regions of one number share code */

@@ -5,7 +5,8 @@
  *     w[]: (end block, record | class << 32) for each region, then the regions' records
  *
  * and a region's record is a header, a record for each loop (of the plan's order), and a tail by kind: the pieces
- * (three words each), or the list's tables.
+ * (four words each), or the list's tables. In a joined region the tail ends with two words, a table's address and its
+ * scale, for each loop that has a table on the packed side.
  */
 #ifndef PW_CODEGEN_NVRTC_RECORD_H
 #define PW_CODEGEN_NVRTC_RECORD_H
@@ -52,11 +53,14 @@ enum {
     PW_TAIL_WINDOW, /* blocks of the list that it takes into shared memory at once */
     PW_TAIL_GUESS,  /* blocks of the list in a span on the average, times 2^16 */
     PW_TAIL_STRIDE, /* blocks between the places that are tried first, around the one that is guessed */
-    PW_TAIL_LIST
+    PW_TAIL_LIST,
+    PW_TAIL_PACKED_OFFS = PW_TAIL_LIST, /* of joined regions only */
+    PW_TAIL_PACKED_SCALE,
+    PW_TAIL_JOINED_LIST
 };
 /* A piece: memory offset, packed offset, bytes, first part. Behind the last, for memory and for packed order: the first
  * byte of all, and at how many places from there on 32 bytes may be read (0: nobody knows). */
-enum { PW_TAIL_PIECE = 4, PW_TAIL_RANGES = 4 };
+enum { PW_TAIL_PIECE = 4, PW_TAIL_RANGES = 4, PW_TAIL_TABLE = 2 };
 enum { PW_TAIL_COUNT_A, PW_TAIL_COUNT_B, PW_TAIL_TILE }; /* whole counts of the tiled loops */
 
 enum { PW_FLAG_ALIGNED = 1, PW_FLAG_DENSE = 2, PW_FLAG_CHUNKED = 4, PW_FLAG_NARROW = 8, PW_FLAG_SHORT = 16 };

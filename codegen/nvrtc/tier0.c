@@ -59,7 +59,8 @@ static void set_loops(pw_shape_region *r)
         r->dims[i] = (pw_shape_dim){.count = param(slot),
                                     .mem_stride = param(slot + 1),
                                     .packed_stride = param(slot + 2),
-                                    .table = {.slot = -1}};
+                                    .table = {.slot = -1},
+                                    .packed_table = {.slot = -1}};
     }
 }
 
@@ -161,9 +162,36 @@ static bool is_simple(const pw_region *r)
     int loops = 0, tables = 0;
     for (int i = 0; i < r->ndims; i++) {
         loops += !r->dims[i].is_object;
-        tables += r->dims[i].table != NULL;
+        tables += (r->dims[i].table != NULL) + (r->dims[i].packed_table != NULL);
     }
+    if (r->blocks && r->blocks->packed_offs.data)
+        return false;
     return loops <= PW_GPU_TIER0_LOOPS && tables <= (r->blocks ? 0 : 1);
+}
+
+/* Returns whether the region's table is on the packed side, so that the sides change places. */
+static bool is_swapped(const pw_region *r)
+{
+    for (int i = 0; i < r->ndims; i++)
+        if (r->dims[i].packed_table)
+            return true;
+    return false;
+}
+
+/* Returns the loop with its sides exchanged. */
+static pw_dim swapped_dim(const pw_dim *d)
+{
+    pw_dim out = *d;
+    out.mem_stride = d->packed_stride;
+    out.packed_stride = d->mem_stride;
+    out.table = d->packed_table;
+    out.packed_table = d->table;
+    return out;
+}
+
+static pw_piece swapped_piece(const pw_piece *p)
+{
+    return (pw_piece){.mem_off = p->packed_off, .packed_off = p->mem_off, .bytes = p->bytes};
 }
 
 static int region_launches(const pw_region *r)
@@ -219,16 +247,16 @@ static void set_loop(int64_t *params, int loop, int64_t count, int64_t mem, int6
 }
 
 /* Fills in the region's loops; one with a table comes first. `tables` begins with the region's. */
-static void fill_loops(const pw_nest *nest, const pw_region *r, const void *const *tables, int64_t *params,
-                       const void **taken, int *width)
+static void fill_loops(const pw_nest *nest, const pw_region *r, bool swapped, const void *const *tables,
+                       int64_t *params, const void **taken, int *width)
 {
     int next = 1, fifth = -1;
-    params[SLOT_SIZE] = nest->size;
-    params[SLOT_EXTENT] = nest->extent;
+    params[SLOT_SIZE] = swapped ? nest->extent : nest->packed_extent;
+    params[SLOT_EXTENT] = swapped ? nest->packed_extent : nest->extent;
     for (int i = 0; i < PW_GPU_TIER0_LOOPS; i++)
         set_loop(params, i, 1, 0, 0);
     for (int i = 0; i < r->ndims; i++) {
-        const pw_dim *d = &r->dims[i];
+        const pw_dim seen = swapped ? swapped_dim(&r->dims[i]) : r->dims[i], *d = &seen;
         if (d->is_object) {
             params[SLOT_EXTENT] = d->mem_stride;
             params[SLOT_SIZE] = d->packed_stride;
@@ -275,12 +303,12 @@ static const pw_region *find_region(const pw_nest *nest, int i, int *piece, int 
         i -= region_launches(region);
         *tables += region->blocks ? 2 : 0;
         for (int k = 0; k < region->ndims; k++)
-            *tables += region->dims[k].table != NULL;
+            *tables += (region->dims[k].table != NULL) + (region->dims[k].packed_table != NULL);
     }
     return NULL;
 }
 
-static int fill_leaf(const pw_region *r, int piece, int64_t *params)
+static int fill_leaf(const pw_region *r, int piece, bool swapped, int64_t *params)
 {
     if (r->blocks) {
         params[SLOT_MEM] += r->blocks->offs.base;
@@ -291,7 +319,7 @@ static int fill_leaf(const pw_region *r, int piece, int64_t *params)
         params[SLOT_STARTS_SCALE] = r->blocks->starts.scale;
         return LIST_KERNEL;
     }
-    const pw_piece *p = &r->pieces[piece];
+    const pw_piece seen = swapped ? swapped_piece(&r->pieces[piece]) : r->pieces[piece], *p = &seen;
     params[SLOT_MEM] += p->mem_off;
     params[SLOT_PACKED] += p->packed_off;
     params[SLOT_LENGTH] = params[SLOT_LEAF] = p->bytes;
@@ -308,10 +336,11 @@ pw_status pw_gpu_tier0_launch(const pw_gpu_tier0 *t, const pw_nest *nest, int i,
     const pw_region *r = find_region(nest, i, &piece, &first);
     if (!r || !is_simple(r))
         return PW_ERR_INVALID;
-    slots[SLOT_MEM] = r->mem_off;
-    slots[SLOT_PACKED] = r->packed_off;
-    fill_loops(nest, r, tables + first, slots, &taken[0], &width);
-    *kernel = fill_leaf(r, piece, slots);
+    bool swapped = is_swapped(r);
+    slots[SLOT_MEM] = swapped ? r->packed_off : r->mem_off;
+    slots[SLOT_PACKED] = swapped ? r->mem_off : r->packed_off;
+    fill_loops(nest, r, swapped, tables + first, slots, &taken[0], &width);
+    *kernel = fill_leaf(r, piece, swapped, slots);
     if (r->blocks) {
         taken[0] = tables[first];
         taken[1] = tables[first + 1];
@@ -320,8 +349,11 @@ pw_status pw_gpu_tier0_launch(const pw_gpu_tier0 *t, const pw_nest *nest, int i,
     const pw_kernel_args args = {.params = slots, .tables = taken};
     pw_gpu_call bound = *call;
     bound.args = &args;
+    if (swapped)
+        bound.direction = call->direction == PW_PACK ? PW_UNPACK : PW_PACK;
     pw_status status = pw_gpu_launch_make(t->plans[*kernel], &bound, device, params, out);
     if (status == PW_OK)
         params[PW_GPU_HEAD_WORDS + t->plans[*kernel]->regions[0].record + PW_REC_SPARE] = (uint64_t)width;
+    out->swapped = swapped;
     return status;
 }

@@ -4,7 +4,9 @@
  * (five loops, one of which may have a table, and the objects), and lists of blocks. All are compiled in one module,
  * once for each architecture, and then come from the cache.
  *
- * A nest takes a launch for each piece of each region; nests of other forms are not for tier 0.
+ * A nest takes a launch for each piece of each region; nests of other forms are not for tier 0. Joined nests are, too,
+ * if no region has a table on both sides, or a list. Where the one table is on the packed side, the sides change
+ * places: the launch then takes the kernel of the other direction (pw_gpu_launch.swapped).
  */
 #ifndef PW_CODEGEN_NVRTC_TIER0_H
 #define PW_CODEGEN_NVRTC_TIER0_H

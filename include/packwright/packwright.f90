@@ -18,8 +18,8 @@
 ! * Lists are arrays of rank 1 and bring their lengths. Starts of packwright_subarray count from 0, as MPI's do.
 ! * Texts are character strings. packwright_configure has one optional argument for each field of the struct of C.
 ! * Buffers are variables of any type and rank. Their address is that of the first element; packed bytes need a
-!   contiguous variable. A variable of type(c_ptr) is itself the buffer, except in packwright_pack_stream and
-!   packwright_unpack_stream: these take addresses.
+!   contiguous variable. A variable of type(c_ptr) is itself the buffer, except in packwright_pack_stream,
+!   packwright_unpack_stream and packwright_copy_stream: these take addresses.
 ! * packwright_address gives the address of a variable, whose differences are displacements for packwright_struct.
 ! * type(packwright_type) holds a reference. An assignment copies it without making another one: use packwright_dup.
 !   packwright_type_free leaves a null reference, which may be freed again.
@@ -153,7 +153,7 @@ module packwright
   public :: packwright_hindexed, packwright_indexed_block, packwright_hindexed_block, packwright_struct
   public :: packwright_subarray, packwright_darray, packwright_resized, packwright_pack, packwright_unpack
   public :: packwright_pack_range, packwright_unpack_range, packwright_iovs, packwright_copy
-  public :: packwright_pack_stream, packwright_unpack_stream
+  public :: packwright_pack_stream, packwright_unpack_stream, packwright_copy_stream
 
   interface packwright_bytes
     procedure :: bytes_i4, c_bytes
@@ -211,6 +211,9 @@ module packwright
   end interface
   interface packwright_pack_stream
     procedure :: pack_stream_i4, c_pack_stream
+  end interface
+  interface packwright_copy_stream
+    procedure :: copy_stream_i4, c_copy_stream
   end interface
   interface packwright_unpack_stream
     procedure :: unpack_stream_i4, c_unpack_stream
@@ -394,6 +397,15 @@ module packwright
       type(packwright_type), value :: type
       type(c_ptr), value :: memory, packed, stream
       integer(c_int64_t), value :: count
+      integer(c_int) :: status
+    end function
+
+    function c_copy_stream(from_type, from, from_count, to_type, to, to_count, stream) &
+      bind(c, name='packwright_copy_stream') result(status)
+      import :: c_int, c_int64_t, c_ptr, packwright_type
+      type(packwright_type), value :: from_type, to_type
+      type(c_ptr), value :: from, to, stream
+      integer(c_int64_t), value :: from_count, to_count
       integer(c_int) :: status
     end function
   end interface
@@ -949,5 +961,14 @@ contains
     integer(c_int) :: status
 
     status = c_unpack_stream(type, memory, int(count, c_int64_t), packed, stream)
+  end function
+
+  function copy_stream_i4(from_type, from, from_count, to_type, to, to_count, stream) result(status)
+    type(packwright_type), intent(in) :: from_type, to_type
+    type(c_ptr), intent(in) :: from, to, stream
+    integer(c_int32_t), intent(in) :: from_count, to_count
+    integer(c_int) :: status
+
+    status = c_copy_stream(from_type, from, int(from_count, c_int64_t), to_type, to, int(to_count, c_int64_t), stream)
   end function
 end module packwright

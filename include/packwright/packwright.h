@@ -238,6 +238,11 @@ PACKWRIGHT_API packwright_status packwright_pack_stream(const packwright_type *t
                                                         void *packed, void *stream);
 PACKWRIGHT_API packwright_status packwright_unpack_stream(const packwright_type *type, void *memory, int64_t count,
                                                           const void *packed, void *stream);
+/* The same as packwright_copy where `from`, `to` or both lie in the memory of a CUDA device, and so on. Within the
+ * memory of one device, copied by one context, this is one kernel that reads the one and writes the other. */
+PACKWRIGHT_API packwright_status packwright_copy_stream(const packwright_type *from_type, const void *from,
+                                                        int64_t from_count, const packwright_type *to_type, void *to,
+                                                        int64_t to_count, void *stream);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,7 @@ typedef struct kernel_node {
     X(attribute, "cuDeviceGetAttribute", (int *, int, int))                                                     \
     X(retain, "cuDevicePrimaryCtxRetain", (void **, int))                                                       \
     X(current, "cuCtxSetCurrent", (void *))                                                                     \
+    X(peer, "cuCtxEnablePeerAccess", (void *, unsigned))                                                        \
     X(wait, "cuCtxSynchronize", (void))                                                                         \
     X(alloc, "cuMemAlloc_v2", (gpu_ptr *, size_t))                                                              \
     X(free, "cuMemFree_v2", (gpu_ptr))                                                                          \
@@ -124,6 +125,34 @@ bool gpu_open(gpu_info *info, const char **why)
     check(cu.retain(&context, device), "cuDevicePrimaryCtxRetain");
     check(cu.current(context), "cuCtxSetCurrent");
     return true;
+}
+
+static void *primary_of(int number)
+{
+    void *context;
+    int device;
+
+    check(cu.get(&device, number), "cuDeviceGet");
+    check(cu.retain(&context, device), "cuDevicePrimaryCtxRetain");
+    return context;
+}
+
+int gpu_count(void)
+{
+    int n = 0;
+
+    check(cu.count(&n), "cuDeviceGetCount");
+    return n;
+}
+
+void gpu_use(int device)
+{
+    check(cu.current(primary_of(device)), "cuCtxSetCurrent");
+}
+
+bool gpu_reach(int device)
+{
+    return cu.peer(primary_of(device), 0) == 0;
 }
 
 gpu_ptr gpu_alloc(size_t bytes)

@@ -23,6 +23,12 @@ typedef struct gpu_info {
 /* Returns false, with the cause in `why`, if there is no driver or no GPU. */
 bool gpu_open(gpu_info *info, const char **why);
 
+/* The number of GPUs. gpu_use makes the primary context of one current; all other functions work there. */
+int gpu_count(void);
+void gpu_use(int device);
+/* Lets kernels of the current context use the memory of another GPU. False: they cannot. */
+bool gpu_reach(int device);
+
 gpu_ptr gpu_alloc(size_t bytes);
 /* Returns host memory that kernels can use; *device is its address for them. */
 void *gpu_alloc_mapped(size_t bytes, gpu_ptr *device);

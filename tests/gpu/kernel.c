@@ -21,9 +21,15 @@ static size_t bytes_of_table(const pw_nest *nest, const void *data)
             return table_bytes(&region->blocks->offs);
         if (region->blocks && region->blocks->starts.data == data)
             return table_bytes(&region->blocks->starts);
-        for (int d = 0; d < region->ndims; d++)
-            if (region->dims[d].table && region->dims[d].table->data == data)
-                return table_bytes(region->dims[d].table);
+        if (region->blocks && region->blocks->packed_offs.data == data)
+            return table_bytes(&region->blocks->packed_offs);
+        for (int d = 0; d < region->ndims; d++) {
+            const pw_table *tables[] = {region->dims[d].table, region->dims[d].packed_table};
+
+            for (int i = 0; i < 2; i++)
+                if (tables[i] && tables[i]->data == data)
+                    return table_bytes(tables[i]);
+        }
     }
     return 0;
 }

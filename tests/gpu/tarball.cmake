@@ -1,4 +1,4 @@
-# `cpack` in the build tree makes packwright-gpu-tests.tar.xz: what tests/gpu/run needs on a machine with a GPU and without
+# `cpack -G TXZ` in the build tree makes packwright-gpu-tests.tar.xz: what tests/gpu/run needs on a machine with a GPU and without
 # this tree, a compiler or a package registry. The MPI comes from that machine, or is unpacked beside it (run -p).
 set(part COMPONENT gpu-tests EXCLUDE_FROM_ALL)
 
@@ -11,13 +11,13 @@ function(pw_gpu_tarball destination)
 endfunction()
 
 pw_gpu_tarball(lib packwright-mpich packwright-openmpi packwright-nvrtc packwright-llvm)
-pw_gpu_tarball(tests test_gpu_kernels)
+pw_gpu_tarball(tests test_gpu_kernels test_runtime_gpu_joined)
 foreach(mpi mpich openmpi)
   if(NOT TARGET packwright-${mpi})
     continue()
   endif()
   # All that the steps of tests/gpu/run start.
-  foreach(program pack messages deferred large huge several fused pairs windows files collectives reductions asleep atomics external shared
+  foreach(program pack messages deferred lazy large huge several fused pairs windows files collectives reductions asleep atomics external shared
           seeded)
     if(NOT TARGET test_${mpi}_gpu_${program})
       message(FATAL_ERROR "the tarball of the GPU tests needs test_${mpi}_gpu_${program}, which tests/mpi/gpu does not build")
@@ -27,17 +27,6 @@ foreach(mpi mpich openmpi)
 endforeach()
 pw_gpu_tarball(bin packwright)
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
-pw_gpu_tarball(bench bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
+pw_gpu_tarball(bench bench_gpu_joined bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
              bench_device_first_mpich bench_device_first_openmpi)
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
-
-set(CPACK_GENERATOR TXZ)
-set(CPACK_PACKAGE_NAME packwright)
-set(CPACK_PACKAGE_FILE_NAME packwright)
-set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-set(CPACK_ARCHIVE_GPU-TESTS_FILE_NAME packwright-gpu-tests)
-set(CPACK_COMPONENTS_ALL gpu-tests)
-set(CPACK_INCLUDE_TOPLEVEL_DIRECTORY ON)
-set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
-set(CPACK_STRIP_FILES ON)
-include(CPack)

@@ -108,6 +108,115 @@ static void memory_of_every_kind(void **state)
     gpu_report();
 }
 
+/* ---- copies -------------------------------------------------------------------------------------------- */
+
+enum { MOST_BLOCKS = 4096 };
+
+/* Blocks of bytes with gaps, in order, that are as long together as what they take. */
+typedef struct blocks {
+    int64_t n, offs[MOST_BLOCKS], lens[MOST_BLOCKS], span;
+    packwright_type *type;
+} blocks;
+
+/* Returns false if that would be too many. */
+static bool make_blocks(pw_rng *rng, int64_t bytes, blocks *b)
+{
+    int64_t unit = bytes % 8 == 0 ? 8 : 1, most = bytes / unit / 8 + 1;
+    packwright_type *byte;
+
+    b->n = b->span = 0;
+    while (bytes > 0 && b->n < MOST_BLOCKS) {
+        int64_t len = unit * pw_rng_range(rng, 1, most);
+
+        b->lens[b->n] = len < bytes ? len : bytes;
+        b->offs[b->n] = b->span;
+        bytes -= b->lens[b->n];
+        b->span += b->lens[b->n++] + unit * pw_rng_range(rng, 1, 9);
+    }
+    if (bytes > 0 || b->span + 2 * GUARD > ROOM)
+        return false;
+    assert_int_equal(packwright_bytes(1, 1, &byte), PACKWRIGHT_OK);
+    assert_int_equal(packwright_hindexed(b->n, b->lens, b->offs, byte, &b->type), PACKWRIGHT_OK);
+    packwright_type_free(byte);
+    return true;
+}
+
+/* From COUNT objects of a random type to one of blocks, or back. */
+static void check_copy(pw_rng *rng, const subject *s, const blocks *b, const gpu_memory *user, const gpu_memory *other,
+                       bool back, void *stream)
+{
+    unsigned char *at = packed_image + GUARD, *packed = seen;
+
+    set(rng, user, user_image, s->span);
+    set(rng, other, packed_image, b->span + 2 * GUARD);
+    if (back) {
+        for (int64_t i = 0; i < b->n; packed += b->lens[i++])
+            memcpy(packed, at + b->offs[i], (size_t)b->lens[i]);
+        pw_naive_unpack_range(&s->t.map, random_type_extent(&s->t), COUNT, 0, s->size, origin(s, user_image), seen);
+        assert_int_equal(
+            packwright_copy_stream(b->type, other->at + GUARD, 1, s->t.type, origin(s, user->at), COUNT, stream),
+            PACKWRIGHT_OK);
+    } else {
+        pw_naive_pack(&s->t.map, random_type_extent(&s->t), COUNT, origin(s, user_image), seen);
+        for (int64_t i = 0; i < b->n; packed += b->lens[i++])
+            memcpy(at + b->offs[i], packed, (size_t)b->lens[i]);
+        assert_int_equal(
+            packwright_copy_stream(s->t.type, origin(s, user->at), COUNT, b->type, other->at + GUARD, 1, stream),
+            PACKWRIGHT_OK);
+    }
+    same(user, user_image, s->span);
+    same(other, packed_image, b->span + 2 * GUARD);
+}
+
+static void copies_between_memory_of_every_kind(void **state)
+{
+    static blocks b;
+    void *stream = make_stream();
+
+    (void)state;
+    for (int i = 0; i < types; i++) {
+        pw_rng rng = {first_seed + (uint64_t)i};
+        subject s = {.t = random_type_make(&rng)};
+        int64_t hi;
+
+        random_type_span(&s.t, COUNT, &s.lo, &hi);
+        s.span = hi - s.lo + 2 * GUARD;
+        s.size = COUNT * s.t.map.size;
+        s.overlaps = pw_naive_overlaps(&s.t.map, random_type_extent(&s.t), COUNT);
+        if (s.span <= ROOM && s.size > 0 && make_blocks(&rng, s.size, &b)) {
+            for (int k = 0; k < GPU_KINDS * GPU_KINDS; k++)
+                for (int back = 0; back < 2 - s.overlaps; back++)
+                    check_copy(&rng, &s, &b, &users[k / GPU_KINDS], &packs[k % GPU_KINDS], back, i % 2 ? stream : NULL);
+            packwright_type_free(b.type);
+        }
+        random_type_free(&s.t);
+    }
+}
+
+/* Within one buffer, to every other place from those between: what may overlap goes through a buffer. */
+static void copies_within_a_buffer_are_right(void **state)
+{
+    enum { N = 1000 };
+    static int image[2 * N + 1], got[2 * N + 1];
+    packwright_type *integer, *every_other;
+    const gpu_memory *m = &users[GPU_DEVICE];
+
+    (void)state;
+    for (int i = 0; i < 2 * N + 1; i++)
+        image[i] = i;
+    gpu_write(m, 0, image, sizeof image);
+    assert_int_equal(packwright_bytes(4, 4, &integer), PACKWRIGHT_OK);
+    assert_int_equal(packwright_vector(N, 1, 2, integer, &every_other), PACKWRIGHT_OK);
+    assert_int_equal(packwright_copy_stream(every_other, m->at, 1, every_other, m->at + sizeof(int), 1, NULL),
+                     PACKWRIGHT_OK);
+    gpu_read(m, 0, got, sizeof got);
+    for (int i = 0; i < 2 * N + 1; i++)
+        assert_int_equal(got[i], i % 2 ? i - 1 : i);
+    assert_int_equal(packwright_copy_stream(every_other, m->at, 1, integer, m->at, 1, NULL), PACKWRIGHT_ERR_INVALID);
+    packwright_type_free(integer);
+    packwright_type_free(every_other);
+}
+
 /* ---- order --------------------------------------------------------------------------------------------- */
 
 /* What a copy in the stream has yet to bring is packed, from every kind of memory to every kind. */
@@ -208,6 +317,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest before[] = {cmocka_unit_test(host_memory_needs_no_driver)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_of_every_kind),
+        cmocka_unit_test(copies_between_memory_of_every_kind),
+        cmocka_unit_test(copies_within_a_buffer_are_right),
         cmocka_unit_test(moves_wait_for_the_stream),
         cmocka_unit_test(failures_of_the_driver_are_reported),
         cmocka_unit_test(host_memory_needs_no_driver),

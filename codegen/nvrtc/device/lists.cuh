@@ -53,7 +53,10 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_list_lanes(const
         R::template at<false>(p, o, u, s);
         const pw_u64 start = pw_list_start<R>(p, o, s.a), n = pw_list_start<R>(p, o, s.a + 1) - start;
         s.mem += pw_list_off<R>(p, o, s.a);
-        s.packed += start;
+        if constexpr (R::JOINED)
+            s.packed += pw_list_packed_off<R>(p, o, s.a);
+        else
+            s.packed += start;
         pw_lanes_copy(p.dst + (UNPACK ? s.mem : s.packed), p.src + (UNPACK ? s.packed : s.mem), n, t & mask, 1u << log);
     }
 }
@@ -78,7 +81,7 @@ PW_FN void pw_list(const P &p, pw_u32 o, pw_u32 block, char *shared)
         s.first = at.a * span;
         s.last = s.first + span < leaf ? s.first + span : leaf;
         s.mem = at.mem;
-        s.packed = at.packed + s.first;
+        s.packed = at.packed + (R::JOINED ? 0 : s.first);
         if (W == 1)
             pw_odd_begin<R, UNPACK>(p, o, s, at.packed, odd, block);
         const pw_u64 base =

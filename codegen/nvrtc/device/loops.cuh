@@ -32,7 +32,7 @@ PW_FN void pw_words_batch(const P &p, pw_u32 o, I u, I step, const pw_u32 *offs)
     if (FILL)
 #pragma unroll
         for (int j = 0; j < R::BATCH; j++) {
-            const pw_u64 to = (pw_u64)p.dst + at[j].mem;
+            const pw_u64 to = (pw_u64)p.dst + (UNPACK ? at[j].mem : at[j].packed);
             if ((at[j].a && to % PW_SECTOR != 0) || (at[j].b && (to + W) % PW_SECTOR != 0)) {
                 if (p.w[o + PW_FLAGS] & PW_FILLED_WIDE)
                     PW_FILL_WIDE(to);
@@ -68,7 +68,7 @@ PW_FN void pw_words(const P &p, pw_u32 o, pw_u32 block, const pw_u32 *offs)
     PW_EACH_THREAD(t)
     for (I u = (I)block * (I)p.w[o + PW_CHUNK] + t; u < units; u += round) {
         if (FAST && u + (R::BATCH - 1) * step < units) {
-            if (UNPACK && R::FILLS && (p.w[o + PW_FLAGS] & (PW_FILLED | PW_FILLED_WIDE)))
+            if ((UNPACK || R::JOINED) && R::FILLS && (p.w[o + PW_FLAGS] & (PW_FILLED | PW_FILLED_WIDE)))
                 pw_words_batch<R, W, UNPACK, I, DENSE, true>(p, o, u, step, offs);
             else
                 pw_words_batch<R, W, UNPACK, I, DENSE, false>(p, o, u, step, offs);
@@ -192,7 +192,7 @@ template <class R, bool UNPACK, class I, class P> PW_FN void pw_pieces(const P &
 {
     const I units = (I)p.w[o + PW_UNITS], step = (I)p.w[o + PW_BLOCKS] * PW_THREADS;
     const pw_u32 span = o + R::TAIL + PW_PIECE_WORDS * R::PIECES + (UNPACK ? PW_SPAN_PACKED : PW_SPAN_MEM);
-    const bool fill = UNPACK && (p.w[o + PW_FLAGS] & PW_FILLED);
+    const bool fill = (UNPACK || R::JOINED) && (p.w[o + PW_FLAGS] & PW_FILLED);
     const pw_range range = {(pw_u64)p.src + p.w[span], p.w[span + 1]};
     PW_EACH_THREAD(t)
     for (I u = (I)block * PW_THREADS + t; u < units; u += step) {

@@ -63,7 +63,9 @@ enum {
     PW_SPAN,
     PW_WINDOW,
     PW_GUESS,
-    PW_STRIDE
+    PW_STRIDE,
+    PW_PACKED_OFFS,
+    PW_PACKED_SCALE
 };
 enum { PW_PIECE_WORDS = 4, PW_SPAN_MEM = 0, PW_SPAN_PACKED = 2 };
 enum {

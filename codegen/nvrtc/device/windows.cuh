@@ -17,10 +17,16 @@ struct pw_window {
     pw_u16 first[PW_GROUPS];
 };
 
+/* The same in a joined region, whose packed side is memory, too: what leads from a place to that side. */
+struct pw_window_joined : pw_window {
+    pw_u64 packed[PW_LIST_MOST];
+};
+
 /* What a block of threads moves: bytes [first, last) of a leaf, in packed order. */
 struct pw_span {
     pw_u64 first, last;
-    pw_u64 mem, packed; /* where the leaf is in memory, and where the first byte is in the packed buffer */
+    pw_u64 mem, packed; /* where the leaf is in memory, and where the first byte is in the packed buffer; in a joined
+                           region, where the leaf is there */
     pw_u64 lo, hi;      /* aligned words of the source may be read between these addresses */
     pw_u32 skew, end;   /* places (odd.cuh) of the first byte, and behind the last */
 };
@@ -40,6 +46,12 @@ template <class R, class P> PW_FN pw_u64 pw_list_off(const P &p, pw_u32 o, pw_u6
     return p.w[o + R::TAIL + PW_OFFS_SCALE] * R::off(p, o, p.w[o + R::TAIL + PW_OFFS], i);
 }
 
+/* The same on the packed side of a joined region. */
+template <class R, class P> PW_FN pw_u64 pw_list_packed_off(const P &p, pw_u32 o, pw_u64 i)
+{
+    return p.w[o + R::TAIL + PW_PACKED_SCALE] * R::packed_off(p, o, p.w[o + R::TAIL + PW_PACKED_OFFS], i);
+}
+
 /* `n` blocks from number `base` on, as far as they lie in the span. */
 template <class R, class P>
 PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 base, pw_u32 n, const pw_span &s, pw_window *w, pw_u32 block)
@@ -56,6 +68,10 @@ PW_FN void pw_window_load(const P &p, pw_u32 o, pw_u64 base, pw_u32 n, const pw_
                 w->start[i] = start <= s.first ? 0 : (pw_u32)((start < s.last ? start : s.last) - s.first);
                 if (e < blocks && i < n)
                     w->mem[i] = s.mem + s.first - start + pw_list_off<R>(p, o, e);
+                if constexpr (R::JOINED)
+                    if (e < blocks && i < n)
+                        ((pw_window_joined *)w)->packed[i] =
+                            s.packed + s.first - start + pw_list_packed_off<R>(p, o, e);
             }
         }
     }
@@ -97,8 +113,16 @@ PW_FN pw_u32 pw_window_block(const pw_window *w, pw_u32 k)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
+/* What is to be added to the place of word i in the span to have it on the packed side. */
+template <bool JOINED> PW_FN pw_u64 pw_window_packed(const pw_span &s, const pw_window *w, pw_u32 i)
+{
+    if (JOINED)
+        return ((const pw_window_joined *)w)->packed[pw_window_block(w, i)];
+    return s.packed;
+}
+
 /* All lengths and addresses are multiples of W: a thread per word. */
-template <int W, bool UNPACK, class P>
+template <int W, bool UNPACK, bool JOINED, class P>
 PW_FN void pw_window_words(const P &p, const pw_span &s, const pw_window *w, pw_u32 end, pw_u32 block)
 {
     const int batch = W == 16 ? 2 : 4;
@@ -110,24 +134,24 @@ PW_FN void pw_window_words(const P &p, const pw_span &s, const pw_window *w, pw_
         for (int j = 0; j < batch; j++) {
             const pw_u32 i = k + j * PW_THREADS;
             if (i < words)
-                v[j] = pw_load<W>(p.src + (UNPACK ? s.packed : w->mem[pw_window_block(w, i)]) + i * W);
+                v[j] = pw_load<W>(p.src + (UNPACK ? pw_window_packed<JOINED>(s, w, i) : w->mem[pw_window_block(w, i)]) + i * W);
         }
 #pragma unroll
         for (int j = 0; j < batch; j++) {
             const pw_u32 i = k + j * PW_THREADS;
             if (i < words)
-                pw_store<W>(p.dst + (UNPACK ? w->mem[pw_window_block(w, i)] : s.packed) + i * W, v[j]);
+                pw_store<W>(p.dst + (UNPACK ? w->mem[pw_window_block(w, i)] : pw_window_packed<JOINED>(s, w, i)) + i * W, v[j]);
         }
     }
 }
 
-/* The m blocks of a window will be written. */
-template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, pw_u32 m, pw_u32 block)
+/* The m blocks of a window will be written; `to` is what leads there. */
+template <class P> PW_FN void pw_window_fill(const P &p, const pw_window *w, const pw_u64 *to, pw_u32 m, pw_u32 block)
 {
     PW_EACH_THREAD(t)
     for (pw_u32 e = t; e < m; e += PW_THREADS)
         if (w->start[e] < w->start[e + 1])
-            pw_fill_ends((pw_u64)p.dst + w->mem[e] + w->start[e], (pw_u64)p.dst + w->mem[e] + w->start[e + 1]);
+            pw_fill_ends((pw_u64)p.dst + to[e] + w->start[e], (pw_u64)p.dst + to[e] + w->start[e + 1]);
 }
 
 /*
@@ -145,11 +169,11 @@ PW_FN void pw_window_move(const P &p, pw_u32 o, pw_u64 base, const pw_span &s, p
         PW_SYNC();
         const pw_u32 end = w->start[m];
         more = end < s.last - s.first;
-        if (UNPACK && (flags & PW_FILLED))
-            pw_window_fill(p, w, m, block);
+        if ((UNPACK || R::JOINED) && (flags & PW_FILLED))
+            pw_window_fill(p, w, UNPACK ? w->mem : ((pw_window_joined *)w)->packed, m, block);
         pw_window_index<W>(w, n, m, block);
         PW_SYNC();
-        pw_window_words<W, UNPACK>(p, s, w, end, block);
+        pw_window_words<W, UNPACK, R::JOINED>(p, s, w, end, block);
         PW_SYNC();
     }
 }

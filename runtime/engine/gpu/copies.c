@@ -13,15 +13,16 @@ typedef struct walk {
     const pw_region *region;
     int n, row;
     int64_t count[MAX_LOOPS], mem[MAX_LOOPS], packed[MAX_LOOPS];
-    const pw_table *table[MAX_LOOPS];
+    const pw_table *table[MAX_LOOPS], *packed_table[MAX_LOOPS];
 } walk;
 
-static void add_loop(walk *w, int64_t count, int64_t mem, int64_t packed, const pw_table *table)
+static void add_loop(walk *w, int64_t count, const pw_dim *d)
 {
     w->count[w->n] = count;
-    w->mem[w->n] = mem;
-    w->packed[w->n] = packed;
-    w->table[w->n++] = table;
+    w->mem[w->n] = d->mem_stride;
+    w->packed[w->n] = d->packed_stride;
+    w->table[w->n] = d->table;
+    w->packed_table[w->n++] = d->packed_table;
 }
 
 /* Whether a loop can be rows: they must not overlap, their addresses must go up, and the driver limits the pitch. */
@@ -31,20 +32,21 @@ static bool may_be_rows(const walk *w, int loop)
 
     for (int i = 0; i < w->region->npieces; i++)
         widest = w->region->pieces[i].bytes > widest ? w->region->pieces[i].bytes : widest;
-    return widest > 0 && !w->table[loop] && w->mem[loop] >= widest && w->packed[loop] >= widest &&
-           w->mem[loop] <= max_pitch && w->packed[loop] <= max_pitch;
+    return widest > 0 && !w->table[loop] && !w->packed_table[loop] && w->mem[loop] >= widest &&
+           w->packed[loop] >= widest && w->mem[loop] <= max_pitch && w->packed[loop] <= max_pitch;
 }
 
 static walk make_walk(const pw_nest *nest, const pw_region *region, int64_t count)
 {
+    const pw_dim objects = {.mem_stride = nest->extent, .packed_stride = nest->packed_extent};
     walk w = {.region = region, .row = -1};
 
     if (nest->object_outer)
-        add_loop(&w, count, nest->extent, nest->size, NULL);
+        add_loop(&w, count, &objects);
     for (int i = 0; i < region->ndims; i++) {
         const pw_dim *d = &region->dims[i];
 
-        add_loop(&w, d->is_object ? count : d->count, d->mem_stride, d->packed_stride, d->table);
+        add_loop(&w, d->is_object ? count : d->count, d);
     }
     for (int i = 0; i < w.n; i++)
         if (may_be_rows(&w, i) && (w.row < 0 || w.count[i] > w.count[w.row]))
@@ -117,10 +119,12 @@ static pw_status copy_leaf(const copier *c, const walk *w, int64_t mem, int64_t 
                              : copy_plain(c, mem + p->mem_off, packed + p->packed_off, p->bytes);
     }
     for (int64_t i = 0; r->blocks && i < r->blocks->n && status == PW_OK; i++) {
-        int64_t start = pw_table_get(&r->blocks->starts, i);
+        const pw_block_list *list = r->blocks;
+        int64_t start = pw_table_get(&list->starts, i);
+        int64_t at = list->packed_offs.data ? pw_table_get(&list->packed_offs, i) : start;
 
-        status = copy_plain(c, mem + pw_table_get(&r->blocks->offs, i), packed + start,
-                            pw_table_get(&r->blocks->starts, i + 1) - start);
+        status =
+            copy_plain(c, mem + pw_table_get(&list->offs, i), packed + at, pw_table_get(&list->starts, i + 1) - start);
     }
     return status;
 }
@@ -135,8 +139,9 @@ static pw_status copy_loops(const copier *c, const walk *w, int loop, int64_t me
         return copy_loops(c, w, loop + 1, mem, packed);
     for (int64_t i = 0; i < w->count[loop] && status == PW_OK; i++) {
         int64_t off = w->table[loop] ? pw_table_get(w->table[loop], i) : i * w->mem[loop];
+        int64_t packed_off = w->packed_table[loop] ? pw_table_get(w->packed_table[loop], i) : i * w->packed[loop];
 
-        status = copy_loops(c, w, loop + 1, mem + off, packed + i * w->packed[loop]);
+        status = copy_loops(c, w, loop + 1, mem + off, packed + packed_off);
     }
     return status;
 }

@@ -75,7 +75,7 @@ typedef struct pw_gpu_dependent {
 void pw_gpu_depend(pw_gpu_dependent *dependent);
 
 /* Releases the state of all contexts; memory of a context that the driver has ended is forgotten. No transfer may be
- * under way. */
+ * under way, and the engines whose layouts have been in GPU memory must have ended. */
 void pw_gpu_close(void);
 
 #endif

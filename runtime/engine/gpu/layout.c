@@ -25,10 +25,15 @@ static void each_table(const pw_nest *nest, table_fn *fn, void *arg)
         if (region->blocks) {
             fn(arg, &region->blocks->offs);
             fn(arg, &region->blocks->starts);
+            if (region->blocks->packed_offs.data)
+                fn(arg, &region->blocks->packed_offs);
         }
-        for (int d = 0; d < region->ndims; d++)
+        for (int d = 0; d < region->ndims; d++) {
             if (region->dims[d].table)
                 fn(arg, region->dims[d].table);
+            if (region->dims[d].packed_table)
+                fn(arg, region->dims[d].packed_table);
+        }
     }
 }
 
@@ -199,13 +204,14 @@ pw_kernel_origin pw_gpu_layout_origin(const pw_layout *layout)
 
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
 
-/* Returns the outermost loop in packed order, if the object consists of that loop alone; else -1. */
+/* Returns the outermost loop in packed order, if the object consists of that loop alone; else -1. Joined layouts have
+ * no packed order. */
 static int find_slice_dim(const pw_nest *nest)
 {
     const pw_region *r = &nest->regions[0];
     int best = -1;
 
-    if (nest->nregions != 1 || r->packed_off != 0)
+    if (nest->joined || nest->nregions != 1 || r->packed_off != 0)
         return -1;
     for (int d = 0; d < r->ndims; d++)
         if (!r->dims[d].is_object && (best < 0 || r->dims[d].packed_stride > r->dims[best].packed_stride))

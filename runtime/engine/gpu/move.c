@@ -53,7 +53,8 @@ pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_l
 static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
                         const pw_gpu_call *call, bool alone)
 {
-    pw_status status = pw_gpu_launch_kernel(lane, f->fn[p->move->direction][l->big], l, alone);
+    bool unpack = (p->move->direction == PW_UNPACK) != l->swapped;
+    pw_status status = pw_gpu_launch_kernel(lane, f->fn[unpack][l->big], l, alone);
 
     lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
     return status;

@@ -8,7 +8,7 @@
  *     text.c     types from text and to text
  *     tree.c     the blocks of a type by its tree: any part of them, in packed order
  *     move.c     pack, unpack, ranges, lists of blocks, copies from type to type
- *     device.c   pack and unpack where memory is a GPU's
+ *     device.c   pack, unpack and copies where memory is a GPU's
  */
 #ifndef PW_ENGINE_LIBRARY_INTERNAL_H
 #define PW_ENGINE_LIBRARY_INTERNAL_H
@@ -102,6 +102,14 @@ packwright_status pw_library_check_packed(const void *packed, int64_t bytes);
  */
 packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
                                        void *packed);
+
+/* The same for a copy: *bytes is the length of both packed streams. */
+packwright_status pw_library_check_copy(const packwright_type *from_type, int64_t from_count,
+                                        const packwright_type *to_type, int64_t to_count, int64_t *bytes);
+
+/* Sets *out to the layout joined from both, with a reference, and remembers it at the type that is copied from. Returns
+ * false if the layouts do not join or memory is short. */
+bool pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to, pw_joined *out);
 
 /* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */
 

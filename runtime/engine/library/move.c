@@ -262,19 +262,36 @@ void pw_library_copied_free(pw_library_copied *copied)
 
 /* Remembers the joined layout at the type that is copied from, if that has none yet. Returns whether it took the
  * reference. */
-static bool remember(const side *from, const side *to, const pw_joined *joined)
+static bool remember(const packwright_type *from, pw_layout *to, const pw_joined *joined)
 {
-    packwright_type *lazy = (packwright_type *)from->type;
+    packwright_type *lazy = (packwright_type *)from;
     pw_library_copied *none = NULL, *copied;
 
     if (atomic_load_explicit(&lazy->copied, memory_order_relaxed) || !(copied = malloc(sizeof *copied)))
         return false;
-    *copied = (pw_library_copied){.to = pw_layout_ref(to->layout), .joined = *joined};
+    *copied = (pw_library_copied){.to = pw_layout_ref(to), .joined = *joined};
     if (atomic_compare_exchange_strong(&lazy->copied, &none, copied))
         return true;
     pw_layout_unref(copied->to);
     free(copied);
     return false;
+}
+
+bool pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to, pw_joined *out)
+{
+    const pw_library_copied *known =
+        atomic_load_explicit(&((packwright_type *)from_type)->copied, memory_order_acquire);
+
+    if (known && known->to == to) {
+        *out = known->joined;
+        pw_layout_ref(out->layout);
+        return true;
+    }
+    if (pw_layout_join(from, to, out, NULL))
+        return false;
+    if (remember(from_type, to, out))
+        pw_layout_ref(out->layout);
+    return true;
 }
 
 /* Copies in one pass, by a layout joined from both. False: the layouts do not join, memory is short, or the two buffers
@@ -295,7 +312,7 @@ static bool copy_joined(const side *from, const side *to, int64_t bytes)
     if (pw_layout_join(from->layout, to->layout, &joined, NULL))
         return false;
     pw_layout_copy(&joined, from->memory, to->memory, bytes);
-    if (!remember(from, to, &joined))
+    if (!remember(from->type, to->layout, &joined))
         pw_layout_unref(joined.layout);
     return true;
 }
@@ -311,11 +328,10 @@ static void copy(const side *from, const side *to, int64_t bytes)
         copy_by_pieces(from, to, bytes);
 }
 
-packwright_status packwright_copy(const packwright_type *from_type, const void *from, int64_t from_count,
-                                  const packwright_type *to_type, void *to, int64_t to_count)
+packwright_status pw_library_check_copy(const packwright_type *from_type, int64_t from_count,
+                                        const packwright_type *to_type, int64_t to_count, int64_t *bytes)
 {
-    side source = {.type = from_type, .memory = (char *)from}, target = {.type = to_type, .memory = to};
-    int64_t bytes, other;
+    int64_t other;
     packwright_status status;
 
     if (!from_type || !to_type)
@@ -323,14 +339,24 @@ packwright_status packwright_copy(const packwright_type *from_type, const void *
     if (from_count < 0 || to_count < 0)
         return pw_library_fail(PACKWRIGHT_ERR_INVALID, "%s is %" PRId64 ", and must not be negative",
                                from_count < 0 ? "from_count" : "to_count", from_count < 0 ? from_count : to_count);
-    status = pw_library_check_move(from_type, from_count, &bytes);
+    status = pw_library_check_move(from_type, from_count, bytes);
     if (!status)
         status = pw_library_check_move(to_type, to_count, &other);
-    if (!status && bytes != other)
+    if (!status && *bytes != other)
         return pw_library_fail(PACKWRIGHT_ERR_INVALID,
                                "from_count objects of from_type are %" PRId64
                                " bytes, to_count objects of to_type are %" PRId64,
-                               bytes, other);
+                               *bytes, other);
+    return status;
+}
+
+packwright_status packwright_copy(const packwright_type *from_type, const void *from, int64_t from_count,
+                                  const packwright_type *to_type, void *to, int64_t to_count)
+{
+    side source = {.type = from_type, .memory = (char *)from}, target = {.type = to_type, .memory = to};
+    int64_t bytes;
+    packwright_status status = pw_library_check_copy(from_type, from_count, to_type, to_count, &bytes);
+
     if (!status)
         status = pw_library_layout(from_type, &source.layout);
     if (!status)

@@ -164,7 +164,7 @@ contains
   subroutine moves
     type(packwright_type) :: old, row, dense
     real(dp), target :: matrix(4, 5), copy(4, 5), packed(5), part(2), scalar
-    integer :: i
+    integer :: i, status
 
     old = number()
     matrix = reshape([(real(i, dp), i=1, 20)], [4, 5])
@@ -188,6 +188,12 @@ contains
     packed = 0
     call streams(row, c_loc(matrix), c_loc(packed), packwright_pack_stream(row, c_loc(matrix), 1, c_loc(packed), &
       c_null_ptr), packed, matrix(1, :))
+    packed = 0
+    status = packwright_copy_stream(row, c_loc(matrix(4, 1)), 1, dense, c_loc(packed), 1, c_null_ptr)
+    call expect(status == PACKWRIGHT_OK .or. status == PACKWRIGHT_ERR_UNSUPPORTED, 'copy_stream')
+    call expect(status /= PACKWRIGHT_OK .or. all(packed == matrix(4, :)), 'values copied by a stream')
+    call expect(packwright_copy_stream(row, c_loc(matrix), 1_i8, dense, c_loc(packed), 2_i8, c_null_ptr) == &
+      PACKWRIGHT_ERR_INVALID, 'copy_stream of unequal bytes')
     call packwright_type_free(old)
     call packwright_type_free(row)
     call packwright_type_free(dense)

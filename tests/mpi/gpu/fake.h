@@ -118,8 +118,9 @@ typedef struct fake_region {
     int word, ndims, record, tail, npieces;
     struct {
         int role, has_table, width;
+        int packed_width, packed_word; /* of the table on the packed side of a joined region; 0: there is none */
     } dims[FAKE_DIMS];
-    int offs_width, starts_width;
+    int offs_width, starts_width, packed_offs_width;
     int first_piece; /* for baked pieces: their place in fake_kernel's list */
 } fake_region;
 

@@ -5,6 +5,7 @@
 #include "runtime/engine/gpu/driver.h"
 #include "tests/mpi/gpu/fake.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,21 @@
 typedef struct thing {
     enum { GRAPH = 0x6772, NODE, EXEC } kind;
     fake_context_t *context;
-    struct thing *node;
+    struct thing *node, *older;
     fake_launch_t launch; /* the launch of a node or an instance */
     char params[FAKE_PARAM_BYTES];
 } thing;
+
+/* All that were made, also those that were destroyed: LeakSanitizer must find them. */
+static _Atomic(thing *) youngest;
 
 static thing *make(int kind)
 {
     thing *t = calloc(1, sizeof *t);
 
+    t->older = atomic_load(&youngest);
+    while (!atomic_compare_exchange_weak(&youngest, &t->older, t))
+        ;
     t->kind = kind;
     t->context = fake_current();
     return t;

@@ -116,7 +116,12 @@ static void copy_list(run *r, int64_t mem, int64_t packed)
         int64_t from = base + scale * entry(r, tail[PW_TAIL_STARTS], starts, i);
         int64_t to = base + scale * entry(r, tail[PW_TAIL_STARTS], starts, i + 1);
 
-        copy(r, mem + (int64_t)tail[PW_TAIL_OFFS_SCALE] * entry(r, tail[PW_TAIL_OFFS], offs, i), packed + from,
+        int64_t at = from;
+
+        if (r->region->packed_offs_width)
+            at = (int64_t)tail[PW_TAIL_PACKED_SCALE] *
+                 entry(r, tail[PW_TAIL_PACKED_OFFS], r->region->packed_offs_width, i);
+        copy(r, mem + (int64_t)tail[PW_TAIL_OFFS_SCALE] * entry(r, tail[PW_TAIL_OFFS], offs, i), packed + at,
              to - from);
     }
 }
@@ -171,12 +176,15 @@ static void walk(run *r, int dim, int64_t mem, int64_t packed)
     }
     count = loop_count(r, dim);
     for (int64_t i = 0; i < count && !r->error; i++) {
-        int64_t off = i * (int64_t)d[PW_DIM_MEM];
+        int64_t off = i * (int64_t)d[PW_DIM_MEM], packed_off = i * (int64_t)d[PW_DIM_PACKED];
+        const uint64_t *table = r->rec + r->region->dims[dim].packed_word;
         int width = r->region->dims[dim].width ? r->region->dims[dim].width : (int)(r->rec[PW_REC_SPARE] & 255);
 
         if (r->region->dims[dim].has_table && width > 0 && d[PW_DIM_TABLE])
             off += (int64_t)d[PW_DIM_SCALE] * entry(r, d[PW_DIM_TABLE], width, i);
-        walk(r, dim + 1, mem + off, packed + i * (int64_t)d[PW_DIM_PACKED]);
+        if (r->region->dims[dim].packed_width)
+            packed_off += (int64_t)table[1] * entry(r, table[0], r->region->dims[dim].packed_width, i);
+        walk(r, dim + 1, mem + off, packed + packed_off);
     }
 }
 

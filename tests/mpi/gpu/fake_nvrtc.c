@@ -22,11 +22,14 @@ static void describe_region(const pw_gpu_region *g, fake_region *out, fake_piece
                          .npieces = r->npieces,
                          .offs_width = r->block_offs.width,
                          .starts_width = r->block_starts.width,
+                         .packed_offs_width = g->joined ? r->block_packed.width : 0,
                          .first_piece = (int)*npieces};
     for (int i = 0; i < g->ndims; i++) {
         out->dims[i].role = (int)g->dims[i].role;
         out->dims[i].has_table = pw_gpu_table_is_there(&g->dims[i].table);
         out->dims[i].width = g->dims[i].table.width;
+        out->dims[i].packed_width = g->dims[i].packed_table.width;
+        out->dims[i].packed_word = g->dims[i].packed_word;
     }
     for (int i = 0; i < r->npieces; i++)
         pieces[(*npieces)++] = (fake_piece){r->pieces[i].mem_off.value, r->pieces[i].packed_off.value,
