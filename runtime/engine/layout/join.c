@@ -77,6 +77,18 @@ static void copy(const pw_joined *joined, const void *from, void *to, int64_t by
         pw_layout_pack(joined->layout, from, objects, to);
 }
 
+bool pw_joined_is_ready(const pw_joined *joined, int64_t bytes)
+{
+    pw_layout *l = joined->layout;
+    pw_kernel *k = l->kernel;
+
+    if (l->contiguous || (k && atomic_load_explicit(joined->backwards ? &k->unpack : &k->pack, memory_order_acquire)))
+        return true;
+    if (k && l->engine->mode == PW_JIT_ASYNC && pw_layout_heat_add(k, bytes))
+        pw_layout_heat(l, 0, 0);
+    return false;
+}
+
 /* What a copy is to one of the layouts; each has half of its time. */
 static void note(pw_layout_stats *s, _Atomic int64_t *calls, int64_t bytes, bool tier1, int64_t ns)
 {

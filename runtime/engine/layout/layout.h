@@ -63,17 +63,19 @@ typedef struct pw_layout_config {
     bool counted;      /* count uses for statistics */
     bool timed;        /* count nanoseconds, too */
     pw_cache_config cache;
-    /* Where pw_layout_config_from_env puts what cache.dir and cache.target point to; a copy of the struct still
-     * points into the original. */
-    char dir[4096];
+    /* Where pw_layout_config_from_env puts what cache.dir, cache.system and cache.target point to; a copy of the struct
+     * still points into the original. */
+    char dir[4096], system[4096];
     pw_target target;
 } pw_layout_config;
 
-/* Returns whether statistics or a trace report every type at the program's end (PACKWRIGHT_STATS, _TRACE). Then no use
- * may go uncounted. */
+/* Returns whether statistics or a trace report every type at the program's end (PACKWRIGHT_STATS, _REPORT, _TRACE).
+ * Then no use may go uncounted. */
 bool pw_layout_use_is_reported(void);
+/* Returns whether statistics do, which also say how long uses took (PACKWRIGHT_STATS, _REPORT). */
+bool pw_layout_use_is_timed(void);
 /* Fills in the configuration from the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS,
- * _TARGET_CPU, _DUMP. */
+ * _REPORT, _TARGET_CPU, _DUMP. */
 void pw_layout_config_from_env(pw_layout_config *config);
 pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);
 /* All layouts must have been released. NULL is allowed. */
@@ -119,11 +121,18 @@ typedef struct pw_joined {
 /* Takes a reference (pw_layout_unref(out->layout)). Both must be of one engine. PW_ERR_UNSUPPORTED: they fit in too
  * many pieces, or one moves no byte; pack and unpack. In sync mode the kernel is ready, or cannot be had, on return. */
 pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag *diag);
+/* Whether a copy is done by the joined kernel, or by memcpy. If not, `bytes` bytes are counted towards that kernel, for
+ * callers that move them by the kernels of the two layouts until it is there. */
+bool pw_joined_is_ready(const pw_joined *joined, int64_t bytes);
 /* As many objects of both as are `bytes` bytes, from the first one's address on each side. The bytes read and the bytes
  * written must not overlap. */
 void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes);
 /* May a copy of `bytes` bytes touch the same memory on both sides? Told by the bounds of what each side touches. */
 bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes);
+/* Is it certain that `bytes` bytes of each side are different bytes, even if the two alternate in one array? A side
+ * without a layout is contiguous bytes. Layouts of lists are told apart by their bounds only. */
+bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem,
+                            int64_t bytes);
 
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
  * back into the engine. */

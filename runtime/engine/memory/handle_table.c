@@ -156,11 +156,39 @@ static slot *front_of(pw_handle_table *table, uint64_t key)
     return pw_handle_front(table, key);
 }
 
+static bool is_free(slot *at, uint64_t key)
+{
+    return key == 0 || (key != PW_HANDLE_TAKEN && !load_value(at));
+}
+
+/* Puts a key that is in neither part in front. False: its slot there is not free. The value appears before the key. */
+static bool take(pw_handle_table *table, uint64_t key, void *value)
+{
+    slot *at = front_of(table, key);
+    uint64_t before = load_key(at);
+
+    if (at == table->front || !is_free(at, before) ||
+        !atomic_compare_exchange_strong_explicit(&at->key, &before, PW_HANDLE_TAKEN, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    if (!is_free(at, before)) { /* the paused key has come back */
+        atomic_store_explicit(&at->key, before, memory_order_release);
+        return false;
+    }
+    store(at, key, value);
+    return true;
+}
+
 /* False: the slot is another key's, or the key lies in the rest. */
 static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
 {
     return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 || !pw_handle_table_seek(table, key)) &&
-           pw_handle_table_take(table, key, value);
+           take(table, key, value);
+}
+
+bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value)
+{
+    return atomic_load_explicit(&table->used, memory_order_acquire) == 0 && take(table, key, value);
 }
 
 /* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
@@ -219,7 +247,7 @@ static pw_status enter(pw_handle_table *table, uint64_t key, void *value, bool r
     *is_new = false;
     if (!key || key == PW_HANDLE_TAKEN || !value)
         return PW_ERR_INVALID;
-    if (load_key(front_of(table, key)) == key) {
+    if (load_key(front_of(table, key)) == key && load_value(front_of(table, key))) {
         if (replace)
             atomic_store_explicit(&front_of(table, key)->value, value, memory_order_release);
         return PW_OK;
@@ -255,16 +283,17 @@ void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old,
         atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
 }
 
+/* A key may lie in both parts: one that was looked for while another thread had tried to take its paused slot. */
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
 {
-    void *value = key ? pw_handle_table_leave(table, key) : NULL;
+    void *value = key ? pw_handle_table_leave(table, key) : NULL, *other;
 
-    if (value || !key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
+    if (!key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
         return value;
     pthread_mutex_lock(&table->lock);
-    value = leave_rest(table, key);
+    other = leave_rest(table, key);
     pthread_mutex_unlock(&table->lock);
-    return value;
+    return value ? value : other;
 }
 
 void pw_handle_table_clear(pw_handle_table *table)
@@ -288,6 +317,6 @@ size_t pw_handle_table_size(pw_handle_table *table)
     size_t n = table->used;
 
     for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
-        n += load_key(&table->front[i]) != 0;
+        n += !is_free(&table->front[i], load_key(&table->front[i]));
     return n;
 }

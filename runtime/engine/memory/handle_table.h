@@ -6,6 +6,9 @@
  * free stays there until it is removed. Threads fill and clear front slots without a lock, so short-lived keys cost
  * little. The rest holds all other keys; a lock serialises its writers.
  *
+ * A paused key is not in the table, but its front slot is kept for it until another key takes the slot. MPIs reuse
+ * handles, and pausing and resuming a key are plain stores where removing and adding it are atomic exchanges.
+ *
  * The rest uses open addressing with linear probing. Removal shifts entries back, so there are no tombstones, however
  * many keys come and go. A version counter is odd while entries move: a reader that sees it change tries again, and
  * takes the lock after a few attempts. When the rest grows, its old array stays until the table is destroyed, since
@@ -23,8 +26,8 @@
 #include <stdint.h>
 
 typedef struct pw_handle_slot {
-    _Atomic uint64_t key; /* 0: the slot is free */
-    _Atomic(void *) value;
+    _Atomic uint64_t key;  /* 0: the slot is free */
+    _Atomic(void *) value; /* NULL: the key is paused */
 } pw_handle_slot;
 
 enum { PW_HANDLE_FRONT_BITS = 10 };
@@ -83,29 +86,11 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 /* Inserts a key, or replaces the value of one in the table. `value` is not NULL. Two threads must not insert the same
  * key at the same time. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
-/* Puts a key that is in neither place in front. False: its slot there is not free. The value appears before the key. */
-static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, void *value)
-{
-    pw_handle_slot *at = pw_handle_front(table, key);
-    uint64_t empty = 0;
-
-    if (at == table->front || atomic_load_explicit(&at->key, memory_order_relaxed) != 0 ||
-        !atomic_compare_exchange_strong_explicit(&at->key, &empty, PW_HANDLE_TAKEN, memory_order_acq_rel,
-                                                 memory_order_relaxed))
-        return false;
-    atomic_store_explicit(&at->value, value, memory_order_release);
-    atomic_store_explicit(&at->key, key, memory_order_release);
-    return true;
-}
-
 /* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
 bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
 
 /* Inserts a key that is not in the table, if that is possible in front at once. */
-static inline bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value)
-{
-    return atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value);
-}
+bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value);
 
 void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value);
 
@@ -122,6 +107,32 @@ static inline void pw_handle_table_swap(pw_handle_table *table, uint64_t key, vo
         pw_handle_table_swap_other(table, key, old, value);
     else if (atomic_load_explicit(&at->value, memory_order_relaxed) == old)
         atomic_store_explicit(&at->value, value, memory_order_release);
+}
+
+/*
+ * Pauses a key that is in front, or brings a paused key back. False: the key is not there, or not paused. Both are for
+ * values that any key may have at any time: if another thread takes the slot meanwhile, its key may get `value`, or be
+ * paused.
+ */
+static inline bool pw_handle_table_pause(pw_handle_table *table, uint64_t key)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+
+    if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
+        return false;
+    atomic_store_explicit(&at->value, NULL, memory_order_release);
+    return true;
+}
+
+static inline bool pw_handle_table_resume(pw_handle_table *table, uint64_t key, void *value)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+
+    if (atomic_load_explicit(&at->key, memory_order_acquire) != key ||
+        atomic_load_explicit(&at->value, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&at->value, value, memory_order_release);
+    return true;
 }
 
 /* Removes a key that is in front, and returns its value; NULL: it is not there. The value stays in the slot until

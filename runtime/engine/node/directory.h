@@ -19,12 +19,16 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 4,
+    PW_SEGMENT_VERSION = 5,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 300,
     PW_SEGMENT_FIRST_SHIFT = 12,
-    PW_SEGMENT_LAST_SHIFT = 28,    /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
-    PW_SEGMENT_PIECE_BLOCKS = 8192 /* in one piece, at most */
+    PW_SEGMENT_LAST_SHIFT = 28,     /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
+    PW_SEGMENT_PIECE_BLOCKS = 8192, /* in one piece, at most */
+    PW_SEGMENT_TEXTS = 256,
+    PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
+    PW_SEGMENT_STAND_INS = 32,
+    PW_SEGMENT_STAND_IN_BYTES = 8 << 20 /* addresses of one: the longest message that it stands for */
 };
 
 /* Memory of a GPU that other processes may open, as the driver and the hardware identify it. */
@@ -42,18 +46,52 @@ typedef struct pw_segment_block {
 } pw_segment_block;
 
 /* A piece: `count` blocks of 1 << shift bytes each, and their records. It never changes, and stays as long as the
- * segment. */
+ * segment. The file has only the records of a lazy piece, whose blocks are lazy memory (lazy.h). */
 typedef struct pw_segment_piece {
     uint64_t address; /* address of the first block in the owning process */
-    uint64_t at;      /* offset of the first block in the file */
+    uint64_t at;      /* offset in the file, of the first block or else of the first record */
     uint32_t shift, count;
+    bool lazy;
 } pw_segment_piece;
 
 /* A piece in the header, which the owner may be writing while another process reads it. */
 typedef struct pw_segment_entry {
     _Atomic uint64_t address, at;
-    _Atomic uint32_t shift, count;
+    _Atomic uint32_t count;
+    _Atomic uint16_t shift, lazy;
 } pw_segment_entry;
+
+/* A layout on the board (board.h). The owner fills entries in order, and never changes one that is filled. */
+typedef struct pw_segment_text {
+    _Atomic uint64_t
+        address;            /* of the text in the owning process: the beginning of a block, which is never given back */
+    _Atomic uint64_t bytes; /* of the text, without an end mark */
+    _Atomic uint64_t hash_lo, hash_hi; /* of the layout */
+} pw_segment_text;
+
+/* The record of a stand-in (direct.h): the message that it stands for. It holds from before the owner's MPI gets the
+ * message until that MPI has sent it. */
+typedef struct pw_segment_stand_in {
+    _Alignas(64) _Atomic uint64_t bytes; /* of the message; 0: it stands for none */
+    _Atomic uint64_t memory;             /* address of the first object in the owning process */
+    _Atomic uint64_t count;              /* objects */
+    _Atomic uint32_t text;               /* of their layout, on the board */
+    _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
+} pw_segment_stand_in;
+
+/* A message that a stand-in stands for, as another process believes it. */
+typedef struct pw_stand_in_record {
+    uint64_t base; /* address of the stand-in in the owning process */
+    uint64_t bytes, memory, count;
+    uint32_t text;
+    uint32_t number; /* of the stand-in */
+} pw_stand_in_record;
+
+/* An entry of the board, as another process believes it. */
+typedef struct pw_board_entry {
+    uint64_t address, bytes;
+    uint64_t hash_lo, hash_hi;
+} pw_board_entry;
 
 /* The part of the header that another process reads before it maps anything. */
 typedef struct pw_segment_title {
@@ -72,6 +110,10 @@ typedef struct pw_segment_header {
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
     _Atomic uint32_t npieces; /* entries of `pieces` in use */
     pw_segment_entry pieces[PW_SEGMENT_PIECES];
+    _Atomic uint32_t ntexts; /* entries of `texts` in use */
+    pw_segment_text texts[PW_SEGMENT_TEXTS];
+    _Atomic uint64_t stand_ins_at; /* address of the first stand-in in the owning process; 0: there are none */
+    pw_segment_stand_in stand_ins[PW_SEGMENT_STAND_INS];
 } pw_segment_header;
 
 _Static_assert(sizeof(pw_segment_header) <= PW_SEGMENT_GRAIN, "the first piece begins behind the header");
@@ -81,10 +123,15 @@ static inline uint64_t pw_segment_piece_bytes(const pw_segment_piece *p)
     return (uint64_t)p->count << p->shift;
 }
 
-/* The bytes of a piece with its records. */
+/* The bytes of a piece with its records, as addresses and in the file. */
 static inline uint64_t pw_segment_mapped_bytes(const pw_segment_piece *p)
 {
     return pw_segment_piece_bytes(p) + p->count * sizeof(pw_segment_block);
+}
+
+static inline uint64_t pw_segment_file_bytes(const pw_segment_piece *p)
+{
+    return (p->lazy ? 0 : pw_segment_piece_bytes(p)) + p->count * sizeof(pw_segment_block);
 }
 
 static inline bool pw_segment_owner_lives(const pw_segment_header *h)
@@ -105,5 +152,14 @@ bool pw_segment_piece_holds(const pw_segment_piece *piece, uint64_t address, uin
  * at any time. */
 bool pw_segment_find(const pw_segment_header *header, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out);
+
+/* Copies entry `number` of the board. False: there is none, or its text cannot be one. `header` may hold anything and
+ * change at any time. */
+bool pw_segment_find_text(const pw_segment_header *header, uint32_t number, pw_board_entry *out);
+
+/* Finds the stand-in whose message has all of the `bytes` bytes at `address`. `header` may hold anything and change at
+ * any time. What *out says of the user's memory is for the caller to check. */
+bool pw_segment_find_stand_in(const pw_segment_header *header, uint64_t address, uint64_t bytes,
+                              pw_stand_in_record *out);
 
 #endif

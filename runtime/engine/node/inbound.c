@@ -16,6 +16,7 @@ struct pw_inbound {
     pw_inbound_taker *take;      /* unpacks in place of layout and buf; NULL: there is none */
     bool timed;                  /* the time is measured for the caller */
     _Atomic(const char *) whole; /* the message in the sender's memory, if all of it was unpacked at once */
+    pw_peer_block whole_in;      /* the block there, where it is known */
     _Atomic int64_t in_place, ns;
     _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of `take` */
 };
@@ -79,7 +80,7 @@ static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const vo
 
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
 {
-    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_env_bool(PW_ENV_STATS)}, NULL, 0);
+    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_layout_use_is_timed()}, NULL, 0);
 }
 
 pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)
@@ -183,7 +184,7 @@ static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *fro
         return 0;
     if (in->take)
         return block ? whole : 0;
-    if (!in->layout)
+    if (!in->layout || (block && block->lazy))
         return 0;
     bytes = whole > 0 ? whole : bytes;
     return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
@@ -202,31 +203,83 @@ static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t byte
     return true;
 }
 
-/* All of a message was unpacked at its first piece, and now comes a piece that is none of it: what was unpacked is
- * copied to staging memory, from where everything will be unpacked again. */
-static void take_back(pw_inbound *in, const char *whole)
+static bool copy(const pw_peer_block *block, void *to, const void *from, int64_t bytes)
 {
-    memcpy(in->data, whole, (size_t)atomic_load_explicit(&in->in_place, memory_order_relaxed));
-    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
-    atomic_store_explicit(&in->in_place, 0, memory_order_release);
+    if (block)
+        return pw_peer_copy(block, to, from, (size_t)bytes);
+    memcpy(to, from, (size_t)bytes);
+    return true;
 }
 
-void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block)
+/* All of a message was unpacked at its first piece, and now comes a piece that is none of it: what was unpacked goes to
+ * staging memory, from where everything will be unpacked again. */
+static bool take_back(pw_inbound *in, const char *whole)
+{
+    int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_relaxed);
+
+    if (in->layout)
+        pw_layout_pack_part(in->layout, in->buf, 0, bytes, in->data);
+    else if (!copy(&in->whole_in, in->data, whole, bytes))
+        return false;
+    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, 0, memory_order_release);
+    return true;
+}
+
+/* Whether all of the message was unpacked already, which is at `from` from its byte `first` on. */
+static bool is_done(const pw_inbound *in, const char *from, int64_t first, int64_t bytes)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
+
+    return whole && from == whole + first && first + bytes <= atomic_load_explicit(&in->in_place, memory_order_relaxed);
+}
+
+bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block)
 {
     const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
     int64_t first = (char *)to - in->data, now;
 
-    if (whole && (const char *)from == whole + first &&
-        first + bytes <= atomic_load_explicit(&in->in_place, memory_order_relaxed))
-        return;
+    if (is_done(in, from, first, bytes))
+        return true;
     now = whole ? 0 : unpacked_now(in, first, from, bytes, block);
-    if (now == 0 || !unpack(in, first, from, now, block)) {
-        if (whole)
-            take_back(in, whole);
-        memcpy(to, from, (size_t)bytes);
-        return;
-    }
-    if (now > bytes)
+    if (now == 0 || !unpack(in, first, from, now, block))
+        return (!whole || take_back(in, whole)) && copy(block, to, from, bytes);
+    if (now > bytes) {
+        in->whole_in = block ? *block : (pw_peer_block){.lazy = false};
         atomic_store_explicit(&in->whole, from, memory_order_relaxed);
+    }
     atomic_store_explicit(&in->in_place, first + now, memory_order_release);
+    return true;
+}
+
+static bool move(pw_inbound *in, const pw_stand_in *from)
+{
+    int64_t begun = in->timed ? pw_clock_ns() : 0;
+
+    if (!in->layout || !pw_stand_in_move(from, in->layout, in->buf, in->bytes))
+        return false;
+    if (in->timed)
+        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
+    return true;
+}
+
+/* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
+ * What MPI asks for otherwise is packed. */
+bool pw_inbound_arrive_from(pw_inbound *in, void *to, const pw_stand_in *from, int64_t bytes)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->message;
+    int64_t first = (char *)to - in->data;
+
+    if (is_done(in, message + from->first, first, bytes))
+        return true;
+    if (whole && !take_back(in, whole))
+        return false;
+    if (first == 0 && from->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0 &&
+        move(in, from)) {
+        atomic_store_explicit(&in->whole, message, memory_order_relaxed);
+        atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
+        return true;
+    }
+    pw_stand_in_pack(from, to, bytes);
+    return true;
 }

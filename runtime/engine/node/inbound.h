@@ -20,6 +20,7 @@
 
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/stand_in.h"
 
 typedef struct pw_inbound pw_inbound;
 
@@ -58,7 +59,10 @@ pw_inbound *pw_inbound_at(const void *to);
 /* The number of bytes from `to` to the end of that memory. */
 int64_t pw_inbound_room(const pw_inbound *in, const void *to);
 /* Delivers `bytes` bytes that MPI wants to have at `to` and that can be read at `from`; pw_inbound_room bounds `bytes`.
- * `block` is the block of another process that they lie in; NULL: not known. */
-void pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
+ * `block` is the block of another process that they lie in; NULL: not known. False: they cannot be read, with the
+ * reason in errno. */
+bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
+/* As pw_inbound_arrive, for bytes that MPI has asked a stand-in for. */
+bool pw_inbound_arrive_from(pw_inbound *in, void *to, const pw_stand_in *from, int64_t bytes);
 
 #endif

@@ -4,12 +4,15 @@
 #include "runtime/engine/node/sharing.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { PEERS = 1024, PATH_BYTES = 64, LINK_BYTES = 64 };
@@ -189,6 +192,21 @@ static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
+/* Maps the records of a lazy piece, behind addresses that stand for its blocks and cannot be read. */
+static const char *map_lazy(int fd, const pw_segment_piece *piece)
+{
+    uint64_t blocks = pw_segment_piece_bytes(piece), bytes = pw_segment_mapped_bytes(piece);
+    char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return NULL;
+    if (mmap(base + blocks, bytes - blocks, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)piece->at) !=
+        MAP_FAILED)
+        return base;
+    munmap(base, bytes);
+    return NULL;
+}
+
 static const char *map_piece(const peer *p, const pw_segment_piece *piece)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC);
@@ -198,7 +216,7 @@ static const char *map_piece(const peer *p, const pw_segment_piece *piece)
     if (fd < 0)
         return NULL;
     if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
-        base = map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
+        base = piece->lazy ? map_lazy(fd, piece) : map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
     close(fd);
     return base;
 }
@@ -242,7 +260,7 @@ static void note_sharing(const peer *p)
     pw_sharing_note_read();
 }
 
-static pw_peer_block block_at(peer *p, const mapped *m, uint64_t at)
+static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
     const pw_segment_block *b = (const pw_segment_block *)(m->base + pw_segment_piece_bytes(&m->piece)) + number;
@@ -251,6 +269,9 @@ static pw_peer_block block_at(peer *p, const mapped *m, uint64_t at)
                            .message = atomic_load_explicit(&b->message, memory_order_acquire),
                            .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
                            .segment = p,
+                           .lazy = m->piece.lazy,
+                           .pid = pid,
+                           .address = m->piece.address + number * bytes,
                            .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
                            .wanted = &p->header->wanted};
 
@@ -259,6 +280,13 @@ static pw_peer_block block_at(peer *p, const mapped *m, uint64_t at)
     if (block.replicated)
         block.replica = b->replica;
     return block;
+}
+
+pw_segment_header *pw_peer_header(pid_t pid)
+{
+    pw_segment_header *h = pid > 0 ? peer_of(pid)->header : NULL;
+
+    return h && atomic_load_explicit(&h->open, memory_order_acquire) ? h : NULL;
 }
 
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block)
@@ -273,6 +301,32 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     if (!m || !m->base)
         return NULL;
     note_sharing(p);
-    *block = block_at(p, m, address - m->piece.address);
+    *block = block_at(p, pid, m, address - m->piece.address);
     return m->base + (address - m->piece.address);
+}
+
+/* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */
+static bool copy_lazy(const pw_peer_block *block, void *to, uint64_t address, size_t bytes)
+{
+    while (bytes > 0) {
+        struct iovec local = {.iov_base = to, .iov_len = bytes};
+        struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+        ssize_t n = syscall(SYS_process_vm_readv, block->pid, &local, 1, &remote, 1, 0);
+
+        if (n <= 0)
+            return false;
+        to = (char *)to + n;
+        address += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    errno = ESRCH;
+    return pw_segment_owner_lives(((const peer *)block->segment)->header);
+}
+
+bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes)
+{
+    if (block->lazy)
+        return copy_lazy(block, to, block->address + (uint64_t)((const char *)from - block->base), bytes);
+    memcpy(to, from, bytes);
+    return true;
 }

@@ -15,11 +15,15 @@
 
 /* A block of another process. The fields hold while a message lies in the block. */
 typedef struct pw_peer_block {
-    const char *base; /* its address in this process */
+    const char *base; /* its address in this process; of a lazy block, whose bytes are not there: only pw_peer_copy and
+                         replicas give them */
     size_t bytes;
     size_t message;             /* bytes of the whole message that begins with the block; 0: not known */
     uint64_t removed;           /* a changed number says that the block has other pages than before */
     const void *segment;        /* identifies the segment, of which a process has one */
+    bool lazy;                  /* the bytes are in the replica, and only the owner can make others (lazy.h) */
+    pid_t pid;                  /* the owner */
+    uint64_t address;           /* the block's address there */
     bool replicated;            /* the block's replica holds the message, too */
     pw_segment_replica replica; /* valid if `replicated` */
     _Atomic uint32_t *wanted;   /* the segment's pw_segment_header.wanted */
@@ -29,5 +33,13 @@ typedef struct pw_peer_block {
  * NULL: they are not all in one block of an open segment. The address is valid until MPI reports to that process that
  * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
+
+/* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
+ * reason in errno; some of them may be there. */
+bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes);
+
+/* Returns the header of the open segment of a process, which is to be read through directory.h. NULL: there is none.
+ * The address identifies the segment, and is valid as long as this process. */
+pw_segment_header *pw_peer_header(pid_t pid);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/engine/node/lazy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ typedef struct piece {
     char *base;
     uint64_t at;
     uint32_t shift, count;
+    bool lazy;
     pw_segment_block *records;
     uint32_t *free, nfree; /* numbers of the free blocks; guarded by the lock */
 } piece;
@@ -204,6 +206,11 @@ bool pw_segment_is_open(void)
     return header() && atomic_load_explicit(&header()->open, memory_order_relaxed);
 }
 
+pw_segment_header *pw_segment_own_header(void)
+{
+    return header();
+}
+
 bool pw_segment_is_read(void)
 {
     return header() && atomic_load_explicit(&header()->read, memory_order_relaxed);
@@ -245,8 +252,9 @@ static void publish(const piece *p)
     segment.pieces[n] = *p;
     atomic_store_explicit(&e->address, (uintptr_t)p->base, memory_order_relaxed);
     atomic_store_explicit(&e->at, p->at, memory_order_relaxed);
-    atomic_store_explicit(&e->shift, p->shift, memory_order_relaxed);
+    atomic_store_explicit(&e->shift, (uint16_t)p->shift, memory_order_relaxed);
     atomic_store_explicit(&e->count, p->count, memory_order_relaxed);
+    atomic_store_explicit(&e->lazy, p->lazy, memory_order_relaxed);
     atomic_store_explicit(&segment.npieces, n + 1, memory_order_release);
     atomic_store_explicit(&header()->npieces, n + 1, memory_order_release);
 }
@@ -256,22 +264,33 @@ static uint64_t alignment_of(uint64_t bytes)
     return bytes < HUGE_PAGE ? PW_SEGMENT_GRAIN : HUGE_PAGE;
 }
 
-/* Maps the piece's memory and makes the pages of its records. */
-static bool map_piece(piece *p)
+/* Maps the piece's memory in the file, of which `blocks` bytes are blocks, and makes the pages of its records. */
+static char *map_in_file(const piece *p, uint64_t blocks)
 {
-    uint64_t blocks = bytes_of(p), records = p->count * sizeof *p->records;
+    uint64_t records = p->count * sizeof *p->records;
 
     if (p->at > segment.bytes || blocks + records > segment.bytes - p->at || !make_pages(p->at + blocks, records))
-        return false;
-    p->base = map(p->at, blocks + records, alignment_of(blocks));
-    p->records = p->base ? (pw_segment_block *)(p->base + blocks) : NULL;
+        return NULL;
+    return map(p->at, blocks + records, alignment_of(blocks));
+}
+
+static bool map_piece(piece *p)
+{
+    uint64_t blocks = p->lazy ? 0 : bytes_of(p);
+    char *base = map_in_file(p, blocks);
+
+    p->records = base ? (pw_segment_block *)(base + blocks) : NULL;
+    p->base = base && p->lazy ? pw_lazy_map(p->shift, p->count) : base;
+    if (base && !p->base)
+        munmap(base, p->count * sizeof *p->records);
     return p->base;
 }
 
-static bool add_piece(uint32_t shift, uint32_t count)
+static bool add_piece(uint32_t shift, uint32_t count, bool lazy)
 {
-    uint64_t alignment = alignment_of((uint64_t)count << shift);
-    piece p = {.shift = shift, .count = count, .at = (segment.used + alignment - 1) / alignment * alignment};
+    uint64_t in_file = lazy ? 0 : (uint64_t)count << shift, alignment = alignment_of(in_file);
+    piece p = {
+        .shift = shift, .count = count, .lazy = lazy, .at = (segment.used + alignment - 1) / alignment * alignment};
 
     if (atomic_load_explicit(&segment.npieces, memory_order_relaxed) == PW_SEGMENT_PIECES)
         return false;
@@ -284,67 +303,84 @@ static bool add_piece(uint32_t shift, uint32_t count)
         p.free[p.nfree] = count - 1 - p.nfree;
         p.nfree++;
     }
-    segment.used = p.at + bytes_of(&p) + count * sizeof *p.records;
+    segment.used = p.at + in_file + count * sizeof *p.records;
     publish(&p);
     return true;
 }
 
 /* The blocks of a new piece: as many as there are of this size, within the bounds on its length; one if there is no
  * room for so many. */
-static bool add_blocks(uint32_t shift)
+static bool add_blocks(uint32_t shift, bool lazy)
 {
     uint64_t bytes = 0, block = (uint64_t)1 << shift;
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
 
     for (uint32_t i = 0; i < n; i++)
-        if (segment.pieces[i].shift == shift)
+        if (segment.pieces[i].shift == shift && segment.pieces[i].lazy == lazy)
             bytes += bytes_of(&segment.pieces[i]);
     bytes = bytes < LEAST_PIECE ? LEAST_PIECE : bytes > MOST_PIECE ? MOST_PIECE : bytes;
-    return (bytes > block && add_piece(shift, (uint32_t)(bytes >> shift))) || add_piece(shift, 1);
+    return (bytes > block && add_piece(shift, (uint32_t)(bytes >> shift), lazy)) || add_piece(shift, 1, lazy);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static piece *piece_with_room(uint32_t shift)
+static piece *piece_with_room(uint32_t shift, bool lazy)
 {
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
 
     for (uint32_t i = 0; i < n; i++)
-        if (segment.pieces[i].shift == shift && segment.pieces[i].nfree > 0)
+        if (segment.pieces[i].shift == shift && segment.pieces[i].lazy == lazy && segment.pieces[i].nfree > 0)
             return &segment.pieces[i];
     return NULL;
 }
 
 /* The lock must be held. */
-static char *take_free(uint32_t shift)
+static char *take_free(uint32_t shift, bool lazy)
 {
-    piece *p = piece_with_room(shift);
+    piece *p = piece_with_room(shift, lazy);
 
-    if (!p && add_blocks(shift))
-        p = piece_with_room(shift);
+    if (!p && add_blocks(shift, lazy))
+        p = piece_with_room(shift, lazy);
     return p ? p->base + ((uint64_t)p->free[--p->nfree] << shift) : NULL;
 }
 
 /* Gives the block's pages back to the system. */
 static void put_free(piece *p, char *block)
 {
-    madvise(block, (size_t)1 << p->shift, MADV_REMOVE);
+    if (p->lazy)
+        pw_lazy_clear(block);
+    else
+        madvise(block, (size_t)1 << p->shift, MADV_REMOVE);
     pthread_mutex_lock(&segment.lock);
     p->free[p->nfree++] = number_of(p, block);
     pthread_mutex_unlock(&segment.lock);
 }
 
-void *pw_segment_take(size_t bytes)
+static char *take(uint32_t shift, bool lazy)
 {
-    uint32_t shift = (uint32_t)__builtin_ctzll(bytes);
     char *block;
-    piece *p;
 
     if (!header() || shift < PW_SEGMENT_FIRST_SHIFT || shift > PW_SEGMENT_LAST_SHIFT)
         return NULL;
     pthread_mutex_lock(&segment.lock);
-    block = has_file() ? take_free(shift) : NULL;
+    block = has_file() ? take_free(shift, lazy) : NULL;
     pthread_mutex_unlock(&segment.lock);
+    return block;
+}
+
+void *pw_segment_take_lazy(size_t bytes)
+{
+    return bytes > (size_t)1 << PW_SEGMENT_FIRST_SHIFT && pw_lazy_serves() == PW_LAZY_EVERYBODY
+               ? take((uint32_t)__builtin_ctzll(bytes), true)
+               : NULL;
+}
+
+/* Takes a block of 1 << shift bytes, and makes the pages of its first `bytes` bytes. */
+static void *take_with_pages(uint32_t shift, size_t bytes)
+{
+    char *block = take(shift, false);
+    piece *p;
+
     if (!block)
         return NULL;
     p = piece_of(block);
@@ -352,6 +388,20 @@ void *pw_segment_take(size_t bytes)
         return block;
     put_free(p, block);
     return NULL;
+}
+
+void *pw_segment_take(size_t bytes)
+{
+    return take_with_pages((uint32_t)__builtin_ctzll(bytes), bytes);
+}
+
+void *pw_segment_take_least(size_t bytes)
+{
+    uint32_t shift = PW_SEGMENT_FIRST_SHIFT;
+
+    while (shift <= PW_SEGMENT_LAST_SHIFT && (size_t)1 << shift < bytes)
+        shift++;
+    return take_with_pages(shift, bytes);
 }
 
 /* The record of the block that begins at an address. NULL: no block does, or it is so short that its messages are not

@@ -33,6 +33,9 @@ void pw_segment_open(void);
 void pw_segment_close(void);
 
 bool pw_segment_is_open(void);
+/* The header of this process's segment, for what is written there by others than segment.c (board.h). NULL: there is no
+ * segment, or the process is a child of its owner. */
+pw_segment_header *pw_segment_own_header(void);
 /* Whether another process has read a message here. */
 bool pw_segment_is_read(void);
 /* Whether another process would read replicas. */
@@ -41,6 +44,11 @@ bool pw_segment_wants_replicas(void);
 /* Takes a block of `bytes` bytes, a power of two from 4 KiB to 256 MiB, aligned to a page, or to 2 MiB if it is that
  * long. NULL: there is no segment, it is full, or a limit of the process or the system's memory is reached. */
 void *pw_segment_take(size_t bytes);
+/* Takes the shortest block that has `bytes` bytes, with the pages of these. */
+void *pw_segment_take_least(size_t bytes);
+/* As pw_segment_take, for more than 4 KiB: takes a block of lazy memory (lazy.h), which no GPU of this process uses.
+ * Other processes find its record, and read the replica; whoever wants the bytes themselves asks the system. */
+void *pw_segment_take_lazy(size_t bytes);
 /* Records that a message of `bytes` bytes is packed to `data`, where it stays until MPI has sent it. Must be called for
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.
  * Does nothing for blocks of 4 KiB and for addresses that are not the beginning of a block. */

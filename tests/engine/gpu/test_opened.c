@@ -211,9 +211,9 @@ static void who_is_refused_is_not_asked_again(void **state)
     make_fail("cuIpcOpenMemHandle_v2", 0, 0);
     pw_gpu_opened_want(&refused, PW_GPU_REPLICA_LEAST);
     assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other, PW_GPU_REPLICA_LEAST - 1);
+    pw_gpu_opened_want(&other, PW_GPU_LAZY_LEAST - 1);
     assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other, PW_GPU_REPLICA_LEAST);
+    pw_gpu_opened_want(&other, PW_GPU_LAZY_LEAST);
     assert_int_equal(wanted, 1);
     assert_true(is_read(3, 3));
     pw_gpu_opened_close(gpu, true);

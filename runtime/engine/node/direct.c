@@ -1,0 +1,242 @@
+#include "runtime/engine/node/direct.h"
+
+#include "base/log.h"
+#include "runtime/engine/node/board.h"
+#include "runtime/engine/node/heap.h"
+#include "runtime/engine/node/lazy.h"
+#include "runtime/engine/node/segment.h"
+
+#include <string.h>
+
+enum {
+    CHANNELS = 1024,
+    PROVEN = 2, /* messages that must have been taken whole before one has no pages */
+    LEAST_WAIT = 16,
+    MOST_WAIT = 4096,
+    SHIFT = 23 /* of the bytes of a stand-in */
+};
+
+typedef struct channel {
+    uint64_t key;   /* 0: the place is free */
+    int proven;     /* messages that were taken whole, up to PROVEN */
+    int64_t least;  /* the length of the shortest of them */
+    int wait, next; /* messages that go other ways before the next one; as many after the next failure */
+} channel;
+
+/* What a stand-in is used for. Belongs to whoever has taken it. */
+typedef struct use {
+    uint64_t channel;
+    pw_layout *layout; /* NULL: there is no message */
+    const void *memory;
+    int64_t bytes;
+} use;
+
+/* The singleton. */
+static struct {
+    pthread_mutex_t lock;
+    channel channels[CHANNELS]; /* guarded by the lock; one that falls on another's place takes it */
+    char *base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
+    bool tried;
+    int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
+    use uses[PW_SEGMENT_STAND_INS];
+} direct = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+_Static_assert(PW_SEGMENT_STAND_IN_BYTES == 1 << SHIFT, "a stand-in is a block of lazy memory");
+
+/* ---- channels ---------------------------------------------------------------------------------------------------- */
+
+/* The lock must be held. */
+static channel *channel_of(uint64_t key)
+{
+    channel *c = &direct.channels[(key ^ key >> 32) % CHANNELS];
+
+    if (c->key != key)
+        *c = (channel){.key = key, .least = INT64_MAX, .next = LEAST_WAIT};
+    return c;
+}
+
+static bool may_begin(uint64_t key)
+{
+    channel *c;
+    bool may;
+
+    pthread_mutex_lock(&direct.lock);
+    c = channel_of(key);
+    may = c->wait == 0;
+    c->wait -= !may;
+    pthread_mutex_unlock(&direct.lock);
+    return may;
+}
+
+static bool is_proven(uint64_t key, int64_t bytes)
+{
+    const channel *c;
+    bool proven;
+
+    pthread_mutex_lock(&direct.lock);
+    c = channel_of(key);
+    proven = c->proven >= PROVEN && bytes >= c->least;
+    pthread_mutex_unlock(&direct.lock);
+    return proven;
+}
+
+static void note(uint64_t key, int64_t bytes, bool taken)
+{
+    channel *c;
+
+    pthread_mutex_lock(&direct.lock);
+    c = channel_of(key);
+    if (taken) {
+        c->next = c->proven < PROVEN ? c->next : LEAST_WAIT;
+        c->proven += c->proven < PROVEN;
+        c->least = bytes < c->least ? bytes : c->least;
+    } else {
+        c->proven = 0;
+        c->least = INT64_MAX;
+        c->wait = c->next;
+        c->next = c->next < MOST_WAIT ? c->next * 2 : MOST_WAIT;
+    }
+    pthread_mutex_unlock(&direct.lock);
+}
+
+void pw_direct_forget_channels(void)
+{
+    pthread_mutex_lock(&direct.lock);
+    memset(direct.channels, 0, sizeof direct.channels);
+    pthread_mutex_unlock(&direct.lock);
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+bool pw_direct_reaches(const pw_layout *layout, const void *memory, int64_t count)
+{
+    __int128 last = (__int128)(count - 1) * layout->extent, lowest = layout->nest->lo + (last < 0 ? last : 0),
+             bytes = layout->nest->hi + (last > 0 ? last : 0) - lowest;
+
+    return bytes > 0 && bytes <= PTRDIFF_MAX && lowest >= PTRDIFF_MIN && lowest <= PTRDIFF_MAX &&
+           pw_heap_holds((const void *)((uintptr_t)memory + (uintptr_t)lowest), (size_t)bytes);
+}
+
+/* The stand-ins are mapped once. The lock must be held. */
+static void map_stand_ins(void)
+{
+    direct.tried = true;
+    direct.base = pw_lazy_map(SHIFT, PW_SEGMENT_STAND_INS);
+    while (direct.base && direct.nfree < PW_SEGMENT_STAND_INS) {
+        direct.free[direct.nfree] = PW_SEGMENT_STAND_INS - 1 - direct.nfree;
+        direct.nfree++;
+    }
+}
+
+bool pw_direct_is_possible(void)
+{
+    bool possible;
+
+    if (!pw_segment_own_header() || pw_lazy_serves() == PW_LAZY_NOBODY)
+        return false;
+    pthread_mutex_lock(&direct.lock);
+    if (!direct.tried)
+        map_stand_ins();
+    possible = direct.base;
+    pthread_mutex_unlock(&direct.lock);
+    return possible;
+}
+
+/* Returns the number of a stand-in that is free. -1: none is. */
+static int take_free(void)
+{
+    int number;
+
+    pthread_mutex_lock(&direct.lock);
+    number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;
+    pthread_mutex_unlock(&direct.lock);
+    return number;
+}
+
+int pw_direct_take(uint64_t key, int64_t bytes)
+{
+    int number = bytes <= PW_SEGMENT_STAND_IN_BYTES && pw_direct_is_possible() && may_begin(key) ? take_free() : -1;
+
+    if (number >= 0)
+        direct.uses[number] = (use){.channel = key};
+    return number;
+}
+
+void *pw_direct_data(int number)
+{
+    return direct.base + ((size_t)number << SHIFT);
+}
+
+static pw_segment_stand_in *record_of(int number)
+{
+    pw_segment_header *h = pw_segment_own_header();
+
+    if (h && !atomic_load_explicit(&h->stand_ins_at, memory_order_relaxed))
+        atomic_store_explicit(&h->stand_ins_at, (uintptr_t)direct.base, memory_order_release);
+    return h ? &h->stand_ins[number] : NULL;
+}
+
+/* Takes the record back, and learns from it. */
+static void end(int number)
+{
+    use *u = &direct.uses[number];
+    pw_segment_stand_in *record = u->layout ? record_of(number) : NULL;
+    bool touched;
+
+    if (!u->layout)
+        return;
+    touched = pw_lazy_clear(pw_direct_data(number));
+    if (record) {
+        int64_t taken = (int64_t)atomic_load_explicit(&record->answered, memory_order_acquire);
+
+        atomic_store_explicit(&record->bytes, 0, memory_order_release);
+        note(u->channel, u->bytes, !touched && taken == u->bytes);
+        if (touched || taken != u->bytes)
+            pw_log(PW_LOG_DEBUG,
+                   "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",
+                   (long long)taken, (long long)u->bytes, touched ? ", and the stand-in was touched" : "");
+    }
+    u->layout = NULL;
+}
+
+/* Without a text on the board, nobody can read the record, which then stays empty. */
+static void show(pw_segment_stand_in *record, const use *u, const void *memory, int64_t count)
+{
+    int text = pw_board_put(u->layout);
+
+    atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->memory, (uintptr_t)memory, memory_order_relaxed);
+    atomic_store_explicit(&record->count, (uint64_t)count, memory_order_relaxed);
+    atomic_store_explicit(&record->text, (uint32_t)text, memory_order_relaxed);
+    atomic_store_explicit(&record->bytes, text < 0 ? 0 : (uint64_t)u->bytes, memory_order_release);
+}
+
+static bool make(void *of, int64_t at, void *to, int64_t bytes)
+{
+    const use *u = of;
+
+    pw_layout_pack_part(u->layout, u->memory, at, at + bytes, to);
+    return true;
+}
+
+void pw_direct_begin(int number, pw_layout *layout, const void *memory, int64_t count)
+{
+    pw_segment_stand_in *record = record_of(number);
+    use *u = &direct.uses[number];
+
+    end(number);
+    *u = (use){.channel = u->channel, .layout = layout, .memory = memory, .bytes = count * layout->size};
+    pw_lazy_set(pw_direct_data(number), u->bytes, make, u);
+    if ((!record || !is_proven(u->channel, u->bytes)) && !pw_lazy_fill(pw_direct_data(number)))
+        pw_layout_pack(layout, memory, count, pw_direct_data(number));
+    if (record)
+        show(record, u, memory, count);
+}
+
+void pw_direct_give(int number)
+{
+    end(number);
+    pthread_mutex_lock(&direct.lock);
+    direct.free[direct.nfree++] = number;
+    pthread_mutex_unlock(&direct.lock);
+}

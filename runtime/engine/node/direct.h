@@ -1,0 +1,41 @@
+/*
+ * Messages that the receiver takes from the sender's own memory, the sender's side. MPI gets a stand-in, a block of
+ * lazy memory (lazy.h). The stand-in's record in the segment says where the message lies, how many objects it has, and
+ * which layout of the board. The receiver's MPI asks for the bytes of the stand-in by process_vm_readv, and its
+ * Packwright moves them from the memory of the record (stand_in.h). Whoever else reads the stand-in gets the message
+ * packed, as far as lazy memory serves. MPI reports the send as complete when the receiver has said that its read is
+ * over, so the program does not write to its buffer before.
+ *
+ * A channel is a communicator with a rank in it. Not every receiver reads in this way, and a sender learns it from
+ * evidence alone. The first messages of a channel are packed to the stand-in's pages, so whoever reads them gets them;
+ * the record counts the bytes that were taken from the user's memory. Once two messages were taken whole, messages
+ * of that length and longer ones have no pages. A message that was not taken whole, or whose stand-in was touched, ends
+ * that: the channel gets 16 messages in the other ways, then twice as many each time, up to 4096, before it begins
+ * anew.
+ *
+ * All functions are thread safe.
+ */
+#ifndef PW_RUNTIME_DIRECT_H
+#define PW_RUNTIME_DIRECT_H
+
+#include "runtime/engine/layout/layout.h"
+
+/* Whether other processes can map all of the memory that these objects touch. */
+bool pw_direct_reaches(const pw_layout *layout, const void *memory, int64_t count);
+
+/* Whether there are stand-ins. The first call maps them. */
+bool pw_direct_is_possible(void);
+
+/* Takes a stand-in for messages of up to `bytes` bytes on this channel, which is any number but 0. -1: this message is
+ * to go another way. */
+int pw_direct_take(uint64_t channel, int64_t bytes);
+void *pw_direct_data(int number);
+/* Lets the stand-in stand for a message, in place of the one before. */
+void pw_direct_begin(int number, pw_layout *layout, const void *memory, int64_t count);
+/* Ends the message, if there is one, and gives the stand-in back. */
+void pw_direct_give(int number);
+
+/* Forgets what was learned of all channels: their numbers may come to mean others. */
+void pw_direct_forget_channels(void);
+
+#endif

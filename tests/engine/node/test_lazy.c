@@ -1,0 +1,342 @@
+/* Lazy memory: who reads it gets the bytes of what it stands for at that time, or an error, never anything else. */
+#include "runtime/engine/node/lazy.h"
+#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/segment.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SHIFT = 22, BLOCK = 1 << SHIFT, MESSAGE = 3 << 20 | 1234, THREADS = 4, LOST = -1 };
+
+static char *blocks[2];
+static _Atomic int64_t made;
+static unsigned char got[BLOCK];
+
+/* Makes the bytes of message `number`. */
+static bool make(void *number, int64_t at, void *to, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i++)
+        ((unsigned char *)to)[i] = (unsigned char)((at + i) * 7 + *(int *)number);
+    made += bytes;
+    return *(int *)number != LOST;
+}
+
+static bool is_message(const unsigned char *bytes, int64_t first, int64_t n, int number)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (bytes[i] != (unsigned char)((first + i) * 7 + number))
+            return false;
+    return true;
+}
+
+static void set(char *block, int *number)
+{
+    made = 0;
+    pw_lazy_set(block, MESSAGE, make, number);
+}
+
+static ssize_t read_of(pid_t pid, const void *from, size_t bytes)
+{
+    struct iovec local = {.iov_base = got, .iov_len = bytes}, remote = {.iov_base = (void *)from, .iov_len = bytes};
+
+    return syscall(SYS_process_vm_readv, pid, &local, 1, &remote, 1, 0);
+}
+
+/* Has a child read this process's memory, and returns what the child's check of it does. */
+static int by_a_child(const void *from, size_t bytes, bool (*check)(ssize_t n, const void *arg), const void *arg)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0)
+        _exit(check(read_of(getppid(), from, bytes), arg));
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool is_all(ssize_t n, const void *number)
+{
+    return n == MESSAGE && is_message(got, 0, MESSAGE, *(const int *)number);
+}
+
+static bool is_refused(ssize_t n, const void *unused)
+{
+    (void)unused;
+    return n < 0 && errno == EFAULT;
+}
+
+/* ---- without permission ------------------------------------------------------------------------------------------ */
+
+enum { RIGHT = 0, WRONG = 1, HAS_PERMISSION = 2 };
+static int threads_alone;
+
+/* A process without permission is served itself, and the kernel on its behalf is refused. */
+static int serve_threads_alone(void)
+{
+    int number = 80, pipes[2];
+    char *block;
+
+    if ((geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) || pw_lazy_serves() != PW_LAZY_THREADS)
+        return HAS_PERMISSION;
+    block = pw_lazy_map(SHIFT, 1);
+    if (!block || pipe(pipes) != 0)
+        return WRONG;
+    set(block, &number);
+    if (write(pipes[1], block, 4096) != -1 || errno != EFAULT || made != 0)
+        return WRONG;
+    return is_message((unsigned char *)block, 0, MESSAGE, number) && pw_lazy_clear(block) ? RIGHT : WRONG;
+}
+
+static void without_permission_threads_are_served(void **state)
+{
+    (void)state;
+    if (threads_alone == HAS_PERMISSION)
+        skip();
+    assert_int_equal(threads_alone, RIGHT);
+}
+
+/* ---- the scene --------------------------------------------------------------------------------------------------- */
+
+/* A child has no lazy memory once the parent has begun. */
+static int start(void **state)
+{
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0)
+        _exit(serve_threads_alone());
+    waitpid(child, &threads_alone, 0);
+    threads_alone = WIFEXITED(threads_alone) ? WEXITSTATUS(threads_alone) : WRONG;
+    if (pw_lazy_serves() != PW_LAZY_EVERYBODY)
+        return 0;
+    blocks[0] = pw_lazy_map(SHIFT, 2);
+    blocks[1] = blocks[0] + BLOCK;
+    return !blocks[0];
+}
+
+static void need_lazy(void)
+{
+    if (!blocks[0])
+        skip();
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void what_nobody_reads_is_not_made(void **state)
+{
+    int number = 1;
+
+    (void)state;
+    need_lazy();
+    set(blocks[0], &number);
+    assert_false(pw_lazy_clear(blocks[0]));
+    assert_int_equal(made, 0);
+}
+
+static void this_process_reads_each_message(void **state)
+{
+    (void)state;
+    need_lazy();
+    for (int number = 1; number < 4; number++) {
+        set(blocks[0], &number);
+        assert_true(is_message((unsigned char *)blocks[0] + BLOCK / 2, BLOCK / 2, 5000, number));
+        assert_true(is_message((unsigned char *)blocks[0], 0, MESSAGE, number));
+        assert_int_equal(made, MESSAGE);
+        assert_int_equal(blocks[0][BLOCK - 1], 0);
+        assert_true(pw_lazy_clear(blocks[0]));
+    }
+}
+
+static void the_kernel_reads_for_it(void **state)
+{
+    int number = 9, pipes[2];
+
+    (void)state;
+    need_lazy();
+    assert_int_equal(pipe(pipes), 0);
+    set(blocks[1], &number);
+    assert_int_equal(write(pipes[1], blocks[1] + 4096 * 3, 4096), 4096);
+    assert_int_equal(read(pipes[0], got, 4096), 4096);
+    assert_true(is_message(got, 4096 * 3, 4096, number));
+    assert_true(pw_lazy_clear(blocks[1]));
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+static void another_process_reads_it(void **state)
+{
+    (void)state;
+    need_lazy();
+    for (int number = 20; number < 22; number++) {
+        set(blocks[0], &number);
+        assert_int_equal(by_a_child(blocks[0], MESSAGE, is_all, &number), true);
+        assert_int_equal(made, MESSAGE);
+        assert_true(pw_lazy_clear(blocks[0]));
+    }
+}
+
+static void filled_memory_has_pages(void **state)
+{
+    int number = 25;
+
+    (void)state;
+    need_lazy();
+    set(blocks[0], &number);
+    assert_true(pw_lazy_fill(blocks[0]));
+    assert_int_equal(made, MESSAGE);
+    assert_int_equal(by_a_child(blocks[0], MESSAGE, is_all, &number), true);
+    assert_int_equal(made, MESSAGE);
+    assert_false(pw_lazy_clear(blocks[0]));
+    set(blocks[0], &number);
+    assert_false(pw_lazy_clear(blocks[0]));
+    assert_int_equal(made, 0);
+}
+
+static void *read_here(void *number)
+{
+    return is_message((unsigned char *)blocks[0], 0, MESSAGE, *(int *)number) ? number : NULL;
+}
+
+static void threads_read_it_at_once(void **state)
+{
+    pthread_t threads[THREADS];
+    int number = 30;
+    void *right;
+
+    (void)state;
+    need_lazy();
+    set(blocks[0], &number);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, read_here, &number);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &right);
+        assert_non_null(right);
+    }
+    assert_int_equal(made, MESSAGE);
+    pw_lazy_clear(blocks[0]);
+}
+
+/* ---- what is not a message --------------------------------------------------------------------------------------- */
+
+static void without_a_message_there_are_zeros(void **state)
+{
+    int number = 40;
+
+    (void)state;
+    need_lazy();
+    assert_int_equal(blocks[0][77], 0);
+    assert_int_equal(blocks[0][BLOCK - 77], 0);
+    set(blocks[0], &number);
+    assert_true(is_message((unsigned char *)blocks[0], 0, MESSAGE, number));
+    pw_lazy_clear(blocks[0]);
+    assert_int_equal(blocks[0][77], 0);
+}
+
+static void a_lost_message_is_an_error(void **state)
+{
+    int number = LOST;
+
+    (void)state;
+    need_lazy();
+    set(blocks[0], &number);
+    assert_int_equal(by_a_child(blocks[0], MESSAGE, is_refused, NULL), true);
+    assert_true(pw_lazy_clear(blocks[0]));
+    number = 50;
+    set(blocks[0], &number);
+    assert_int_equal(by_a_child(blocks[0], MESSAGE, is_all, &number), true);
+    pw_lazy_clear(blocks[0]);
+}
+
+/* ---- in the segment ---------------------------------------------------------------------------------------------- */
+
+static bool is_in_the_segment(const char *block, int number)
+{
+    pw_peer_block b;
+    const char *from = pw_peer_memory(getppid(), block + 4096, 8192, &b);
+
+    return from && b.lazy && b.replicated && b.message == MESSAGE && from == b.base + 4096 &&
+           pw_peer_copy(&b, got, from, 8192) && is_message(got, 4096, 8192, number);
+}
+
+static void blocks_of_the_segment_are_found(void **state)
+{
+    int number = 60, status = -1;
+    char *block, *ordinary;
+    pid_t child;
+
+    (void)state;
+    need_lazy();
+    pw_segment_open();
+    block = pw_segment_take_lazy(BLOCK);
+    ordinary = pw_segment_take(BLOCK);
+    assert_non_null(block);
+    assert_null(pw_segment_take_lazy(4096));
+    set(block, &number);
+    pw_segment_note_replicated(block, MESSAGE);
+    child = fork();
+    if (child == 0)
+        _exit(is_in_the_segment(block, number));
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status));
+    assert_true(pw_segment_give(block));
+    assert_ptr_equal(pw_segment_take_lazy(BLOCK), block);
+    assert_true(pw_segment_give(block) && pw_segment_give(ordinary));
+    assert_ptr_equal(pw_segment_take(BLOCK), ordinary);
+    pw_segment_close();
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Locked memory cannot be emptied: messages there are still right, and there is no more lazy memory. This test is the
+ * last. */
+static void locked_memory_keeps_no_old_message(void **state)
+{
+    int number = 70;
+
+    (void)state;
+    need_lazy();
+    set(blocks[0], &number);
+    if (syscall(SYS_mlock, blocks[0], BLOCK) != 0) /* the sanitizers' mlock does nothing */
+        skip();
+    assert_true(is_message((unsigned char *)blocks[0], 0, MESSAGE, number));
+    assert_true(pw_lazy_clear(blocks[0]));
+    assert_int_equal(pw_lazy_serves(), PW_LAZY_NOBODY);
+    assert_null(pw_lazy_map(SHIFT, 1));
+    number = 71;
+    set(blocks[0], &number);
+    assert_true(is_message((unsigned char *)blocks[0], 0, MESSAGE, number));
+    pw_lazy_clear(blocks[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_permission_threads_are_served),
+        cmocka_unit_test(what_nobody_reads_is_not_made),
+        cmocka_unit_test(this_process_reads_each_message),
+        cmocka_unit_test(the_kernel_reads_for_it),
+        cmocka_unit_test(another_process_reads_it),
+        cmocka_unit_test(filled_memory_has_pages),
+        cmocka_unit_test(threads_read_it_at_once),
+        cmocka_unit_test(without_a_message_there_are_zeros),
+        cmocka_unit_test(a_lost_message_is_an_error),
+        cmocka_unit_test(blocks_of_the_segment_are_found),
+        cmocka_unit_test(locked_memory_keeps_no_old_message),
+    };
+
+    return cmocka_run_group_tests(tests, start, NULL);
+}
