@@ -54,7 +54,7 @@ static inline uintptr_t pw_memory_region(const void *address)
 }
 
 /* Whether this is certainly host memory. False: only pw_memory_look can tell. */
-static inline bool pw_memory_is_known_host(const void *address)
+static inline __attribute__((always_inline)) bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);
 

@@ -25,6 +25,7 @@ static const struct {
     [PW_GPU_DEVICE_MEMORY] = {(int64_t)1 << 30, (int64_t)1 << 30},
     [PW_GPU_PINNED_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
     [PW_GPU_OUTBOUND_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
+    [PW_GPU_LAZY_MEMORY] = {(int64_t)512 << 20, (int64_t)512 << 20},
 };
 
 /* The blocks of one kind of memory. */
@@ -86,8 +87,17 @@ static pw_status register_shared(pw_gpu_block *block, size_t bytes)
     return status;
 }
 
+static pw_status take_lazy(pw_gpu_block *block, size_t bytes)
+{
+    block->host = pw_segment_take_lazy(bytes);
+    block->shared = block->host;
+    return block->host ? PW_OK : PW_ERR_NOT_FOUND;
+}
+
 static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
 {
+    if (block->memory == PW_GPU_LAZY_MEMORY)
+        return take_lazy(block, bytes);
     if (block->memory == PW_GPU_DEVICE_MEMORY)
         return pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
     if (block->memory == PW_GPU_OUTBOUND_MEMORY && register_shared(block, bytes) == PW_OK)
@@ -119,7 +129,7 @@ static void release(pw_gpu_block *block, bool driver)
     if (block->companion)
         block->companion->leave(block->companion);
     if (block->shared) {
-        if (driver)
+        if (driver && block->memory != PW_GPU_LAZY_MEMORY)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
         pw_segment_give(block->host);
     } else if (driver && block->host)

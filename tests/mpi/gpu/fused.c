@@ -9,6 +9,8 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
+#include <stdlib.h>
+
 enum { NEIGHBOURS = 26, SIDE = 12, HALO = 2, TAG = 5, ROUNDS = 12, MANY = 150, SMALL = 16 * 40, GPUS = 2 };
 
 static void (*fail)(const char *, int, int);
@@ -174,10 +176,19 @@ static void make_buffers(int n)
     }
 }
 
-/* `least` launches are enough for both directions, but a machine may complete some messages later than others. */
-static void check_requests(int n, long least)
+/* Returns how many of the messages are packed. An MPI that takes GPU memory gets contiguous ones as they are. */
+static int packed_of(int n)
 {
-    long made[2] = {0, 0};
+    const char *aware = getenv("PACKWRIGHT_GPU_AWARE");
+
+    return aware && *aware == '1' ? n - n / 4 : n;
+}
+
+/* One launch takes 64 transfers. So few are enough for both directions, but a machine may complete some messages later
+ * than others. */
+static void check_requests(int n)
+{
+    long made[2] = {0, 0}, least = (packed_of(n) + 63) / 64;
 
     for (int round = 0; round < ROUNDS + 4; round++) {
         pass_on(n, (unsigned)(1000 * round), "requests", made);
@@ -305,9 +316,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
         check_box(elements[i]);
     make_buffers(MANY);
-    check_requests(20, 1);
+    check_requests(20);
     check_neighbours(NEIGHBOURS);
-    check_requests(MANY, (MANY + 63) / 64);
+    check_requests(MANY);
     check_steady();
     if (gpu_devices() >= GPUS)
         check_gpus();

@@ -43,7 +43,7 @@ def run(cache, nvrtc, jit="sync", **more):
     done = subprocess.run([*launcher, "-n", "1", program, driver], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT,
                           env=environment(PACKWRIGHT_CACHE_DIR=place(cache), PACKWRIGHT_JIT=jit, PACKWRIGHT_LOG="info",
-                                          PACKWRIGHT_HOT_BYTES="1", PACKWRIGHT_STATS="1", PACKWRIGHT_NVRTC_MODULE=nvrtc, **more))
+                                          PACKWRIGHT_HOT_BYTES="1", PACKWRIGHT_STATS="all", PACKWRIGHT_NVRTC_MODULE=nvrtc, **more))
     if done.returncode == SKIPPED:
         print(done.stdout)
         sys.exit(SKIPPED)

@@ -214,7 +214,7 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
 {
     if (from == block->base && unpack_replica(order, block))
         return true;
-    if (!unpack_registered(order, from, block))
+    if (block->lazy || !unpack_registered(order, from, block))
         return false;
     pw_gpu_opened_want(block, order->bytes);
     return true;

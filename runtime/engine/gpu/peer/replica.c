@@ -13,7 +13,7 @@ static const int64_t most_bytes = (int64_t)512 << 20;
 typedef struct replica {
     pw_gpu_companion companion; /* first, so that it stands for the replica in its block */
     struct replica *next;       /* in the list of replicas that wait for a block */
-    const pw_gpu *owner;
+    pw_gpu *owner;
     int64_t bytes;
     pw_cu_ptr device;
     pw_segment_replica name;
@@ -98,7 +98,7 @@ static void leave(pw_gpu_companion *companion)
 }
 
 /* The context must be current, and the lock held. */
-static replica *make(const pw_gpu *gpu, int64_t bytes)
+static replica *make(pw_gpu *gpu, int64_t bytes)
 {
     replica *t = replicas.bytes + bytes <= most_bytes ? calloc(1, sizeof *t) : NULL;
 
@@ -138,7 +138,7 @@ static replica *take_waiting(const pw_gpu *gpu, int64_t bytes)
     return NULL;
 }
 
-static replica *take(const pw_gpu *gpu, int64_t bytes)
+static replica *take(pw_gpu *gpu, int64_t bytes)
 {
     pw_gpu_scope scope;
     replica *t;
@@ -171,13 +171,51 @@ static void add(pw_gpu *gpu, pw_gpu_block *block)
     block->companion = t ? &t->companion : NULL;
 }
 
+pw_cu_ptr pw_gpu_replica_address(const pw_gpu_block *block)
+{
+    return ((const replica *)block->companion)->device;
+}
+
 pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes)
 {
     if (!block->shared || bytes < PW_GPU_REPLICA_LEAST || !pw_segment_wants_replicas())
         return 0;
     if (!block->companion && can_be())
         add(gpu, block);
-    return block->companion ? ((replica *)block->companion)->device : 0;
+    return block->companion ? pw_gpu_replica_address(block) : 0;
+}
+
+pw_cu_ptr pw_gpu_replica_alone(pw_gpu *gpu, pw_gpu_block *block)
+{
+    if (!block->companion && can_be())
+        add(gpu, block);
+    return block->companion ? pw_gpu_replica_address(block) : 0;
+}
+
+static pw_status read_in(pw_gpu_lane *lane, pw_cu_ptr from, void *to, int64_t bytes)
+{
+    pw_status status = pw_cu_check(pw_cu.copy(pw_cu_address(to), from, (size_t)bytes, lane->side), "cuMemcpyAsync");
+
+    return status == PW_OK ? pw_cu_check(pw_cu.stream_wait(lane->side), "cuStreamSynchronize") : status;
+}
+
+/* The side stream waits neither for the program's default stream nor for its own work, which may wait for this. */
+pw_status pw_gpu_replica_read(const pw_gpu_block *block, int64_t at, void *to, int64_t bytes)
+{
+    const replica *t = (const replica *)block->companion;
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    if (!pw_gpu_is_alive(t->owner) || pw_gpu_enter(t->owner, &scope) != PW_OK)
+        return PW_ERR_IO;
+    status = pw_gpu_lane_take(t->owner, &lane);
+    if (status == PW_OK) {
+        status = read_in(lane, t->device + (pw_cu_ptr)at, to, bytes);
+        pw_gpu_lane_give(lane);
+    }
+    pw_gpu_leave(&scope);
+    return status;
 }
 
 int64_t pw_gpu_replicas_bytes(void)
