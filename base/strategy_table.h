@@ -12,14 +12,16 @@
 #ifndef PW_BASE_STRATEGY_TABLE_H
 #define PW_BASE_STRATEGY_TABLE_H
 
-#define PW_STRATEGIES(X)                                                                                      \
-    X(NATIVE, native, HOST, "the caller's own arguments")                                                     \
-    X(PACKED, packed, HOST, "host memory, packed by the CPU")                                                 \
-    X(CONTIGUOUS, contiguous, HOST, "the caller's own memory as bytes, if the message is one block")          \
-    X(PIPELINE, pipeline, HOST, "the caller's own arguments, moved in pieces by the CPU's kernels, over UCX") \
-    X(DEVICE, device, DEVICE, "GPU memory, packed by the GPU, if the MPI takes such memory")                  \
-    X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                               \
-    X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed")   \
+#define PW_STRATEGIES(X)                                                                                              \
+    X(NATIVE, native, HOST, "the caller's own arguments")                                                             \
+    X(PACKED, packed, HOST, "host memory, packed by the CPU")                                                         \
+    X(CONTIGUOUS, contiguous, HOST, "the caller's own memory as bytes, if the message is one block")                  \
+    X(JOINED, joined, HOST, "nothing: one kernel copies a block to oneself from the caller's memory to the caller's") \
+    X(PIPELINE, pipeline, HOST, "the caller's own arguments, moved in pieces by the CPU's kernels, over UCX")         \
+    X(DIRECT, direct, HOST, "a stand-in, whose reader copies from the caller's own memory, if that is shared")        \
+    X(DEVICE, device, DEVICE, "GPU memory, packed by the GPU, if the MPI takes such memory")                          \
+    X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                                       \
+    X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed")           \
     X(PIPELINED, pipelined, PIPELINED, "the same in chunks, of which one is copied while the next one is packed")
 
 typedef enum pw_strategy_id {

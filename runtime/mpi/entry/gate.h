@@ -82,7 +82,8 @@ bool pw_gate_enter_slow(uintptr_t mark);
 /* Whether hooks are asked and no wrapped call of this thread is under way. */
 static inline bool pw_gate_is_open(void)
 {
-    return !pw_gate_inside && atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN;
+    return __builtin_expect(!pw_gate_inside, 1) &&
+           __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN, 1);
 }
 
 /* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends

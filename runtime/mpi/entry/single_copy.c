@@ -88,19 +88,40 @@ static bool is_writable(const struct iovec *to)
     return madvise((void *)begin, (uintptr_t)to->iov_base + to->iov_len - begin, MADV_POPULATE_WRITE) == 0;
 }
 
-/* Copies or unpacks bytes out of a segment. Returns false if they are not in a segment, or cannot be copied. */
-static bool read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
+typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
+
+/* Moves bytes that a stand-in stands for, unless they are in none or cannot be written. */
+static outcome read_in_stand_in(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
+{
+    pw_stand_in from;
+    outcome read = READ;
+
+    if (!pw_stand_in_open(pid, of->iov_base, of->iov_len, &from))
+        return NOT_HERE;
+    if (in)
+        read = pw_inbound_arrive_from(in, to->iov_base, &from, (int64_t)to->iov_len) ? READ : FAILED;
+    else if (is_writable(to))
+        pw_stand_in_pack(&from, to->iov_base, (int64_t)to->iov_len);
+    else
+        read = NOT_HERE;
+    pw_stand_in_close(&from, read == READ ? (int64_t)to->iov_len : 0);
+    return read;
+}
+
+/* Copies or unpacks bytes out of a segment, unless they are in none or cannot be written. */
+static outcome read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
 {
     pw_peer_block block;
     const void *from = pw_env_bool(PW_ENV_SHARED) ? pw_peer_memory(pid, of->iov_base, of->iov_len, &block) : NULL;
+    bool done;
 
-    if (!from || (!in && !is_writable(to)))
-        return false;
-    if (in)
-        pw_inbound_arrive(in, to->iov_base, from, (int64_t)to->iov_len, &block);
-    else
-        memcpy(to->iov_base, from, to->iov_len);
-    return true;
+    if (!from)
+        return pw_env_bool(PW_ENV_SHARED) ? read_in_stand_in(in, pid, to, of) : NOT_HERE;
+    if (!in && !is_writable(to))
+        return NOT_HERE;
+    done = in ? pw_inbound_arrive(in, to->iov_base, from, (int64_t)to->iov_len, &block)
+              : pw_peer_copy(&block, to->iov_base, from, to->iov_len);
+    return done ? READ : FAILED;
 }
 
 /* Carries out an own read. `in`: the receive that expects the message; NULL: none does. Open MPI 4.1 and 5.0 ask for
@@ -110,12 +131,14 @@ static ssize_t read_for_mpi(pw_inbound *in, pid_t pid, const struct iovec *local
 {
     struct iovec to = *local, of = *remote;
     int64_t room = in ? pw_inbound_room(in, to.iov_base) : INT64_MAX;
+    outcome read;
     ssize_t n;
 
     if (to.iov_len > (uint64_t)room)
         to.iov_len = of.iov_len = (size_t)room;
-    if (read_in_segment(in, pid, &to, &of))
-        return (ssize_t)local->iov_len;
+    read = read_in_segment(in, pid, &to, &of);
+    if (read != NOT_HERE)
+        return read == READ ? (ssize_t)local->iov_len : -1;
     n = to.iov_len > 0 ? read_by_system(pid, &to, 1, &of, 1, 0) : 0;
     if (n < 0 && errno == EPERM)
         pw_sharing_note_refusal();

@@ -172,8 +172,8 @@ static void let_deferred_go(bool persistent)
         pw_deferred_flush();
 }
 
-/* A persistent send is packed in each start. `init`: makes a persistent send of the same mode; NULL: such sends are
- * never deferred. */
+/* A persistent send is packed in each start. `init`: makes a persistent send of the same mode, by which this one may be
+ * deferred; NULL for persistent sends and those that MPI copies. */
 static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void *buf, MPI_Count count,
                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
@@ -181,7 +181,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     pw_staging s;
     transfer *t;
 
-    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
+    if (!(init ? pw_p2p_stage_once : pw_p2p_stage)(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
         let_deferred_go(persistent);
         return pw_p2p_pass(entry, count, dest);
     }
@@ -308,7 +308,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     transfer *t;
 
     pw_deferred_flush();
-    pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    pw_p2p_stage_once(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN

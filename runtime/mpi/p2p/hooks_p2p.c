@@ -18,13 +18,16 @@ typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int
 
 /* ---- send ----------------------------------------------------------------------------------------------------- */
 
-static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                       MPI_Comm comm, int *rc)
+typedef bool stage_fn(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
+                      MPI_Count count, int peer, MPI_Comm comm);
+
+static pw_verdict send(send_fn *next, stage_fn *stage, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, 1);
     pw_staging s;
 
-    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm))
+    if (!stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm))
         return pw_p2p_pass(entry, count, dest);
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
@@ -33,18 +36,18 @@ static pw_verdict send(send_fn *next, const void *buf, MPI_Count count, MPI_Data
     return PW_DONE;
 }
 
-#define SEND(mode)                                                                                        \
+#define SEND(mode, stage)                                                                                 \
     pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
                               MPI_Comm comm, bool large, int *rc)                                         \
     {                                                                                                     \
         (void)large;                                                                                      \
-        return send(pw_call_##mode, buf, count, datatype, dest, tag, comm, rc);                           \
+        return send(pw_call_##mode, stage, buf, count, datatype, dest, tag, comm, rc);                    \
     }
 
-SEND(Send)
-SEND(Ssend)
-SEND(Bsend)
-SEND(Rsend)
+SEND(Send, pw_p2p_stage_once)
+SEND(Ssend, pw_p2p_stage_once)
+SEND(Bsend, pw_p2p_stage)
+SEND(Rsend, pw_p2p_stage_once)
 
 /* ---- receive -------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +117,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_staging s, r;
     int grain = 0;
 
-    pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
+    pw_p2p_stage_once(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN

@@ -20,14 +20,44 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
         type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
 }
 
+/* The number of the channel from this process to rank `dest` of a communicator (pw_message.channel). */
+static inline uint64_t pw_p2p_channel(MPI_Comm comm, int dest)
+{
+    uint64_t handle = (uint64_t)(uintptr_t)comm;
+
+    return (handle ^ ((uint64_t)dest + 1) << 40 ^ (uint64_t)dest >> 24) * 0x9e3779b97f4a7c15u | 1;
+}
+
+static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
+                                   const void *buf, MPI_Count count, int peer, MPI_Comm comm, bool once)
+{
+    pw_message m;
+
+    s->strategy = NULL;
+    if (!entry || pw_entry_is_left(entry) || peer == MPI_PROC_NULL ||
+        (kind != PW_CALL_BLOCKING && !pw_pending_is_seen()) || pw_split_is_own(role, entry, buf, count, peer, comm))
+        return false;
+    m = (pw_message){.kind = kind,
+                     .role = role,
+                     .entry = entry,
+                     .buffer = {.base = (void *)buf, .count = count},
+                     .channel = role == PW_SEND ? pw_p2p_channel(comm, peer) : 0,
+                     .once = once};
+    return pw_staging_try(s, &m);
+}
+
 /* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then. */
 static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                                 MPI_Count count, int peer, MPI_Comm comm)
 {
-    s->strategy = NULL;
-    return entry && !pw_entry_is_left(entry) && peer != MPI_PROC_NULL &&
-           (kind == PW_CALL_BLOCKING || pw_pending_is_seen()) &&
-           !pw_split_is_own(role, entry, buf, count, peer, comm) && pw_staging_try(s, kind, role, entry, buf, count);
+    return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, false);
+}
+
+/* As pw_p2p_stage, for a buffer that is sent once and that MPI does not copy in the call (MPI_Bsend does). */
+static inline bool pw_p2p_stage_once(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
+                                     const void *buf, MPI_Count count, int peer, MPI_Comm comm)
+{
+    return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, true);
 }
 
 /* The verdict on a call that is left to MPI. If the type is not known, MPI finds out whether it is valid. */

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/peer/foreign.h"
+#include "runtime/engine/gpu/peer/lazy.h"
 #include "runtime/engine/gpu/peer/replica.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
@@ -45,6 +46,8 @@ static pw_gpu_packed packed_of(const pw_staging *s)
 
     if (!block)
         return (pw_gpu_packed){.host = s->data};
+    if (pw_gpu_is_lazy(block))
+        return pw_gpu_lazy_packed(block);
     return pw_gpu_packed_at(pw_gpu_packed_in(block), (char *)s->data - base_of(block));
 }
 
@@ -55,11 +58,20 @@ static pw_gpu_memory memory_of(const pw_staging *s)
     return memory == PW_GPU_PINNED_MEMORY && s->role != PW_RECV ? PW_GPU_OUTBOUND_MEMORY : memory;
 }
 
+/* Memory of a message that perhaps only a peer's GPU reads. NULL: of another one. An MPI that takes GPU memory may have
+ * the driver read lazy memory, and the driver would wait for itself. */
+static pw_gpu_block *take_lazy(const pw_staging *s, pw_gpu_memory memory)
+{
+    return memory == PW_GPU_OUTBOUND_MEMORY && s->once && !pw_gpu_mpi_is_aware()
+               ? pw_gpu_lazy_take(s->buffer.place.gpu, s->buffer.bytes, s->channel)
+               : NULL;
+}
+
 static pw_status gpu_take(pw_staging *s)
 {
     pw_gpu_memory memory = memory_of(s);
-    pw_gpu_block *block = NULL;
-    pw_status status = pw_gpu_take(s->buffer.place.gpu, memory, s->buffer.bytes, &block);
+    pw_gpu_block *block = take_lazy(s, memory);
+    pw_status status = block ? PW_OK : pw_gpu_take(s->buffer.place.gpu, memory, s->buffer.bytes, &block);
 
     if (status == PW_OK) {
         s->own = block;
@@ -88,18 +100,28 @@ static bool is_in_host_memory(const pw_staging *s)
     return !block || block->host;
 }
 
-/* Records the message before MPI gets it, so before another process reads it. */
+/* Records the message before MPI gets it, so before another process reads it. A lazy block is recorded when it is
+ * packed. */
 static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
     if (!is_in_host_memory(s))
         return;
+    pw_sharing_note_message(s->buffer.bytes);
+    if (pw_gpu_is_lazy(block))
+        return;
     if (replicated)
         pw_segment_note_replicated(s->data, (size_t)s->buffer.bytes);
     else if (block && block->shared)
         pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
-    pw_sharing_note_message(s->buffer.bytes);
+}
+
+static pw_status note_packed(const pw_staging *s, pw_status status)
+{
+    if (status == PW_OK && pw_gpu_is_lazy(s->own))
+        pw_gpu_lazy_hold(s->own, s->buffer.bytes);
+    return status;
 }
 
 /* Point-to-point messages are packed to the replica, too, where a peer's GPU may read them (gpu_expect). */
@@ -108,7 +130,9 @@ static pw_gpu_order packing_of(const pw_staging *s)
     pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
     pw_gpu_block *block = s->own;
 
-    if (block && (s->kind == PW_CALL_BLOCKING || s->kind == PW_CALL_NONBLOCKING))
+    if (pw_gpu_is_lazy(block))
+        order.path = PW_GPU_DIRECT;
+    else if (block && (s->kind == PW_CALL_BLOCKING || s->kind == PW_CALL_NONBLOCKING))
         order.replica = pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
     return order;
 }
@@ -118,7 +142,7 @@ static pw_status gpu_pack(pw_staging *s)
     pw_gpu_order order = packing_of(s);
 
     note_packing(s, order.replica);
-    return pw_gpu_carry_out(&order);
+    return note_packed(s, pw_gpu_carry_out(&order));
 }
 
 /* ---- out of a peer's memory -------------------------------------------------------------------------------------- */
@@ -128,7 +152,7 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
     pw_gpu_order order = *(const pw_gpu_order *)arg;
 
     order.bytes = bytes;
-    return bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE) &&
+    return (block->lazy || bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE)) &&
            pw_gpu_foreign_unpack(&order, from, block);
 }
 
@@ -184,7 +208,7 @@ static pw_status gpu_finish(pw_staging *s)
     pw_gpu_transfer *t = s->under_way;
 
     s->under_way = NULL;
-    return pw_gpu_finish(t);
+    return note_packed(s, pw_gpu_finish(t));
 }
 
 static bool gpu_is_fusable(const pw_staging *s)
@@ -203,7 +227,9 @@ static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
-    if (s->own)
+    if (pw_gpu_is_lazy(s->own))
+        pw_gpu_lazy_give(s->buffer.place.gpu, s->own, s->channel);
+    else if (s->own)
         pw_gpu_give(s->buffer.place.gpu, s->own);
     else
         pw_pool_give(s->data, s->buffer.bytes);

@@ -6,6 +6,7 @@
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/strategy/strategy.h"
@@ -13,6 +14,37 @@
 
 #include <limits.h>
 #include <math.h>
+
+/* ---- messages to oneself ----------------------------------------------------------------------------------------- */
+
+/* What strategies cost for a message whose both sides are this process's, of which one may be contiguous. */
+
+static double move_cost(const pw_message *m, pw_direction direction)
+{
+    pw_model_query q;
+
+    if (!m->entry->layout)
+        return 0;
+    q = pw_message_query(m);
+    return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
+}
+
+/* Half of what the MPI needs for a message that has this layout on both sides. */
+static double walk_cost(const pw_message *m)
+{
+    pw_model_query q;
+
+    if (!m->entry->layout)
+        return 0;
+    q = pw_message_query(m);
+    return pw_model_cost_native(pw_model_now(), &q) / 2;
+}
+
+static double packed_to_oneself(const pw_message *m)
+{
+    return move_cost(m, PW_PACK) + pw_model_send(pw_model_now(), PW_MODEL_HOST, m->kind, m->buffer.bytes) +
+           move_cost(m->to, PW_UNPACK);
+}
 
 /* ---- native ------------------------------------------------------------------------------------------------------ */
 
@@ -31,8 +63,11 @@ static bool native_can(const pw_message *m)
 
 static double native_cost(const pw_message *m)
 {
-    pw_model_query q = pw_message_query(m);
+    pw_model_query q;
 
+    if (m->to)
+        return walk_cost(m) + walk_cost(m->to);
+    q = pw_message_query(m);
     return native_can(m) ? pw_model_cost_native(pw_model_now(), &q) : IMPOSSIBLE;
 }
 
@@ -55,10 +90,11 @@ static bool packed_can(const pw_message *m)
 static double packed_cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
-    double packed = pw_model_cost(pw_model_now(), PW_MODEL_HOST, &q);
+    double packed = m->to ? packed_to_oneself(m) : pw_model_cost(pw_model_now(), PW_MODEL_HOST, &q);
 
-    return PW_MPI_IS_OPEN_MPI && pw_message_is_one_block(m) ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
-                                                            : packed;
+    return PW_MPI_IS_OPEN_MPI && !m->to && pw_message_is_one_block(m)
+               ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
+               : packed;
 }
 
 static double packed_own_cost(const pw_message *m, pw_direction direction)
@@ -218,6 +254,26 @@ const pw_strategy pw_strategy_contiguous = {.can = contiguous_can,
                                             .unpack = contiguous_unpack,
                                             .give = contiguous_give};
 
+/* ---- joined ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * joined: the message goes from this process to itself, so one kernel copies it from the user's memory to the user's
+ * (runtime/mpi/collective/self.h). MPI gets nothing of it. The other strategies cost both sides of such a message.
+ */
+
+static bool joined_can(const pw_message *m)
+{
+    return m->to;
+}
+
+/* One pass waits for the memory of the slower side only. */
+static double joined_cost(const pw_message *m)
+{
+    return fmax(move_cost(m, PW_PACK), move_cost(m->to, PW_UNPACK));
+}
+
+const pw_strategy pw_strategy_joined = {.can = joined_can, .cost = joined_cost};
+
 /* ---- pipeline ---------------------------------------------------------------------------------------------------- */
 
 /*
@@ -226,12 +282,15 @@ const pw_strategy pw_strategy_contiguous = {.can = contiguous_can,
  * processes, and pieces may end within basic elements.
  */
 
-/* Without being named the strategy is for messages that it was measured to gain with, which were none of Open MPI's. */
+/* Without being named the strategy is for messages that it was measured to gain with, which were none of Open MPI's. A
+ * message that is sent by `direct` gains only if it is received as a packed one. */
 static bool pipeline_is_meant(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_strategy_is_named(PW_STRATEGY_PIPELINE) || (!PW_MPI_IS_OPEN_MPI && pw_model_pipeline_gains(&q));
+    if (pw_strategy_is_named(PW_STRATEGY_PIPELINE))
+        return true;
+    return !PW_MPI_IS_OPEN_MPI && !(m->role == PW_RECV && pw_direct_is_meant()) && pw_model_pipeline_gains(&q);
 }
 
 static bool pipeline_can(const pw_message *m)

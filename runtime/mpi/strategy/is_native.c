@@ -2,6 +2,29 @@
 
 #include "runtime/mpi/entry/gate.h"
 
+typedef struct asked {
+    pw_call_kind kind;
+    const void *buf;
+    MPI_Count count;
+} asked;
+
+static bool would_be_native(void *arg, const pw_entry *entry)
+{
+    const asked *a = arg;
+
+    return pw_buffer_is_native(entry, a->kind, a->buf, a->count, 1);
+}
+
+/* Learning a type for a message that would then be left to MPI is in vain. */
+static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, MPI_Datatype type, const void *buf,
+                                                    MPI_Count count, int times, void *note)
+{
+    asked a = {kind, buf, count};
+
+    return pw_note_takes(type, buf, count, PW_BOTH, times, note) ||
+           (pw_note_may_be_left(type, buf, count) && pw_registry_alike(type, times, note, would_be_native, &a));
+}
+
 /* Answers for types that are not in the front of the table. */
 static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Datatype type, const void *buf,
                                                       MPI_Count count, int times)
@@ -9,7 +32,7 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Dat
     void *found = pw_handle_table_seek(&pw_registry_types, pw_type_key(type));
 
     if (pw_note_is(found))
-        return pw_note_takes(type, buf, count, PW_BOTH, times, found);
+        return is_left_noted(kind, type, buf, count, times, found);
     return found && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
@@ -24,6 +47,6 @@ bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Cou
     if (!found)
         return is_native_other(kind, type, buf, count, times);
     if (pw_note_is(found))
-        return pw_note_takes(type, buf, count, PW_BOTH, times, found);
+        return is_left_noted(kind, type, buf, count, times, found);
     return pw_buffer_is_native(found, kind, buf, count, 1);
 }

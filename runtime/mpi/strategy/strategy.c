@@ -37,7 +37,7 @@ void pw_strategy_start(void)
 
     if (word > 0)
         chosen_by.forced = (pw_strategy_id)(word - 1);
-    chosen_by.stats = pw_env_bool(PW_ENV_STATS);
+    chosen_by.stats = pw_layout_use_is_timed();
     chosen_by.counted = pw_layout_use_is_reported();
     pw_split_start();
     pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
@@ -139,15 +139,22 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
     return best;
 }
 
+static pw_hash hash_of(const pw_message *m)
+{
+    return m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0};
+}
+
+/* Messages that `direct` can carry have decisions of their own, for device 1 of host memory. */
 static pw_decision_key key_of(const pw_message *m)
 {
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE;
+    bool reached = m->channel && pw_strategy_direct.can(m);
 
-    return (pw_decision_key){.layout = m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0},
+    return (pw_decision_key){.layout = m->to ? pw_hash_mix(hash_of(m), hash_of(m->to)) : hash_of(m),
                              .size = pw_decision_size(m->cost_bytes),
                              .kind = (uint8_t)m->kind,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                             .device = device ? m->buffer.place.device : 0};
+                             .device = device ? m->buffer.place.device : reached};
 }
 
 /* Lets the short path (runtime/mpi/strategy/is_native.h) find a decision that was native. */
@@ -171,13 +178,13 @@ static pw_strategy_id choose(const pw_message *m, unsigned refused, pw_decision 
     int id;
 
     *record = NULL;
-    if (is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
+    if (!m->to && is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
         return PW_STRATEGY_PACKED;
     if (refused)
         return choose_afresh(m, refused);
     id = pw_decide(&key, &question, record);
     if (table[id]->can(m)) {
-        if (id == PW_STRATEGY_NATIVE)
+        if (id == PW_STRATEGY_NATIVE && !m->to)
             remember_native(m, *record);
         return (pw_strategy_id)id;
     }
@@ -221,6 +228,33 @@ static void count_use(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&entry->choices.used[id][PW_SEND], 1, memory_order_relaxed);
     if (m->role != PW_SEND)
         atomic_fetch_add_explicit(&entry->choices.used[id][PW_RECV], 1, memory_order_relaxed);
+}
+
+/* A pair of layouts is joined when it comes back: that takes as long as some calls gain, and programs make types that
+ * they use once. */
+bool pw_message_is_joined(const pw_message *from, const pw_message *to)
+{
+    enum { OFTEN = 4 };
+    pw_message m = *from;
+    pw_decision *record;
+
+    m.role = PW_SEND;
+    m.to = to;
+    if (choose(&m, 0, &record) != PW_STRATEGY_JOINED)
+        return false;
+    return !from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
+           (record && atomic_load_explicit(&record->cells[PW_STRATEGY_JOINED].uses, memory_order_relaxed) >= OFTEN);
+}
+
+void pw_message_count_joined(const pw_message *from, const pw_message *to)
+{
+    pw_message m = *from;
+
+    m.role = PW_SEND;
+    count_use(&m, PW_STRATEGY_JOINED);
+    m = *to;
+    m.role = PW_RECV;
+    count_use(&m, PW_STRATEGY_JOINED);
 }
 
 /* ---- what the current call has staged ---------------------------------------------------------------------- */
@@ -274,7 +308,9 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
                                  .count = m->buffer.count,
                                  .bytes = m->buffer.bytes},
                       .role = m->role,
-                      .kind = m->kind};
+                      .kind = m->kind,
+                      .once = m->once,
+                      .channel = m->channel};
     status = strategy->take(s);
     if (status != PW_OK)
         *s = (pw_staging){.strategy = NULL};
@@ -304,13 +340,10 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     return true;
 }
 
-bool pw_staging_try(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                    MPI_Count count)
+bool pw_staging_try(pw_staging *s, pw_message *m)
 {
-    pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
-
     s->strategy = NULL;
-    return pw_message_describe(&m) && pw_staging_open(s, &m);
+    return pw_message_describe(m) && pw_staging_open(s, m);
 }
 
 /* ---- what is observed ----------------------------------------------------------------------------------------- */

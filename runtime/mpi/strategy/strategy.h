@@ -36,6 +36,10 @@ typedef struct pw_message {
                        one block */
     pw_call_kind kind;
     pw_role role;
+    uint64_t channel; /* of a message between two processes: others with the same number go from here to the same one.
+                         0: not known */
+    bool once;        /* it is sent once, and MPI does not copy it in the call */
+    const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
 
 /* A message that is staged: contiguous memory that stands for the user's buffer. Plain data, which may be moved; one
@@ -43,12 +47,16 @@ typedef struct pw_message {
 typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: the staging is empty, and the message native */
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
-    pw_role role;
+    pw_role role : 8;
+    bool once : 1; /* pw_message.once */
     pw_call_kind kind;
-    void *data;                   /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
-    void *own;                    /* what the strategy keeps */
-    struct pw_inbound *inbound;   /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
-    int64_t ahead_ns;             /* time spent on unpacking while the message arrived (pw_staging_expect) */
+    void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
+    void *own;                  /* what the strategy keeps */
+    struct pw_inbound *inbound; /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
+    union {
+        int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
+        uint64_t channel; /* of a message that leaves: pw_message.channel */
+    };
     void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
     struct pw_decision *decision; /* observed times are recorded there; NULL: nowhere */
 } pw_staging;
@@ -113,6 +121,14 @@ bool pw_message_may_be_contiguous(const pw_message *m);
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
 
 /*
+ * Returns whether one kernel is to copy a message to oneself from the user's memory to the user's. `from` and `to` are
+ * described or dense, in host memory, of equal length, and at least one has a layout.
+ */
+bool pw_message_is_joined(const pw_message *from, const pw_message *to);
+/* Counts such a message in statistics. */
+void pw_message_count_joined(const pw_message *from, const pw_message *to);
+
+/*
  * Fills the other fields of the buffer and `cost_bytes`. False: leave the message to MPI, since nothing can be gained
  * (no bytes, or host memory with a type that is left to MPI) or MPI must check it (a negative count, a null buffer, an
  * overflow). The caller handles MPI_IN_PLACE before this.
@@ -123,9 +139,9 @@ bool pw_message_describe(pw_message *m);
 bool pw_staging_open(pw_staging *s, const pw_message *m);
 /* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
 pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy);
-/* Does pw_message_describe and pw_staging_open. */
-bool pw_staging_try(pw_staging *s, pw_call_kind kind, pw_role role, const struct pw_entry *entry, const void *buf,
-                    MPI_Count count);
+/* Does pw_message_describe and pw_staging_open for a message, of which the caller has filled buffer.base, buffer.count,
+ * entry, kind, role, channel and once. */
+bool pw_staging_try(pw_staging *s, pw_message *m);
 /* Packs the user's buffer. */
 pw_status pw_staging_pack(pw_staging *s);
 /* To be called before each point-to-point receive: MPI will write the memory and not read it, so the message may be

@@ -1,0 +1,35 @@
+/* Memory that programs ask MPI for, where PACKWRIGHT_HEAP puts it into memory that receivers can map. */
+#include "runtime/engine/node/heap.h"
+#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/strategy.h"
+
+#include "hooks.h"
+#include "next.h"
+
+/* Shorter memory holds no message that gains. */
+enum { LEAST = 32 << 10 };
+
+static bool is_shared(MPI_Aint size)
+{
+    return pw_direct_is_meant() && size >= (pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : LEAST);
+}
+
+pw_verdict pw_hook_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr, int *rc)
+{
+    void *memory = baseptr && is_shared(size) ? pw_heap_take((size_t)size) : NULL;
+
+    (void)info;
+    if (!memory)
+        return PW_PASS;
+    *(void **)baseptr = memory;
+    *rc = MPI_SUCCESS;
+    return PW_DONE;
+}
+
+pw_verdict pw_hook_Free_mem(void *base, int *rc)
+{
+    if (!pw_heap_give(base))
+        return PW_PASS;
+    *rc = MPI_SUCCESS;
+    return PW_DONE;
+}

@@ -1,0 +1,21 @@
+/*
+ * direct: MPI gets a stand-in for the packed message, and the receiver's Packwright moves the message from the sender's
+ * own memory into the receiver's by one kernel (runtime/engine/node/direct.h). The sender packs nothing. It serves
+ * messages between two processes, from memory that PACKWRIGHT_HEAP has made shared.
+ */
+#ifndef PW_RUNTIME_STRATEGY_DIRECT_H
+#define PW_RUNTIME_STRATEGY_DIRECT_H
+
+#include <stdbool.h>
+
+/* To be called at start and before the registry is closed. */
+void pw_direct_start(void);
+void pw_direct_leave(void);
+
+/* Whether PACKWRIGHT_HEAP makes memory shared. */
+bool pw_direct_is_meant(void);
+
+/* A communicator is being freed: what was learned of its channels no longer holds. */
+void pw_direct_forget_comms(void);
+
+#endif

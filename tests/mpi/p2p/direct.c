@@ -1,0 +1,278 @@
+/*
+ * Messages from memory of MPI_Alloc_mem, with the strategy `direct`: enough of them in the plain way that stand-ins
+ * lose their pages, and then one in each way in which somebody may touch a stand-in, or nobody. What arrives must be
+ * right, and nothing may hang. Run with the argument "user" the system answers for accesses of user code only, and with
+ * "refused" there is no userfaultfd.
+ */
+#include "tests/mpi/support/harness.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BLOCKS = 2000, BLOCK = 64, STRIDE = 160, BYTES = BLOCKS * BLOCK, SPAN = BLOCKS * STRIDE, PROVING = 4 };
+
+/* After a failure 16 messages are packed, two prove the channel again, and two more end the failure. */
+enum { RESTING = 20 };
+
+/* ---- userfaultfd ------------------------------------------------------------------------------------------------- */
+
+static void limit(const char *what)
+{
+    bool all = strcmp(what, "refused") == 0;
+    enum { NUMBER = offsetof(struct seccomp_data, nr), FIRST = offsetof(struct seccomp_data, args[0]) };
+    enum { SECOND = offsetof(struct seccomp_data, args[1]), USER_ONLY = 1, NEW_FILE = 0xAA00 };
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NUMBER),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIRST),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, all ? 0 : USER_ONLY, 4, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SECOND),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NEW_FILE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        printf("SKIPPED: no filter of system calls\n");
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct scene {
+    MPI_Datatype type;
+    MPI_Comm comm;
+    int rank, round;
+    unsigned char *out, *in;
+} scene;
+
+static unsigned char byte_of(int round, int i)
+{
+    return (unsigned char)(i * 13 + i / 256 + round * 7);
+}
+
+static void write_out(scene *s)
+{
+    s->round++;
+    for (int i = 0; i < SPAN; i++) {
+        s->out[i] = byte_of(s->round, i);
+        s->in[i] = 1;
+    }
+}
+
+static void judge(const scene *s, const char *how)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < SPAN; i++)
+        wrong += s->in[i] != (i % STRIDE < BLOCK ? byte_of(s->round, i) : 1);
+    CHECK(wrong == 0, "%s, message %d: %d bytes are wrong", how, s->round, wrong);
+}
+
+static void judge_packed(const scene *s, const unsigned char *packed, const char *how)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < BYTES; i++)
+        wrong += packed[i] != byte_of(s->round, i / BLOCK * STRIDE + i % BLOCK);
+    CHECK(wrong == 0, "%s, message %d: %d bytes are wrong", how, s->round, wrong);
+}
+
+/* Rank 0 sends in the plain way. */
+static void send_plainly(scene *s, int times, const char *after)
+{
+    for (int i = 0; i < times; i++) {
+        write_out(s);
+        if (s->rank == 0) {
+            MPI_Send(s->out, 1, s->type, 1, 0, s->comm);
+        } else {
+            MPI_Recv(s->in, 1, s->type, 0, 0, s->comm, MPI_STATUS_IGNORE);
+            judge(s, after);
+        }
+    }
+}
+
+/* ---- the ways ---------------------------------------------------------------------------------------------------- */
+
+static void buffered(scene *s)
+{
+    int bytes = 2 * BYTES + 2 * MPI_BSEND_OVERHEAD;
+    void *buffer = malloc((size_t)bytes);
+
+    MPI_Buffer_attach(buffer, bytes);
+    if (s->rank == 0)
+        MPI_Bsend(s->out, 1, s->type, 1, 0, s->comm);
+    else
+        MPI_Recv(s->in, 1, s->type, 0, 0, s->comm, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&buffer, &bytes);
+    free(buffer);
+    if (s->rank == 1)
+        judge(s, "buffered");
+}
+
+/* The receiver has no Packwright in this call, and lays the message out by its own engine. */
+static void to_native(scene *s)
+{
+    if (s->rank == 0) {
+        MPI_Send(s->out, 1, s->type, 1, 0, s->comm);
+    } else {
+        PMPI_Recv(s->in, 1, s->type, 0, 0, s->comm, MPI_STATUS_IGNORE);
+        judge(s, "to native");
+    }
+}
+
+static void to_packed(scene *s)
+{
+    unsigned char *packed = malloc(BYTES);
+
+    if (s->rank == 0) {
+        MPI_Send(s->out, 1, s->type, 1, 0, s->comm);
+    } else {
+        PMPI_Recv(packed, BYTES, MPI_PACKED, 0, 0, s->comm, MPI_STATUS_IGNORE);
+        judge_packed(s, packed, "to packed");
+    }
+    free(packed);
+}
+
+/* The receive is longer, and finds the message by a probe. */
+static void probed(scene *s)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int n;
+
+    if (s->rank == 0) {
+        MPI_Ssend(s->out, 1, s->type, 1, 3, s->comm);
+        return;
+    }
+    MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->comm, &message, &status);
+    MPI_Get_count(&status, s->type, &n);
+    CHECK(n == 1 && status.MPI_TAG == 3, "probed: count %d, tag %d", n, status.MPI_TAG);
+    MPI_Mrecv(s->in, 1, s->type, &message, &status);
+    judge(s, "probed");
+}
+
+static void to_itself(scene *s)
+{
+    MPI_Request request;
+
+    MPI_Irecv(s->in, 1, s->type, s->rank, 5, s->comm, &request);
+    MPI_Send(s->out, 1, s->type, s->rank, 5, s->comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    judge(s, "to itself");
+}
+
+/* Whether the send could be cancelled is told the receiver. */
+static void cancelled(scene *s)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int gone = 0;
+
+    if (s->rank == 0) {
+        MPI_Isend(s->out, 1, s->type, 1, 6, s->comm, &request);
+        MPI_Cancel(&request);
+        MPI_Send(s->out, 0, MPI_BYTE, 1, 7, s->comm);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &gone);
+        MPI_Send(&gone, 1, MPI_INT, 1, 8, s->comm);
+        return;
+    }
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, 7, s->comm, MPI_STATUS_IGNORE);
+    MPI_Irecv(s->in, 1, s->type, 0, 6, s->comm, &request);
+    MPI_Recv(&gone, 1, MPI_INT, 0, 8, s->comm, MPI_STATUS_IGNORE);
+    if (gone)
+        MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (!gone)
+        judge(s, "not cancelled");
+}
+
+/* While the message is under way, a child writes to its copy of the buffer. */
+static void forked(scene *s)
+{
+    MPI_Request request;
+    pid_t child;
+
+    if (s->rank == 1) {
+        MPI_Barrier(s->comm);
+        MPI_Recv(s->in, 1, s->type, 0, 0, s->comm, MPI_STATUS_IGNORE);
+        judge(s, "forked");
+        return;
+    }
+    MPI_Isend(s->out, 1, s->type, 1, 0, s->comm, &request);
+    child = fork();
+    if (child == 0) {
+        bool same = s->out[SPAN - 1] == byte_of(s->round, SPAN - 1);
+
+        memset(s->out, 0, SPAN);
+        _exit(!same);
+    } else if (child > 0) {
+        int status;
+
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child of a fork has no copy of the buffer");
+    }
+    MPI_Barrier(s->comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The request is freed before the message has gone. */
+static void freed(scene *s)
+{
+    MPI_Request request;
+
+    if (s->rank == 0) {
+        MPI_Isend(s->out, 1, s->type, 1, 0, s->comm, &request);
+        MPI_Request_free(&request);
+    } else {
+        MPI_Recv(s->in, 1, s->type, 0, 0, s->comm, MPI_STATUS_IGNORE);
+        judge(s, "freed");
+    }
+    MPI_Barrier(s->comm);
+}
+
+static void of_a_new_communicator(scene *s)
+{
+    MPI_Comm_free(&s->comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
+    send_plainly(s, 1, "of a new communicator");
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const ways[])(scene *) = {
+        buffered, to_native, to_packed, probed, to_itself, cancelled, forked, freed, of_a_new_communicator};
+    scene s = {.round = 0};
+    int failures;
+
+    if (argc > 1)
+        limit(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &s.comm);
+    MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_BYTE, &s.type);
+    MPI_Type_commit(&s.type);
+    MPI_Alloc_mem(SPAN, MPI_INFO_NULL, &s.out);
+    s.in = malloc(SPAN);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        send_plainly(&s, PROVING, "plain");
+        write_out(&s);
+        ways[i](&s);
+        send_plainly(&s, RESTING, "afterwards");
+    }
+    MPI_Free_mem(s.out);
+    free(s.in);
+    MPI_Type_free(&s.type);
+    MPI_Comm_free(&s.comm);
+    failures = test_result();
+    MPI_Finalize();
+    return failures;
+}
