@@ -1,6 +1,7 @@
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/mpi/collective/block_staging.h"
+#include "runtime/mpi/collective/self.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -9,6 +10,7 @@
 typedef struct operation {
     pw_operation head;
     pw_block_staging send, recv;
+    pw_self self;
 } operation;
 
 static pw_status pack(pw_operation *head)
@@ -25,15 +27,22 @@ static pw_status unpack(pw_operation *head)
     operation *o = (operation *)head;
     pw_status status = pw_block_staging_unpack(&o->send);
 
+    pw_self_copy(&o->self);
     return status == PW_OK ? pw_block_staging_unpack(&o->recv) : status;
+}
+
+static void close_sides(operation *o)
+{
+    pw_block_staging_close(&o->send);
+    pw_block_staging_close(&o->recv);
 }
 
 static void close(pw_operation *head)
 {
     operation *o = (operation *)head;
 
-    pw_block_staging_close(&o->send);
-    pw_block_staging_close(&o->recv);
+    close_sides(o);
+    pw_self_close(&o->self);
 }
 
 static int call(pw_operation *head, const void *stand_in)
@@ -95,13 +104,34 @@ static pw_verdict call_and_note(const pw_collective *c, int *rc)
     return PW_DONE;
 }
 
-/* Turns the call into its stand-in. */
 static pw_status open_sides(operation *o, pw_collective *c)
 {
     pw_status sent = pw_block_staging_open(&o->send, &c->send), received = pw_block_staging_open(&o->recv, &c->recv);
-    pw_status status = sent == PW_OK ? received : sent;
+
+    return sent == PW_OK ? received : sent;
+}
+
+/* Whether MPI would read or write user memory of blocks that are copied otherwise. */
+static bool needs_both_sides(const operation *o)
+{
+    return o->self.in_staging && !(pw_block_staging_is_open(&o->send) && pw_block_staging_is_open(&o->recv));
+}
+
+/* Turns the call into its stand-in. */
+static pw_status open_all(operation *o, pw_collective *c)
+{
+    const pw_side send = c->send, recv = c->recv;
+    pw_status status;
 
     o->head.kind = &kind;
+    pw_self_open(&o->self, c);
+    status = open_sides(o, c);
+    if (status == PW_OK && needs_both_sides(o)) {
+        close(&o->head);
+        c->send = send;
+        c->recv = recv;
+        status = open_sides(o, c);
+    }
     if (status != PW_OK)
         close(&o->head);
     return status;
@@ -112,10 +142,10 @@ static pw_status open_sides(operation *o, pw_collective *c)
 static pw_verdict stage_and_call(pw_collective *c, int *rc)
 {
     operation o;
-    pw_status status = open_sides(&o, c);
+    pw_status status = open_all(&o, c);
     bool needed = o.send.needed || o.recv.needed;
 
-    if (status == PW_OK && !pw_block_staging_is_open(&o.send) && !pw_block_staging_is_open(&o.recv))
+    if (status == PW_OK && !pw_block_staging_is_open(&o.send) && !pw_block_staging_is_open(&o.recv) && o.self.n == 0)
         return PW_PASS;
     if (status == PW_OK)
         status = pw_operation_carry_out(&o.head, &c->way, c, rc);

@@ -19,7 +19,10 @@
 
 /* The neighbourhood of this process on a communicator with a topology (MPI 4.0 section 8.6). */
 
-enum { PW_NEIGHBOURS_ABSENT = 64 };
+enum { PW_NEIGHBOURS_ABSENT = 64, PW_NEIGHBOURS_SELF = 16 };
+
+/* Which topology names the neighbours; the order in which MPIs match blocks to oneself depends on it. */
+typedef enum pw_topology { PW_TOPOLOGY_GRID, PW_TOPOLOGY_GRAPH, PW_TOPOLOGIES } pw_topology;
 
 typedef struct pw_neighbours {
     int in, out; /* numbers of blocks that are received and sent */
@@ -27,6 +30,10 @@ typedef struct pw_neighbours {
     /* Neighbours beyond the border of a Cartesian grid are MPI_PROC_NULL: the buffers have blocks for them, which are
      * neither read nor written. Both directions have the same neighbours in a grid. */
     bool absent[PW_NEIGHBOURS_ABSENT];
+    /* The blocks that go to and come from this process itself, in ascending order. There are as many of both. */
+    pw_topology topology;
+    int self;
+    int self_out[PW_NEIGHBOURS_SELF], self_in[PW_NEIGHBOURS_SELF];
 } pw_neighbours;
 
 /* Finds the neighbours on an intracommunicator. Returns false if it has no topology, or one that is not handled. */

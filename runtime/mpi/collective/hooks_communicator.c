@@ -1,12 +1,14 @@
 /* The hooks of calls that free communicators: what is remembered of one goes before MPI may reuse its handle. */
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/direct.h"
 
 #include "hooks.h"
 
 static void forget(MPI_Comm comm)
 {
     pw_pending_forget_comm(comm);
+    pw_direct_forget_comms();
     pw_communicator_let_go(comm);
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/mpi/collective/is_native.h"
 
+#include "runtime/mpi/collective/self.h"
+
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Most blocks are like the one before, about which the answer is known. */
@@ -129,4 +131,34 @@ bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *d
             return false;
     }
     return whole_is_native(&w, kind);
+}
+
+/* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
+
+static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)
+{
+    const pw_entry *entry;
+    int64_t bytes;
+
+    if (side->form == PW_SIDE_TYPED && !side->types)
+        return false;
+    entry = pw_registry_learned(pw_side_type(side, i));
+    return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
+           !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes > 0 &&
+           pw_self_is_long(group, kind, bytes);
+}
+
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)
+{
+    const pw_neighbours *n = &group->neighbours;
+    pw_call_kind kind = pw_family_kind(family);
+    bool is_any = false;
+
+    if (group->between_groups || (pw_strategy_is_forced() && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
+        return false;
+    if (family < PW_NEIGHBOUR_ALLGATHER)
+        return is_long(group, kind, &s->send, group->rank) || is_long(group, kind, &s->recv, group->rank);
+    for (int i = 0; i < n->self && !is_any; i++)
+        is_any = is_long(group, kind, &s->send, n->self_out[i]) || is_long(group, kind, &s->recv, n->self_in[i]);
+    return is_any;
 }

@@ -128,6 +128,27 @@ static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks,
                : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }
 
+/* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
+
+/* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
+ * and is so long that this pays for the long path. Not inlined, as the loops above. */
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group);
+
+/* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
+static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, const pw_sides *s,
+                                                 const pw_communicator *group, pw_reach reach)
+{
+    bool can_differ = s->send.form >= PW_SIDE_VARYING || group->size == 1;
+
+    switch (family) {
+    case PW_GATHER:
+    case PW_SCATTER: return reach.send > 0 && reach.recv > 0;
+    case PW_ALLTOALL: return can_differ && reach.send > 0;
+    case PW_NEIGHBOUR_ALLTOALL: return can_differ && group->neighbours.self > 0;
+    default: return false;
+    }
+}
+
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
 /* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out. */
@@ -148,6 +169,8 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     if (!group)
         return false;
     reach = pw_reach_of(family, s, group);
+    if (pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group))
+        return false;
     if (s->send.form == PW_SIDE_TYPED)
         return pw_typed_is_native(&s->send, reach.send, reach.absent_send, kind) &&
                pw_typed_is_native(&s->recv, reach.recv, reach.absent_recv, kind);

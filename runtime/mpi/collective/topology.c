@@ -1,20 +1,44 @@
 #include "runtime/mpi/collective/communicator.h"
 
+/* Lists the blocks whose neighbour is this process. Returns how many there are; no more than PW_NEIGHBOURS_SELF are
+ * listed. */
+static int list_self(const int *neighbours, int n, int rank, int *list)
+{
+    int found = 0;
+
+    for (int i = 0; i < n; i++)
+        if (neighbours[i] == rank && found++ < PW_NEIGHBOURS_SELF)
+            list[found - 1] = i;
+    return found;
+}
+
+static void find_self(const int *sources, const int *destinations, int rank, pw_neighbours *out)
+{
+    int in = list_self(sources, out->in, rank, out->self_in);
+
+    if (in == list_self(destinations, out->out, rank, out->self_out) && in <= PW_NEIGHBOURS_SELF)
+        out->self = in;
+}
+
 /* Finds two neighbours in each dimension of a grid: the one before and the one behind. */
 static bool of_grid(MPI_Comm comm, pw_neighbours *out)
 {
-    int dims, before, behind;
+    int dims, before, behind, rank, all[PW_NEIGHBOURS_ABSENT];
 
-    if (PMPI_Cartdim_get(comm, &dims) != MPI_SUCCESS || dims > PW_NEIGHBOURS_ABSENT / 2)
+    if (PMPI_Cartdim_get(comm, &dims) != MPI_SUCCESS || dims > PW_NEIGHBOURS_ABSENT / 2 ||
+        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
         return false;
     for (int d = 0; d < dims; d++) {
         if (PMPI_Cart_shift(comm, d, 1, &before, &behind) != MPI_SUCCESS)
             return false;
+        all[2 * d] = before;
+        all[2 * d + 1] = behind;
         out->absent[2 * d] = before == MPI_PROC_NULL;
         out->absent[2 * d + 1] = behind == MPI_PROC_NULL;
         out->some_absent |= out->absent[2 * d] || out->absent[2 * d + 1];
     }
     out->in = out->out = 2 * dims;
+    find_self(all, all, rank, out);
     return true;
 }
 
@@ -28,17 +52,42 @@ static bool of_graph(MPI_Comm comm, pw_neighbours *out)
     return true;
 }
 
+/* The blocks to oneself of a graph with few edges. Weights are asked for since the graph may have some. */
+static void find_self_of_edges(MPI_Comm comm, pw_neighbours *out)
+{
+    enum { FEW = 64 };
+    int rank, sources[FEW], destinations[FEW], weights_in[FEW], weights_out[FEW];
+
+    if (out->in <= FEW && out->out <= FEW && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
+        PMPI_Dist_graph_neighbors(comm, out->in, sources, weights_in, out->out, destinations, weights_out) ==
+            MPI_SUCCESS)
+        find_self(sources, destinations, rank, out);
+}
+
+static bool of_edges(MPI_Comm comm, pw_neighbours *out)
+{
+    int weighted;
+
+    if (PMPI_Dist_graph_neighbors_count(comm, &out->in, &out->out, &weighted) != MPI_SUCCESS)
+        return false;
+    out->topology = PW_TOPOLOGY_GRAPH;
+    find_self_of_edges(comm, out);
+    return true;
+}
+
 bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out)
 {
-    int kind, weighted;
+    int kind;
 
     out->some_absent = false;
+    out->topology = PW_TOPOLOGY_GRID;
+    out->self = 0;
     if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS)
         return false;
     switch (kind) {
     case MPI_CART: return of_grid(comm, out);
     case MPI_GRAPH: return of_graph(comm, out);
-    case MPI_DIST_GRAPH: return PMPI_Dist_graph_neighbors_count(comm, &out->in, &out->out, &weighted) == MPI_SUCCESS;
+    case MPI_DIST_GRAPH: return of_edges(comm, out);
     default: return false;
     }
 }

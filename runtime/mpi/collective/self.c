@@ -1,0 +1,291 @@
+#include "runtime/mpi/collective/self.h"
+
+#include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/types/registry.h"
+
+/* ---- which blocks ------------------------------------------------------------------------------------------------ */
+
+/* Block `from` of the send buffer is received as block `to`. */
+typedef struct pair {
+    int from, to;
+} pair;
+
+static int neighbours(const pw_collective *c, pair *pairs)
+{
+    const pw_neighbours *all = &c->group->neighbours;
+    int n = all->self;
+    pw_self_order order = n > 1 ? pw_self_order_of(c) : PW_SELF_STRAIGHT;
+
+    if (order == PW_SELF_UNKNOWN || order == PW_SELF_UNCLEAR)
+        return 0;
+    for (int k = 0; k < n; k++) {
+        int other = order == PW_SELF_STRAIGHT ? k : order == PW_SELF_REVERSED ? n - 1 - k : k ^ 1;
+
+        pairs[k] = (pair){all->self_out[k], all->self_in[other]};
+    }
+    return n;
+}
+
+/* Lists the blocks that this process sends to itself. */
+static int find_pairs(const pw_collective *c, pair *pairs)
+{
+    if (c->group->between_groups || !c->send.use || !c->recv.use)
+        return 0;
+    switch (c->family) {
+    case PW_GATHER: pairs[0] = (pair){0, c->group->rank}; return 1;
+    case PW_SCATTER: pairs[0] = (pair){c->group->rank, 0}; return 1;
+    case PW_ALLTOALL: pairs[0] = (pair){c->group->rank, c->group->rank}; return 1;
+    case PW_NEIGHBOUR_ALLTOALL: return neighbours(c, pairs);
+    default: return 0;
+    }
+}
+
+/* ---- can they be copied ------------------------------------------------------------------------------------------ */
+
+/* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
+ * types only with GPUs. */
+static int64_t predefined_size(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner, size;
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
+        combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
+        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
+        return 0;
+    return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
+}
+
+/* The bytes of one object of the block's type, and its extent. 0: the type is not one that is handled. */
+static int64_t size_of(const pw_entry *entry, MPI_Datatype type, int64_t *extent)
+{
+    int64_t size = entry->gpu_only ? 0 : pw_entry_is_left(entry) ? predefined_size(type) : entry->size;
+
+    *extent = entry->layout ? entry->layout->extent : size;
+    return size;
+}
+
+static int64_t displacement(const pw_side *side, int i, int64_t extent)
+{
+    switch (side->form) {
+    case PW_SIDE_EQUAL: return i * side->count * extent;
+    case PW_SIDE_VARYING: return pw_displ_at(side->displs, i) * extent;
+    case PW_SIDE_TYPED: return pw_displ_at(side->displs, i);
+    default: return 0;
+    }
+}
+
+/* Fills in the message of block i. */
+static bool describe(const pw_side *side, int i, pw_message *m)
+{
+    MPI_Datatype type = pw_side_type(side, i);
+    pw_buffer *b = &m->buffer;
+    int64_t extent, size;
+
+    *m = (pw_message){.kind = side->kind, .entry = pw_registry_find(type), .buffer = {.count = pw_side_count(side, i)}};
+    if (b->count <= 0 || !pw_side_use(side, i) || !m->entry)
+        return false;
+    size = size_of(m->entry, type, &extent);
+    if (size <= 0 || __builtin_mul_overflow(b->count, size, &b->bytes) ||
+        (b->bytes < PW_SELF_LEAST && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
+        return false;
+    b->base = (char *)side->buf + displacement(side, i, extent);
+    b->layout = m->entry->layout;
+    b->offset = pw_entry_is_left(m->entry) ? 0 : m->entry->offset;
+    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
+    m->cost_bytes = b->bytes;
+    return b->place.kind == PW_PLACE_HOST && !(b->base == MPI_BOTTOM && (!b->layout || m->entry->touches_origin));
+}
+
+/* The memory of one side, as copies take it: layouts count from the base. */
+static char *memory_of(const pw_message *m)
+{
+    return (char *)m->buffer.base + (m->buffer.layout ? 0 : m->buffer.offset);
+}
+
+static bool can_copy(const pw_message *from, const pw_message *to)
+{
+    return from->buffer.bytes == to->buffer.bytes && (from->buffer.layout || to->buffer.layout) &&
+           pw_layout_are_disjoint(from->buffer.layout, memory_of(from), to->buffer.layout, memory_of(to),
+                                  from->buffer.bytes);
+}
+
+static bool is_packed(const pw_message *m, pw_role role)
+{
+    pw_message sent = *m;
+
+    sent.role = role;
+    return !m->entry->layout || pw_strategy_choose(&sent, 0) != PW_STRATEGY_NATIVE;
+}
+
+static bool is_worthwhile(const pw_collective *c, const pw_message *from, const pw_message *to)
+{
+    return pw_self_is_long(c->group, from->kind, from->buffer.bytes) ||
+           (is_packed(from, PW_SEND) && is_packed(to, PW_RECV));
+}
+
+static bool prepare(const pw_message *from, const pw_message *to, pw_self_block *out)
+{
+    pw_diag diag;
+
+    *out = (pw_self_block){.from = memory_of(from), .to = memory_of(to), .bytes = from->buffer.bytes};
+    if (from->buffer.layout && to->buffer.layout &&
+        pw_layout_join(from->buffer.layout, to->buffer.layout, &out->joined, &diag) != PW_OK)
+        return false;
+    out->pack = from->buffer.layout ? pw_layout_ref(from->buffer.layout) : NULL;
+    out->unpack = to->buffer.layout ? pw_layout_ref(to->buffer.layout) : NULL;
+    pw_message_count_joined(from, to);
+    return true;
+}
+
+static bool open_block(const pw_collective *c, pair p, pw_self_block *out)
+{
+    pw_message from, to;
+
+    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) && is_worthwhile(c, &from, &to) &&
+           can_copy(&from, &to) && pw_message_is_joined(&from, &to) && prepare(&from, &to, out);
+}
+
+static void close_block(pw_self_block *b)
+{
+    pw_layout_unref(b->joined.layout);
+    pw_layout_unref(b->pack);
+    pw_layout_unref(b->unpack);
+}
+
+/* ---- the call without them --------------------------------------------------------------------------------------- */
+
+/* For each block of a side, memory for its count as MPI gets it, or for whether it is absent. */
+typedef MPI_Count stand_in;
+
+static bool has_counts(const pw_side *side)
+{
+    return side->form >= PW_SIDE_VARYING;
+}
+
+/* Copies a side's counts to `array`, with zeros for the blocks that are taken out. */
+static void clear_count(pw_side *side, void *array, int i)
+{
+    if (side->counts.at != array) {
+        memcpy(array, side->counts.at, (size_t)side->blocks * (side->counts.wide ? sizeof(MPI_Count) : sizeof(int)));
+        side->counts.at = array;
+    }
+    if (side->counts.wide)
+        ((MPI_Count *)array)[i] = 0;
+    else
+        ((int *)array)[i] = 0;
+}
+
+static void mark_absent(pw_side *side, void *memory, int i)
+{
+    bool *array = memory;
+
+    if (side->absent != array) {
+        memset(array, 0, (size_t)side->blocks * sizeof(bool));
+        if (side->absent)
+            memcpy(array, side->absent, (size_t)side->blocks * sizeof(bool));
+        side->absent = array;
+    }
+    array[i] = true;
+}
+
+static void take_out_of(pw_side *side, stand_in *array, int i)
+{
+    if (has_counts(side))
+        clear_count(side, array, i);
+    else
+        mark_absent(side, array, i);
+}
+
+/* The root's own block is in place; nothing else is. */
+static void take_root_out(pw_collective *c, pw_side *one, pw_side *many, stand_in *array)
+{
+    one->buf = MPI_IN_PLACE;
+    one->use = 0;
+    mark_absent(many, array, c->group->rank);
+}
+
+static int used_blocks(const pw_side *side)
+{
+    int n = 0;
+
+    for (int i = 0; i < side->blocks; i++)
+        n += pw_side_use(side, i) != 0;
+    return n;
+}
+
+/* One process agrees with itself on any count. */
+static bool take_all_out(pw_collective *c, int n)
+{
+    if (has_counts(&c->send) || c->group->size > 1 || n < used_blocks(&c->send) || n < used_blocks(&c->recv))
+        return false;
+    c->send.count = c->recv.count = 0;
+    return true;
+}
+
+static void take_out(pw_self *s, pw_collective *c, const pair *pairs, stand_in *arrays)
+{
+    if (c->family == PW_GATHER) {
+        take_root_out(c, &c->send, &c->recv, arrays);
+    } else if (c->family == PW_SCATTER) {
+        take_root_out(c, &c->recv, &c->send, arrays);
+    } else if (!take_all_out(c, s->n)) {
+        s->in_staging = !has_counts(&c->send);
+        for (int i = 0; i < s->n; i++) {
+            take_out_of(&c->send, arrays, pairs[i].from);
+            take_out_of(&c->recv, arrays + c->send.blocks, pairs[i].to);
+        }
+    }
+}
+
+void pw_self_open(pw_self *s, pw_collective *c)
+{
+    pw_self_block found[PW_NEIGHBOURS_SELF];
+    pair pairs[PW_NEIGHBOURS_SELF];
+    int n = find_pairs(c, pairs), most = c->send.blocks + c->recv.blocks;
+
+    *s = (pw_self){.n = 0};
+    for (int i = 0; i < n; i++)
+        if (open_block(c, pairs[i], &found[s->n]))
+            pairs[s->n++] = pairs[i];
+    if (s->n == 0)
+        return;
+    s->bytes = s->n * (int64_t)sizeof *s->blocks + most * (int64_t)sizeof(stand_in);
+    s->blocks = pw_pool_take(s->bytes);
+    if (!s->blocks) {
+        for (int i = 0; i < s->n; i++)
+            close_block(&found[i]);
+        s->n = 0;
+        return;
+    }
+    memcpy(s->blocks, found, (size_t)s->n * sizeof *found);
+    take_out(s, c, pairs, (stand_in *)(s->blocks + s->n));
+}
+
+/* ---- the copies -------------------------------------------------------------------------------------------------- */
+
+static void copy(const pw_self_block *b)
+{
+    if (b->joined.layout)
+        pw_layout_copy(&b->joined, b->from, b->to, b->bytes);
+    else if (b->pack)
+        pw_layout_pack(b->pack, b->from, b->bytes / b->pack->size, b->to);
+    else
+        pw_layout_unpack(b->unpack, b->to, b->bytes / b->unpack->size, b->from);
+}
+
+void pw_self_copy(const pw_self *s)
+{
+    for (int i = 0; i < s->n; i++)
+        copy(&s->blocks[i]);
+}
+
+void pw_self_close(pw_self *s)
+{
+    for (int i = 0; i < s->n; i++)
+        close_block(&s->blocks[i]);
+    pw_pool_give(s->blocks, s->bytes);
+    *s = (pw_self){.n = 0};
+}

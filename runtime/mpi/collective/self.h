@@ -1,0 +1,75 @@
+/*
+ * Blocks that a collective moves from this process to itself: the own block of an MPI_Alltoall and its like, what the
+ * root of a gather or scatter keeps, and what a neighbourhood sends to its own process, as in a periodic direction with
+ * one process. Both buffers are at hand, so one kernel copies the block from the user's memory to the user's
+ * (pw_layout_copy), when MPI has done the rest.
+ *
+ * MPI gets the call without that block: with counts of zero on both sides (v- and w-forms), or with MPI_IN_PLACE at the
+ * root. Where all blocks have one count the block remains, in staging buffers that are neither packed nor unpacked
+ * there, so that MPI copies bytes that nobody reads.
+ *
+ * Such a copy is the strategy *joined*. What cannot be copied so goes the way of all other blocks: memory of GPUs,
+ * blocks of different lengths, and sides that may share a byte.
+ */
+#ifndef PW_RUNTIME_COLLECTIVE_SELF_H
+#define PW_RUNTIME_COLLECTIVE_SELF_H
+
+#include "runtime/engine/layout/layout.h"
+#include "runtime/mpi/collective/collective.h"
+
+typedef struct pw_self_block {
+    const void *from;
+    void *to;
+    int64_t bytes;
+    pw_joined joined;         /* layout NULL: one of the sides is contiguous */
+    pw_layout *pack, *unpack; /* the layouts of the sides, with references; NULL: the side is contiguous */
+} pw_self_block;
+
+/* Plain data: may be moved. */
+typedef struct pw_self {
+    pw_self_block *blocks; /* lies in memory of its own, with what MPI gets in place of arrays */
+    int n;
+    bool in_staging; /* MPI still copies the blocks, which both sides must therefore have in staging buffers */
+    int64_t bytes;   /* of that memory */
+} pw_self;
+
+/* Finds the blocks, and takes them out of the call. `s` is empty if there are none that are to be copied so. */
+void pw_self_open(pw_self *s, pw_collective *c);
+/* Copies the blocks. */
+void pw_self_copy(const pw_self *s);
+/* Releases what *s holds, which is empty then. Must not be called before MPI has completed the call. */
+void pw_self_close(pw_self *s);
+
+/* Blocks of fewer bytes are left where they are: the MPI moves them in the time of a look. */
+enum { PW_SELF_LEAST = PW_MPI_IS_OPEN_MPI ? 8 << 10 : 2 << 10 };
+
+/*
+ * Returns whether a copy of such a block gains over the MPI's own; otherwise it is only made where both sides would be
+ * packed. Open MPI walks well: with other ranks in the call, only long blocks between neighbours gain
+ * (docs/results/2026-11-23-self.md).
+ */
+static inline bool pw_self_is_long(const pw_communicator *group, pw_call_kind kind, int64_t bytes)
+{
+    enum { NEIGHBOUR_LONG = 128 << 10 };
+
+    if (pw_strategy_is_named(PW_STRATEGY_JOINED))
+        return true;
+    return bytes >= PW_SELF_LEAST &&
+           (!PW_MPI_IS_OPEN_MPI || group->size == 1 || (kind == PW_CALL_NEIGHBOUR && bytes >= NEIGHBOUR_LONG));
+}
+
+/* ---- self_order.c ------------------------------------------------------------------------------------------------ */
+
+/* Which of n blocks that go to this process is received as the k-th that comes from it. */
+typedef enum pw_self_order {
+    PW_SELF_UNKNOWN,
+    PW_SELF_STRAIGHT, /* the k-th */
+    PW_SELF_REVERSED, /* the k-th from the end */
+    PW_SELF_CROSSED,  /* of a grid: the other one of the same direction */
+    PW_SELF_UNCLEAR   /* none of these */
+} pw_self_order;
+
+/* The order of the MPI below for calls like this one, a PW_NEIGHBOUR_ALLTOALL. */
+pw_self_order pw_self_order_of(const pw_collective *c);
+
+#endif
