@@ -8,7 +8,7 @@ int pw_hook_Type_commit(MPI_Datatype *datatype)
 {
     int rc = pw_next.MPI_Type_commit(datatype);
 
-    if (rc == MPI_SUCCESS)
+    if (__builtin_expect(rc == MPI_SUCCESS, 1))
         pw_registry_committed(*datatype);
     return rc;
 }

@@ -7,6 +7,9 @@
  * reaches the cost of learning. A program thus never loses more than twice what it would have lost by the better of the
  * two, learning at once and never, had that been known (the rule of ski rental).
  *
+ * A type whose look is that of one learned before (alike.h) gains nothing by its bytes while MPI would get that one's
+ * messages.
+ *
  * Some types are learned before their first use, since MPI may be unable to carry it out: where GPU memory may come in,
  * where the buffer is MPI_BOTTOM, and where a message may arrive that only a staged receive can take.
  *
@@ -16,6 +19,7 @@
 #ifndef PW_RUNTIME_NOTED_H
 #define PW_RUNTIME_NOTED_H
 
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
@@ -82,6 +86,42 @@ extern bool pw_note_is_reported; /* the totals will be reported */
 /* Leaves a use to MPI and counts it in the type's note, which is in pw_registry_types. Returns false if the type is to
  * be learned before this use, which is then not counted. The arguments are those of pw_note_use. */
 bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note);
+
+/* Returns whether only the cost of learning may speak against leaving this use to MPI, so that it need not be learned
+ * if nothing would come of it. */
+bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count);
+/* Uses of which nothing would come count as calls with few bytes, so that a type that stays in use is learned in the
+ * end. `wait` counts such a use and may follow only if `may_wait` has said that the type need not be learned yet. */
+static inline bool pw_note_may_wait(const void *note, int times)
+{
+    return pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * times < PW_NOTE_LEARN_NS;
+}
+
+void pw_note_wait(MPI_Datatype type, void *note, int times);
+
+/* Does what pw_note_takes does for a use by a call that packs, if no case is special: the buffer is known to be host
+ * memory, and the sum of what was gained stays below the cost of learning any type. Returns false if it has done
+ * nothing. `at`: the slot of the type in front of the table. */
+static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_handle_slot *at)
+{
+    void *note = atomic_load_explicit(&at->value, memory_order_acquire);
+    MPI_Count size;
+    int64_t bytes, ns;
+
+    if (__builtin_expect(!pw_note_is(note) || pw_note_is_reported || buf == MPI_BOTTOM || !pw_memory_is_known_host(buf),
+                         0))
+        return false;
+    if (__builtin_expect(PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+                             __builtin_mul_overflow((int64_t)size, (int64_t)count, &bytes) || bytes <= 0,
+                         0))
+        return false;
+    ns = pw_note_ns(note) + PW_NOTE_CALL_NS + bytes / PW_NOTE_BYTES_A_NS;
+    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS, 0))
+        return false;
+    if (__builtin_expect(atomic_load_explicit(&at->value, memory_order_relaxed) == note, 1))
+        atomic_store_explicit(&at->value, pw_note_make(ns), memory_order_release);
+    return true;
+}
 
 void pw_note_count_other(int types);
 pw_note_totals pw_note_total(void);

@@ -7,6 +7,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/types/alike.h"
 #include "runtime/mpi/types/constructed.h"
 #include "runtime/mpi/types/predefined.h"
 
@@ -16,8 +17,6 @@
 /* With statistics on, at most so many layouts are kept after their types have died. This bounds the memory of programs
  * that make ever new types. */
 enum { KEPT_FOR_STATS = 4096 };
-
-enum { LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
 
 /* The value of the attribute of one type: a reference to an entry. Bindings are in a list, so that those of types which
  * are alive at the end, whose attributes MPI never deletes, can be released. */
@@ -36,15 +35,16 @@ static struct {
     pthread_mutex_t learning; /* held during a registration; also guards the fields from `engine` to `broken` */
     pw_layout_engine *engine;
     pw_constructed_table constructed; /* holds references to entries */
-    bool remembers;                   /* entries are put into `constructed`; false when statistics report entries */
+    bool remembers;                   /* entries are put into `constructed` and `alike`; false when statistics report
+                                         entries */
     int keyval;
-    _Atomic unsigned commits;
     _Atomic bool predefined; /* all predefined types have been learned */
     bool broken;             /* opening has failed; no type is learned any more */
     pthread_mutex_t lock;    /* guards the fields below */
     uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
     int64_t kept;   /* entries that statistics keep alive */
-    binding bindings; /* list heads */
+    pw_alike_table alike; /* holds references to entries */
+    binding bindings;     /* list heads */
     pw_entry entries;
 } registry = {.learning = PTHREAD_MUTEX_INITIALIZER,
               .keyval = MPI_KEYVAL_INVALID,
@@ -53,6 +53,7 @@ static struct {
               .entries = {.prev = &registry.entries, .next = &registry.entries}};
 
 pw_handle_table pw_registry_types;
+_Atomic unsigned pw_registry_commits;
 
 /* The one entry of all types that are left to MPI. */
 static pw_entry left_to_mpi;
@@ -115,7 +116,7 @@ static pw_entry *entry_create(pw_layout *layout)
         return NULL;
     }
     /* Statistics report entries after their types have died, so they hold one more reference until the end. */
-    entry->refs = pw_env_bool(PW_ENV_STATS) && registry.kept < KEPT_FOR_STATS;
+    entry->refs = pw_layout_use_is_timed() && registry.kept < KEPT_FOR_STATS;
     registry.kept += entry->refs;
     entry->prev = registry.entries.prev;
     entry->next = &registry.entries;
@@ -229,15 +230,27 @@ static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *ex
 
 /* ---- learning (under registry.learning) --------------------------------------------------------------------- */
 
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under a lock of its own, in which nothing of MPI is called. */
 static pw_status open_engine(void)
 {
+    pw_status status = PW_OK;
     pw_layout_config config;
 
-    if (registry.engine)
-        return PW_OK;
-    pw_layout_config_from_env(&config);
-    registry.remembers = !config.counted;
-    return pw_layout_engine_create(&config, &registry.engine);
+    pthread_mutex_lock(&engine_lock);
+    if (!registry.engine) {
+        pw_layout_config_from_env(&config);
+        registry.remembers = !config.counted;
+        status = pw_layout_engine_create(&config, &registry.engine);
+    }
+    pthread_mutex_unlock(&engine_lock);
+    return status;
+}
+
+pw_layout_engine *pw_registry_engine(void)
+{
+    return is_started() && open_engine() == PW_OK ? registry.engine : NULL;
 }
 
 static bool open_registry(void)
@@ -351,6 +364,22 @@ static void remember(const pw_constructed *how, pw_entry *entry)
     pthread_mutex_unlock(&registry.lock);
 }
 
+/* Keeps `entry` alive for types that look like this one. */
+static void remember_look(MPI_Datatype type, pw_entry *entry)
+{
+    pw_entry *before;
+    pw_look look;
+
+    if (!registry.remembers || !entry->layout || !pw_look_read(type, &look))
+        return;
+    pthread_mutex_lock(&registry.lock);
+    entry->refs++;
+    before = pw_alike_put(&registry.alike, &look, entry);
+    if (before)
+        entry_unref(before);
+    pthread_mutex_unlock(&registry.lock);
+}
+
 static void unbind(binding *b)
 {
     pthread_mutex_lock(&registry.lock);
@@ -412,8 +441,10 @@ static void register_type(MPI_Datatype type)
     } else if (b->entry->layout) {
         report_learned(b->entry->layout);
     }
-    if (b)
+    if (b) {
+        remember_look(type, b->entry);
         pw_handle_table_insert(&pw_registry_types, key, b->entry);
+    }
 }
 
 static void learn(MPI_Datatype type)
@@ -433,18 +464,12 @@ static bool is_known(MPI_Datatype type)
     return pw_handle_table_find(&pw_registry_types, pw_type_key(type)) != NULL;
 }
 
-static __attribute__((noinline)) void take_note_other(MPI_Datatype type, void *note)
+static void take_note(MPI_Datatype type, void *note)
 {
-    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
-        pw_note_count(1);
-}
+    uint64_t key = pw_type_key(type);
 
-static inline void take_note(MPI_Datatype type, void *note)
-{
-    if (pw_handle_table_add_front(&pw_registry_types, pw_type_key(type), note))
+    if (pw_handle_table_add_front(&pw_registry_types, key, note) || pw_handle_table_add(&pw_registry_types, key, note))
         pw_note_count(1);
-    else
-        take_note_other(type, note);
 }
 
 static bool is_basic(MPI_Datatype type)
@@ -463,7 +488,7 @@ static void look_around(void)
     pthread_mutex_unlock(&registry.learning);
 }
 
-static __attribute__((noinline)) void committed_other(MPI_Datatype type, bool looks)
+void pw_registry_committed_other(MPI_Datatype type, bool looks)
 {
     if (!is_started())
         return;
@@ -471,18 +496,6 @@ static __attribute__((noinline)) void committed_other(MPI_Datatype type, bool lo
         look_around();
     if (pw_note_is_off)
         learn(type);
-    else
-        take_note(type, pw_note_make(0));
-}
-
-void pw_registry_committed(MPI_Datatype type)
-{
-    unsigned commits = atomic_load_explicit(&registry.commits, memory_order_relaxed);
-    bool looks = commits % LOOK_EVERY == 0;
-
-    atomic_store_explicit(&registry.commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
-    if (looks || pw_note_is_off || !is_started())
-        committed_other(type, looks);
     else
         take_note(type, pw_note_make(0));
 }
@@ -527,6 +540,23 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
     /* Learning has failed, so the note begins again. */
     pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0));
     return &left_to_mpi;
+}
+
+bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg)
+{
+    pw_entry *entry;
+    pw_look look;
+    bool is;
+
+    if (!pw_note_may_wait(note, times) || !pw_look_read(type, &look))
+        return false;
+    pthread_mutex_lock(&registry.lock);
+    entry = pw_alike_find(&registry.alike, &look);
+    is = entry && is_native(arg, entry);
+    pthread_mutex_unlock(&registry.lock);
+    if (is)
+        pw_note_wait(type, note, times);
+    return is;
 }
 
 void pw_registry_let_go(MPI_Datatype type)
@@ -616,6 +646,14 @@ static void forget_constructed(void)
     registry.constructed = (pw_constructed_table){0};
 }
 
+static void forget_alike(void)
+{
+    for (int i = 0; i < 1 << PW_ALIKE_BITS; i++)
+        if (registry.alike.places[i].entry)
+            entry_unref(registry.alike.places[i].entry);
+    registry.alike = (pw_alike_table){0};
+}
+
 void pw_registry_close(void)
 {
     if (!is_started())
@@ -625,6 +663,7 @@ void pw_registry_close(void)
     atomic_store(&registry.predefined, false);
     pthread_mutex_lock(&registry.lock);
     forget_constructed();
+    forget_alike();
     while (registry.bindings.next != &registry.bindings)
         binding_destroy(registry.bindings.next);
     while (registry.entries.next != &registry.entries)

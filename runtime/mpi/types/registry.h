@@ -78,6 +78,9 @@ void pw_registry_observe(const pw_registry_observer *observer);
 
 /* Must be called before any other function of this header. If it fails, every call is left to MPI. */
 pw_status pw_registry_start(void);
+/* The engine of all layouts, which the first call makes. May be called by the code that MPI calls for a read. NULL: the
+ * registry is not started, or there is no memory. */
+pw_layout_engine *pw_registry_engine(void);
 
 /* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start, and
  * stays so if that fails. */
@@ -112,18 +115,47 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
     return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
-/* Returns whether the type is noted, and this use by a call that packs does not make it worth learning. The use is then
- * counted, and the call can be left to MPI. */
+typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
+
+/*
+ * Returns whether a use of a noted type, which pw_note_takes would have learned, may be left to MPI all the same: a
+ * type that looks like it was learned before, and `is_native` says of that type's entry that this use would be left to
+ * MPI. The use is then counted. is_native is called under the registry's lock, and must not call MPI or the registry.
+ */
+bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg);
+
+/* Returns whether the type is noted, and this use by a call that packs certainly does not make it worth learning. The
+ * use is then counted, and the call can be left to MPI. Otherwise nothing is counted, and the hook finds out more. */
 static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count)
 {
-    void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+    pw_handle_slot *at = pw_handle_front(&pw_registry_types, pw_type_key(type));
 
-    return pw_note_is(found) && pw_note_takes(type, buf, count, PW_SEND, 1, found);
+    return __builtin_expect(atomic_load_explicit(&at->key, memory_order_acquire) == pw_type_key(type), 1) &&
+           pw_note_takes_few(type, buf, count, at);
 }
+
+enum { PW_REGISTRY_LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
+
+extern _Atomic unsigned pw_registry_commits;
+
+void pw_registry_committed_other(MPI_Datatype type, bool looks);
 
 /* Calls tell the registry about types by these functions. All are thread safe, and ignore types that are already known.
  * MPI has committed the type: */
-void pw_registry_committed(MPI_Datatype type);
+static inline void pw_registry_committed(MPI_Datatype type)
+{
+    unsigned commits = atomic_load_explicit(&pw_registry_commits, memory_order_relaxed);
+    bool looks = commits % PW_REGISTRY_LOOK_EVERY == 0;
+
+    atomic_store_explicit(&pw_registry_commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
+    /* A key that can be resumed was a noted type's, so types are noted in this process. */
+    if (__builtin_expect(!looks, 1) &&
+        __builtin_expect(pw_handle_table_resume(&pw_registry_types, pw_type_key(type), pw_note_make(0)), 1))
+        pw_note_count(1);
+    else
+        pw_registry_committed_other(type, looks);
+}
+
 /* MPI has accepted a type that was not known: */
 void pw_registry_accepted(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
@@ -137,10 +169,9 @@ static inline bool pw_registry_end_note(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
 
-    if (!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)))
+    if (__builtin_expect(!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)) || pw_registry_types.used, 0))
         return pw_registry_end_note_other(type);
-    pw_handle_table_leave(&pw_registry_types, key);
-    return true;
+    return pw_handle_table_pause(&pw_registry_types, key);
 }
 
 /* Removes the attribute of a registered type, and thereby its entry, at once. */

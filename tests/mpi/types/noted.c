@@ -5,6 +5,7 @@
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/harness.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 
@@ -12,6 +13,17 @@ enum { TAG = 7, SHORT = 25, LONG = 8192 }; /* doubles */
 enum { ENOUGH = 40 /* short uses */, TYPES = 100000, THREADS = 4, ROUNDS = 300 };
 
 static int rank;
+static _Atomic long learned; /* types that were given Packwright's attribute */
+
+/* Packwright calls this in place of the MPI's, since the program comes first. */
+__attribute__((visibility("default"))) int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value)
+{
+    int (*below)(MPI_Datatype, int, void *);
+
+    *(void **)&below = dlsym(RTLD_NEXT, "PMPI_Type_set_attr");
+    learned++;
+    return below(type, keyval, value);
+}
 
 /* `n` doubles, every other one. */
 static MPI_Datatype strided(int n)
@@ -109,6 +121,35 @@ static void check_long_use(void)
     type = committed(LONG);
     CHECK(!send_stays(type, LONG) || rank != 0, "a long message");
     MPI_Type_free(&type);
+}
+
+/* Messages of blocks this long are left to MPI, whether their type was learned or not. */
+static void check_alike(void)
+{
+    enum { BLOCK = 64, BLOCKS = 64, TIMES = 800 /* a choice is made again for its first 64 uses */ };
+    static double memory[2 * BLOCK * BLOCKS];
+    MPI_Datatype type;
+    long before = learned;
+
+    for (int i = 0; i < TIMES && rank < 2; i++) {
+        MPI_Type_vector(BLOCKS, BLOCK, 2 * BLOCK, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        if (rank == 0)
+            MPI_Send(memory, 1, type, 1, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Recv(memory, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Type_free(&type);
+    }
+    CHECK(learned > before || rank > 1, "no type of long blocks was learned");
+    CHECK(learned < before + TIMES / 4, "%ld of %d types of long blocks were learned", learned - before, TIMES);
+    before = learned;
+    for (int i = 0; i < TIMES && rank < 2; i++) {
+        type = committed(LONG);
+        send_stays(type, LONG);
+        MPI_Type_free(&type);
+    }
+    CHECK(learned == before + TIMES || rank > 1, "%ld of %d types of short blocks were learned", learned - before,
+          TIMES);
 }
 
 /* Several short objects in one call are as much as a long one. */
@@ -364,6 +405,7 @@ static void check(void)
 {
     check_short_uses();
     check_long_use();
+    check_alike();
     check_counts();
     check_other_calls();
     check_list();
