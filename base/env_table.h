@@ -9,11 +9,17 @@
     X(DISABLE, "PACKWRIGHT_DISABLE", BOOL, "0", "1 makes the interposer inert: every call goes to the MPI below")    \
     X(JIT, "PACKWRIGHT_JIT", CHOICE("sync|async|off"), "async",                                                      \
       "when kernels are compiled: at commit (sync), by a worker thread once a type is hot (async), never (off)")     \
-    X(STATS, "PACKWRIGHT_STATS", BOOL, "0", "1 prints at MPI_Finalize what happened to each type, and why")          \
+    X(STATS, "PACKWRIGHT_STATS", CHOICE("0|1|all"), "0",                                                             \
+      "1 prints at MPI_Finalize which types took how long, on a screen; all says of every type what was done, and "  \
+      "why")                                                                                                         \
+    X(REPORT, "PACKWRIGHT_REPORT", PATH, "",                                                                         \
+      "file to which is written at MPI_Finalize what the run gained: a page (.html) or data (.json)")                \
     X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                  \
     X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                        \
     X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                   \
       "directory of the disk cache (default: $XDG_CACHE_HOME/packwright, else ~/.cache/packwright)")                 \
+    X(SYSTEM_CACHE, "PACKWRIGHT_SYSTEM_CACHE", PATH, "/usr/share/packwright",                                        \
+      "directory of kernels and models for all users, only read (`packwright cache seed`), or off")                  \
     X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go")   \
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                  \
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
@@ -30,6 +36,10 @@
     X(SHARED, "PACKWRIGHT_SHARED", BOOL, "1",                                                                        \
       "0 leaves it to MPI to copy packed messages within a node, where receivers could unpack from the sender's "    \
       "memory")                                                                                                      \
+    X(LAZY, "PACKWRIGHT_LAZY", BOOL, "1",                                                                            \
+      "0 copies every message of GPU memory to host memory, also where only another GPU reads it")                   \
+    X(HEAP, "PACKWRIGHT_HEAP", CHOICE("off|shared"), "off",                                                          \
+      "shared puts what MPI_Alloc_mem gives where receivers on the node can read it: long messages are copied once") \
     X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                                 \
       "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
     X(GATHER, "PACKWRIGHT_GATHER", BOOL, "1",                                                                        \

@@ -114,9 +114,9 @@ static void booleans(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
-        set(PW_ENV_STATS, yes[i]);
-        assert_true(pw_env_bool(PW_ENV_STATS));
-        assert_true(pw_env_is_set(PW_ENV_STATS));
+        set(PW_ENV_ALL_RANKS, yes[i]);
+        assert_true(pw_env_bool(PW_ENV_ALL_RANKS));
+        assert_true(pw_env_is_set(PW_ENV_ALL_RANKS));
     }
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         set(PW_ENV_CACHE, no[i]);
@@ -149,7 +149,7 @@ static void choices_are_replaced(void **state)
     }
     assert_string_equal(pw_env_string(PW_ENV_JIT), "sync");
     assert_false(pw_env_replace_choice(PW_ENV_JIT, 3));
-    assert_false(pw_env_replace_choice(PW_ENV_STATS, 0));
+    assert_false(pw_env_replace_choice(PW_ENV_ALL_RANKS, 0));
     assert_int_equal(pw_env_choice(PW_ENV_JIT), 0);
 }
 
@@ -274,7 +274,7 @@ static void nothing_is_read_with_rights_of_another(void **state)
     setenv("MPI_LOCALRANKID", "3", 1);
     assert_string_equal(pw_env_path(PW_ENV_LLVM_MODULE), "");
     assert_false(pw_env_is_set(PW_ENV_LLVM_MODULE));
-    assert_false(pw_env_bool(PW_ENV_STATS));
+    assert_int_equal(pw_env_choice(PW_ENV_STATS), 0);
     assert_int_equal(pw_env_choice(PW_ENV_JIT), 1);
     assert_null(pw_env_foreign("PW_TEST_FOREIGN"));
     assert_int_equal(pw_env_local_rank(), -1);

@@ -43,7 +43,7 @@ static int look(void)
         return NOT_SECURE;
     expect(!*pw_env_path(PW_ENV_LLVM_MODULE), "PACKWRIGHT_LLVM_MODULE is obeyed");
     expect(!*pw_env_path(PW_ENV_TRACE), "PACKWRIGHT_TRACE is obeyed");
-    expect(!pw_env_bool(PW_ENV_STATS), "PACKWRIGHT_STATS is obeyed");
+    expect(pw_env_choice(PW_ENV_STATS) == 0, "PACKWRIGHT_STATS is obeyed");
     expect(!pw_env_foreign("HOME"), "HOME is obeyed");
     expect(!pw_cache_default_dir(dir, sizeof dir), "there is a cache directory");
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;

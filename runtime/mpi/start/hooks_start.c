@@ -5,6 +5,7 @@
  */
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/engine/layout/layout.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/requests/deferred.h"
@@ -57,7 +58,7 @@ static bool is_last_user(void)
 
 static void report_process(void)
 {
-    if (pw_env_bool(PW_ENV_STATS))
+    if (pw_layout_use_is_timed())
         pw_stats_report_process();
     if (pw_trace_is_on())
         pw_trace_write_process();
@@ -100,7 +101,7 @@ pw_verdict pw_hook_Finalize(int *rc)
     if (!initialised || finalised)
         return PW_PASS;
     pw_pending_sweep(true);
-    if (pw_env_bool(PW_ENV_STATS))
+    if (pw_layout_use_is_timed())
         pw_stats_report_world();
     if (pw_trace_is_on())
         pw_trace_write_world();

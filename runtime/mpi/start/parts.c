@@ -12,7 +12,9 @@
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/stats/stats.h"
 #include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/noted.h"
@@ -33,7 +35,7 @@ static void start_notes(void)
 {
     const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
                                           pw_jit_mode_from_env() == PW_JIT_SYNC,
-                                   .reported = pw_env_bool(PW_ENV_STATS),
+                                   .reported = pw_layout_use_is_timed(),
                                    .most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX};
 
     pw_note_start(&config);
@@ -54,9 +56,12 @@ static const part parts[] = {
     {.start = pw_segment_open, .close = pw_segment_close},                          /* the node's shared memory */
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
-    {.start = pw_trace_start, .close = pw_trace_close},                             /* the trace */
-    {.start = pw_strategy_start, .abandon_call = pw_stagings_left},                 /* strategies */
-    {.start = start_notes},                                                         /* types not learned yet */
+    /* layouts of other processes */
+    {.start = pw_direct_start, .close = pw_direct_leave},
+    {.start = pw_stats_start, .close = pw_stats_close},             /* statistics */
+    {.start = pw_trace_start, .close = pw_trace_close},             /* the trace */
+    {.start = pw_strategy_start, .abandon_call = pw_stagings_left}, /* strategies */
+    {.start = start_notes},                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
     /* deferred sends */

@@ -1,5 +1,7 @@
 #include "runtime/mpi/stats/choice.h"
 
+#include "runtime/mpi/stats/numbers.h"
+
 #include <stdlib.h>
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
@@ -10,7 +12,7 @@ static const char *const names[] = {
 #undef X
 };
 static const char *const kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
-static const char *const memories[] = {"", ", GPU memory", ""};
+static const char *const memories[PW_MODEL_MEMORIES] = {"", "GPU memory", "", "", ""};
 
 _Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
 
@@ -34,6 +36,7 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
                               .tries = tried > 0,
                               .tried = (double)tried};
         for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
+            to->own += (double)(float)from->own[direction] / PW_DIRECTIONS;
             to->timed += from->timed[direction];
             to->observed += from->observed[direction];
             to->estimated += from->estimated[direction];
@@ -41,6 +44,67 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
         uses += to->uses;
     }
     return uses > 0;
+}
+
+/* ---- words --------------------------------------------------------------------------------------------------- */
+
+const char *pw_stats_choice_kind(const pw_stats_choice *choice)
+{
+    return kinds[choice->kind];
+}
+
+const char *pw_stats_choice_place(const pw_stats_choice *choice)
+{
+    return memories[choice->memory];
+}
+
+const char *pw_stats_strategy(int id)
+{
+    return names[id];
+}
+
+/* ---- times --------------------------------------------------------------------------------------------------- */
+
+/* What one message takes at this end. */
+static double end_of(const pw_stats_choice *c, int id)
+{
+    return c->cells[id].total / 2;
+}
+
+static bool was_tried(const pw_stats_choice *c, int id)
+{
+    return c->cells[id].tries && c->cells[PW_STRATEGY_NATIVE].tries;
+}
+
+/* What one message saves at this end by this strategy. */
+static double saved_by(const pw_stats_choice *c, int id)
+{
+    if (id == PW_STRATEGY_NATIVE)
+        return 0;
+    if (was_tried(c, id))
+        return c->cells[PW_STRATEGY_NATIVE].tried - c->cells[id].tried;
+    return c->cells[PW_STRATEGY_NATIVE].ranks ? end_of(c, PW_STRATEGY_NATIVE) - end_of(c, id) : 0;
+}
+
+pw_stats_times pw_stats_choice_times(const pw_stats_choice *c, pw_stats_expected *expected)
+{
+    double taken = 0, saved = 0;
+
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        const pw_stats_cell *cell = &c->cells[id];
+
+        if (!cell->uses)
+            continue;
+        taken += (double)cell->uses * end_of(c, id);
+        saved += (double)cell->uses * saved_by(c, id);
+        /* Estimates for GPU memory are corrected already (runtime/engine/model/decide.h). */
+        if (cell->own > 0 && c->memory == PW_MODEL_HOST) {
+            expected->uses += cell->uses;
+            expected->ns += (int64_t)((double)cell->uses * cell->own);
+            expected->untried += was_tried(c, id) ? 0 : cell->uses;
+        }
+    }
+    return (pw_stats_times){(int64_t)taken, (int64_t)(taken + saved), (int64_t)saved};
 }
 
 /* ---- merging -------------------------------------------------------------------------------------------------- */
@@ -86,7 +150,7 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
     }
 }
 
-static int most_used(const pw_stats_choice *c)
+int pw_stats_choice_most_used(const pw_stats_choice *c)
 {
     int most = 0;
 
@@ -104,7 +168,7 @@ static bool is_same_class(const pw_stats_choice *a, const pw_stats_choice *b)
 static bool is_same_choice(const pw_stats_choice *a, const pw_stats_choice *b)
 {
     return pw_hash_equal(a->hash, b->hash) && a->memory == b->memory && a->kind == b->kind &&
-           b->high / WIDEST <= a->low && most_used(a) == most_used(b);
+           b->high / WIDEST <= a->low && pw_stats_choice_most_used(a) == pw_stats_choice_most_used(b);
 }
 
 static int64_t merge_if(pw_stats_choice *choices, int64_t n,
@@ -131,37 +195,18 @@ int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n)
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-static void print_bytes(FILE *out, int64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    int unit = 0;
-
-    for (; v >= 1024 && unit < 4; unit++)
-        v /= 1024;
-    fprintf(out, "%.4g %s", v, units[unit]);
-}
-
-static void print_time(FILE *out, double ns)
-{
-    if (ns < 999.5)
-        fprintf(out, "%.0f ns", ns);
-    else
-        fprintf(out, "%.3g %s", ns < 999.5e3 ? ns * 1e-3 : ns * 1e-6, ns < 999.5e3 ? "us" : "ms");
-}
-
 /* Prints why: " at an estimated 12 us (native 31 us)". */
 static void print_reason(FILE *out, const pw_stats_choice *c, int most)
 {
     const char *separator = " (";
 
     fputs(" at an estimated ", out);
-    print_time(out, c->cells[most].total);
+    pw_stats_put_time(out, c->cells[most].total);
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         if (id == most || !c->cells[id].ranks)
             continue;
         fprintf(out, "%s%s ", separator, names[id]);
-        print_time(out, c->cells[id].total);
+        pw_stats_put_time(out, c->cells[id].total);
         separator = ", ";
     }
     fputs(separator[0] == ',' ? ")" : "", out);
@@ -172,9 +217,9 @@ static void print_observed(FILE *out, const pw_stats_cell *cell)
     if (!cell->timed)
         return;
     fputs("; packing or unpacking took ", out);
-    print_time(out, (double)cell->observed / (double)cell->timed);
+    pw_stats_put_time(out, (double)cell->observed / (double)cell->timed);
     fputs(", estimated ", out);
-    print_time(out, (double)cell->estimated / (double)cell->timed);
+    pw_stats_put_time(out, (double)cell->estimated / (double)cell->timed);
 }
 
 /* Prints the result of a trial: "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
@@ -186,7 +231,7 @@ static void print_trial(FILE *out, const pw_stats_choice *c)
         if (!c->cells[id].tries)
             continue;
         fprintf(out, "%s%s ", separator, names[id]);
-        print_time(out, c->cells[id].tried);
+        pw_stats_put_time(out, c->cells[id].tried);
         separator = ", ";
     }
     fputs(separator[0] == ',' ? " a use" : "", out);
@@ -194,13 +239,13 @@ static void print_trial(FILE *out, const pw_stats_choice *c)
 
 static void print_choice(FILE *out, const pw_stats_choice *c)
 {
-    int most = most_used(c);
+    int most = pw_stats_choice_most_used(c);
 
     fputs("packwright:     ", out);
-    print_bytes(out, c->low);
+    pw_stats_put_bytes(out, c->low);
     fputs(" to ", out);
-    print_bytes(out, c->high);
-    fprintf(out, ", %s%s: %s", kinds[c->kind], memories[c->memory], names[most]);
+    pw_stats_put_bytes(out, c->high);
+    fprintf(out, ", %s%s%s: %s", kinds[c->kind], *memories[c->memory] ? ", " : "", memories[c->memory], names[most]);
     print_reason(out, c, most);
     fprintf(out, ", %lld times", (long long)c->cells[most].uses);
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
@@ -211,18 +256,9 @@ static void print_choice(FILE *out, const pw_stats_choice *c)
     fputc('\n', out);
 }
 
-void pw_stats_choice_print(FILE *out, const pw_stats_choice *choices, int64_t n, pw_hash hash, int lines)
+void pw_stats_choice_print(FILE *out, const pw_stats_choice *choices, int64_t n, pw_hash hash)
 {
-    int64_t more = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (!pw_hash_equal(choices[i].hash, hash))
-            continue;
-        if (lines-- > 0)
+    for (int64_t i = 0; i < n; i++)
+        if (pw_hash_equal(choices[i].hash, hash))
             print_choice(out, &choices[i]);
-        else
-            more++;
-    }
-    if (more > 0)
-        fprintf(out, "packwright:     and %lld more ranges of sizes\n", (long long)more);
 }

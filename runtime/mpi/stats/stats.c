@@ -1,15 +1,26 @@
 #include "runtime/mpi/stats/stats.h"
 
+#include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
+#include "base/replace.h"
+#include "base/report_endings.h"
+#include "frontend/ddt/ddt.h"
 #include "runtime/engine/gpu/layout.h"
 #include "runtime/mpi/stats/gather.h"
-#include "runtime/mpi/stats/record.h"
+#include "runtime/mpi/stats/names.h"
+#include "runtime/mpi/stats/report.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { STATS_OFF, STATS_ALL = 2 }; /* words of PACKWRIGHT_STATS */
+
+/* When this process began to use MPI. Set once, at start. */
+static int64_t began;
 
 typedef struct record_list {
     pw_stats_record *at;
@@ -18,27 +29,13 @@ typedef struct record_list {
 
 /* ---- this process ------------------------------------------------------------------------------------------------ */
 
-/* Writes the canonical type on one line. Shortens long lists, makes runs of blanks one blank, and ends a text that is
- * too long with dots. */
-static void describe(const pw_type *type, char out[PW_STATS_TEXT])
+/* Writes the canonical type in the datatype language, and ends a text that is too long with dots. */
+static void describe(const pw_type *type, char out[PW_STATS_DDT])
 {
-    char *text = pw_print(type, 4);
-    int n = 0;
+    char *text = pw_ddt_print(type);
 
-    for (const char *c = text ? text : "?"; *c; c++) {
-        bool blank = isspace((unsigned char)*c);
-
-        if (n == PW_STATS_TEXT - 5) {
-            memcpy(out + n, " ...", 4);
-            n += 4;
-            break;
-        }
-        if (!blank || (n > 0 && out[n - 1] != ' '))
-            out[n++] = blank ? ' ' : *c;
-    }
-    while (n > 0 && out[n - 1] == ' ')
-        n--;
-    out[n] = '\0';
+    if (snprintf(out, PW_STATS_DDT, "%s", text ? text : "?") >= PW_STATS_DDT)
+        memcpy(out + PW_STATS_DDT - 5, " ...", 5);
     free(text);
 }
 
@@ -93,7 +90,8 @@ static void take_record(void *arg, const pw_entry *entry)
     take_kernel(r, layout->kernel);
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
-    describe(layout->type, r->text);
+    describe(layout->type, r->ddt);
+    pw_stats_names(layout->hash, r->name, sizeof r->name);
 }
 
 typedef struct choice_list {
@@ -117,89 +115,236 @@ static void take_choice(void *arg, const pw_decision *d)
     list->n += pw_stats_choice_take(d, &list->at[list->n]);
 }
 
-static void print(record_list *list, choice_list *choices, const pw_note_totals *noted, int nranks)
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+static void add_times(pw_stats_times *to, pw_stats_times times)
 {
-    int64_t n = pw_stats_merge(list->at, list->n);
-    int64_t nchoices = pw_stats_choice_merge(choices->at, choices->n);
-    char *text = pw_stats_text(list->at, n, choices->at, nchoices, noted, nranks);
+    to->taken += times.taken;
+    to->native += times.native;
+    to->saved += times.saved;
+}
 
-    for (size_t left = text ? strlen(text) : 0, done = 0; left > 0;) {
-        ssize_t written = write(STDERR_FILENO, text + done, left);
+static int by_layout(const void *a, const void *b)
+{
+    return pw_hash_compare(((const pw_stats_record *)a)->hash, ((const pw_stats_record *)b)->hash);
+}
 
-        if (written <= 0)
-            break;
-        done += (size_t)written;
-        left -= (size_t)written;
+/* Adds the times of messages to their layouts, which are ordered by hash. Messages without one, of contiguous types in
+ * GPU memory or of types that are forgotten, count for the rank alone. */
+static void add_messages(record_list *list, const choice_list *choices, pw_stats_rank *self)
+{
+    pw_stats_expected forgotten = {0};
+
+    for (int64_t i = 0; i < choices->n; i++) {
+        const pw_stats_record key = {.hash = choices->at[i].hash};
+        pw_stats_record *r = list->n ? bsearch(&key, list->at, (size_t)list->n, sizeof key, by_layout) : NULL;
+
+        add_times(r ? &r->times : &self->times, pw_stats_choice_times(&choices->at[i], r ? &r->expected : &forgotten));
+    }
+}
+
+/*
+ * Puts the observed time of packing in the place of the expected one. Packs and unpacks beyond those of messages are
+ * the program's own, which count as long as they took and save nothing. Both kinds are taken to last equally long.
+ */
+static void count_packing(pw_stats_record *r)
+{
+    const pw_stats_expected *e = &r->expected;
+    int64_t calls = r->packs + r->unpacks;
+    double share = calls == 0 ? 0 : e->uses < calls ? (double)e->uses / (double)calls : 1;
+    double observed = share * (double)r->nanoseconds, own = (double)r->nanoseconds - observed;
+    double late = share > 0 ? observed - (double)e->ns : 0;
+    double lost = share > 0 ? late * (double)e->untried / (double)e->uses : 0;
+
+    r->times.taken += (int64_t)(late + own);
+    r->times.saved -= (int64_t)lost;
+    r->times.taken = r->times.taken > r->nanoseconds ? r->times.taken : r->nanoseconds;
+    r->times.native = r->times.taken + r->times.saved;
+}
+
+/* Fills in the times of this rank's lists, and their sums. */
+static void take_times(record_list *list, const choice_list *choices, pw_stats_rank *self)
+{
+    if (list->n > 0)
+        qsort(list->at, (size_t)list->n, sizeof *list->at, by_layout);
+    add_messages(list, choices, self);
+    for (int64_t i = 0; i < list->n; i++) {
+        pw_stats_record *r = &list->at[i];
+
+        count_packing(r);
+        r->least = r->most = r->times.taken;
+        r->slowest = self->rank;
+        self->calls += r->packs + r->unpacks;
+        self->nanoseconds += r->nanoseconds;
+        self->bytes += r->bytes;
+        self->messages += pw_stats_messages(r);
+        add_times(&self->times, r->times);
+    }
+}
+
+/* What this process has to report. */
+typedef struct lists {
+    record_list records;
+    choice_list choices;
+    pw_stats_rank *ranks; /* NULL: out of memory */
+    int64_t nranks;
+    pw_note_totals noted;
+} lists;
+
+static lists take_lists(int rank)
+{
+    lists all = {.ranks = calloc(1, sizeof *all.ranks), .noted = pw_note_total()};
+
+    all.nranks = all.ranks != NULL;
+    pw_registry_each(take_record, &all.records);
+    pw_decision_each(take_choice, &all.choices);
+    if (all.ranks) {
+        all.ranks->rank = rank;
+        all.ranks->elapsed = pw_clock_ns() - began;
+        gethostname(all.ranks->host, sizeof all.ranks->host - 1);
+        take_times(&all.records, &all.choices, all.ranks);
+    }
+    return all;
+}
+
+static void free_lists(lists *all)
+{
+    free(all->records.at);
+    free(all->choices.at);
+    free(all->ranks);
+}
+
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+static void print(const pw_report *report)
+{
+    bool all = pw_env_choice(PW_ENV_STATS) == STATS_ALL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out) {
+        pw_report_table(out, report, all);
+        if (all)
+            pw_report_details(out, report);
+        if (fclose(out) == 0)
+            pw_write_all(STDERR_FILENO, text, size);
     }
     free(text);
 }
 
+/* `path` is the file to write; NULL: none. */
+static void report_lists(lists *all, const char *path)
+{
+    pw_report report = {.noted = all->noted};
+
+    report.n = pw_stats_merge(all->records.at, all->records.n);
+    report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
+    report.nranks = all->nranks;
+    report.records = all->records.at;
+    report.choices = all->choices.at;
+    report.ranks = all->ranks;
+    pw_report_complete(&report);
+    if (pw_env_choice(PW_ENV_STATS) != STATS_OFF)
+        print(&report);
+    if (path)
+        pw_report_write(path, &report);
+}
+
+/* Returns the file of the report; NULL: none is asked for, or it has a name that pw_stats_start has refused. */
+static const char *report_path(void)
+{
+    const char *path = pw_env_path(PW_ENV_REPORT);
+
+    return pw_report_form_of(path) ? path : NULL;
+}
+
+void pw_stats_start(void)
+{
+    const char *path = pw_env_string(PW_ENV_REPORT);
+
+    began = pw_clock_ns();
+    if (*path && !pw_report_form_of(path))
+        pw_log_for_node("PACKWRIGHT_REPORT=%s: the name must end with %s; no report will be written", path,
+                        PW_REPORT_ENDINGS);
+}
+
 void pw_stats_report_process(void)
 {
-    record_list list = {NULL, 0, 0};
-    choice_list choices = {NULL, 0, 0};
-    pw_note_totals noted = pw_note_total();
+    static int number;
+    lists all = take_lists(0);
+    const char *file = report_path();
+    char path[4096], host[64] = "host";
 
-    pw_registry_each(take_record, &list);
-    pw_decision_each(take_choice, &choices);
-    print(&list, &choices, &noted, 1);
-    free(list.at);
-    free(choices.at);
+    if (file) {
+        const char *ending = strrchr(file, '.');
+
+        gethostname(host, sizeof host - 1);
+        snprintf(path, sizeof path, "%.*s.%s-%ld-%d%s", (int)(ending - file), file, host, (long)getpid(), number++,
+                 ending);
+    }
+    report_lists(&all, file ? path : NULL);
+    free_lists(&all);
+}
+
+void pw_stats_close(void)
+{
+    pw_stats_names_close();
 }
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
-/* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
-static bool gather(record_list *list, choice_list *choices, MPI_Comm comm)
-{
-    void *data = list->at;
-    bool ok = pw_gather(&data, &list->n, sizeof *list->at, comm);
-
-    list->at = data;
-    data = choices->at;
-    ok = ok && pw_gather(&data, &choices->n, sizeof *choices->at, comm);
-    choices->at = data;
-    return ok;
-}
-
 /* Sums the totals of all ranks on rank 0. Collective. */
 static bool gather_noted(pw_note_totals *sum, MPI_Comm comm)
 {
-    pw_note_totals *all = malloc(sizeof *all);
-    void *data = all;
-    int64_t n = all ? 1 : 0;
+    pw_note_totals *each = malloc(sizeof *each);
+    void *data = each;
+    int64_t n = each ? 1 : 0;
     bool ok;
 
-    if (all)
-        *all = pw_note_total();
-    ok = pw_gather(&data, &n, sizeof *all, comm);
-    all = data;
+    if (each)
+        *each = *sum;
+    ok = pw_gather(&data, &n, sizeof *each, comm);
+    each = data;
+    *sum = (pw_note_totals){0};
     for (int64_t i = 0; i < n; i++) {
-        sum->types += all[i].types;
-        sum->uses += all[i].uses;
-        sum->bytes += all[i].bytes;
+        sum->types += each[i].types;
+        sum->uses += each[i].uses;
+        sum->bytes += each[i].bytes;
     }
-    free(all);
+    free(each);
     return ok;
+}
+
+/* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
+static bool gather(lists *all, MPI_Comm comm)
+{
+    void *data = all->records.at;
+    bool ok = pw_gather(&data, &all->records.n, sizeof *all->records.at, comm);
+
+    all->records.at = data;
+    data = all->choices.at;
+    ok = ok && pw_gather(&data, &all->choices.n, sizeof *all->choices.at, comm);
+    all->choices.at = data;
+    data = all->ranks;
+    ok = ok && pw_gather(&data, &all->nranks, sizeof *all->ranks, comm);
+    all->ranks = data;
+    return ok && gather_noted(&all->noted, comm);
 }
 
 void pw_stats_report_world(void)
 {
-    record_list list = {NULL, 0, 0};
-    choice_list choices = {NULL, 0, 0};
-    pw_note_totals noted = {0};
     MPI_Comm comm;
     int rank, nranks;
+    lists all;
 
     if (!pw_gather_open(&comm, &rank, &nranks))
         return;
-    pw_registry_each(take_record, &list);
-    pw_decision_each(take_choice, &choices);
-    if (!gather(&list, &choices, comm) || !gather_noted(&noted, comm))
+    all = take_lists(rank);
+    if (!gather(&all, comm))
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
-        print(&list, &choices, &noted, nranks);
+        report_lists(&all, report_path());
     PMPI_Comm_free(&comm);
-    free(list.at);
-    free(choices.at);
+    free_lists(&all);
 }

@@ -1,6 +1,8 @@
 /*
  * For PACKWRIGHT_STATS: ranks use different sets of types, one of them shared. With a rank as argument, that rank is
  * inert and must not keep the others waiting. "exchange": two ranks send a type and receive an array, 20 times.
+ * "named": the same with types that have names, which are freed before the end. "many": 40 types are packed, each some
+ * times.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -35,6 +37,43 @@ static void exchange(int rank)
     MPI_Finalize();
 }
 
+static void named(int rank)
+{
+    enum { TIMES = 20, ROWS = 64 };
+    static double out[ROWS][ROWS], in[ROWS][ROWS];
+    MPI_Datatype column, twin, unnamed;
+
+    MPI_Type_vector(ROWS, 1, ROWS, MPI_DOUBLE, &column);
+    MPI_Type_set_name(column, "column <left & right>");
+    MPI_Type_commit(&column);
+    MPI_Type_create_hvector(ROWS, 1, ROWS * sizeof(double), MPI_DOUBLE, &twin);
+    MPI_Type_commit(&twin);
+    MPI_Type_set_name(twin, "twin");
+    MPI_Type_vector(ROWS, 2, ROWS, MPI_DOUBLE, &unnamed);
+    MPI_Type_commit(&unnamed);
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Sendrecv(out, 1, column, 1 - rank, 1, in, 1, twin, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 1, unnamed, 1 - rank, 1, in, 1, unnamed, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Type_free(&column);
+    MPI_Type_free(&twin);
+    MPI_Type_free(&unnamed);
+    MPI_Finalize();
+}
+
+static void many(void)
+{
+    for (int i = 0; i < 40; i++) {
+        MPI_Datatype type;
+
+        MPI_Type_vector(50 + 20 * i, 1, 2, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        use(type, 50);
+        MPI_Type_free(&type);
+    }
+    MPI_Finalize();
+}
+
 int main(int argc, char **argv)
 {
     MPI_Datatype shared, equal, own, unused;
@@ -47,6 +86,14 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc > 1 && !strcmp(argv[1], "exchange")) {
         exchange(rank);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "named")) {
+        named(rank);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "many")) {
+        many();
         return 0;
     }
     MPI_Type_vector(10, 1, 32, MPI_DOUBLE, &shared);

@@ -127,14 +127,21 @@ test_buffer test_buffer_create(MPI_Datatype type, int count)
         hi = last > 0 ? hi + last : hi;
     }
     b.bytes = (size_t)(hi - lo) + 2 * GUARD;
-    b.memory = malloc(b.bytes);
+    b.memory = NULL;
+    if (getenv("PACKWRIGHT_HEAP"))
+        MPI_Alloc_mem((MPI_Aint)b.bytes, MPI_INFO_NULL, &b.memory);
+    else
+        b.memory = malloc(b.bytes);
     b.origin = b.memory + GUARD - lo;
     return b;
 }
 
 void test_buffer_free(test_buffer *buffer)
 {
-    free(buffer->memory);
+    if (getenv("PACKWRIGHT_HEAP"))
+        MPI_Free_mem(buffer->memory);
+    else
+        free(buffer->memory);
     buffer->memory = NULL;
 }
 

@@ -1,0 +1,245 @@
+#include "runtime/mpi/stats/report.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/replace.h"
+#include "base/report_endings.h"
+#include "runtime/mpi/mpi_compat.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FORMAT = 1 }; /* grows when a name of the data changes its meaning or goes */
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+/* Finds the last part of the program's path. */
+static void program_name(char *out, size_t size)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    const char *slash;
+
+    path[n > 0 ? n : 0] = '\0';
+    slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : "a program");
+}
+
+/* Finds the first line of what the MPI says of itself. */
+static void mpi_name(char *out, size_t size)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int n = 0;
+
+    PMPI_Get_library_version(text, &n);
+    text[strcspn(text, "\n,")] = '\0';
+    for (char *c = text; *c; c++)
+        *c = *c == '\t' ? ' ' : *c;
+    snprintf(out, size, "%.*s", (int)size - 1, text);
+}
+
+void pw_report_complete(pw_report *report)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    program_name(report->program, sizeof report->program);
+    mpi_name(report->mpi, sizeof report->mpi);
+    strftime(report->date, sizeof report->date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    report->sum = (pw_stats_rank){0};
+    for (int64_t i = 0; i < report->nranks; i++) {
+        const pw_stats_rank *r = &report->ranks[i];
+
+        report->sum.elapsed = r->elapsed > report->sum.elapsed ? r->elapsed : report->sum.elapsed;
+        report->sum.nanoseconds += r->nanoseconds;
+        report->sum.calls += r->calls;
+        report->sum.bytes += r->bytes;
+        report->sum.messages += r->messages;
+        report->sum.times.taken += r->times.taken;
+        report->sum.times.native += r->times.native;
+        report->sum.times.saved += r->times.saved;
+    }
+}
+
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+static void put_seconds(pw_json *json, const char *name, double ns)
+{
+    pw_json_double(json, name, ns * 1e-9);
+}
+
+static void put_times(pw_json *json, pw_stats_times times)
+{
+    put_seconds(json, "time_seconds", (double)times.taken);
+    put_seconds(json, "native_seconds", (double)times.native);
+    put_seconds(json, "saved_seconds", (double)times.saved);
+}
+
+/* Writes what one rank, or all of them, did. */
+static void put_sums(pw_json *json, const pw_stats_rank *r)
+{
+    put_seconds(json, "elapsed_seconds", (double)r->elapsed);
+    put_times(json, r->times);
+    put_seconds(json, "packing_seconds", (double)r->nanoseconds);
+    pw_json_int(json, "packs_and_unpacks", r->calls);
+    pw_json_int(json, "packed_bytes", r->bytes);
+    pw_json_int(json, "messages", r->messages);
+}
+
+static void put_strategy(pw_json *json, const pw_stats_cell *cell, int id)
+{
+    pw_json_open(json, pw_stats_strategy(id), '{');
+    pw_json_int(json, "messages", cell->uses);
+    if (cell->ranks)
+        put_seconds(json, "estimated_seconds", cell->total);
+    if (cell->timed) {
+        put_seconds(json, "packing_estimated_seconds", (double)cell->estimated / (double)cell->timed);
+        put_seconds(json, "packing_observed_seconds", (double)cell->observed / (double)cell->timed);
+    }
+    if (cell->tries)
+        put_seconds(json, "tried_seconds", cell->tried);
+    pw_json_close(json, '}');
+}
+
+static void put_choice(pw_json *json, const pw_stats_choice *c)
+{
+    pw_json_open(json, NULL, '{');
+    pw_json_int(json, "more_than_bytes", c->low);
+    pw_json_int(json, "up_to_bytes", c->high);
+    pw_json_string(json, "kind", pw_stats_choice_kind(c));
+    pw_json_string(json, "place", *pw_stats_choice_place(c) ? pw_stats_choice_place(c) : "host memory");
+    pw_json_string(json, "mostly", pw_stats_strategy(pw_stats_choice_most_used(c)));
+    pw_json_open(json, "strategies", '{');
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+        if (c->cells[id].uses || c->cells[id].ranks)
+            put_strategy(json, &c->cells[id], id);
+    pw_json_close(json, '}');
+    pw_json_close(json, '}');
+}
+
+static void put_choices(pw_json *json, const pw_report *report, pw_hash hash)
+{
+    pw_json_open(json, "choices", '[');
+    for (int64_t i = 0; i < report->nchoices; i++)
+        if (pw_hash_equal(report->choices[i].hash, hash))
+            put_choice(json, &report->choices[i]);
+    pw_json_close(json, ']');
+}
+
+static void put_used(pw_json *json, const pw_stats_record *r, const char *name, int direction)
+{
+    pw_json_open(json, name, '{');
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+        if (r->used[id][direction])
+            pw_json_int(json, pw_stats_strategy(id), r->used[id][direction]);
+    pw_json_close(json, '}');
+}
+
+static void put_kernel(pw_json *json, const pw_stats_record *r)
+{
+    pw_json_open(json, "kernel", '{');
+    pw_json_int(json, "ranks_compiled", r->compiled);
+    pw_json_int(json, "ranks_loaded", r->loaded);
+    pw_json_int(json, "ranks_failed", r->failed);
+    put_seconds(json, "longest_compile_seconds", (double)r->compile_ns);
+    put_seconds(json, "longest_load_seconds", (double)r->load_ns);
+    pw_json_int(json, "gpu_ranks_compiled", r->gpu_compiled);
+    pw_json_int(json, "gpu_ranks_loaded", r->gpu_loaded);
+    pw_json_int(json, "calls", r->tier1_calls);
+    pw_json_close(json, '}');
+}
+
+static void put_spread(pw_json *json, const pw_stats_record *r)
+{
+    pw_json_open(json, "ranks", '{');
+    pw_json_int(json, "count", r->ranks);
+    put_seconds(json, "least_seconds", (double)r->least);
+    put_seconds(json, "most_seconds", (double)r->most);
+    pw_json_int(json, "slowest", r->slowest);
+    pw_json_close(json, '}');
+}
+
+static void put_type(pw_json *json, const pw_report *report, const pw_stats_record *r)
+{
+    pw_json_open(json, NULL, '{');
+    pw_json_string(json, "name", r->name);
+    pw_json_string(json, "ddt", r->ddt);
+    pw_json_hash(json, "hash", r->hash);
+    pw_json_int(json, "bytes", r->size);
+    put_times(json, r->times);
+    put_seconds(json, "packing_seconds", (double)r->nanoseconds);
+    pw_json_int(json, "packs", r->packs);
+    pw_json_int(json, "unpacks", r->unpacks);
+    pw_json_int(json, "packed_bytes", r->bytes);
+    put_used(json, r, "sends", PW_SEND);
+    put_used(json, r, "receives", PW_RECV);
+    pw_json_int(json, "streamed", r->streamed);
+    pw_json_int(json, "unpacked_from_sender", r->shared);
+    put_kernel(json, r);
+    put_spread(json, r);
+    put_choices(json, report, r->hash);
+    pw_json_close(json, '}');
+}
+
+void pw_report_json(FILE *out, const pw_report *report)
+{
+    pw_json json;
+
+    pw_json_begin(&json, out);
+    pw_json_open(&json, NULL, '{');
+    pw_json_int(&json, "format", FORMAT);
+    pw_json_string(&json, "packwright", PW_PROJECT_VERSION);
+    pw_json_string(&json, "program", report->program);
+    pw_json_string(&json, "mpi", report->mpi);
+    pw_json_string(&json, "date", report->date);
+    pw_json_int(&json, "ranks", report->nranks);
+    pw_json_open(&json, "total", '{');
+    put_sums(&json, &report->sum);
+    pw_json_close(&json, '}');
+    pw_json_open(&json, "left_to_mpi", '{');
+    pw_json_int(&json, "types", report->noted.types);
+    pw_json_int(&json, "uses", report->noted.uses);
+    pw_json_int(&json, "bytes", report->noted.bytes);
+    pw_json_close(&json, '}');
+    pw_json_open(&json, "types", '[');
+    for (int64_t i = 0; i < report->n; i++)
+        put_type(&json, report, &report->records[i]);
+    pw_json_close(&json, ']');
+    put_choices(&json, report, (pw_hash){0, 0}); /* of contiguous types in GPU memory */
+    pw_json_open(&json, "by_rank", '[');
+    for (int64_t i = 0; i < report->nranks; i++) {
+        pw_json_open(&json, NULL, '{');
+        pw_json_int(&json, "rank", report->ranks[i].rank);
+        pw_json_string(&json, "host", report->ranks[i].host);
+        put_sums(&json, &report->ranks[i]);
+        pw_json_close(&json, '}');
+    }
+    pw_json_close(&json, ']');
+    pw_json_close(&json, '}');
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+pw_report_form *pw_report_form_of(const char *path)
+{
+    pw_report_form *const forms[] = {[PW_REPORT_HTML] = pw_report_page, [PW_REPORT_JSON] = pw_report_json};
+    pw_report_ending ending = pw_report_ending_of(path);
+
+    return ending == PW_REPORT_UNKNOWN ? NULL : forms[ending];
+}
+
+void pw_report_write(const char *path, const pw_report *report)
+{
+    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out)
+        pw_report_form_of(path)(out, report);
+    if (!out || fclose(out) != 0 || pw_replace_file(path, text, size, &diag) != PW_OK)
+        pw_log(PW_LOG_WARN, "no report: %s", diag.text);
+    free(text);
+}

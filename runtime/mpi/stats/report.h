@@ -1,0 +1,49 @@
+/*
+ * What a run gained, as one struct, and the forms in which it is reported: a table and details on stderr
+ * (PACKWRIGHT_STATS), and data or a page in a file (PACKWRIGHT_REPORT). All forms print the same struct.
+ */
+#ifndef PW_RUNTIME_STATS_REPORT_H
+#define PW_RUNTIME_STATS_REPORT_H
+
+#include "base/status.h"
+#include "runtime/mpi/stats/record.h"
+#include "runtime/mpi/types/noted.h"
+
+/* What one rank did, over all its types. */
+typedef struct pw_stats_rank {
+    int64_t rank;
+    int64_t elapsed;                   /* nanoseconds from the first MPI call to MPI_Finalize */
+    int64_t nanoseconds, calls, bytes; /* of packing and unpacking */
+    int64_t messages;
+    pw_stats_times times;
+    char host[64];
+} pw_stats_rank;
+
+typedef struct pw_report {
+    const pw_stats_record *records; /* merged */
+    const pw_stats_choice *choices; /* merged */
+    const pw_stats_rank *ranks;     /* in order */
+    int64_t n, nchoices, nranks;
+    pw_note_totals noted; /* types of all ranks that were not worth learning */
+    pw_stats_rank sum;    /* over all ranks; `elapsed` is the longest */
+    char program[128], mpi[128], date[32];
+} pw_report;
+
+/* Fills in the sums, and what the report says of this process: the program, its MPI and the date. */
+void pw_report_complete(pw_report *report);
+
+/* The forms. Each goes to the end of a stream. */
+void pw_report_table(FILE *out, const pw_report *report, bool all); /* at most a screen, unless it shows all */
+void pw_report_details(FILE *out, const pw_report *report);
+void pw_report_json(FILE *out, const pw_report *report);
+void pw_report_page(FILE *out, const pw_report *report);
+
+typedef void pw_report_form(FILE *out, const pw_report *report);
+
+/* Returns the form that the ending of a file's name asks for; NULL: no form has this ending. */
+pw_report_form *pw_report_form_of(const char *path);
+
+/* Writes the file, whole or not at all. A file that cannot be written leads to one warning. */
+void pw_report_write(const char *path, const pw_report *report);
+
+#endif
