@@ -18,7 +18,9 @@ typedef struct pw_command {
 } pw_command;
 
 extern const pw_command pw_command_cache;
+extern const pw_command pw_command_compare;
 extern const pw_command pw_command_compile;
+extern const pw_command pw_command_doctor;
 extern const pw_command pw_command_draw;
 extern const pw_command pw_command_env;
 extern const pw_command pw_command_inspect;
@@ -26,6 +28,9 @@ extern const pw_command pw_command_measure;
 extern const pw_command pw_command_run;
 extern const pw_command pw_command_trace;
 extern const pw_command pw_command_version;
+
+/* Prints how types are written, for `packwright help types`. */
+void pw_help_types(void);
 
 /* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help. Returns PW_EXIT_USAGE.
  */

@@ -1,7 +1,7 @@
 /* packwright env: prints the table of environment variables, for people, for docs/environment.md, and for scripts. */
 #include "base/env.h"
+#include "base/json.h"
 #include "tools/command.h"
-#include "tools/input/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,18 +10,27 @@
 #include <stdio.h>
 #include <string.h>
 
+static void print_interposer(const char *title, const pw_built *built)
+{
+    char path[4096];
+
+    if (pw_find_built(built, path, sizeof path))
+        printf("%s: built for %s, %s\n", title, built->mpi, path);
+    else
+        printf("%s: built for %s, interposer missing in %s\n", title, built->mpi, path);
+}
+
 static void print_interposers(void)
 {
     const pw_mpi_abi *abi;
-    char path[4096];
+    const pw_built *built;
 
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++) {
-        if (!abi->built_for)
+        if (!pw_mpi_is_built(abi))
             printf("%s: not built\n", abi->title);
-        else if (pw_find_interposer(abi, path, sizeof path))
-            printf("%s: built for %s, %s\n", abi->title, abi->built_for, path);
-        else
-            printf("%s: built for %s, interposer missing in %s\n", abi->title, abi->built_for, path);
+        for (int k = 0; (built = pw_built_at(k)); k++)
+            if (!strcmp(built->kind, abi->name))
+                print_interposer(abi->title, built);
     }
 }
 

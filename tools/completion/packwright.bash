@@ -22,7 +22,7 @@ _packwright_values()
     --target) printf '%s\n' x86_64-linux-gnu aarch64-linux-gnu ;;
     --gpu) printf '%s\n' sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 ;;
     --target-cpu) printf '%s\n' native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 ;;
-    --jit | --log | --strategy) _packwright_words "$1" "$2" ;;
+    --jit | --log | --strategy | --stats) _packwright_words "$1" "$2" ;;
     --mpi) printf '%s\n' mpich openmpi ;;
     --only) printf '%s\n' cpu gpu messages cpu,gpu ;;
     esac
@@ -40,8 +40,8 @@ _packwright_choose()
 _packwright_value()
 {
     case "$2" in
-    --dir | --cache | --cache-dir | --dump) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
-    --output | --header | --trace | --plot) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
+    --dir | --from | --cache | --cache-dir | --dump) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
+    --output | --header | --trace | --plot | --report) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
     *) _packwright_choose "$(_packwright_values "$1" "$2")" "$3" ;;
     esac
 }
@@ -49,11 +49,11 @@ _packwright_value()
 _packwright_operand()
 {
     case "$2" in
-    help) _packwright_choose "$(_packwright_commands "$1")" "$3" ;;
-    cache) _packwright_choose 'list verify clear path' "$3" ;;
+    help) _packwright_choose "$(_packwright_commands "$1") types" "$3" ;;
+    cache) _packwright_choose 'list verify clear path seed' "$3" ;;
     trace) [[ $4 == 2 ]] && _packwright_choose merge "$3" || mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
-    run) mapfile -t COMPREPLY < <(compgen -A command -f -- "$3") ;;
-    env | version) ;;
+    run | compare) mapfile -t COMPREPLY < <(compgen -A command -f -- "$3") ;;
+    doctor | env | version) ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
     esac
 }

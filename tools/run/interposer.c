@@ -1,14 +1,18 @@
 #include "tools/run/interposer.h"
 
+#include "tools/run/built.h"
+
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* libmpi.so.12 is the soname of the MPICH ABI (MPICH itself, Intel MPI, MVAPICH, Cray MPICH); Debian calls it libmpich.
  */
 static const pw_mpi_abi abis[] = {
-    {"mpich", "MPICH", {"libmpich.so.12", "libmpi.so.12"}, {"hydra", "mpich", "gforker"}, PW_BUILT_FOR_MPICH},
-    {"openmpi", "Open MPI", {"libmpi.so.40"}, {"orterun", "prterun", "openmpi"}, PW_BUILT_FOR_OPENMPI},
+    {"mpich", "MPICH", {"libmpich.so.12", "libmpi.so.12"}, {"hydra", "mpich", "gforker"}, "mpiexec.mpich"},
+    {"openmpi", "Open MPI", {"libmpi.so.40"}, {"orterun", "prterun", "openmpi"}, "mpiexec.openmpi"},
 };
 
 const pw_mpi_abi *pw_mpi_abi_at(int i)
@@ -48,6 +52,30 @@ const pw_mpi_abi *pw_mpi_abi_of_launcher(const char *basename)
     return NULL;
 }
 
+static bool has_library(const char *bin, size_t n, const pw_mpi_abi *abi)
+{
+    char path[4096];
+
+    for (const char *const *s = abi->sonames; *s; s++)
+        if (snprintf(path, sizeof path, "%.*s/../lib/%s", (int)n, bin, *s) < (int)sizeof path && !access(path, R_OK))
+            return true;
+    return false;
+}
+
+const pw_mpi_abi *pw_mpi_abi_beside_launcher(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const pw_mpi_abi *abi, *found = NULL;
+
+    for (int i = 0; slash && (abi = pw_mpi_abi_at(i)); i++)
+        if (has_library(path, (size_t)(slash - path), abi)) {
+            if (found)
+                return NULL;
+            found = abi;
+        }
+    return found;
+}
+
 /* Finds the directory of this executable; "." if the system does not report it. */
 static void own_directory(char *out, size_t size)
 {
@@ -85,10 +113,44 @@ bool pw_find_library(const char *file, char *out, size_t size)
     return false;
 }
 
-bool pw_find_interposer(const pw_mpi_abi *abi, char *out, size_t size)
+bool pw_mpi_is_built(const pw_mpi_abi *abi)
 {
-    char file[64];
+    const pw_built *built;
 
-    snprintf(file, sizeof file, "libpackwright-%s.so", abi->name);
+    for (int i = 0; (built = pw_built_at(i)); i++)
+        if (!strcmp(built->kind, abi->name))
+            return true;
+    return false;
+}
+
+bool pw_find_built(const pw_built *built, char *out, size_t size)
+{
+    char file[256];
+
+    snprintf(file, sizeof file, "%s%slibpackwright-%s.so", built->folder, *built->folder ? "/" : "", built->kind);
     return pw_find_library(file, out, size);
+}
+
+/* Resolves symbolic links. "" stays "", and so does what does not exist. */
+static void resolve(const char *path, char out[PATH_MAX])
+{
+    if (!*path || !realpath(path, out))
+        out[0] = '\0';
+}
+
+bool pw_find_interposer(const pw_mpi_abi *abi, const char *mpi_library, const char *launcher, char *out, size_t size)
+{
+    char library[PATH_MAX], dir[PATH_MAX], bin[PATH_MAX];
+    const char *slash = strrchr(launcher, '/');
+    const pw_built *built;
+    int n = 0;
+
+    resolve(mpi_library, library);
+    /* The directory that the launcher was found in, not the one of a file that it is a link to. */
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - launcher) : 0, launcher);
+    resolve(dir, bin);
+    while (pw_built_at(n))
+        n++;
+    built = pw_built_choose(pw_built_at(0), n, abi->name, library, bin);
+    return pw_find_built(built ? built : &(pw_built){.kind = abi->name, .folder = ""}, out, size);
 }

@@ -5,6 +5,8 @@
 #ifndef PW_TOOLS_INTERPOSER_H
 #define PW_TOOLS_INTERPOSER_H
 
+#include "tools/run/built.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,7 +15,7 @@ typedef struct pw_mpi_abi {
     const char *title;            /* "MPICH" */
     const char *sonames[4];       /* what programs of this ABI are linked to, NULL at the end */
     const char *launcher_hint[4]; /* parts of the names of its own launchers, NULL at the end */
-    const char *built_for;        /* the version that this build was made with, or NULL */
+    const char *launcher;         /* a name that only its launcher has, where several MPIs are installed */
 } pw_mpi_abi;
 
 /* Returns the i-th ABI. NULL: there are fewer. */
@@ -23,10 +25,20 @@ const pw_mpi_abi *pw_mpi_abi_of_soname(const char *soname);
 /* Finds the ABI by the last component of a launcher's path, with links resolved ("mpiexec.hydra"). */
 const pw_mpi_abi *pw_mpi_abi_of_launcher(const char *basename);
 
+/* Finds the ABI of an MPI that is installed as PREFIX/bin/mpiexec and PREFIX/lib/libmpi.so.12, by the path of its
+ * launcher. NULL: no such library is there, or those of several ABIs are. */
+const pw_mpi_abi *pw_mpi_abi_beside_launcher(const char *path);
+
+/* Returns whether this build has an interposer for the ABI. */
+bool pw_mpi_is_built(const pw_mpi_abi *abi);
+
 /* Finds a library of this installation, for example "libpackwright-mpich.so", and returns its absolute path. False: it
  * is not there, and `out` lists the directories that were searched. */
 bool pw_find_library(const char *file, char *out, size_t size);
-/* Finds the interposer of an ABI in the same way. */
-bool pw_find_interposer(const pw_mpi_abi *abi, char *out, size_t size);
+/* Finds one of the interposers of this build in the same way. */
+bool pw_find_built(const pw_built *built, char *out, size_t size);
+/* Finds the interposer of an ABI. If there are several, the library of the MPI that the program is linked
+ * to decides, or the launcher; each is a path, or "" where it is not known. */
+bool pw_find_interposer(const pw_mpi_abi *abi, const char *mpi_library, const char *launcher, char *out, size_t size);
 
 #endif

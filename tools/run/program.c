@@ -74,6 +74,8 @@ static void meet_library(void *arg, const pw_elf *needed_by, const char *name)
         walk->program->interposed = true;
     if (mpi) {
         walk->program->mpi = mpi;
+        if (!pw_elf_find_library(needed_by, name, walk->program->mpi_library, sizeof walk->program->mpi_library))
+            walk->program->mpi_library[0] = '\0';
         return;
     }
     if (pw_elf_find_library(needed_by, name, path, sizeof path) && pw_elf_open(path, &elf) == PW_ELF_OK) {

@@ -17,8 +17,9 @@ typedef enum pw_program_kind {
 
 typedef struct pw_program {
     pw_program_kind kind;
-    const pw_mpi_abi *mpi; /* the MPI that it is linked to, directly or through other libraries; NULL: none */
-    bool interposed;       /* it is linked to libpackwright-<mpi>.so already */
+    const pw_mpi_abi *mpi;  /* the MPI that it is linked to, directly or through other libraries; NULL: none */
+    char mpi_library[4096]; /* where that MPI's library is found; "" if it is not */
+    bool interposed;        /* it is linked to libpackwright-<mpi>.so already */
 } pw_program;
 
 /* Finds an executable file as execvp does: with a slash as it is, else along PATH. */

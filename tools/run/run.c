@@ -7,10 +7,11 @@
  */
 #include "base/env.h"
 #include "base/log.h"
+#include "base/report_endings.h"
 #include "base/strategy_table.h"
 #include "tools/command.h"
-#include "tools/run/internal.h"
 #include "tools/run/program.h"
+#include "tools/run/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,33 +19,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The exit statuses of shells: the command was found but cannot run in this way, or it was not found. */
-enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-
-enum { MOST_SETTINGS = 16 };
-
 typedef struct run_options {
-    const pw_mpi_abi *mpi; /* named by --mpi; NULL: none was */
+    pw_run_settings run;
     bool verbose, dry_run, list_strategies;
-    int nsettings;
-    char *settings[MOST_SETTINGS]; /* each "NAME=value", malloc'ed */
 } run_options;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static char *join(const char *a, const char *b, const char *c, const char *d)
-{
-    size_t n = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
-    char *s = malloc(n);
-
-    if (s)
-        snprintf(s, n, "%s%s%s%s", a, b, c, d);
-    return s;
-}
-
 static void set(run_options *o, pw_env_id id, const char *value)
 {
-    o->settings[o->nsettings++] = join(pw_env_describe(id)->name, "=", value, "");
+    o->run.setting[o->run.n++] = pw_words_join(pw_env_describe(id)->name, "=", value, "");
 }
 
 static bool is_choice(const char *words, const char *word)
@@ -63,7 +47,7 @@ static bool is_choice(const char *words, const char *word)
 static void set_path(run_options *o, pw_env_id id, const char *value)
 {
     char cwd[4096];
-    char *absolute = *value != '/' && getcwd(cwd, sizeof cwd) ? join(cwd, "/", value, "") : NULL;
+    char *absolute = *value != '/' && getcwd(cwd, sizeof cwd) ? pw_words_join(cwd, "/", value, "") : NULL;
 
     set(o, id, absolute ? absolute : value);
     free(absolute);
@@ -77,6 +61,7 @@ static const struct {
     {"--jit=", PW_ENV_JIT},           {"--log=", PW_ENV_LOG},
     {"--strategy=", PW_ENV_STRATEGY}, {"--cache-dir=", PW_ENV_CACHE_DIR},
     {"--trace=", PW_ENV_TRACE},       {"--dump=", PW_ENV_DUMP},
+    {"--stats=", PW_ENV_STATS},       {"--report=", PW_ENV_REPORT},
 };
 
 /* Returns PW_EXIT_OK, or the status to exit with. */
@@ -92,6 +77,8 @@ static int take_setting(run_options *o, const char *arg)
             return pw_usage_error(&pw_command_run, "%.*s needs a value: %s...", (int)n - 1, arg, settings[i].name);
         if (choices && !is_choice(choices, arg + n))
             return pw_usage_error(&pw_command_run, "%s: expected one of %s", arg, choices);
+        if (settings[i].id == PW_ENV_REPORT && pw_report_ending_of(arg + n) == PW_REPORT_UNKNOWN)
+            return pw_usage_error(&pw_command_run, "%s: the name must end with %s", arg, PW_REPORT_ENDINGS);
         if (pw_env_describe(settings[i].id)->type == PW_ENV_TYPE_PATH)
             set_path(o, settings[i].id, arg + n);
         else
@@ -112,13 +99,35 @@ static int take_option(run_options *o, const char *arg)
     } else if (!strcmp(arg, "--stats")) {
         set(o, PW_ENV_STATS, "1");
     } else if (!strncmp(arg, "--mpi=", 6) || !strcmp(arg, "--mpi")) {
-        o->mpi = arg[5] ? pw_mpi_abi_named(arg + 6) : NULL;
-        if (!o->mpi)
+        o->run.mpi = arg[5] ? pw_mpi_abi_named(arg + 6) : NULL;
+        if (!o->run.mpi)
             return pw_usage_error(&pw_command_run, "%s: expected mpich or openmpi", arg);
     } else {
         return take_setting(o, arg);
     }
     return PW_EXIT_OK;
+}
+
+/* Returns whether the option gives a number of ranks, as launchers' options do. Packwright's own -n has no value. */
+static bool is_rank_count(const char *arg, const char *value)
+{
+    return (!strcmp(arg, "-n") || !strcmp(arg, "-np") || !strcmp(arg, "--np")) && value && *value &&
+           !value[strspn(value, "0123456789")];
+}
+
+/* Says what was meant by `packwright run -n 2 ./app`. */
+static int refuse_rank_count(const char *option, const char *count, const char *program)
+{
+    const char *launcher = "mpiexec";
+    char path[4096];
+    pw_program it;
+
+    if (program && pw_program_find(program, path, sizeof path)) {
+        pw_program_examine(path, &it);
+        launcher = it.mpi ? pw_run_launcher_of(it.mpi) : launcher;
+    }
+    return pw_usage_error(&pw_command_run, "%s %s is an option of launchers; say: packwright run -- %s %s %s %s",
+                          option, count, launcher, option, count, program ? program : "PROGRAM");
 }
 
 /* Sets *first to the place of the command to run. */
@@ -133,8 +142,10 @@ static int parse_options(run_options *o, int argc, char **argv, int *first)
             i++;
             break;
         }
-        if (o->nsettings == MOST_SETTINGS - 1)
+        if (o->run.n == PW_RUN_SETTINGS - 1)
             return pw_usage_error(&pw_command_run, "too many options");
+        if (is_rank_count(argv[i], i + 1 < argc ? argv[i + 1] : NULL))
+            return refuse_rank_count(argv[i], argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);
         status = take_option(o, argv[i]);
         if (status != PW_EXIT_OK)
             return status;
@@ -145,173 +156,9 @@ static int parse_options(run_options *o, int argc, char **argv, int *first)
     return PW_EXIT_OK;
 }
 
-/* ---- which MPI --------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------------------------- */
 
-static int refuse(int status, const char *name, const char *why)
-{
-    pw_log(PW_LOG_ERROR, "%s %s", name, why);
-    return status;
-}
-
-static const pw_mpi_abi *mpi_of_launcher(const char *launcher)
-{
-    char path[4096];
-    char *real, *slash;
-    const pw_mpi_abi *abi;
-
-    if (!launcher || !pw_program_find(launcher, path, sizeof path))
-        return NULL;
-    real = realpath(path, NULL);
-    slash = strrchr(real ? real : path, '/');
-    abi = slash ? pw_mpi_abi_of_launcher(slash + 1) : NULL;
-    free(real);
-    return abi;
-}
-
-/* Returns the MPI of the first later word that is a program linked to one, as in `valgrind ./app`. */
-static const pw_mpi_abi *mpi_of_later_word(char *const *argv, int begin, int end)
-{
-    char path[4096];
-    pw_program program;
-
-    for (int i = begin; i < end; i++) {
-        if (argv[i][0] == '-' || !pw_program_find(argv[i], path, sizeof path))
-            continue;
-        pw_program_examine(path, &program);
-        if (program.mpi)
-            return program.mpi;
-    }
-    return NULL;
-}
-
-/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
-static int mpi_not_linked(const pw_program *program, const char *name, const char *launcher, const pw_mpi_abi **out)
-{
-    const char *what = program->kind == PW_PROGRAM_SCRIPT ? "is a script" : "is not linked to an MPI";
-
-    *out = mpi_of_launcher(launcher);
-    if (*out) {
-        pw_log(PW_LOG_WARN, "%s %s; taking %s, as the launcher does, for whatever it starts", name, what,
-               (*out)->title);
-        return PW_EXIT_OK;
-    }
-    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich or --mpi=openmpi", name,
-           what);
-    return EXIT_CANNOT_RUN;
-}
-
-/* Finds the MPI of the program and its arguments, words [begin, end). */
-static int find_mpi(const run_options *o, char *const *argv, int begin, int end, const char *launcher,
-                    const pw_mpi_abi **out)
-{
-    const char *name = argv[begin];
-    char path[4096];
-    pw_program program;
-
-    if (!pw_program_find(name, path, sizeof path))
-        return refuse(EXIT_NOT_FOUND, name, "not found, or not executable");
-    pw_program_examine(path, &program);
-    switch (program.kind) {
-    case PW_PROGRAM_STATIC:
-        return refuse(EXIT_CANNOT_RUN, name, "is statically linked: no library can be put before its MPI");
-    case PW_PROGRAM_FOREIGN: return refuse(EXIT_CANNOT_RUN, name, "is a program for another kind of machine");
-    case PW_PROGRAM_UNKNOWN: return refuse(EXIT_CANNOT_RUN, name, "is neither an ELF program nor a script");
-    case PW_PROGRAM_DYNAMIC:
-    case PW_PROGRAM_SCRIPT: break;
-    }
-    if (program.interposed)
-        pw_log(PW_LOG_INFO, "%s is linked to Packwright already", name);
-    *out = o->mpi ? o->mpi : program.mpi ? program.mpi : mpi_of_later_word(argv, begin + 1, end);
-    return *out ? PW_EXIT_OK : mpi_not_linked(&program, name, launcher, out);
-}
-
-/* ---- the command line -------------------------------------------------------------------------------------------- */
-
-/* A command line that grows by what is put before each program. Ends with NULL for execvp. */
-typedef struct words {
-    int n, room;
-    const char **word;
-    bool failed;
-} words;
-
-static void add_word(words *w, const char *word)
-{
-    if (w->n + 1 >= w->room) {
-        int room = w->room ? 2 * w->room : 64;
-        const char **more = realloc(w->word, (size_t)room * sizeof *more);
-
-        if (!more) {
-            w->failed = true;
-            return;
-        }
-        w->word = more;
-        w->room = room;
-    }
-    w->word[w->n++] = word;
-    w->word[w->n] = NULL;
-}
-
-static void add_words(words *w, char *const *argv, int begin, int end)
-{
-    for (int i = begin; i < end; i++)
-        add_word(w, argv[i]);
-}
-
-/* Returns "LD_PRELOAD=…" with this library before what the user preloads. */
-static char *preload_setting(const char *library)
-{
-    const char *others = pw_env_foreign("LD_PRELOAD");
-
-    return join("LD_PRELOAD=", library, others && *others ? ":" : "", others ? others : "");
-}
-
-/* Adds the words [begin, end), preceded by the settings. */
-static int add_program(words *w, run_options *o, char *const *argv, int begin, int end, const char *launcher)
-{
-    const pw_mpi_abi *mpi = NULL;
-    char library[4096];
-    char *preload;
-    int status = find_mpi(o, argv, begin, end, launcher, &mpi);
-
-    if (status != PW_EXIT_OK)
-        return status;
-    if (!pw_find_interposer(mpi, library, sizeof library)) {
-        pw_log(PW_LOG_ERROR, "%s runs on %s, for which this installation has no interposer (searched %s)", argv[begin],
-               mpi->title, library);
-        return EXIT_CANNOT_RUN;
-    }
-    preload = preload_setting(library);
-    if (!preload)
-        return refuse(PW_EXIT_FAILURE, argv[begin], "cannot be started: out of memory");
-    add_word(w, "/usr/bin/env");
-    add_word(w, preload); /* kept until the end of the process */
-    add_word(w, "PACKWRIGHT_ALL_RANKS=1");
-    for (int i = 0; i < o->nsettings; i++)
-        add_word(w, o->settings[i]);
-    add_words(w, argv, begin, end);
-    return PW_EXIT_OK;
-}
-
-/* argv[0] is the launcher. */
-static int add_launch(words *w, run_options *o, int argc, char *const *argv)
-{
-    pw_launcher_part part;
-    int status = PW_EXIT_OK;
-
-    add_word(w, argv[0]);
-    for (int begin = 1; status == PW_EXIT_OK; begin = part.end + 1) {
-        if (!pw_launcher_part_at(argc, argv, begin, &part))
-            return refuse(EXIT_NOT_FOUND, argv[0], "is given no program to start");
-        add_words(w, argv, begin, part.program);
-        status = add_program(w, o, argv, part.program, part.end, argv[0]);
-        if (part.end >= argc)
-            break;
-        add_word(w, argv[part.end]);
-    }
-    return status;
-}
-
-static void print_words(FILE *f, const words *w)
+static void print_words(FILE *f, const pw_words *w)
 {
     for (int i = 0; i < w->n; i++) {
         bool plain =
@@ -331,29 +178,20 @@ static void print_words(FILE *f, const words *w)
     fputc('\n', f);
 }
 
-static int execute(const words *w)
+static int execute(const pw_words *w)
 {
     int error;
 
     execvp(w->word[0], (char *const *)w->word);
     error = errno;
     pw_log(PW_LOG_ERROR, "%s: %s", w->word[0], strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    return error == ENOENT ? PW_RUN_NOT_FOUND : PW_RUN_CANNOT;
 }
 
-static int start(run_options *o, int argc, char *const *argv, words *w)
+static int start(const run_options *o, int argc, char *const *argv, pw_words *w)
 {
-    char path[4096];
-    int status;
+    int status = pw_run_words(&o->run, argc, argv, w);
 
-    if (!pw_launcher_is(argv[0]))
-        status = add_program(w, o, argv, 0, argc, NULL);
-    else if (pw_program_find(argv[0], path, sizeof path))
-        status = add_launch(w, o, argc, argv);
-    else
-        status = refuse(EXIT_NOT_FOUND, argv[0], "not found, or not executable");
-    if (status == PW_EXIT_OK && w->failed)
-        status = refuse(PW_EXIT_FAILURE, argv[0], "cannot be started: out of memory");
     if (status != PW_EXIT_OK)
         return status;
     if (o->dry_run) {
@@ -375,7 +213,7 @@ static void list_strategies(void)
 static int run(int argc, char **argv)
 {
     run_options o = {0};
-    words w = {0};
+    pw_words w = {0};
     int first = 0, status;
 
     pw_env_check_unknown();
@@ -385,8 +223,8 @@ static int run(int argc, char **argv)
     else if (status == PW_EXIT_OK)
         status = start(&o, argc - first, argv + first, &w);
     free(w.word);
-    while (o.nsettings)
-        free(o.settings[--o.nsettings]);
+    while (o.run.n)
+        free(o.run.setting[--o.run.n]);
     return status;
 }
 
@@ -396,7 +234,9 @@ const pw_command pw_command_run = {
     "       packwright run [options] [--] PROGRAM [arguments]\n\n"
     "Starts an unmodified MPI program with the interposer of the MPI that it is linked to. The interposer is\n"
     "preloaded into the program and not into the launcher; several programs (mpiexec … : …) are fine.\n\n"
-    "  --stats             print at MPI_Finalize what happened to each datatype (PACKWRIGHT_STATS=1)\n"
+    "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
+    "  --stats=all         print of every datatype what was done with it, and why\n"
+    "  --report=FILE       write what the run gained, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"
     "  --jit=MODE          sync, async or off (PACKWRIGHT_JIT)\n"
     "  --cache-dir=DIR     directory of compiled kernels (PACKWRIGHT_CACHE_DIR)\n"
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"

@@ -1,0 +1,257 @@
+/* The command line that runs a program with Packwright: finds the MPI of each program, and puts the interposer and the
+ * settings before it. */
+#include "tools/run/words.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "tools/command.h"
+#include "tools/run/internal.h"
+#include "tools/run/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which MPI --------------------------------------------------------------------------------------------------- */
+
+static int refuse(int status, const char *name, const char *why)
+{
+    pw_log(PW_LOG_ERROR, "%s %s", name, why);
+    return status;
+}
+
+static int refuse_missing(const char *name)
+{
+    if (!strcmp(name, "time"))
+        return refuse(PW_RUN_NOT_FOUND, name, "is a word of the shell, and no program here: time packwright run ...");
+    return refuse(PW_RUN_NOT_FOUND, name, "not found, or not executable");
+}
+
+const pw_mpi_abi *pw_run_mpi_of_launcher(const char *launcher)
+{
+    char path[4096];
+    char *real, *slash;
+    const pw_mpi_abi *abi;
+
+    if (!launcher || !pw_program_find(launcher, path, sizeof path))
+        return NULL;
+    real = realpath(path, NULL);
+    slash = strrchr(real ? real : path, '/');
+    abi = slash ? pw_mpi_abi_of_launcher(slash + 1) : NULL;
+    free(real);
+    return abi ? abi : pw_mpi_abi_beside_launcher(path);
+}
+
+const char *pw_run_launcher_of(const pw_mpi_abi *mpi)
+{
+    char path[4096];
+    bool other = pw_run_mpi_of_launcher("mpiexec") != mpi;
+
+    return other && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
+}
+
+/* Returns the MPI of the first later word that is a program linked to one, as in `valgrind ./app`, and where its
+ * library is. */
+static const pw_mpi_abi *mpi_of_later_word(char *const *argv, int begin, int end, char *library, size_t size)
+{
+    char path[4096];
+    pw_program program;
+
+    for (int i = begin; i < end; i++) {
+        if (argv[i][0] == '-' || !pw_program_find(argv[i], path, sizeof path))
+            continue;
+        pw_program_examine(path, &program);
+        if (program.mpi) {
+            snprintf(library, size, "%s", program.mpi_library);
+            return program.mpi;
+        }
+    }
+    return NULL;
+}
+
+/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
+static int mpi_not_linked(const pw_program *program, const char *name, const char *launcher, const pw_mpi_abi **out)
+{
+    const char *what = program->kind == PW_PROGRAM_SCRIPT ? "is a script" : "is not linked to an MPI";
+
+    *out = pw_run_mpi_of_launcher(launcher);
+    if (*out) {
+        pw_log(PW_LOG_INFO, "%s %s; taking %s, as the launcher does, for whatever it starts", name, what,
+               (*out)->title);
+        return PW_EXIT_OK;
+    }
+    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich or --mpi=openmpi", name,
+           what);
+    return PW_RUN_CANNOT;
+}
+
+/* Finds the MPI of the program and its arguments, words [begin, end), and its library, if the program tells. */
+static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int end, const char *launcher,
+                    const pw_mpi_abi **out, char *library, size_t size)
+{
+    const char *name = argv[begin];
+    char path[4096];
+    pw_program program;
+
+    if (!pw_program_find(name, path, sizeof path))
+        return refuse_missing(name);
+    pw_program_examine(path, &program);
+    switch (program.kind) {
+    case PW_PROGRAM_STATIC:
+        return refuse(PW_RUN_CANNOT, name, "is statically linked: no library can be put before its MPI");
+    case PW_PROGRAM_FOREIGN: return refuse(PW_RUN_CANNOT, name, "is a program for another kind of machine");
+    case PW_PROGRAM_UNKNOWN: return refuse(PW_RUN_CANNOT, name, "is neither an ELF program nor a script");
+    case PW_PROGRAM_DYNAMIC:
+    case PW_PROGRAM_SCRIPT: break;
+    }
+    if (program.interposed)
+        pw_log(PW_LOG_INFO, "%s is linked to Packwright already", name);
+    snprintf(library, size, "%s", program.mpi_library);
+    *out = program.mpi ? program.mpi : mpi_of_later_word(argv, begin + 1, end, library, size);
+    if (o->mpi)
+        *out = o->mpi;
+    return *out ? PW_EXIT_OK : mpi_not_linked(&program, name, launcher, out);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static void add_word(pw_words *w, const char *word)
+{
+    if (w->n + 1 >= w->room) {
+        int room = w->room ? 2 * w->room : 64;
+        const char **more = realloc(w->word, (size_t)room * sizeof *more);
+
+        if (!more) {
+            w->failed = true;
+            return;
+        }
+        w->word = more;
+        w->room = room;
+    }
+    w->word[w->n++] = word;
+    w->word[w->n] = NULL;
+}
+
+static void add_words(pw_words *w, char *const *argv, int begin, int end)
+{
+    for (int i = begin; i < end; i++)
+        add_word(w, argv[i]);
+}
+
+/* Returns "LD_PRELOAD=…" with this library before what the user preloads. */
+static char *preload_setting(const char *library)
+{
+    const char *others = pw_env_foreign("LD_PRELOAD");
+
+    return pw_words_join("LD_PRELOAD=", library, others && *others ? ":" : "", others ? others : "");
+}
+
+/* Says if the launcher is another MPI's than the program's. Each process would then be a run of one rank. */
+static void warn_of_launcher(const char *launcher, const char *program, const pw_mpi_abi *mpi)
+{
+    const pw_mpi_abi *others = pw_run_mpi_of_launcher(launcher);
+
+    if (others && others != mpi)
+        pw_log(PW_LOG_WARN,
+               "%s is the launcher of %s, and %s runs on %s: each process will be a run of one rank; say %s", launcher,
+               others->title, program, mpi->title, pw_run_launcher_of(mpi));
+}
+
+/* Adds the words [begin, end), preceded by the settings. */
+static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv, int begin, int end,
+                       const char *launcher)
+{
+    const pw_mpi_abi *mpi = NULL;
+    char library[4096], mpi_library[4096] = "", path[4096];
+    char *preload;
+    int status = find_mpi(o, argv, begin, end, launcher, &mpi, mpi_library, sizeof mpi_library);
+
+    if (status != PW_EXIT_OK)
+        return status;
+    if (!launcher || !pw_program_find(launcher, path, sizeof path))
+        path[0] = '\0';
+    if (!pw_find_interposer(mpi, mpi_library, path, library, sizeof library)) {
+        pw_log(PW_LOG_ERROR, "%s runs on %s, for which this installation has no interposer (searched %s)", argv[begin],
+               mpi->title, library);
+        return PW_RUN_CANNOT;
+    }
+    warn_of_launcher(launcher, argv[begin], mpi);
+    preload = preload_setting(library);
+    if (!preload)
+        return refuse(PW_EXIT_FAILURE, argv[begin], "cannot be started: out of memory");
+    add_word(w, "/usr/bin/env");
+    add_word(w, preload); /* kept until the end of the process */
+    add_word(w, "PACKWRIGHT_ALL_RANKS=1");
+    for (int i = 0; i < o->n; i++)
+        add_word(w, o->setting[i]);
+    add_words(w, argv, begin, end);
+    return PW_EXIT_OK;
+}
+
+/* argv[0] is the launcher. */
+static int add_launch(pw_words *w, const pw_run_settings *o, int argc, char *const *argv)
+{
+    pw_launcher_part part;
+    int status = PW_EXIT_OK;
+
+    add_word(w, argv[0]);
+    for (int begin = 1; status == PW_EXIT_OK; begin = part.end + 1) {
+        if (!pw_launcher_part_at(argc, argv, begin, &part))
+            return refuse(PW_RUN_NOT_FOUND, argv[0], "is given no program to start");
+        add_words(w, argv, begin, part.program);
+        status = add_program(w, o, argv, part.program, part.end, argv[0]);
+        if (part.end >= argc)
+            break;
+        add_word(w, argv[part.end]);
+    }
+    return status;
+}
+
+/*
+ * Returns the place of the launcher: behind words such as `time` or `numactl -N 0`, which are programs without MPI. -1:
+ * there is none.
+ */
+static int launcher_at(int argc, char *const *argv)
+{
+    char path[4096];
+    pw_program program;
+
+    if (pw_launcher_is(argv[0]))
+        return 0;
+    if (pw_program_find(argv[0], path, sizeof path)) {
+        pw_program_examine(path, &program);
+        if (program.mpi)
+            return -1;
+    }
+    for (int i = 1; i < argc; i++)
+        if (pw_launcher_is(argv[i]) && pw_program_find(argv[i], path, sizeof path))
+            return i;
+    return -1;
+}
+
+int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, pw_words *out)
+{
+    int at = launcher_at(argc, argv), status;
+    char path[4096];
+
+    if (at >= 0 && !pw_program_find(argv[0], path, sizeof path))
+        return refuse_missing(argv[0]);
+    add_words(out, argv, 0, at);
+    if (at < 0)
+        status = add_program(out, settings, argv, 0, argc, NULL);
+    else
+        status = add_launch(out, settings, argc - at, argv + at);
+    if (status == PW_EXIT_OK && out->failed)
+        status = refuse(PW_EXIT_FAILURE, argv[0], "cannot be started: out of memory");
+    return status;
+}
+
+char *pw_words_join(const char *a, const char *b, const char *c, const char *d)
+{
+    size_t n = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
+    char *s = malloc(n);
+
+    if (s)
+        snprintf(s, n, "%s%s%s%s", a, b, c, d);
+    return s;
+}
