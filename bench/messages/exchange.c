@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const modes[MSG_MODES] = {"ping-pong", "fresh", "in-flight", "alltoall", "neighbours"};
+static const char *const modes[MSG_MODES] = {"ping-pong", "fresh", "in-flight", "alltoall", "neighbours", "self"};
 
 const char *msg_mode_name(int mode)
 {
@@ -23,6 +23,11 @@ bool msg_mode_can(msg_mode mode, const msg_parcel *p)
 bool msg_peer_can(msg_peer peer, const msg_parcel *p)
 {
     return (peer != MSG_HAND && peer != MSG_MOVED) || msg_loop_is_there(&p->loop);
+}
+
+static MPI_Comm ring_of(msg_mode mode, const msg_world *w)
+{
+    return mode == MSG_SELF ? w->alone : w->ring;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -117,13 +122,13 @@ static void in_flight(const cargo *c, const msg_world *w)
     c->call->waitall(2 * MSG_IN_FLIGHT, requests, statuses);
 }
 
-static void neighbours(const cargo *c, const msg_world *w)
+static void neighbours(const cargo *c, MPI_Comm ring)
 {
     const int counts[2] = {c->count, c->count};
     const MPI_Datatype types[2] = {c->type, c->type};
     const MPI_Aint from[2] = {0, 0}, to[2] = {0, c->step};
 
-    c->call->neighbours(c->send, counts, from, types, c->recv, counts, to, types, w->ring);
+    c->call->neighbours(c->send, counts, from, types, c->recv, counts, to, types, ring);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
@@ -188,12 +193,12 @@ static void hand_alltoall(const cargo *c, const msg_world *w, const msg_buffers 
     unpack(b, c, w->ranks);
 }
 
-static void hand_neighbours(const cargo *c, const msg_world *w, const msg_buffers *b)
+static void hand_neighbours(const cargo *c, MPI_Comm ring, const msg_buffers *b)
 {
     int bytes = (int)b->parcel->bytes;
 
     pack(b, c, 2, 0);
-    PMPI_Neighbor_alltoall(b->plain_send, bytes, MPI_BYTE, b->plain_recv, bytes, MPI_BYTE, w->ring);
+    PMPI_Neighbor_alltoall(b->plain_send, bytes, MPI_BYTE, b->plain_recv, bytes, MPI_BYTE, ring);
     unpack(b, c, 2);
 }
 
@@ -218,7 +223,7 @@ static void exchange_by_hand(msg_mode mode, const cargo *c, const msg_world *w, 
     case MSG_FRESH: hand_ping_pong(c, w, b); break;
     case MSG_IN_FLIGHT_8: hand_in_flight(c, w, b); break;
     case MSG_ALLTOALL: hand_alltoall(c, w, b); break;
-    default: hand_neighbours(c, w, b); break;
+    default: hand_neighbours(c, ring_of(mode, w), b); break;
     }
 }
 
@@ -229,7 +234,7 @@ static void exchange(msg_mode mode, const cargo *c, const msg_world *w, const ms
     case MSG_FRESH: fresh_ping_pong(c, &b->parcel->loop, w); break;
     case MSG_IN_FLIGHT_8: in_flight(c, w); break;
     case MSG_ALLTOALL: c->call->alltoall(c->send, c->count, c->type, c->recv, c->count, c->type, w->all); break;
-    default: neighbours(c, w); break;
+    default: neighbours(c, ring_of(mode, w)); break;
     }
 }
 
@@ -277,13 +282,27 @@ int64_t msg_memory(const msg_parcel *p, msg_mode mode, const msg_world *w)
     return typed_bytes(p, mode, sent) + typed_bytes(p, mode, received) + (sent + received) * p->bytes;
 }
 
-static char *take(int64_t bytes, int fill)
+/* With `mpi`, memory of MPI_Alloc_mem. */
+static char *take(bool mpi, int64_t bytes, int fill)
 {
-    char *memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
+    char *memory = NULL;
+
+    if (!mpi)
+        memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
+    else if (MPI_Alloc_mem(bytes, MPI_INFO_NULL, &memory) != MPI_SUCCESS)
+        memory = NULL;
 
     if (memory)
         memset(memory, fill, (size_t)bytes);
     return memory;
+}
+
+static void give(bool mpi, char *memory)
+{
+    if (mpi && memory)
+        MPI_Free_mem(memory);
+    else
+        free(memory);
 }
 
 bool msg_buffers_take(msg_buffers *b, const msg_parcel *p, msg_mode mode, const msg_world *w)
@@ -291,20 +310,21 @@ bool msg_buffers_take(msg_buffers *b, const msg_parcel *p, msg_mode mode, const 
     int sent = msg_sent(mode, w), received = msg_received(mode, w);
 
     *b = (msg_buffers){.parcel = p,
+                       .alloc_mem = w->alloc_mem,
                        .send_bytes = typed_bytes(p, mode, sent),
                        .recv_bytes = typed_bytes(p, mode, received),
                        .plain_bytes = (sent > received ? sent : received) * p->bytes};
-    b->send = take(b->send_bytes, 1);
-    b->recv = take(b->recv_bytes, 2);
-    b->plain_send = take(b->plain_bytes, 3);
-    b->plain_recv = take(b->plain_bytes, 4);
+    b->send = take(b->alloc_mem, b->send_bytes, 1);
+    b->recv = take(b->alloc_mem, b->recv_bytes, 2);
+    b->plain_send = take(false, b->plain_bytes, 3);
+    b->plain_recv = take(false, b->plain_bytes, 4);
     return b->send && b->recv && b->plain_send && b->plain_recv;
 }
 
 void msg_buffers_give(msg_buffers *b)
 {
-    free(b->send);
-    free(b->recv);
+    give(b->alloc_mem, b->send);
+    give(b->alloc_mem, b->recv);
     free(b->plain_send);
     free(b->plain_recv);
 }

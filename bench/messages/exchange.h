@@ -11,19 +11,30 @@
 #include "bench/messages/parcel.h"
 
 /* `fresh` is a ping-pong of messages that have a type each, made before it and freed behind it. */
-typedef enum msg_mode { MSG_PING_PONG, MSG_FRESH, MSG_IN_FLIGHT_8, MSG_ALLTOALL, MSG_NEIGHBOURS, MSG_MODES } msg_mode;
+typedef enum msg_mode {
+    MSG_PING_PONG,
+    MSG_FRESH,
+    MSG_IN_FLIGHT_8,
+    MSG_ALLTOALL,
+    MSG_NEIGHBOURS,
+    MSG_SELF,
+    MSG_MODES
+} msg_mode;
 typedef enum msg_peer { MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_MOVED, MSG_PEERS } msg_peer;
 
-/* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), and a ring. */
+/* The ranks: all of them, each one's partner (itself + 1 or - 1; MPI_PROC_NULL: it has none), a ring, and the ring
+ * of this rank alone. */
 typedef struct msg_world {
-    MPI_Comm all, ring;
+    MPI_Comm all, ring, alone;
     int rank, ranks, partner;
+    bool alloc_mem; /* typed buffers are from MPI_Alloc_mem */
 } msg_world;
 
 /* Memory for one mode of one row, typed and contiguous. */
 typedef struct msg_buffers {
     const msg_parcel *parcel;
     char *send, *recv, *plain_send, *plain_recv;
+    bool alloc_mem;
     int64_t send_bytes, recv_bytes, plain_bytes;
 } msg_buffers;
 

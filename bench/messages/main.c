@@ -96,12 +96,13 @@ static void run_suite(program *p, const bench_suite *suite)
 static msg_world world_of(void)
 {
     msg_world w = {.all = MPI_COMM_WORLD};
-    int round = 1;
+    int round = 1, one = 1;
 
     PMPI_Comm_rank(w.all, &w.rank);
     PMPI_Comm_size(w.all, &w.ranks);
     w.partner = (w.rank ^ 1) < w.ranks ? w.rank ^ 1 : MPI_PROC_NULL;
     PMPI_Cart_create(w.all, 1, &w.ranks, &round, 0, &w.ring);
+    PMPI_Cart_create(MPI_COMM_SELF, 1, &one, &round, 0, &w.alone);
     return w;
 }
 
@@ -128,6 +129,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     p.world = world_of();
     if (msg_options_parse(&p.options, argc, argv, p.world.rank == 0, &code)) {
+        p.world.alloc_mem = p.options.alloc_mem;
         suite.quick = p.options.quick;
         msg_add_own(&suite);
         if (!p.options.own_only)
@@ -140,6 +142,7 @@ int main(int argc, char **argv)
     bench_suite_free(&suite);
     free(p.results.all);
     PMPI_Comm_free(&p.world.ring);
+    PMPI_Comm_free(&p.world.alone);
     MPI_Finalize();
     return code;
 }

@@ -8,20 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: mpiexec -n 2 messages_<mpi> [options]\n"
-                            "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or 'NAS_*'\n"
-                            "  --mode LIST        of ping-pong, fresh, in-flight, alltoall, neighbours (default: all)\n"
-                            "  --seconds S        about S seconds a row and mode (default 0.3)\n"
-                            "  --csv FILE         write all numbers to FILE\n"
-                            "  --least BYTES      no shorter messages (default 64)\n"
-                            "  --most BYTES       no longer messages (default 8388608)\n"
-                            "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
-                            "  --own              only the benchmark's own layouts, without the suite's\n"
-                            "  --worst N          length of the list of the slowest (default 15)\n"
-                            "  --quick            two exchanges of each kind, verified; the times mean nothing\n"
-                            "  --list             names of the rows, and nothing else\n";
+static const char usage[] =
+    "usage: mpiexec -n 2 messages_<mpi> [options]\n"
+    "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or 'NAS_*'\n"
+    "  --mode LIST        of ping-pong, fresh, in-flight, alltoall, neighbours, self (default: all)\n"
+    "  --seconds S        about S seconds a row and mode (default 0.3)\n"
+    "  --csv FILE         write all numbers to FILE\n"
+    "  --least BYTES      no shorter messages (default 64)\n"
+    "  --most BYTES       no longer messages (default 8388608)\n"
+    "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
+    "  --own              only the benchmark's own layouts, without the suite's\n"
+    "  --alloc-mem        typed messages from and to memory of MPI_Alloc_mem\n"
+    "  --worst N          length of the list of the slowest (default 15)\n"
+    "  --quick            two exchanges of each kind, verified; the times mean nothing\n"
+    "  --list             names of the rows, and nothing else\n";
 
-enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, WORST, QUICK, LIST, HELP };
+enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, ALLOC_MEM, WORST, QUICK, LIST, HELP };
 
 static const struct option table[] = {{"filter", required_argument, NULL, FILTER},
                                       {"mode", required_argument, NULL, MODE},
@@ -31,6 +33,7 @@ static const struct option table[] = {{"filter", required_argument, NULL, FILTER
                                       {"most", required_argument, NULL, MOST},
                                       {"max-memory", required_argument, NULL, MEMORY},
                                       {"own", no_argument, NULL, OWN},
+                                      {"alloc-mem", no_argument, NULL, ALLOC_MEM},
                                       {"worst", required_argument, NULL, WORST},
                                       {"quick", no_argument, NULL, QUICK},
                                       {"list", no_argument, NULL, LIST},
@@ -71,6 +74,7 @@ static bool set(msg_options *o, int id)
     case CSV: o->csv = optarg; return true;
     case MODE: return modes_of(optarg, &o->modes);
     case OWN: return o->own_only = true;
+    case ALLOC_MEM: return o->alloc_mem = true;
     case QUICK: return o->quick = true;
     case LIST: return o->list = true;
     case SECONDS: return number(0, &o->seconds);
