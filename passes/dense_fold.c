@@ -19,5 +19,5 @@ static const pw_node *fold(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_dense_fold(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_STREAMS, fold);
+    return pw_rewrite(ctx, root, fold);
 }

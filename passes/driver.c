@@ -74,20 +74,17 @@ static void keep_lists(pw_memo *seen, pw_arena *arena, const pw_node *node)
     }
 }
 
-/* Gives back what a pass leaves behind: all that it took when it changed nothing, else the long lists that it
- * replaced. */
-static void tidy(const pw_pass_ctx *ctx, pw_arena_mark before, const pw_node *old, const pw_node *now)
+/* Gives back the long lists that a pass has replaced. */
+static void tidy(const pw_pass_ctx *ctx, const pw_node *now)
 {
     pw_arena *arena = ctx->builder->arena;
     pw_memo seen = {0};
 
-    if (now == old) {
-        pw_arena_rewind(arena, before);
-    } else if (pw_arena_used(arena) - ctx->begin.used > PW_ARENA_LARGE) {
-        keep_lists(&seen, arena, now);
-        pw_memo_free(&seen);
-        pw_arena_sweep(arena, ctx->begin);
-    }
+    if (pw_arena_used(arena) - ctx->begin.used <= PW_ARENA_LARGE)
+        return;
+    keep_lists(&seen, arena, now);
+    pw_memo_free(&seen);
+    pw_arena_sweep(arena, ctx->begin);
 }
 
 static pw_status run_tree_pass(int row, pw_pass_ctx *ctx, const pw_node **root, const pw_type *in,
@@ -96,13 +93,21 @@ static pw_status run_tree_pass(int row, pw_pass_ctx *ctx, const pw_node **root, 
     int n;
     const pw_pass *pass = &pw_pass_table(&n)[row];
     const pw_node *old = *root;
-    pw_arena_mark before = pw_arena_here(ctx->builder->arena);
+    pw_arena_mark before;
 
     ctx->fired = 0;
+    ctx->kinds = pass->kinds;
+    if (!(old->kinds & pass->kinds))
+        return PW_OK;
+    before = pw_arena_here(ctx->builder->arena);
     *root = pass->on_tree(ctx, old);
     if (!*root)
         return pw_diag_set(diag, ctx->builder->status, "pass %s: %s", pass->name, pw_status_text(ctx->builder->status));
-    tidy(ctx, before, old, *root);
+    if (*root == old) { /* what the pass has made meanwhile is of no use */
+        pw_arena_rewind(ctx->builder->arena, before);
+        return PW_OK;
+    }
+    tidy(ctx, *root);
     if (options)
         options->fired[row] += ctx->fired;
     return after_tree_pass(pass, ctx, *root, in, options, diag);
@@ -125,17 +130,16 @@ static pw_status run_to_fixed_point(pw_pass_ctx *ctx, const pw_node **root, cons
 {
     int rows = fixed_point_rows(), quiet = 0;
 
-    for (int i = 0; quiet < rows; i++) {
-        pw_status status = run_tree_pass(i % rows, ctx, root, in, options, diag);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        for (int row = 0; row < rows; row++) {
+            pw_status status = run_tree_pass(row, ctx, root, in, options, diag);
 
-        if (status != PW_OK)
-            return status;
-        quiet = ctx->fired > 0 ? 0 : quiet + 1;
-        if (i == MAX_ROUNDS * rows) {
-            pw_log(PW_LOG_DEBUG, "canonicalisation did not settle in %d rounds", MAX_ROUNDS);
-            break;
+            quiet = ctx->fired > 0 ? 0 : quiet + 1;
+            if (status != PW_OK || quiet == rows)
+                return status;
         }
     }
+    pw_log(PW_LOG_DEBUG, "canonicalisation did not settle in %d rounds", MAX_ROUNDS);
     return PW_OK;
 }
 
@@ -155,7 +159,7 @@ static const pw_node *check_bounds(pw_pass_ctx *ctx, const pw_node *node)
 pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_pass_options *options, pw_diag *diag)
 {
     pw_builder builder = {.arena = arena};
-    pw_pass_ctx ctx = {.builder = &builder, .begin = pw_arena_here(arena), .extent = in->extent};
+    pw_pass_ctx ctx = {.builder = &builder, .kinds = PW_ANY_KIND, .begin = pw_arena_here(arena), .extent = in->extent};
     const pw_node *root = in->root;
     pw_status status;
     int n;
@@ -163,7 +167,7 @@ pw_status pw_canonicalise(const pw_type *in, pw_arena *arena, pw_type *out, pw_p
 
     if (in->extent < -max_offset || in->extent > max_offset)
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "an extent beyond 2^61 bytes");
-    pw_rewrite(&ctx, root, PW_ANY_KIND, check_bounds);
+    pw_rewrite(&ctx, root, check_bounds);
     if (builder.status != PW_OK)
         return pw_diag_set(diag, builder.status, "offsets beyond 2^61 bytes");
     status = run_to_fixed_point(&ctx, &root, in, options, diag);

@@ -73,5 +73,5 @@ static const pw_node *drop(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_drop_empty(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_ANY_KIND, drop);
+    return pw_rewrite(ctx, root, drop);
 }

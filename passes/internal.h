@@ -7,18 +7,10 @@
 /* Local rewrite: returns the node itself when there is nothing to do. Children are rewritten already. */
 typedef const pw_node *pw_rewrite_fn(pw_pass_ctx *ctx, const pw_node *node);
 
-/* Sets of kinds of nodes, as in pw_node.kinds. */
-enum {
-    PW_ANY_KIND = 0xff,
-    PW_STREAMS = 1 << PW_STREAM,
-    PW_SEQS = 1 << PW_SEQ,
-    PW_LISTS = 1 << PW_INDEX | 1 << PW_BLOCKS | 1 << PW_SEQ
-};
-
 /* Applies fn to every node, children first, rebuilding only what changed; counts changes in ctx->fired. Subtrees
- * without a node of `kinds`, which fn leaves alone, are passed by. Neighbouring children of a seq that are the same
+ * without a node of ctx->kinds, which fn leaves alone, are passed by. Neighbouring children of a seq that are the same
  * node are rewritten once. */
-const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, unsigned kinds, pw_rewrite_fn *fn);
+const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, pw_rewrite_fn *fn);
 
 /* A node that is another one displaced: seq with one child. */
 static inline bool pw_is_shift(const pw_node *node)

@@ -122,5 +122,5 @@ static const pw_node *lift(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_lift_offset(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_LISTS, lift);
+    return pw_rewrite(ctx, root, lift);
 }

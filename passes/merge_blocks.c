@@ -153,5 +153,5 @@ static const pw_node *merge(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_merge_blocks(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_LISTS, merge);
+    return pw_rewrite(ctx, root, merge);
 }

@@ -15,6 +15,7 @@
 /* Context of one run over one type. Passes allocate from builder->arena and count what they did. */
 typedef struct pw_pass_ctx {
     pw_builder *builder;
+    unsigned kinds;      /* of the running tree pass */
     pw_arena_mark begin; /* of the run over the tree: what the arena had before is not given back */
     int64_t extent;      /* of the type, for what depends on neighbouring objects */
     int64_t fired;       /* rewrites done by the running pass; the driver resets and sums it */
@@ -23,10 +24,19 @@ typedef struct pw_pass_ctx {
 typedef const pw_node *pw_tree_pass_fn(pw_pass_ctx *ctx, const pw_node *root);
 typedef pw_status pw_nest_pass_fn(pw_pass_ctx *ctx, pw_nest *nest);
 
+/* Sets of kinds of nodes, as in pw_node.kinds. */
+enum {
+    PW_ANY_KIND = 0xff,
+    PW_STREAMS = 1 << PW_STREAM,
+    PW_SEQS = 1 << PW_SEQ,
+    PW_LISTS = 1 << PW_INDEX | 1 << PW_BLOCKS | 1 << PW_SEQ
+};
+
 typedef struct pw_pass {
     const char *name;
     const char *contract;     /* what it does and keeps */
     bool once;                /* after the fixed point of the rows before it, not part of it */
+    unsigned kinds;           /* of a tree pass: it leaves trees without a node of these kinds alone */
     pw_tree_pass_fn *on_tree; /* exactly one of the two is set */
     pw_nest_pass_fn *on_nest;
 } pw_pass;

@@ -39,5 +39,5 @@ static const pw_node *recover(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_recover_streams(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_LISTS, recover);
+    return pw_rewrite(ctx, root, recover);
 }

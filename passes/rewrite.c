@@ -5,7 +5,6 @@
 /* One rewrite of a tree; the memo keeps it linear where nodes are shared. */
 typedef struct rewrite {
     pw_pass_ctx *ctx;
-    unsigned kinds;
     pw_rewrite_fn *fn;
     pw_memo done;
 } rewrite;
@@ -62,7 +61,7 @@ static const pw_node *rewrite_node(rewrite *r, const pw_node *node)
     const pw_memo_entry *known;
     const pw_node *rebuilt, *result;
 
-    if (!(node->kinds & r->kinds))
+    if (!(node->kinds & r->ctx->kinds))
         return node;
     known = pw_memo_find(&r->done, node);
     if (known)
@@ -78,9 +77,9 @@ static const pw_node *rewrite_node(rewrite *r, const pw_node *node)
     return result;
 }
 
-const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, unsigned kinds, pw_rewrite_fn *fn)
+const pw_node *pw_rewrite(pw_pass_ctx *ctx, const pw_node *root, pw_rewrite_fn *fn)
 {
-    rewrite r = {.ctx = ctx, .kinds = kinds, .fn = fn};
+    rewrite r = {.ctx = ctx, .fn = fn};
     const pw_node *result;
 
     if (!root)

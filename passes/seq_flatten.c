@@ -45,5 +45,5 @@ static const pw_node *flatten(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_seq_flatten(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_SEQS, flatten);
+    return pw_rewrite(ctx, root, flatten);
 }

@@ -27,5 +27,5 @@ static const pw_node *elide(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_stream_elide(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_STREAMS | PW_LISTS, elide);
+    return pw_rewrite(ctx, root, elide);
 }

@@ -23,5 +23,5 @@ static const pw_node *flatten(pw_pass_ctx *ctx, const pw_node *node)
 
 const pw_node *pw_pass_stream_flatten(pw_pass_ctx *ctx, const pw_node *root)
 {
-    return pw_rewrite(ctx, root, PW_STREAMS, flatten);
+    return pw_rewrite(ctx, root, flatten);
 }
