@@ -9,24 +9,24 @@ static const pw_node *fail(pw_builder *b, pw_status status)
 }
 
 /* The node in the arena, with its facts; `draft` has kind and fields, its arrays already in the arena. */
-static const pw_node *finish(pw_builder *b, pw_node draft)
+static const pw_node *finish(pw_builder *b, const pw_node *draft)
 {
     pw_measure m;
-    pw_status status = pw_measure_node(&draft, &m);
+    pw_status status = pw_measure_node(draft, &m);
     pw_node *node;
 
     if (status != PW_OK)
         return fail(b, status);
-    draft.size = m.size;
-    draft.lo = m.lo;
-    draft.hi = m.hi;
-    draft.blocks = m.blocks;
-    draft.depth = m.depth;
-    draft.kinds = m.kinds;
     node = pw_arena_take(b->arena, sizeof *node);
     if (!node)
         return fail(b, PW_ERR_NOMEM);
-    *node = draft;
+    *node = *draft;
+    node->size = m.size;
+    node->lo = m.lo;
+    node->hi = m.hi;
+    node->blocks = m.blocks;
+    node->depth = m.depth;
+    node->kinds = m.kinds;
     return node;
 }
 
@@ -54,7 +54,7 @@ const pw_node *pw_build_bytes(pw_builder *b, int64_t n, int64_t align)
         return NULL;
     if (n < 0 || !pw_align_is_legal(align))
         return fail(b, PW_ERR_INVALID);
-    return finish(b, (pw_node){.kind = PW_BYTES, .bytes = {n, align}});
+    return finish(b, &(pw_node){.kind = PW_BYTES, .bytes = {n, align}});
 }
 
 const pw_node *pw_build_stream(pw_builder *b, int64_t count, int64_t stride, const pw_node *child)
@@ -63,7 +63,7 @@ const pw_node *pw_build_stream(pw_builder *b, int64_t count, int64_t stride, con
         return NULL;
     if (count < 0 || !child)
         return fail(b, PW_ERR_INVALID);
-    return finish(b, (pw_node){.kind = PW_STREAM, .stream = {count, stride, child}});
+    return finish(b, &(pw_node){.kind = PW_STREAM, .stream = {count, stride, child}});
 }
 
 const pw_node *pw_adopt_index(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *child)
@@ -72,7 +72,7 @@ const pw_node *pw_adopt_index(pw_builder *b, int64_t n, const int64_t *offs, con
         return NULL;
     if (n < 0 || !child || (n > 0 && !offs))
         return fail(b, PW_ERR_INVALID);
-    return finish(b, (pw_node){.kind = PW_INDEX, .index = {n, offs, child}});
+    return finish(b, &(pw_node){.kind = PW_INDEX, .index = {n, offs, child}});
 }
 
 const pw_node *pw_adopt_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens)
@@ -81,7 +81,7 @@ const pw_node *pw_adopt_blocks(pw_builder *b, int64_t n, const int64_t *offs, co
         return NULL;
     if (n < 0 || (n > 0 && (!offs || !lens)))
         return fail(b, PW_ERR_INVALID);
-    return finish(b, (pw_node){.kind = PW_BLOCKS, .blocks_list = {n, offs, lens}});
+    return finish(b, &(pw_node){.kind = PW_BLOCKS, .blocks_list = {n, offs, lens}});
 }
 
 const pw_node *pw_adopt_seq(pw_builder *b, int64_t n, const int64_t *offs, const pw_node *const *children)
@@ -93,7 +93,7 @@ const pw_node *pw_adopt_seq(pw_builder *b, int64_t n, const int64_t *offs, const
     for (int64_t i = 0; i < n; i++)
         if (!children[i])
             return fail(b, PW_ERR_INVALID);
-    return finish(b, (pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
+    return finish(b, &(pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
 }
 
 const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *child)
@@ -155,7 +155,7 @@ static const pw_node *copy_seq(pw_builder *b, pw_memo *memo, const pw_node *node
     }
     if (b->status != PW_OK)
         return NULL;
-    return finish(b, (pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
+    return finish(b, &(pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
 }
 
 static const pw_node *copy_inner(pw_builder *b, pw_memo *memo, const pw_node *node)

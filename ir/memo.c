@@ -1,7 +1,5 @@
 #include "ir/memo.h"
 
-#include <stdlib.h>
-
 /* Linear probing; cap is a power of two and more than used. */
 static size_t slot_of(const pw_memo *memo, const pw_node *node)
 {
@@ -12,15 +10,10 @@ static size_t slot_of(const pw_memo *memo, const pw_node *node)
     return i;
 }
 
-const pw_memo_entry *pw_memo_find(pw_memo *memo, const pw_node *node)
+const pw_memo_entry *pw_memo_look_up(const pw_memo *memo, const pw_node *node)
 {
-    const pw_memo_entry *entry;
+    const pw_memo_entry *entry = &memo->entries[slot_of(memo, node)];
 
-    if (memo->visits < PW_MEMO_LAZY)
-        memo->visits++;
-    if (!memo->entries)
-        return NULL;
-    entry = &memo->entries[slot_of(memo, node)];
     return entry->node ? entry : NULL;
 }
 
@@ -39,18 +32,10 @@ static bool grow(pw_memo *memo)
     return true;
 }
 
-void pw_memo_add(pw_memo *memo, pw_memo_entry entry)
+void pw_memo_insert(pw_memo *memo, const pw_memo_entry *entry)
 {
-    if (memo->visits < PW_MEMO_LAZY)
-        return;
     if (4 * (memo->used + 1) > 3 * memo->cap && !grow(memo))
         return;
-    memo->entries[slot_of(memo, entry.node)] = entry;
+    memo->entries[slot_of(memo, entry->node)] = *entry;
     memo->used++;
-}
-
-void pw_memo_free(pw_memo *memo)
-{
-    free(memo->entries);
-    *memo = (pw_memo){0};
 }

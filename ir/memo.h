@@ -9,6 +9,7 @@
 #include "ir/ir.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 enum { PW_MEMO_LAZY = 128 };
 
@@ -27,10 +28,28 @@ typedef struct pw_memo {
     int visits;
 } pw_memo;
 
+const pw_memo_entry *pw_memo_look_up(const pw_memo *memo, const pw_node *node);
+void pw_memo_insert(pw_memo *memo, const pw_memo_entry *entry);
+
 /* Counts a visit to an inner node. The entry of `node`, or NULL when it is not remembered. */
-const pw_memo_entry *pw_memo_find(pw_memo *memo, const pw_node *node);
+static inline const pw_memo_entry *pw_memo_find(pw_memo *memo, const pw_node *node)
+{
+    if (memo->visits < PW_MEMO_LAZY)
+        memo->visits++;
+    return memo->entries ? pw_memo_look_up(memo, node) : NULL;
+}
+
 /* Remembers entry.node, which is not remembered yet. */
-void pw_memo_add(pw_memo *memo, pw_memo_entry entry);
-void pw_memo_free(pw_memo *memo);
+static inline void pw_memo_add(pw_memo *memo, pw_memo_entry entry)
+{
+    if (memo->visits == PW_MEMO_LAZY)
+        pw_memo_insert(memo, &entry);
+}
+
+static inline void pw_memo_free(pw_memo *memo)
+{
+    free(memo->entries);
+    *memo = (pw_memo){0};
+}
 
 #endif
