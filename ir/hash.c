@@ -2,9 +2,9 @@
  * Structural equality and hash.
  *
  * A tree is hashed as the words of its nodes from the root down, which for a chain of streams over a leaf is one
- * short run of words and one call of the hash function. What is large or branches (a seq, a long list) stands in
- * its parent's words as its own hash; those are remembered, so shared nodes are hashed once. Which nodes do so
- * depends on their fields alone, never on the sharing.
+ * short run of words and one call of the hash function. What is large or branches (a seq of several, a long list)
+ * stands in its parent's words as its own hash; those are remembered, so shared nodes are hashed once. Which nodes do
+ * so depends on their fields alone, never on the sharing.
  */
 #include "ir/ir.h"
 #include "ir/memo.h"
@@ -66,10 +66,19 @@ static const pw_node *put_node(run *r, const pw_node *node)
         return NULL;
     case PW_SEQ:
         put(r, (uint64_t)node->seq.n);
+        if (node->seq.n == 1) {
+            put(r, (uint64_t)node->seq.offs[0]);
+            return node->seq.children[0];
+        }
         put_list(r, node->seq.offs, node->seq.n);
         return NULL;
     }
     return NULL;
+}
+
+static bool branches(const pw_node *node)
+{
+    return node->kind == PW_SEQ && node->seq.n != 1;
 }
 
 /* Has this node a hash of its own wherever it stands? */
@@ -80,7 +89,7 @@ static bool stands_alone(const pw_node *node)
     case PW_STREAM: return false;
     case PW_INDEX: return node->index.n > SHORT_LIST;
     case PW_BLOCKS: return node->blocks_list.n > SHORT_LIST;
-    case PW_SEQ: return true;
+    case PW_SEQ: return branches(node);
     }
     return true;
 }
@@ -119,7 +128,7 @@ static pw_hash hash_node(pw_memo *memo, const pw_node *node)
     if (known)
         return known->hash;
     r.n = 0;
-    h = node->kind == PW_SEQ ? hash_seq(memo, &r, node) : hash_run(memo, &r, node);
+    h = branches(node) ? hash_seq(memo, &r, node) : hash_run(memo, &r, node);
     if (node->kind != PW_BYTES)
         pw_memo_add(memo, (pw_memo_entry){.node = node, .hash = h});
     return h;
@@ -133,7 +142,7 @@ pw_hash pw_type_hash(const pw_type *type)
 
     r.n = 0;
     put(&r, (uint64_t)type->extent);
-    if (type->root->kind == PW_SEQ)
+    if (branches(type->root))
         h = hash_seq(&memo, &r, type->root);
     else
         h = hash_run(&memo, &r, type->root);
