@@ -1,23 +1,21 @@
 /*
- * A nest without what lowering and the passes have left around it: one traversal that measures, and the same again that
- * copies.
+ * A nest without what lowering and the passes have left around it. One traversal measures it, and the same traversal
+ * copies it.
  */
 #include "ir/nest.h"
 
-#include <string.h>
-
-/* Where the copy goes. With `at` NULL nothing is copied, and only `used` counts. */
+/* Where the copy goes. With `arena` NULL nothing is copied, and only `used` counts. */
 typedef struct room {
-    char *at;
+    pw_arena *arena;
     size_t used;
+    bool failed; /* out of memory */
 } room;
 
 static void *place(room *r, const void *data, size_t bytes)
 {
-    void *copy = r->at ? r->at + r->used : NULL;
+    void *copy = r->arena ? pw_arena_copy(r->arena, data, bytes) : NULL;
 
-    if (copy && bytes)
-        memcpy(copy, data, bytes);
+    r->failed |= r->arena && !copy;
     r->used += (bytes + 15) & ~(size_t)15;
     return copy;
 }
@@ -58,7 +56,7 @@ static void copy_dims(room *r, const pw_region *from, const pw_region *before, p
         const pw_table *copy = t && shared < 0 ? copy_table(r, t) : NULL;
 
         if (dims && t)
-            dims[i].table = shared < 0 ? copy : to_before->dims[shared].table;
+            dims[i].table = shared < 0 || !to_before ? copy : to_before->dims[shared].table;
         if (from->dims[i].packed_table) {
             copy = copy_table(r, from->dims[i].packed_table);
             if (dims)
@@ -116,10 +114,11 @@ size_t pw_nest_bytes(const pw_nest *nest)
 
 pw_nest *pw_nest_copy(const pw_nest *nest, pw_arena *arena)
 {
-    room r = {.at = pw_arena_take(arena, pw_nest_bytes(nest))};
-    pw_nest *copy = r.at ? copy_nest(&r, nest) : NULL;
+    room r = {.arena = arena};
+    pw_nest *copy = copy_nest(&r, nest);
 
-    if (copy)
-        copy->arena = arena;
+    if (r.failed)
+        return NULL;
+    copy->arena = arena;
     return copy;
 }
