@@ -10,6 +10,10 @@ pw_table pw_table_borrow(int64_t n, const int64_t *values);
 /* The table with its entries copied into `arena`, as narrow as they can be. PW_ERR_NOMEM only. */
 pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out);
 
+/* The table of the sums of the first 0, 1, … n lengths (at least 0), in `arena`, as narrow as it can be. PW_ERR_NOMEM
+ * only. */
+pw_status pw_table_sums(int64_t n, const int64_t *lens, pw_arena *arena, pw_table *out);
+
 /* Smallest and largest value; 0 and 0 when there are none. */
 void pw_table_bounds(const pw_table *t, int64_t *min, int64_t *max);
 

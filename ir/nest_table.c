@@ -34,58 +34,99 @@ static bool is_power_of_two(uint64_t n)
     return (n & (n - 1)) == 0;
 }
 
+/* A common divisor of the distance and of what `step` divides, where 0 divides nothing yet. */
+static uint64_t divide(uint64_t step, uint64_t distance)
+{
+    /* A division costs as much as all the rest. Zero counts as a power of two here. */
+    uint64_t rest = is_power_of_two(step) ? distance & (step - 1) : distance % step;
+
+    return rest ? pw_gcd(distance, step) : step;
+}
+
 /* The common divisor of all distances from `base`. */
 static uint64_t common_step(const pw_table *t, int64_t base)
 {
     uint64_t step = 0;
 
-    for (int64_t i = 0; i < t->n && step != 1; i++) {
-        uint64_t distance = (uint64_t)pw_table_get(t, i) - (uint64_t)base;
-        /* A division costs as much as all the rest. Zero counts as a power of two here. */
-        uint64_t rest = is_power_of_two(step) ? distance & (step - 1) : distance % step;
-
-        if (rest)
-            step = pw_gcd(distance, step);
-    }
-    return step ? step : 1;
+    for (int64_t i = 0; i < t->n && step != 1; i++)
+        step = divide(step, (uint64_t)pw_table_get(t, i) - (uint64_t)base);
+    return step;
 }
 
-static void store_entry(void *data, int width, int64_t i, uint64_t entry)
+/* A table without data for n values from `base` to base + span, all of them multiples of `step` (0: there is one value)
+ * away from `base`. */
+static pw_table narrowest(int64_t n, int64_t base, uint64_t span, uint64_t step)
 {
-    if (width == 2)
-        ((uint16_t *)data)[i] = (uint16_t)entry;
-    else if (width == 4)
-        ((uint32_t *)data)[i] = (uint32_t)entry;
+    step = step ? step : 1;
+    if (span > INT64_MAX || span / step > UINT32_MAX)
+        return (pw_table){.width = 8, .n = n, .scale = 1};
+    return (pw_table){.width = span / step <= UINT16_MAX ? 2 : 4, .n = n, .base = base, .scale = (int64_t)step};
+}
+
+/* Entries of a table that is being filled with values. */
+typedef struct filler {
+    void *data;
+    pw_table table;
+    int shift; /* of the scale, or -1 if that is no power of two */
+} filler;
+
+static pw_status begin_table(filler *f, pw_arena *arena, pw_table t)
+{
+    f->data = pw_arena_take_array(arena, (size_t)t.n, (size_t)t.width);
+    f->table = t;
+    f->table.data = f->data;
+    f->shift = is_power_of_two((uint64_t)t.scale) ? __builtin_ctzll((uint64_t)t.scale) : -1;
+    return f->data ? PW_OK : PW_ERR_NOMEM;
+}
+
+static void store(const filler *f, int64_t i, int64_t value)
+{
+    uint64_t distance = (uint64_t)value - (uint64_t)f->table.base;
+    uint64_t entry = f->shift >= 0 ? distance >> f->shift : distance / (uint64_t)f->table.scale;
+
+    if (f->table.width == 2)
+        ((uint16_t *)f->data)[i] = (uint16_t)entry;
+    else if (f->table.width == 4)
+        ((uint32_t *)f->data)[i] = (uint32_t)entry;
     else
-        ((uint64_t *)data)[i] = entry;
+        ((uint64_t *)f->data)[i] = entry;
 }
 
 pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out)
 {
     int64_t min, max;
-    uint64_t span, step;
-    pw_table t = {.width = 8, .n = wide->n, .scale = 1};
-    void *data;
-    int shift;
+    filler f;
+    pw_status status;
 
     pw_table_bounds(wide, &min, &max);
-    span = (uint64_t)max - (uint64_t)min;
-    if (span <= INT64_MAX) {
-        step = common_step(wide, min);
-        if (span / step <= UINT32_MAX)
-            t = (pw_table){
-                .width = span / step <= UINT16_MAX ? 2 : 4, .n = wide->n, .base = min, .scale = (int64_t)step};
-    }
-    data = pw_arena_take_array(arena, (size_t)t.n, (size_t)t.width);
-    if (!data)
-        return PW_ERR_NOMEM;
-    shift = is_power_of_two((uint64_t)t.scale) ? __builtin_ctzll((uint64_t)t.scale) : -1;
-    for (int64_t i = 0; i < t.n; i++) {
-        uint64_t distance = (uint64_t)pw_table_get(wide, i) - (uint64_t)t.base;
+    status = begin_table(&f, arena, narrowest(wide->n, min, (uint64_t)max - (uint64_t)min, common_step(wide, min)));
+    if (status != PW_OK)
+        return status;
+    for (int64_t i = 0; i < wide->n; i++)
+        store(&f, i, pw_table_get(wide, i));
+    *out = f.table;
+    return PW_OK;
+}
 
-        store_entry(data, t.width, i, shift >= 0 ? distance >> shift : distance / (uint64_t)t.scale);
+pw_status pw_table_sums(int64_t n, const int64_t *lens, pw_arena *arena, pw_table *out)
+{
+    int64_t sum = 0;
+    uint64_t step = 0;
+    filler f;
+    pw_status status;
+
+    for (int64_t i = 0; i < n; i++) {
+        step = divide(step, (uint64_t)lens[i]);
+        sum += lens[i];
     }
-    t.data = data;
-    *out = t;
+    status = begin_table(&f, arena, narrowest(n + 1, 0, (uint64_t)sum, step));
+    if (status != PW_OK)
+        return status;
+    sum = 0;
+    for (int64_t i = 0; i <= n; i++) {
+        store(&f, i, sum);
+        sum += i < n ? lens[i] : 0;
+    }
+    *out = f.table;
     return PW_OK;
 }

@@ -116,24 +116,15 @@ static pw_status emit_list(pw_lowering *l, const pw_path *p, int64_t n, const in
     pw_status status;
     pw_region *r = add_region(l, p, &status);
     pw_block_list *b = pw_arena_alloc(l->arena, sizeof *b);
-    int64_t *starts;
-    pw_table wide;
 
     if (!r)
         return status;
-    starts = malloc(((size_t)n + 1) * sizeof *starts);
-    if (!b || !starts) {
-        free(starts);
+    if (!b)
         return PW_ERR_NOMEM;
-    }
-    starts[0] = 0;
-    for (int64_t i = 0; i < n; i++)
-        starts[i + 1] = starts[i] + lens[i];
-    r->leaf_size = starts[n];
-    wide = pw_table_borrow(n + 1, starts);
     *b = (pw_block_list){.n = n, .offs = pw_table_borrow(n, offs)};
-    status = pw_table_narrow(&wide, l->arena, &b->starts);
-    free(starts);
+    status = pw_table_sums(n, lens, l->arena, &b->starts);
+    if (status == PW_OK)
+        r->leaf_size = pw_table_get(&b->starts, n);
     r->blocks = b;
     return status;
 }

@@ -214,6 +214,34 @@ static void check_narrow(const int64_t *values, int64_t n, int width, int64_t sc
     pw_arena_destroy(arena);
 }
 
+/* The table of sums is the one that the sums in a list would give. */
+static void check_sums(const int64_t *lens, int64_t n, int width, int64_t scale)
+{
+    pw_arena *arena = pw_arena_create();
+    int64_t sum = 0;
+    pw_table t;
+
+    assert_int_equal(pw_table_sums(n, lens, arena, &t), PW_OK);
+    assert_int_equal(t.n, n + 1);
+    assert_int_equal(t.width, width);
+    assert_int_equal(t.scale, scale);
+    for (int64_t i = 0; i <= n; i++) {
+        assert_int_equal(pw_table_get(&t, i), sum);
+        sum += i < n ? lens[i] : 0;
+    }
+    pw_arena_destroy(arena);
+}
+
+static void sums(void **state)
+{
+    (void)state;
+    check_sums(NULL, 0, 2, 1);
+    check_sums((int64_t[]){12, 8, 20}, 3, 2, 4);
+    check_sums((int64_t[]){3, 0, 65533}, 3, 4, 1);
+    check_sums((int64_t[]){8, (int64_t)UINT32_MAX * 8 - 8}, 2, 4, 8);
+    check_sums((int64_t[]){1, (int64_t)UINT32_MAX}, 2, 8, 1);
+}
+
 static void tables(void **state)
 {
     (void)state;
@@ -378,6 +406,7 @@ int main(void)
         cmocka_unit_test(shared_nodes),
         cmocka_unit_test(lists),
         cmocka_unit_test(tables),
+        cmocka_unit_test(sums),
         cmocka_unit_test(verifier),
         cmocka_unit_test(hashes),
         cmocka_unit_test(contiguity),
