@@ -13,6 +13,7 @@
 #include "passes/nest_passes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FEW_BLOCKS = 16,      /* members of a sequence with no more blocks than this share a leaf */
@@ -130,11 +131,18 @@ pw_status pw_lower_push(pw_lowering *l, pw_path *p, pw_dim dim)
     return PW_OK;
 }
 
+static pw_path *copy_path(pw_lowering *l, const pw_path *p)
+{
+    pw_path *copy = pw_arena_take(l->arena, sizeof *p);
+
+    return copy ? memcpy(copy, p, offsetof(pw_path, dims) + (size_t)p->ndims * sizeof *p->dims) : NULL;
+}
+
 /* The nodes below one more loop. The path to them lies in the arena: trees nest deeper than the stacks of some
  * programs' threads would allow. */
 static pw_status lower_below(pw_lowering *l, const pw_path *p, pw_dim dim, const pw_node *child)
 {
-    pw_path *below = pw_arena_copy(l->arena, p, sizeof *p);
+    pw_path *below = copy_path(l, p);
     pw_status status = below ? pw_lower_push(l, below, dim) : PW_ERR_NOMEM;
 
     return status == PW_OK ? lower_node(l, below, child) : status;
@@ -203,7 +211,7 @@ static pw_status flush_group(pw_lowering *l, const pw_path *p, pw_path *at, int6
 static pw_status lower_members(pw_lowering *l, const pw_path *p, const pw_node *node, pw_block_vec *group)
 {
     int64_t packed = 0, group_at = 0;
-    pw_path *at = pw_arena_copy(l->arena, p, sizeof *p);
+    pw_path *at = copy_path(l, p);
     pw_status status = at ? PW_OK : PW_ERR_NOMEM;
 
     for (int64_t i = 0; i < node->seq.n && status == PW_OK; i++) {

@@ -16,7 +16,8 @@ typedef struct compilation {
     pw_layout_engine *engine;
     const pw_type *raw;
     pw_arena *scratch;
-    bool kept; /* keep the canonical tree, which statistics print at the program's end */
+    pw_arena_mark begin; /* of the canonical tree in `scratch` */
+    bool kept;           /* keep the canonical tree, which statistics print at the program's end */
     pw_type canonical;
     pw_hash hash;
     int64_t blocks;
@@ -33,6 +34,7 @@ static pw_status canonicalise(compilation *c, pw_diag *diag)
     c->scratch = pw_arena_create();
     if (!c->scratch)
         return PW_ERR_NOMEM;
+    c->begin = pw_arena_here(c->scratch);
     status = pw_canonicalise(c->raw, c->scratch, &c->canonical, NULL, diag);
     if (status)
         return status;
@@ -47,11 +49,8 @@ static pw_status lower(compilation *c, pw_diag *diag)
 {
     pw_status status = pw_lower(&c->canonical, &c->nest, NULL, diag);
 
-    if (!status && !c->kept) {
-        pw_arena_destroy(c->scratch);
-        c->scratch = pw_arena_create();
-        status = c->scratch ? PW_OK : PW_ERR_NOMEM;
-    }
+    if (!status && !c->kept)
+        pw_arena_rewind(c->scratch, c->begin);
     return status;
 }
 
