@@ -47,34 +47,39 @@ static pw_status apply(pw_decode *d, pw_contents *c, const pw_dt *olds, pw_dt *o
     return PW_OK;
 }
 
-static pw_status decode_contents(pw_decode *d, pw_contents *c, pw_dt *out)
+/* `arena` is for the old types, which are not needed any more afterwards. */
+static pw_status decode_contents(pw_decode *d, MPI_Datatype type, pw_contents *c, pw_arena *arena, pw_dt *out)
 {
-    pw_dt *olds = pw_arena_array(d->levels, (size_t)c->envelope.ntypes, sizeof *olds);
+    pw_dt *olds = pw_arena_array(arena, (size_t)c->envelope.ntypes, sizeof *olds);
     if (!olds)
         return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the members of a struct");
+    d->depth++;
     pw_status status = decode_olds(d, c, olds);
-    return status == PW_OK ? apply(d, c, olds, out) : status;
+    d->depth--;
+    if (status == PW_OK)
+        status = apply(d, c, olds, out);
+    /* MPI decides bounds: it pads structs as its compiler does, and treats markers in its own way. */
+    return status == PW_OK ? pw_decode_bounds(d, type, out) : status;
 }
 
 static pw_status decode_derived(pw_decode *d, MPI_Datatype type, const pw_envelope *e, pw_dt *out)
 {
+    if (d->depth >= PW_DECODE_MAX_DEPTH)
+        return pw_diag_set(d->diag, PW_ERR_UNSUPPORTED, "a %s nested more than %d deep", pw_combiner_name(e->combiner),
+                           PW_DECODE_MAX_DEPTH);
+    if (!d->levels && !(d->levels = pw_arena_create()))
+        return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the contents of a datatype");
     pw_arena_mark before = pw_arena_here(d->levels);
     pw_contents *c = pw_arena_take(d->levels, sizeof *c);
     if (!c)
         return pw_diag_set(d->diag, PW_ERR_NOMEM, "no memory for the contents of a datatype");
-    if (d->depth >= PW_DECODE_MAX_DEPTH)
-        return pw_diag_set(d->diag, PW_ERR_UNSUPPORTED, "a %s nested more than %d deep", pw_combiner_name(e->combiner),
-                           PW_DECODE_MAX_DEPTH);
     pw_status status = pw_contents_read(type, e, c, d->diag);
     if (status != PW_OK)
         return status;
-    d->depth++;
-    status = decode_contents(d, c, out);
-    d->depth--;
+    status = decode_contents(d, type, c, d->levels, out);
     pw_contents_release(c);
     pw_arena_rewind(d->levels, before);
-    /* MPI decides bounds: it pads structs as its compiler does, and treats markers in its own way. */
-    return status == PW_OK ? pw_decode_bounds(d, type, out) : status;
+    return status;
 }
 
 static pw_status decode_type(pw_decode *d, MPI_Datatype type, pw_dt *out)
@@ -110,15 +115,15 @@ pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_dia
 {
     unsigned element_sizes;
 
-    return pw_mpi_decode_elements(type, arena, out, &element_sizes, diag);
+    return pw_mpi_decode_elements(type, NULL, arena, out, &element_sizes, diag);
 }
 
-pw_status pw_mpi_decode_elements(MPI_Datatype type, pw_arena *arena, pw_type *out, unsigned *element_sizes,
-                                 pw_diag *diag)
+pw_status pw_mpi_decode_elements(MPI_Datatype type, pw_contents *contents, pw_arena *arena, pw_type *out,
+                                 unsigned *element_sizes, pw_diag *diag)
 {
-    pw_decode d = {.builder = {.arena = arena, .status = PW_OK}, .diag = diag, .levels = pw_arena_create()};
+    pw_decode d = {.builder = {.arena = arena, .status = PW_OK}, .diag = diag};
     pw_dt dt = {0};
-    pw_status status = d.levels ? decode_type(&d, type, &dt) : PW_ERR_NOMEM;
+    pw_status status = contents ? decode_contents(&d, type, contents, arena, &dt) : decode_type(&d, type, &dt);
     pw_arena_destroy(d.levels);
     if (status == PW_OK)
         status = check_size(&d, type, dt.node);

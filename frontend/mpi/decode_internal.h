@@ -12,8 +12,9 @@ enum { PW_DECODE_MEMO = 8 };
 
 typedef struct pw_decode {
     pw_builder builder;
-    /* What a level of a type keeps while the levels below it are decoded, taken back when it is done. On the stack it
-     * would be too much: types nest deeper than the stacks of some programs' threads would allow. */
+    /* What an inner level of a type keeps while the levels below it are decoded, taken back when it is done. On the
+     * stack it would be too much: types nest deeper than the stacks of some programs' threads would allow. NULL: no
+     * inner level has been met. */
     pw_arena *levels;
     pw_diag *diag;
     int depth;

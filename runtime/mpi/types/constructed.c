@@ -27,30 +27,25 @@ static int64_t combiner_of(const pw_envelope *e)
     return (int64_t)e->combiner << 24 | e->nints << 16 | e->naddrs << 8 | e->ncounts;
 }
 
-bool pw_constructed_read(const pw_constructed_table *table, MPI_Datatype type, const pw_envelope *envelope,
-                         pw_constructed *out, struct pw_entry **found, bool *basic)
+bool pw_constructed_read(const pw_contents *contents, pw_constructed *out)
 {
-    int64_t n = envelope->nints + envelope->naddrs + envelope->ncounts;
-    pw_envelope inner;
-    pw_contents c;
-    size_t place;
+    const pw_envelope *e = &contents->envelope;
+    int64_t n = e->nints + e->naddrs + e->ncounts;
 
-    *found = NULL;
-    if (n > PW_CONSTRUCTED_NUMS || envelope->ntypes != 1 || pw_contents_read(type, envelope, &c, NULL) != PW_OK)
+    if (n > PW_CONSTRUCTED_NUMS || e->ntypes != 1)
         return false;
-    out->type = pw_type_key(c.types[0]);
-    out->combiner = combiner_of(envelope);
+    out->type = pw_type_key(contents->types[0]);
+    out->combiner = combiner_of(e);
     out->nnums = (int)n;
-    memcpy(out->nums, c.nums, (size_t)n * sizeof *out->nums);
-    place = place_of(out);
-    if (table->places[place].entry && is_same(&table->places[place].how, out)) {
-        /* The old type is a basic one, so there is nothing to release. */
-        *found = table->places[place].entry;
-        return true;
-    }
-    *basic = pw_envelope_read(c.types[0], &inner, NULL) == PW_OK && pw_envelope_is_basic(&inner);
-    pw_contents_release(&c);
+    memcpy(out->nums, contents->nums, (size_t)n * sizeof *out->nums);
     return true;
+}
+
+struct pw_entry *pw_constructed_find(const pw_constructed_table *table, const pw_constructed *how)
+{
+    size_t place = place_of(how);
+
+    return table->places[place].entry && is_same(&table->places[place].how, how) ? table->places[place].entry : NULL;
 }
 
 struct pw_entry *pw_constructed_put(pw_constructed_table *table, const pw_constructed *how, struct pw_entry *entry)

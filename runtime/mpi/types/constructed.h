@@ -31,15 +31,15 @@ typedef struct pw_constructed_table {
     } places[1 << PW_CONSTRUCTED_BITS];
 } pw_constructed_table;
 
-/*
- * Reads how a type with this envelope was made. Returns false if it was not made by few numbers, or MPI has failed.
- * *found: the entry in the table, or NULL. Without an entry, *basic says whether this is one constructor over a basic
- * type, so that the caller may put an entry there.
- */
-bool pw_constructed_read(const pw_constructed_table *table, MPI_Datatype type, const pw_envelope *envelope,
-                         pw_constructed *out, struct pw_entry **found, bool *basic);
+/* Tells how a type with these contents was made. Returns false if it was not made of one type and few numbers. */
+bool pw_constructed_read(const pw_contents *contents, pw_constructed *out);
 
-/* Puts an entry into the table. Returns the entry that had its slot, or NULL. */
+/* Returns the entry of an earlier type that was made in the same way, or NULL. With an entry the old type is a basic
+ * one. */
+struct pw_entry *pw_constructed_find(const pw_constructed_table *table, const pw_constructed *how);
+
+/* Puts an entry into the table. `how` must be one constructor over a basic type. Returns the entry that had its slot,
+ * or NULL. */
 struct pw_entry *pw_constructed_put(pw_constructed_table *table, const pw_constructed *how, struct pw_entry *entry);
 
 #endif

@@ -282,8 +282,9 @@ static void report_learned(pw_layout *layout)
         registry.observer->learned(layout);
 }
 
-/* Returns the layout of a type, with a reference; NULL if the type is left to MPI or moves no bytes. */
-static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
+/* Returns the layout of a type, with a reference; NULL if the type is left to MPI or moves no bytes. `contents`: those
+ * of a derived type, which has been committed; NULL for a predefined type. */
+static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *sizes)
 {
     pw_arena *arena = pw_arena_create();
     pw_layout *layout = NULL;
@@ -293,7 +294,7 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
     if (!arena)
         return NULL;
     pw_fortran_redirect(); /* a Fortran binding may have been loaded since the start */
-    diag.status = pw_mpi_decode_elements(type, arena, &raw, sizes, &diag);
+    diag.status = pw_mpi_decode_elements(type, contents, arena, &raw, sizes, &diag);
     if (diag.status == PW_OK)
         diag.status = pw_layout_get(registry.engine, &raw, &layout, &diag);
     pw_arena_destroy(arena);
@@ -301,7 +302,7 @@ static pw_layout *compile(MPI_Datatype type, bool committed, unsigned *sizes)
         log_unhandled(&diag);
         return NULL;
     }
-    if (committed)
+    if (contents)
         report_learned(layout);
     if (layout->size > 0)
         return layout;
@@ -391,29 +392,42 @@ static void unbind(binding *b)
 static void register_predefined(MPI_Datatype type, uint64_t key)
 {
     unsigned sizes = 0;
-    pw_layout *layout = compile(type, false, &sizes);
+    pw_layout *layout = compile(type, NULL, &sizes);
     binding *b = layout ? bind(layout, true, sizes) : NULL;
 
     pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &left_to_mpi);
+}
+
+static bool is_basic(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
 }
 
 /* Returns the binding of a derived type. NULL: out of memory. */
 static binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
     pw_constructed how;
-    pw_entry *known = NULL;
-    unsigned sizes = 0;
-    bool basic = false,
-         said = registry.remembers && pw_constructed_read(&registry.constructed, type, envelope, &how, &known, &basic);
+    pw_contents contents;
+    pw_diag diag = {.status = PW_OK};
     pw_layout *layout;
+    pw_entry *known;
+    unsigned sizes = 0;
+    bool said;
     binding *b;
 
-    if (known)
-        return bind_known(known);
-    layout = compile(type, true, &sizes);
-    b = bind(layout, false, sizes);
-    if (b && b->entry != &left_to_mpi && said && basic)
+    if (pw_contents_read(type, envelope, &contents, &diag) != PW_OK) {
+        log_unhandled(&diag);
+        return bind(NULL, false, 0);
+    }
+    said = registry.remembers && pw_constructed_read(&contents, &how);
+    known = said ? pw_constructed_find(&registry.constructed, &how) : NULL;
+    layout = known ? NULL : compile(type, &contents, &sizes);
+    b = known ? bind_known(known) : bind(layout, false, sizes);
+    if (!known && said && b && b->entry != &left_to_mpi && is_basic(contents.types[0]))
         remember(&how, b->entry);
+    pw_contents_release(&contents);
     return b;
 }
 
@@ -470,13 +484,6 @@ static void take_note(MPI_Datatype type, void *note)
 
     if (pw_handle_table_add_front(&pw_registry_types, key, note) || pw_handle_table_add(&pw_registry_types, key, note))
         pw_note_count(1);
-}
-
-static bool is_basic(MPI_Datatype type)
-{
-    pw_envelope envelope;
-
-    return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
 }
 
 /* Looks for Fortran bindings that were loaded late. */
