@@ -204,7 +204,8 @@ static void busy_machine_holds_nobody_up(void **state)
     pw_probe_free(&list);
 }
 
-/* A table whose shortest messages could not be measured would be extrapolated downwards. */
+/* A table whose shortest messages could not be measured would be extrapolated downwards. Without another table there
+ * is nothing to store. */
 static double first_waits(const machine *m, const pw_probe *p)
 {
     (void)m;
@@ -215,11 +216,14 @@ static void tables_begin_with_a_point(void **state)
 {
     pw_model *model = pw_model_create();
     pw_probe_list list;
+    pw_diag diag = {0};
     machine m;
 
     (void)state;
     sample_all(&m, &list, first_waits);
-    assert_int_equal(pw_probe_tables(&list, "messages", model, NULL), PW_OK);
+    assert_int_equal(pw_probe_tables(&list, "messages", model, &diag), PW_ERR_UNSUPPORTED);
+    assert_string_equal(diag.text, "messages: no table has its smallest messages: the machine is busy with other work; "
+                                   "nothing is written");
     assert_false(pw_model_has(model, PW_TABLE_SEND_HOST));
     pw_model_destroy(model);
     pw_probe_free(&list);

@@ -88,7 +88,8 @@ void pw_probe_report(const pw_probe_list *list, const char *title);
 /*
  * Makes tables of the rows that were reached. Points that are not trusted are gaps, cells whose block is longer than
  * the message get the time of the longest block that is not. Tables with less than two rows (one, where there is one
- * axis point), and those whose first row is all gaps, are left out. PW_ERR_UNSUPPORTED: most points are not trusted.
+ * axis point), and those whose first row is all gaps, are left out. PW_ERR_UNSUPPORTED: most points are not trusted, or
+ * all tables are left out although some probes can be done.
  */
 pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model *m, pw_diag *diag);
 

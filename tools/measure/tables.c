@@ -60,7 +60,8 @@ static bool begins_row(const pw_probe_list *list, int i)
     return i == 0 || list->at[i].table != list->at[i - 1].table || list->at[i].bytes != list->at[i - 1].bytes;
 }
 
-static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, pw_model *m, pw_diag *diag)
+/* Adds a table to the model if enough of it was measured, and counts it in `made`. */
+static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, pw_model *m, int *made, pw_diag *diag)
 {
     double x[PW_MODEL_MAX_POINTS], y[PW_MODEL_MAX_POINTS], t[PW_MODEL_MAX_POINTS * PW_MODEL_MAX_POINTS];
     int nx = 0, ny = collect_blocks(list, table, y), least = pw_model_table_describe(table)->axes > 0 ? 2 : 1;
@@ -72,7 +73,10 @@ static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, 
             break; /* larger messages have none either, or there is a gap */
         x[nx++] = (double)list->at[i].bytes;
     }
-    return nx < least || !has_any(t, ny) ? PW_OK : pw_model_set(m, table, x, nx, y, ny, t, diag);
+    if (nx < least || !has_any(t, ny))
+        return PW_OK;
+    ++*made;
+    return pw_model_set(m, table, x, nx, y, ny, t, diag);
 }
 
 /* ---- coverage -----------------------------------------------------------------------------------------------------
@@ -112,6 +116,7 @@ pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model
 {
     coverage c = count(list);
     pw_status status = PW_OK;
+    int made = 0;
 
     if (2 * c.trusted < c.reached)
         return pw_diag_set(
@@ -119,6 +124,11 @@ pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model
             "%s: only %d of %d points could be measured: the machine is busy with other work; nothing is written",
             title, c.trusted, c.reached);
     for (int table = 0; table < PW_TABLE_COUNT && !status; table++)
-        status = make_table(list, (pw_model_table_id)table, m, diag);
+        status = make_table(list, (pw_model_table_id)table, m, &made, diag);
+    if (status == PW_OK && made == 0 && c.all > 0)
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED,
+                           "%s: no table has its smallest messages: the machine is busy with other work; nothing is "
+                           "written",
+                           title);
     return status;
 }
