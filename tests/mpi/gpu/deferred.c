@@ -9,9 +9,12 @@
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/completion.h"
+#include "tests/support/held_clock.h"
 
-#include <limits.h>
 #include <pthread.h>
+
+/* A pause in which a program computes: longer than what deferred.c takes for none. */
+static const int64_t pause_ns = 1000000;
 
 enum { N = 12, SMALL = 16 * 40, BIG = 16 * 300000, ROUNDS = 12, TAG = 7, THREADS = 3, LAST = 6, SKIPPED = 77 };
 
@@ -102,8 +105,9 @@ static void check_ways(void)
         for (test_way way = TEST_WAIT; way < TEST_WAYS; way++)
             check_way(way, (unsigned)(1000 * round + 10 * (int)way));
     }
-    /* Kernels that are compiled in the background are loaded when they come. */
-    CHECK(!is_word("PACKWRIGHT_JIT", "sync") || allocations() == before, "%ld allocations in a steady state",
+    /* Kernels that are compiled in the background are loaded when they come. On a busy machine more messages may be
+     * under way at once than ever before, and each of them may need memory of its own. */
+    CHECK(!is_word("PACKWRIGHT_JIT", "sync") || allocations() <= before + 2 * N, "%ld allocations in a steady state",
           allocations() - before);
 }
 
@@ -314,42 +318,39 @@ static void check_launches(void)
     CHECK(made == want, "%ld launches pack %d messages, not %ld", made, N, want);
 }
 
-/* A call that only begins something starts sends that are packed. */
+/* A call that only begins something starts sends that are packed: else this never ends. */
 static void check_poll(void)
 {
     MPI_Request send, null;
-    double end = MPI_Wtime() + 20;
     int flag = 0;
 
     MPI_Isend(out[0].at, 1, pieces, 0, TAG, MPI_COMM_SELF, &send);
     if (is_word("PACKWRIGHT_GATHER_BYTES", "1G"))
         flag = 1; /* this one waits for more */
-    while (!flag && MPI_Wtime() < end) {
+    while (!flag) {
         MPI_Irecv(in[0].at, 1, pieces, MPI_PROC_NULL, TAG, MPI_COMM_SELF, &null);
         PMPI_Wait(&null, MPI_STATUS_IGNORE);
         PMPI_Iprobe(0, TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     }
-    CHECK(flag, "the send was not started");
     MPI_Recv(in[0].at, 1, pieces, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
 }
 
-/* When a program repeats itself, and computes after its sends, these are started before. */
+/* When a program repeats itself, and computes after its sends, these are started before. The runtime has to see two
+ * such pauses, and tests its prediction now and then. */
 static void check_pause(void)
 {
-    enum { FEW = 3, REPEATED = 20 };
+    enum { FEW = 3, REPEATED = 20, MISSED = 3 };
     MPI_Request requests[2 * FEW];
     int came = 0, flags[FEW];
 
     if (getenv("PACKWRIGHT_GATHER_BYTES") && strcmp(getenv("PACKWRIGHT_GATHER_BYTES"), "0") != 0)
         return;
+    test_clock_hold(0);
     for (int round = 0; round < REPEATED; round++) {
-        double end;
-
         for (int i = 0; i < FEW; i++)
             MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
-        for (end = MPI_Wtime() + 0.001; MPI_Wtime() < end;)
-            ;
+        test_clock_pass(pause_ns);
         for (int i = 0; i < FEW; i++)
             PMPI_Iprobe(0, TAG + i, MPI_COMM_SELF, &flags[i], MPI_STATUS_IGNORE);
         for (int i = 0; i < FEW; i++)
@@ -357,35 +358,37 @@ static void check_pause(void)
         MPI_Waitall(2 * FEW, requests, test_ignored());
         came += flags[0] && flags[1] && flags[2];
     }
-    CHECK(came >= REPEATED / 2, "only %d of %d rounds of sends were started before the pause", came, REPEATED);
+    test_clock_release();
+    CHECK(came >= REPEATED - MISSED, "only %d of %d rounds of sends were started before the pause", came, REPEATED);
 }
 
-/* Sends n messages to this rank and returns how many launches that took. A pause follows the sends, or none. */
-static long launches_of_round(int n, double pause)
+/* Sends n messages to this rank, and then pauses. Returns how many launches packed them. */
+static long launches_of_round(int n, int64_t pause)
 {
+    static unsigned char host[N][SMALL];
     MPI_Request requests[2 * N];
     long made = launches("pw_fused_") + launches("pw_t0_") + launches("");
 
     for (int i = 0; i < n; i++)
-        MPI_Irecv(in[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
+        MPI_Irecv(host[i], 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
     for (int i = 0; i < n; i++)
         MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[n + i]);
-    for (double end = MPI_Wtime() + pause; MPI_Wtime() < end;)
-        ;
+    test_clock_pass(pause);
     MPI_Waitall(2 * n, requests, test_ignored());
     return launches("pw_fused_") + launches("pw_t0_") + launches("") - made;
 }
 
-static long fewest_launches(int n)
+/* The same without a pause, on a GPU that begins when the launch for the first message and one for those that have been
+ * gathered meanwhile have come. */
+static long launches_of_gathered_round(int n)
 {
-    long fewest = LONG_MAX;
+    void (*gather)(int) = (void (*)(int))gpu_symbol("fake_gather");
+    long made;
 
-    for (int round = 0; round < 5; round++) {
-        long made = launches_of_round(n, 0);
-
-        fewest = made < fewest ? made : fewest;
-    }
-    return fewest;
+    gather(2);
+    made = launches_of_round(n, 0);
+    gather(0);
+    return made;
 }
 
 /* Pauses after rounds of one send do not make the process launch every send of longer rounds alone. */
@@ -393,13 +396,18 @@ static void check_pause_is_forgotten(void)
 {
     long before, after;
 
-    if (!gpu_is_fake())
+    if (!gpu_is_fake() || !is_word("PACKWRIGHT_GATHER_BYTES", "0"))
         return;
-    before = fewest_launches(N);
+    test_clock_hold(0);
+    launches_of_round(N, 0); /* ends what was expected after the rounds before */
+    before = launches_of_gathered_round(N);
     for (int round = 0; round < 4; round++)
-        launches_of_round(1, 0.001);
-    after = fewest_launches(N);
-    CHECK(after < N || before >= N, "each of %d sends has a launch of its own, after rounds with a pause", N);
+        launches_of_round(1, pause_ns);
+    launches_of_round(N, 0);
+    after = launches_of_gathered_round(N);
+    test_clock_release();
+    CHECK(before < N && after == before, "%d sends take %ld launches, and %ld after rounds with a pause", N, before,
+          after);
 }
 
 /* ---- requests that are not waited for ------------------------------------------------------------------------------
