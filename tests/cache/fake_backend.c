@@ -100,6 +100,7 @@ static pw_status fake_compile(const pw_compile_job *job, pw_blob *out, pw_diag *
 {
     struct timespec t = {.tv_nsec = atomic_load(&fake()->delay_us) * 1000L};
 
+    atomic_fetch_add(&fake()->begun, 1);
     nanosleep(&t, NULL);
     while (atomic_load(&fake()->held))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

@@ -9,7 +9,8 @@
 /* What a test sets and sees. It is in memory shared with forked children. */
 typedef struct fake_state {
     _Atomic int loads;    /* how often the backend was loaded, in all processes */
-    _Atomic int compiles; /* how often compiling succeeded */
+    _Atomic int begun;    /* how often compiling began */
+    _Atomic int compiles; /* how often it succeeded */
     _Atomic int delay_us; /* a compile takes this long */
     _Atomic bool held;    /* compiles wait until this is false */
     _Atomic int priority; /* the nice value of the thread that compiled last */
