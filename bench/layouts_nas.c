@@ -73,7 +73,7 @@ static void add_lu(bench_suite *suite, const char *name, bench_build_fn *build)
 static void add_mg(bench_suite *suite, const char *name, bench_build_fn *build)
 {
     static const int sizes[4][3] = {{34, 18, 18}, {130, 66, 66}, {258, 130, 130}, {514, 258, 258}};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (suite->quick ? 3 : 4); i++) {
         const int *s = sizes[i];
         bench_spec *spec = bench_add(suite, name, build, (int64_t)s[0] * s[1] * s[2] * (int64_t)sizeof(double));
         for (int d = 0; d < 3; d++)

@@ -100,7 +100,7 @@ void bench_add_stencils(bench_suite *suite)
         bench_params(spec, "100x100x60 %s", sides[i]);
     }
     for (int i = 0; i < 8; i++) {
-        int64_t n = i < 4 ? 1024 : 4096;
+        int64_t n = i < 4 ? 1024 : suite->quick ? 100 : 4096;
         bench_spec *spec = bench_add(suite, "Jacobi2D", build_jacobi, (n + 2) * (n + 2) * (int64_t)sizeof(double));
         spec->args[0] = i % 4;
         spec->args[1] = n;

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { DEFAULT_PAIRS = 100000 };
+enum { DEFAULT_PAIRS = 30000 };
 
 typedef struct plan {
     uint64_t seed;

@@ -60,7 +60,7 @@ void *emulate(const pw_compile_job *jobs)
     snprintf(library, sizeof library, "%s/kernels.so", dir);
     write_source(jobs, source);
     snprintf(command, sizeof command,
-             "'%s' -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -fno-tree-vectorize -fsanitize=alignment "
+             "'%s' -std=c++17 -Og -w -fPIC -shared -fno-strict-aliasing -fno-tree-vectorize -fsanitize=alignment "
              "-fno-sanitize-recover=all -o %s %s",
              PW_TEST_CXX, library, source);
     if (system(command) != 0) {
