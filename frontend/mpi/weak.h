@@ -7,6 +7,7 @@
 #define PW_FRONTEND_MPI_WEAK_H
 
 #pragma weak PMPI_Allreduce
+#pragma weak PMPI_Barrier
 #pragma weak PMPI_Bcast
 #pragma weak PMPI_Cart_create
 #pragma weak PMPI_Cart_shift

@@ -74,6 +74,17 @@ static void promote_mpi(void)
     free(list.names);
 }
 
+void *pw_locate_behind(const char *path, const char *symbol)
+{
+    void *next = dlsym(RTLD_NEXT, symbol), *caller = next ? NULL : dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+
+    if (caller) {
+        next = dlsym(caller, symbol);
+        dlclose(caller);
+    }
+    return next;
+}
+
 void pw_locate_mpi(void)
 {
     if (!pw_locate_next(probe))

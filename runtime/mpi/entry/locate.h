@@ -12,6 +12,10 @@ void pw_locate_mpi(void);
  * its PMPI_ name. NULL: there is neither. */
 void *pw_locate_next(const char *symbol);
 
+/* Returns the next definition of a function behind this library, for a caller in the library of this path: where it is
+ * not in the global scope, it is among what the caller was linked to. NULL: it is nowhere. */
+void *pw_locate_behind(const char *path, const char *symbol);
+
 /* The self-test. Returns true if there is an MPI, it has the ABI and version that this library was built for, and MPI_
  * symbols resolve to this library. Otherwise logs the reason in one line and returns false. */
 bool pw_locate_check(void);

@@ -1,5 +1,7 @@
 #include "runtime/mpi/stats/gather.h"
 
+#include "runtime/mpi/entry/disconnect.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -12,6 +14,15 @@ bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks)
     PMPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
     PMPI_Comm_size(*comm, nranks);
     return true;
+}
+
+void pw_gather_close(MPI_Comm *comm)
+{
+    /* Messages of the second barrier leave at once, since the first one has made its connections. */
+    PMPI_Barrier(*comm);
+    PMPI_Barrier(*comm);
+    PMPI_Comm_free(comm);
+    pw_disconnect_at_once();
 }
 
 /* Makes room for the items of all ranks at rank 0, which keeps its own in front. Sets displs to where the items of each
@@ -42,12 +53,12 @@ bool pw_gather(void **data, int64_t *n, size_t item_bytes, MPI_Comm comm)
 
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &nranks);
-    counts = calloc((size_t)nranks * 2, sizeof *counts);
+    /* Only rank 0 needs the counts. If it lacks memory for them, all ranks find out before the data moves. */
+    counts = rank == 0 ? calloc((size_t)nranks * 2, sizeof *counts) : NULL;
     displs = counts ? counts + nranks : NULL;
     PMPI_Type_contiguous((int)item_bytes, MPI_BYTE, &item);
     PMPI_Type_commit(&item);
-    /* Only rank 0 needs the counts. If it lacks memory for them, all ranks find out before the data moves. */
-    ok = counts != NULL && mine >= 0;
+    ok = (rank != 0 || counts) && mine >= 0;
     PMPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, comm);
     if (ok)
         PMPI_Gather(&mine, 1, MPI_INT, counts, 1, MPI_INT, 0, comm);

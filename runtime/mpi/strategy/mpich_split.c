@@ -1,10 +1,8 @@
 #include "runtime/mpi/strategy/mpich_split.h"
 
 #include "base/env.h"
+#include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/types/registry.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* From this length on (btl_self_eager_limit, header included), Open MPI uses another protocol for messages to itself.
  */
@@ -16,16 +14,7 @@ static bool all_ranks, cuts_elements;
 /* Tests have seen 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 cut elements, and 5.0.0 and 5.0.2 not. */
 static bool mpi_cuts_elements(void)
 {
-    static const char name[] = "MPICH Version:";
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    const char *at = NULL;
-    int length, major;
-
-    if (PW_MPI_IS_OPEN_MPI)
-        return false;
-    if (PMPI_Get_library_version(text, &length) == MPI_SUCCESS)
-        at = strstr(text, name);
-    return !at || sscanf(at + sizeof name - 1, "%d", &major) != 1 || major < 5;
+    return !PW_MPI_IS_OPEN_MPI && pw_version_behind(PW_VERSION_MPICH) < 5000;
 }
 
 void pw_split_start(void)

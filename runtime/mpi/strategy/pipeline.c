@@ -14,6 +14,7 @@
  */
 #include "runtime/mpi/strategy/pipeline.h"
 
+#include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <dlfcn.h>
@@ -190,21 +191,6 @@ static bool is_of_mpi(const char *path)
     return false;
 }
 
-/* Returns the next definition for the library of this path. UCX need not be in the global scope, but it is among what
- * the caller was linked to. */
-static create_fn *next_for(const char *path)
-{
-    static const char symbol[] = "ucp_dt_create_generic";
-    create_fn *next = (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, symbol);
-    void *caller = next ? NULL : dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-
-    if (caller) {
-        next = (create_fn *)(uintptr_t)dlsym(caller, symbol);
-        dlclose(caller);
-    }
-    return next;
-}
-
 /* Returns whether these are the callbacks by which the kernels' stand in. Every MPI has one set of them. */
 static bool adopt(const generic_ops *ops)
 {
@@ -235,7 +221,7 @@ __attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_o
         return atomic_load_explicit(&after, memory_order_relaxed)(&ours, context, datatype);
     if (!dladdr(__builtin_return_address(0), &info) || !info.dli_fname)
         return UCS_ERR_UNSUPPORTED;
-    next = next_for(info.dli_fname);
+    next = (create_fn *)(uintptr_t)pw_locate_behind(info.dli_fname, "ucp_dt_create_generic");
     if (!next || next == ucp_dt_create_generic)
         return UCS_ERR_UNSUPPORTED;
     if (!is_of_mpi(info.dli_fname) || !adopt(ops))

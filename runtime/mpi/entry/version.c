@@ -1,0 +1,18 @@
+#include "runtime/mpi/entry/version.h"
+
+#include "runtime/mpi/mpi_compat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int pw_version_behind(const char *name)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    const char *at;
+    int length, major, minor;
+
+    if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS)
+        return 0;
+    at = strstr(text, name);
+    return at && sscanf(at + strlen(name), " %d.%d", &major, &minor) == 2 ? major * 1000 + minor : 0;
+}
