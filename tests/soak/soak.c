@@ -136,8 +136,7 @@ void soak_expect(bool ok, const char *what)
         fprintf(stderr, "failed: %s\n", what);
 }
 
-/* The number behind a name in a file of lines "name: number kB". */
-static long read_kib(const char *path, const char *name)
+long soak_read_kib(const char *path, const char *name)
 {
     char line[256];
     long kib = 0;
@@ -158,9 +157,9 @@ void soak_tell_memory(const char *when, MPI_Comm comm)
 
     MPI_Comm_rank(comm, &rank);
     MPI_Barrier(comm);
-    own[0] = read_kib("/proc/self/status", "VmRSS:");
-    own[1] = read_kib("/proc/self/smaps_rollup", "Pss:");
-    own[2] = read_kib("/proc/self/status", "VmSize:");
+    own[0] = soak_read_kib("/proc/self/status", "VmRSS:");
+    own[1] = soak_read_kib("/proc/self/smaps_rollup", "Pss:");
+    own[2] = soak_read_kib("/proc/self/status", "VmSize:");
     MPI_Reduce(own, all, 3, MPI_LONG, MPI_SUM, 0, comm);
     if (rank == 0) {
         printf("memory %s rss %ld pss %ld vm %ld\n", when, all[0], all[1], all[2]);

@@ -29,6 +29,9 @@ bool soak_holds(const soak_type *type, const int *buffer, int base);
 /* Counts a failure and prints the first few. */
 void soak_expect(bool ok, const char *what);
 
+/* The number behind a name in a file of lines "name: number kB". 0: there is none. */
+long soak_read_kib(const char *path, const char *name);
+
 /* Collective. Rank 0 prints the ranks' memory as one line: "memory WHEN rss R pss P vm V", sums in KiB. */
 void soak_tell_memory(const char *when, MPI_Comm comm);
 
