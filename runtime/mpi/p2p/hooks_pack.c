@@ -35,77 +35,97 @@ static int check_comm(MPI_Comm comm)
 /* A call that packs or unpacks. */
 typedef struct pack_call {
     const pw_entry *entry;
-    pw_buffer buffer;
+    char *user;
+    MPI_Count count;
+    int64_t bytes; /* packed, of all objects */
+    char *packed;  /* at the position */
     pw_direction direction;
-    void *packed; /* at the position */
-    pw_memory_place packed_at;
 } pack_call;
 
-static pack_call call_of(const pw_entry *entry, const void *user, MPI_Count count, pw_direction direction,
-                         const void *packed)
-{
-    return (pack_call){
-        .entry = entry,
-        .buffer = {.layout = entry->layout, .base = (void *)user, .offset = entry->offset, .count = count},
-        .direction = direction,
-        .packed = (void *)packed};
-}
-
 /* Returns whether MPI would accept the call, apart from its communicator, and the call moves any bytes. */
-static bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
+static inline bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
 {
-    pw_buffer *b = &c->buffer;
-
-    if (b->count <= 0 || position < 0 || !c->packed || (b->base == MPI_BOTTOM && c->entry->touches_origin))
+    if (c->count <= 0 || position < 0 || !c->packed || (c->user == MPI_BOTTOM && c->entry->touches_origin))
         return false;
-    c->packed = (char *)c->packed + position;
-    return !__builtin_mul_overflow(b->count, c->entry->size, &b->bytes) && b->bytes <= size - position && b->bytes > 0;
+    c->packed += position;
+    return !__builtin_mul_overflow(c->count, c->entry->size, &c->bytes) && c->bytes <= size - position && c->bytes > 0;
 }
 
-/* Returns whether the runtime carries out the call: it does for layouts in host memory, and whenever GPU memory is
- * involved. */
-static bool is_ours(pack_call *c)
+/* Returns an address in the memory that the objects are in. */
+static inline const void *first_byte(const pack_call *c)
 {
-    pw_buffer *b = &c->buffer;
+    const pw_layout *layout = c->entry->layout;
 
-    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
-    c->packed_at = pw_memory_place_of(c->packed);
-    if (b->place.kind == PW_PLACE_UNKNOWN || c->packed_at.kind == PW_PLACE_UNKNOWN)
-        return false;
-    return (b->layout && !c->entry->gpu_only) || b->place.kind == PW_PLACE_DEVICE ||
-           c->packed_at.kind == PW_PLACE_DEVICE;
+    return c->user + (layout ? layout->nest->lo : c->entry->offset);
 }
 
-static pw_status carry_out(const pack_call *c)
+/* Returns whether both sides are certainly host memory, and the layout serves host memory. */
+static inline bool is_on_host(const pack_call *c)
 {
-    const pw_buffer *b = &c->buffer;
+    return c->entry->layout && !c->entry->gpu_only && pw_memory_is_known_host(first_byte(c)) &&
+           pw_memory_is_known_host(c->packed);
+}
 
-    if (b->place.kind != PW_PLACE_HOST || c->packed_at.kind != PW_PLACE_HOST)
-        return pw_gpu_move_between(b, c->direction, c->packed, c->packed_at);
+static inline void move_on_host(const pack_call *c)
+{
     if (c->direction == PW_UNPACK)
-        pw_layout_unpack(b->layout, b->base, b->count, c->packed);
+        pw_layout_unpack(c->entry->layout, c->user, c->count, c->packed);
     else
-        pw_layout_pack(b->layout, b->base, b->count, c->packed);
-    return PW_OK;
+        pw_layout_pack(c->entry->layout, c->user, c->count, c->packed);
 }
 
-/* Unusual arguments are left to MPI. If a GPU fails, the call fails, unless MPI can still carry it out. */
-static pw_verdict move(pack_call *c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
+/* Returns the verdict on a move that may involve a GPU's memory. If a GPU fails, the call fails, unless MPI can still
+ * carry it out. */
+static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MPI_Comm comm, int *rc)
 {
-    pw_status status;
+    const pw_entry *entry = c->entry;
+    pw_buffer b = {.layout = entry->layout,
+                   .place = pw_memory_place_of(first_byte(c)),
+                   .base = c->user,
+                   .offset = entry->offset,
+                   .count = c->count,
+                   .bytes = c->bytes};
+    pw_memory_place packed_at = pw_memory_place_of(c->packed);
+    bool on_host = b.place.kind == PW_PLACE_HOST && packed_at.kind == PW_PLACE_HOST;
+    pw_status status = PW_OK;
 
-    if (!is_ordinary(c, size, *position) || !is_ours(c))
+    if (b.place.kind == PW_PLACE_UNKNOWN || packed_at.kind == PW_PLACE_UNKNOWN ||
+        (on_host && (!entry->layout || entry->gpu_only)))
         return PW_PASS;
     *rc = check_comm(comm);
     if (*rc != MPI_SUCCESS)
         return PW_DONE;
-    status = carry_out(c);
+    if (on_host)
+        move_on_host(c);
+    else
+        status = pw_gpu_move_between(&b, c->direction, c->packed, packed_at);
     if (status != PW_OK && pw_gpu_mpi_is_aware())
         return PW_PASS;
     *rc = pw_mpi_fail(comm, status);
-    if (*rc == MPI_SUCCESS)
-        *position += c->buffer.bytes;
     return PW_DONE;
+}
+
+/*
+ * Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
+ * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores.
+ */
+static inline __attribute__((always_inline)) pw_verdict move(pack_call c, MPI_Count size, MPI_Count *position,
+                                                             MPI_Comm comm, int *rc)
+{
+    pw_verdict verdict = PW_DONE;
+
+    if (!is_ordinary(&c, size, *position))
+        return PW_PASS;
+    if (is_on_host(&c)) {
+        *rc = check_comm(comm);
+        if (*rc == MPI_SUCCESS)
+            move_on_host(&c);
+    } else {
+        verdict = move_anywhere(&c, comm, rc);
+    }
+    if (verdict == PW_DONE && *rc == MPI_SUCCESS)
+        *position += c.bytes;
+    return verdict;
 }
 
 /* Returns the verdict on a call whose type is not known or is left to MPI. */
@@ -123,24 +143,24 @@ pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datat
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
     const pw_entry *entry = look_up(datatype, inbuf, incount);
-    pack_call call;
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
         return pass(entry, incount);
-    call = call_of(entry, inbuf, incount, PW_PACK, outbuf);
-    return move(&call, outsize, position, comm, rc);
+    return move(
+        (pack_call){.entry = entry, .user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
+        outsize, position, comm, rc);
 }
 
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
     const pw_entry *entry = look_up(datatype, outbuf, outcount);
-    pack_call call;
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
         return pass(entry, outcount);
-    call = call_of(entry, outbuf, outcount, PW_UNPACK, inbuf);
-    return move(&call, insize, position, comm, rc);
+    return move(
+        (pack_call){.entry = entry, .user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
+        insize, position, comm, rc);
 }
