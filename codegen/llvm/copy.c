@@ -2,11 +2,12 @@
  * Copies of a length not known, or too long to be written out.
  *
  * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
- * cache lines would halve its speed. Kernels say no symbol versions, so from glibc they get the oldest memcpy, which on
- * Zen 4 takes twice as long within the first-level cache and is as good as any beyond: it is called from
- * PW_COPY_LIBRARY bytes on. Copies of that length to the packed side use non-temporal stores in a call that moves
- * more than the last-level cache holds (g->stream). Shorter ones would be slower for it: each begins and ends with a
- * line that is written in part.
+ * cache lines would halve its speed. Steps use vectors of the target's width and not the widest ones, since the source
+ * is seldom aligned too: every 64-byte load would straddle lines, but only every second 32-byte load does. Kernels say
+ * no symbol versions, so from glibc they get the oldest memcpy, which on Zen 4 takes twice as long within the
+ * first-level cache and is as good as any beyond: it is called from PW_COPY_LIBRARY bytes on. Copies of that length to
+ * the packed side use non-temporal stores in a call that moves more than the last-level cache holds (g->stream).
+ * Shorter ones would be slower for it: each begins and ends with a line that is written in part.
  */
 #include "codegen/llvm/gen.h"
 
@@ -35,21 +36,10 @@ static LLVMValueRef first_aligned(pw_gen *g, LLVMValueRef dst)
     return LLVMBuildSub(g->b, pw_gen_k(g, STEP), LLVMBuildAnd(g->b, address, pw_gen_k(g, STEP - 1), ""), "");
 }
 
-/* A step in the widest vectors there are: worth their while only in long copies. */
-static void wide_step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
+static void step_pair(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
 {
-    if (!g->isa.masked_moves) {
-        step(g, dst, src, at);
-        return;
-    }
-    LLVMValueRef v = pw_gen_load(g, pw_gen_vec(g, 8, STEP / 8), pw_gen_at(g, src, at));
-    pw_gen_store(g, v, pw_gen_at(g, dst, at));
-}
-
-static void wide_pair(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
-{
-    wide_step(g, dst, src, at);
-    wide_step(g, dst, src, LLVMBuildAdd(g->b, at, pw_gen_k(g, STEP), ""));
+    step(g, dst, src, at);
+    step(g, dst, src, LLVMBuildAdd(g->b, at, pw_gen_k(g, STEP), ""));
 }
 
 /* n > 2 * STEP, unaligned: the number of turns depends on n alone, which is easier to predict in lists of blocks. */
@@ -58,12 +48,10 @@ static void copy_plain(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueR
     LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 2 * STEP), ""), at = pw_gen_k(g, 0);
     pw_loop l;
     pw_loop_open(g, &l, 1, &at);
-    step(g, dst, src, l.phi[0]);
-    step(g, dst, src, LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, STEP), ""));
+    step_pair(g, dst, src, l.phi[0]);
     at = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 2 * STEP), "");
     pw_loop_close(g, &l, &at, LLVMBuildICmp(g->b, LLVMIntSLT, at, last, ""));
-    step(g, dst, src, last);
-    step(g, dst, src, LLVMBuildAdd(g->b, last, pw_gen_k(g, STEP), ""));
+    step_pair(g, dst, src, last);
 }
 
 /* n >= 3 * STEP: a first step, aligned pairs, and a pair that ends with the last byte. */
@@ -71,12 +59,12 @@ static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRe
 {
     LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 2 * STEP), ""), at = first_aligned(g, dst);
     pw_loop l;
-    wide_step(g, dst, src, pw_gen_k(g, 0));
+    step(g, dst, src, pw_gen_k(g, 0));
     pw_loop_open(g, &l, 1, &at);
-    wide_pair(g, dst, src, l.phi[0]);
+    step_pair(g, dst, src, l.phi[0]);
     at = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 2 * STEP), "");
     pw_loop_close(g, &l, &at, LLVMBuildICmp(g->b, LLVMIntSLT, at, last, ""));
-    wide_pair(g, dst, src, last);
+    step_pair(g, dst, src, last);
 }
 
 static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
