@@ -9,7 +9,7 @@
  */
 #include "codegen/llvm/gen.h"
 
-enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, TWICE_LINES = 1 << 15 };
+enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 16384, TWICE_LINES = 1 << 15 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -179,8 +179,9 @@ static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
 
 /*
  * Lines a multiple of 512 bytes apart share few sets of the first-level cache. Zen 4 then stores twice as fast when
- * two stores go to each line, even the same one twice; with other strides, and when the call stores to more than
- * TWICE_LINES lines, that is of no use or costs.
+ * two stores go to each line, even the same one twice. With other strides, when the call stores to more than
+ * TWICE_LINES lines, and when its lines stay in the first-level cache (they span RESIDENT_SPAN bytes or less), that is
+ * of no use or costs.
  */
 static bool twice_suits(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
@@ -193,11 +194,15 @@ static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, int64_t n)
 {
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
     LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
+    LLVMValueRef no = LLVMConstInt(g->i1, false, false);
+    LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
+    LLVMValueRef span = LLVMBuildMul(g->b, total, distance, "");
+    LLVMValueRef far = LLVMBuildICmp(g->b, LLVMIntSGT, span, pw_gen_k(g, RESIDENT_SPAN * n), "");
     LLVMValueRef above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
     LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
     LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
     near = LLVMBuildAnd(g->b, near, LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), ""), "");
-    return LLVMBuildAnd(g->b, near, few, "");
+    return LLVMBuildAnd(g->b, near, LLVMBuildAnd(g->b, few, far, ""), "");
 }
 
 static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)

@@ -102,7 +102,8 @@ static void small_strides(void **state)
         }
 }
 
-/* Lines that share few sets of a cache are stored to twice; and strides beside those. */
+/* Lines that share few sets of a cache are stored to twice, if they are more than the cache holds; and strides beside
+ * those. */
 static void set_strides(void **state)
 {
     static const int strides[] = {512, 520, 1024, -1536, 3584, 4096, -4608};
