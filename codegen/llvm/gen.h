@@ -191,7 +191,8 @@ typedef struct pw_tiles {
     pw_at at;       /* its first element */
 } pw_tiles;
 
-void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const int64_t *size, pw_at at);
+/* size: iterations of each loop in a tile, at least 1. */
+void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const LLVMValueRef *size, pw_at at);
 void pw_tiles_close(pw_gen *g, pw_tiles *t);
 
 /* The two loops of a tiled region; false when leaf or strides do not suit in-register transposition. */

@@ -46,7 +46,8 @@ static void emit_loops(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n
 static void emit_tiles(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, pw_at at)
 {
     pw_tiles t;
-    pw_tiles_open(g, &t, rows, (int64_t[]){leaf->region->tile_outer, leaf->region->tile_inner}, at);
+    const pw_shape_region *r = leaf->region;
+    pw_tiles_open(g, &t, rows, (LLVMValueRef[]){pw_gen_k(g, r->tile_outer), pw_gen_k(g, r->tile_inner)}, at);
     emit_loops(g, leaf, t.part, 2, t.at);
     pw_tiles_close(g, &t);
 }

@@ -8,13 +8,13 @@ static void begin_at(pw_gen *g, pw_offsets *o, LLVMValueRef start)
         o->entries = LLVMBuildGEP2(g->b, pw_gen_int(g, o->table->width), o->entries, &start, 1, "");
 }
 
-void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const int64_t *size, pw_at at)
+void pw_tiles_open(pw_gen *g, pw_tiles *t, const pw_row *rows, const LLVMValueRef *size, pw_at at)
 {
     pw_val zero = pw_gen_const(g, 0);
     LLVMValueRef start[2];
     for (int i = 0; i < 2; i++) {
-        LLVMValueRef side = pw_gen_k(g, size[i]);
-        LLVMValueRef more = LLVMBuildAdd(g->b, rows[i].count.v, pw_gen_k(g, size[i] - 1), "");
+        LLVMValueRef side = size[i], but_one = LLVMBuildSub(g->b, side, pw_gen_k(g, 1), "");
+        LLVMValueRef more = LLVMBuildAdd(g->b, rows[i].count.v, but_one, "");
         pw_val tiles = {.v = LLVMBuildUDiv(g->b, more, side, "")};
         pw_for_open(g, &t->loops[i], tiles, at.dst, zero, at.src, zero);
         start[i] = LLVMBuildMul(g->b, t->loops[i].i, side, "");

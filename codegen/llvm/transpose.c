@@ -4,6 +4,8 @@
  */
 #include "codegen/llvm/gen.h"
 
+enum { PAGE = 4096, TILE_ROWS = 32 };
+
 /* A square of `side` x `side` elements of `bytes`, in vectors of 8- or smaller-byte lanes. */
 typedef struct square {
     int side, bytes;
@@ -74,7 +76,7 @@ static void emit_plain(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
 }
 
 /* Both counts are multiples of the square's side. */
-static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const int64_t *tile, pw_at at)
+static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const LLVMValueRef *tile, pw_at at)
 {
     pw_tiles t;
     pw_for f[2];
@@ -95,10 +97,22 @@ static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const i
     pw_tiles_close(g, &t);
 }
 
-/* A tile of the region in whole squares. */
-static int64_t in_squares(int64_t tile, int side)
+/* One side of the region's tile in whole squares. */
+static LLVMValueRef in_squares(pw_gen *g, const square *q, int64_t tile)
 {
-    return tile < side ? side : tile - tile % side;
+    return pw_gen_k(g, tile < q->side ? q->side : tile - tile % q->side);
+}
+
+/*
+ * The rows of the source in a tile. With TILE_ROWS of them the destination is written in runs of several lines. Rows a
+ * multiple of a page apart all share the few lines of one set of the first-level cache, and then the region's tile has
+ * enough of them.
+ */
+static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
+{
+    LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, PAGE - 1), "");
+    LLVMValueRef share = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+    return LLVMBuildSelect(g->b, share, in_squares(g, q, tile), pw_gen_k(g, TILE_ROWS), "");
 }
 
 bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at)
@@ -128,8 +142,8 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
     LLVMValueRef inner_n = LLVMBuildAnd(g->b, inner->count.v, mask, "");
     const pw_row whole[2] = {part_of(outer, outer_n), part_of(inner, inner_n)};
     const pw_shape_region *r = leaf->region;
-    const int64_t tile[2] = {in_squares(read_inner ? r->tile_outer : r->tile_inner, q.side),
-                             in_squares(read_inner ? r->tile_inner : r->tile_outer, q.side)};
+    const LLVMValueRef tile[2] = {source_rows(g, &q, read_inner ? r->tile_outer : r->tile_inner),
+                                  in_squares(g, &q, read_inner ? r->tile_inner : r->tile_outer)};
     emit_squares(g, &q, whole, tile, at);
 
     /* What squares do not cover: the last columns of the rows they do, then the last rows. */

@@ -131,6 +131,10 @@ static void transposes(void **state)
                          "type(lb 0, extent %d) { stream %d stride %d { stream %d stride %d { bytes %d align 1 } } }",
                          n * rows * word, n, word, rows, n * word, word);
         }
+    /* Several tiles. The rows of the second type are whole pages apart, so packing it takes smaller tiles. */
+    check_text(*state, "type(lb 0, extent 44000) { stream 70 stride 8 { stream 73 stride 600 { bytes 8 align 8 } } }");
+    check_text(*state,
+               "type(lb 0, extent 172032) { stream 41 stride 8 { stream 42 stride 4096 { bytes 8 align 8 } } }");
 }
 
 /* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
