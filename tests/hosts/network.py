@@ -1,5 +1,6 @@
 """Several hosts on one machine: namespaces of Linux, joined by a bridge. They end with the process that made them."""
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -58,6 +59,14 @@ def shared_folder(*trees):
     raise Unavailable("no place for a folder of all hosts in /mnt, /media or /srv")
 
 
+def burst(rate):
+    """The bytes that a rate of tc, such as 10gbit, sends in 250 us, which is how late a timer may be; at least 16 KiB."""
+    words = re.fullmatch(r"([\d.]+)([kmgt]?)bit", rate.lower())
+    if not words:
+        raise Unavailable(f"rate {rate}: it has to be in bits, such as 1gbit")
+    return str(max(16 << 10, int(float(words[1]) * 1000 ** " kmgt".index(words[2] or " ") * 250e-6 / 8)))
+
+
 class Host:
     """A first process that sleeps, in namespaces of its own: network, names, PIDs, /proc, /sys, /dev/shm and /tmp."""
 
@@ -89,7 +98,7 @@ class Host:
         if delay:
             self.run("tc", "qdisc", "add", "dev", "eth0", "root", "netem", *(["rate", rate] if rate else []), "delay", delay)
         elif rate:
-            self.run("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms")
+            self.run("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", burst(rate), "latency", "50ms")
 
     def number_from(self, pid):
         """The next process of the host gets the number after `pid`: so ranks of several hosts have equal numbers."""
