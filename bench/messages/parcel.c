@@ -74,8 +74,8 @@ static void add_single(bench_suite *suite)
 
 void msg_add_own(bench_suite *suite)
 {
-    static const int64_t sizes[] = {64,     256,    1024,   4096,    8192,    16384,   32768,  65536,
-                                    131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608};
+    static const int64_t sizes[] = {64,     256,    1024,   4096,    8192,    16384,   32768,   65536,
+                                    131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216};
     static const struct {
         const char *name;
         int64_t block, stride;
