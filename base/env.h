@@ -48,6 +48,9 @@ const char *pw_env_values(const pw_env_info *info);
 /* The number of this process among those of its job on this node, as launchers tell it; -1: unknown. */
 int pw_env_local_rank(void);
 
+/* Whether launchers tell that the job has other processes, but none of them on this node. */
+bool pw_env_is_alone_on_node(void);
+
 bool pw_env_bool(pw_env_id id);
 int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */
 int pw_env_choice(pw_env_id id);         /* index of the word in the table's list */

@@ -240,6 +240,35 @@ static void foreign_names(void **state)
     assert_null(pw_env_foreign("PW_TEST_FOREIGN"));
 }
 
+static bool alone_with(const char *name, const char *here, const char *other, const char *all)
+{
+    bool alone;
+
+    setenv(name, here, 1);
+    if (other)
+        setenv(other, all, 1);
+    alone = pw_env_is_alone_on_node();
+    unsetenv(name);
+    if (other)
+        unsetenv(other);
+    return alone;
+}
+
+/* A process alone on its node has peers elsewhere; a job of one process has none. */
+static void launchers_say_who_is_alone(void **state)
+{
+    (void)state;
+    assert_false(pw_env_is_alone_on_node());
+    assert_true(alone_with("MPI_LOCALNRANKS", "1", "PMI_SIZE", "2"));
+    assert_false(alone_with("MPI_LOCALNRANKS", "2", "PMI_SIZE", "4"));
+    assert_false(alone_with("MPI_LOCALNRANKS", "1", "PMI_SIZE", "1"));
+    assert_true(alone_with("OMPI_COMM_WORLD_LOCAL_SIZE", "1", "OMPI_COMM_WORLD_SIZE", "16"));
+    assert_false(alone_with("OMPI_COMM_WORLD_LOCAL_SIZE", "16", "OMPI_COMM_WORLD_SIZE", "16"));
+    assert_true(alone_with("SLURM_STEP_TASKS_PER_NODE", "1(x4)", NULL, NULL));
+    assert_false(alone_with("SLURM_STEP_TASKS_PER_NODE", "1(x4),2", NULL, NULL));
+    assert_false(alone_with("SLURM_STEP_TASKS_PER_NODE", "16(x4)", NULL, NULL));
+}
+
 static void unknown_names_get_a_suggestion(void **state)
 {
     char said[1024];
@@ -298,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup(malformed_values_are_reported_and_defaulted, setup),
         cmocka_unit_test_setup(strings_live_on, setup),
         cmocka_unit_test_setup(foreign_names, setup),
+        cmocka_unit_test_setup(launchers_say_who_is_alone, setup),
         cmocka_unit_test_setup(unknown_names_get_a_suggestion, setup),
         cmocka_unit_test_setup(nothing_is_read_with_rights_of_another, setup),
     };

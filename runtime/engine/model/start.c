@@ -70,7 +70,15 @@ static void make_slug(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-static bool path_in(const char *dir, const char *mpi, char *out, size_t size)
+/* The two models of a machine: of ranks on one node, and of ranks that each have a node. */
+typedef enum reach { NODE, NETWORK } reach;
+
+static reach reach_here(void)
+{
+    return pw_env_is_alone_on_node() ? NETWORK : NODE;
+}
+
+static bool path_in(const char *dir, const char *mpi, reach r, char *out, size_t size)
 {
     char gpu[96], slug[96], cpu[64];
     int n;
@@ -78,22 +86,33 @@ static bool path_in(const char *dir, const char *mpi, char *out, size_t size)
     pw_model_gpu_name(gpu, sizeof gpu);
     make_slug(gpu, slug, sizeof slug);
     make_slug(pw_target_host()->cpu, cpu, sizeof cpu);
-    n = snprintf(out, size, "%s/model-%s-%s%s%s.json", dir, mpi, cpu, *slug ? "-" : "", slug);
+    n = snprintf(out, size, "%s/model-%s-%s%s%s%s.json", dir, mpi, cpu, *slug ? "-" : "", slug,
+                 r == NETWORK ? "-network" : "");
     return n > 0 && (size_t)n < size;
+}
+
+static bool user_path(const char *mpi, reach r, char *out, size_t size)
+{
+    char dir[PW_MODEL_PATH];
+
+    return pw_cache_default_dir(dir, sizeof dir) && path_in(dir, mpi, r, out, size);
+}
+
+static bool system_path(const char *mpi, reach r, char *out, size_t size)
+{
+    char dir[PW_MODEL_PATH];
+
+    return pw_cache_system_dir(dir, sizeof dir) && path_in(dir, mpi, r, out, size);
 }
 
 bool pw_model_path(const char *mpi, char *out, size_t size)
 {
-    char dir[PW_MODEL_PATH];
-
-    return pw_cache_default_dir(dir, sizeof dir) && path_in(dir, mpi, out, size);
+    return user_path(mpi, reach_here(), out, size);
 }
 
 bool pw_model_system_path(const char *mpi, char *out, size_t size)
 {
-    char dir[PW_MODEL_PATH];
-
-    return pw_cache_system_dir(dir, sizeof dir) && path_in(dir, mpi, out, size);
+    return system_path(mpi, reach_here(), out, size);
 }
 
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag)
@@ -119,40 +138,62 @@ const pw_model *pw_model_now(void)
     return atomic_load_explicit(&now, memory_order_acquire);
 }
 
-/* Returns false if there is no such file, unless it was named. */
-static bool load(const char *path, const char *mpi, bool named)
+/* Returns false if there is no such file, unless it was named. *out is NULL if the file cannot be used. */
+static bool load(const char *path, const char *mpi, bool named, pw_model **out)
 {
     pw_diag diag = {0};
-    pw_model *m = NULL;
-    pw_status status = pw_model_read(path, &m, &diag);
+    pw_status status = pw_model_read(path, out, &diag);
 
-    if (!status && !pw_model_fits(m, mpi, pw_target_host()->cpu, &diag)) {
-        pw_model_destroy(m);
+    if (!status && !pw_model_fits(*out, mpi, pw_target_host()->cpu, &diag)) {
+        pw_model_destroy(*out);
+        *out = NULL;
         status = diag.status;
     }
-    if (!status) {
-        atomic_store_explicit(&now, m, memory_order_release);
+    if (!status)
         pw_log(PW_LOG_INFO, "the model of %s", path);
-    } else if (status != PW_ERR_NOT_FOUND || named) {
+    else if (status != PW_ERR_NOT_FOUND || named)
         pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
-    }
     return status != PW_ERR_NOT_FOUND || named;
+}
+
+/* Returns the model of this reach, or NULL. What this user has measured counts more than what was measured for all. */
+static pw_model *find(const char *mpi, reach r)
+{
+    char path[PW_MODEL_PATH];
+    pw_model *m = NULL;
+
+    if (!(user_path(mpi, r, path, sizeof path) && load(path, mpi, false, &m)) && system_path(mpi, r, path, sizeof path))
+        load(path, mpi, false, &m);
+    return m;
+}
+
+/* Returns what ranks that each have a node are to take: their own tables, and of their node's those that are not about
+ * messages. */
+static pw_model *find_for_network(const char *mpi)
+{
+    pw_model *node = find(mpi, NODE), *network = find(mpi, NETWORK);
+    pw_diag diag = {0};
+
+    if (!node)
+        return network;
+    pw_model_drop_messages(node);
+    if (network && pw_model_take(node, network, &diag) != PW_OK)
+        pw_log(PW_LOG_WARN, "the model of the network is not used: %s", diag.text);
+    pw_model_destroy(network);
+    return node;
 }
 
 void pw_model_start(const char *mpi)
 {
     const char *named = pw_env_string(PW_ENV_MODEL);
-    char path[PW_MODEL_PATH];
+    pw_model *m = NULL;
 
     if (!strcmp(named, "off"))
         return;
-    if (*named) {
-        load(named, mpi, true);
-        return;
-    }
-    /* What this user has measured counts more than what was measured for all. */
-    if (pw_model_path(mpi, path, sizeof path) && load(path, mpi, false))
-        return;
-    if (pw_model_system_path(mpi, path, sizeof path))
-        load(path, mpi, false);
+    if (*named)
+        load(named, mpi, true, &m);
+    else
+        m = reach_here() == NETWORK ? find_for_network(mpi) : find(mpi, NODE);
+    if (m)
+        atomic_store_explicit(&now, m, memory_order_release);
 }

@@ -10,7 +10,8 @@
 
 /*
  * X(symbol, name, axes, meaning). Axes: 0, a single time; 1, by bytes; 2, by bytes and length of the contiguous blocks.
- * The order within a group is that of the enum that chooses in it: kinds of calls, or directions of a copy.
+ * The order within a group is that of the enum that chooses in it: kinds of calls, or directions of a copy. Messages
+ * between ranks come first, to the last of native.device.
  */
 #define PW_MODEL_TABLES(X)                                                                                          \
     X(SEND_HOST, "send.host.blocking", 1, "contiguous host memory, half a round trip of Send and Recv")             \
@@ -132,6 +133,8 @@ void pw_model_destroy(pw_model *m); /* NULL is allowed */
  */
 pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int nx, const double *y, int ny,
                        const double *t, pw_diag *diag);
+/* Removes the tables of messages between ranks. */
+void pw_model_drop_messages(pw_model *m);
 /* Copies all tables that `from` has. */
 pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag);
 

@@ -1,5 +1,6 @@
 #include "runtime/engine/node/sharing.h"
 
+#include "base/env.h"
 #include "runtime/engine/node/segment.h"
 
 #include <stdatomic.h>
@@ -20,6 +21,12 @@ static struct {
     _Atomic bool refused;
     _Atomic unsigned looks;
 } sharing;
+
+void pw_sharing_start(void)
+{
+    if (pw_env_is_alone_on_node())
+        atomic_store_explicit(&sharing.tried, TRIES, memory_order_relaxed);
+}
 
 bool pw_sharing_is_likely(void)
 {

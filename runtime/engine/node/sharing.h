@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Called at start. A process that its launcher has put alone on a node does not assume sharing. */
+void pw_sharing_start(void);
+
 /* Whether costs should assume sharing. */
 bool pw_sharing_is_likely(void);
 

@@ -5,6 +5,7 @@
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/entry/gate.h"
@@ -54,6 +55,7 @@ typedef struct part {
 static const part parts[] = {
     {.close = pw_gpu_close},                                                        /* GPU memory */
     {.start = pw_segment_open, .close = pw_segment_close},                          /* the node's shared memory */
+    {.start = pw_sharing_start},                                                    /* where peers are */
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     /* layouts of other processes */

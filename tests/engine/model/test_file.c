@@ -292,21 +292,22 @@ static void put_model(const char *path, const char *date)
 }
 
 /* Starts as a process does, but more than once: frees the model of the start before, which a process keeps. */
-static void start_again(pw_model **model)
+static const pw_model *start_again(void)
 {
-    pw_model *before = *model;
+    static pw_model *started;
+    pw_model *before = started;
 
     pw_model_start("mpich");
-    *model = (pw_model *)pw_model_now();
-    if (before)
+    started = (pw_model *)pw_model_now();
+    if (before != started)
         pw_model_destroy(before);
+    return started;
 }
 
 /* The model for all users counts until the user has measured. */
 static void system_wide_model(void **state)
 {
     char dir[] = "/tmp/pw-model-XXXXXX", own[64], system[64], path[PW_MODEL_PATH];
-    pw_model *model = NULL;
 
     (void)state;
     assert_non_null(mkdtemp(dir));
@@ -318,19 +319,19 @@ static void system_wide_model(void **state)
     assert_true(pw_model_system_path("mpich", path, sizeof path));
     assert_memory_equal(path, system, strlen(system));
     put_model(path, "all users");
-    start_again(&model);
+    start_again();
     assert_string_equal(pw_model_now()->origin.date, "all users");
     unlink(path);
     rmdir(system);
 
     assert_true(pw_model_path("mpich", path, sizeof path));
     put_model(path, "this user");
-    start_again(&model);
+    start_again();
     assert_string_equal(pw_model_now()->origin.date, "this user");
     /* With both. */
     assert_true(pw_model_system_path("mpich", path, sizeof path));
     put_model(path, "all users");
-    start_again(&model);
+    start_again();
     assert_string_equal(pw_model_now()->origin.date, "this user");
     unlink(path);
     rmdir(system);
@@ -341,6 +342,48 @@ static void system_wide_model(void **state)
     setenv("PACKWRIGHT_SYSTEM_CACHE", "off", 1);
     pw_env_reload();
     assert_false(pw_model_system_path("mpich", path, sizeof path));
+}
+
+/* Ranks that each have a node take the tables of their network's model, and their node's of what one process does. */
+static void a_network_has_a_model_of_its_own(void **state)
+{
+    char dir[] = "/tmp/pw-model-XXXXXX", node[PW_MODEL_PATH], network[PW_MODEL_PATH];
+    static const double x[] = {64, 128}, cheap[] = {10, 20}, dear[] = {1000, 2000};
+    pw_model *of_node = pw_model_create(), *of_network = pw_model_create();
+    const pw_model *model;
+    pw_diag diag = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    setenv("PACKWRIGHT_CACHE_DIR", dir, 1);
+    setenv("PACKWRIGHT_SYSTEM_CACHE", "off", 1);
+    pw_env_reload();
+    assert_int_equal(pw_model_set(of_node, PW_TABLE_SEND_HOST, x, 2, NULL, 1, cheap, &diag), PW_OK);
+    assert_int_equal(pw_model_set(of_node, PW_TABLE_SEND_HOST_NB, x, 2, NULL, 1, cheap, &diag), PW_OK);
+    assert_int_equal(pw_model_set(of_node, PW_TABLE_COPY_D2H, x, 2, NULL, 1, cheap, &diag), PW_OK);
+    assert_int_equal(pw_model_set(of_network, PW_TABLE_SEND_HOST, x, 2, NULL, 1, dear, &diag), PW_OK);
+    assert_true(pw_model_path("mpich", node, sizeof node));
+    assert_int_equal(pw_model_write(node, of_node, &diag), PW_OK);
+    setenv("MPI_LOCALNRANKS", "1", 1);
+    setenv("PMI_SIZE", "2", 1);
+    assert_true(pw_model_path("mpich", network, sizeof network));
+    assert_string_not_equal(node, network);
+    assert_int_equal(pw_model_write(network, of_network, &diag), PW_OK);
+
+    model = start_again();
+    assert_true(pw_model_send(model, PW_MODEL_HOST, PW_CALL_BLOCKING, 64) > 999);
+    assert_false(pw_model_has(model, PW_TABLE_SEND_HOST_NB));
+    assert_true(pw_model_copy(model, PW_MODEL_D2H, 64) < 11);
+    unsetenv("MPI_LOCALNRANKS");
+    unsetenv("PMI_SIZE");
+    model = start_again();
+    assert_true(pw_model_send(model, PW_MODEL_HOST, PW_CALL_BLOCKING, 64) < 11);
+    assert_true(pw_model_has(model, PW_TABLE_SEND_HOST_NB));
+    unlink(node);
+    unlink(network);
+    rmdir(dir);
+    pw_model_destroy(of_node);
+    pw_model_destroy(of_network);
 }
 
 int main(void)
@@ -355,6 +398,7 @@ int main(void)
         cmocka_unit_test(files),
         cmocka_unit_test(foreign_models_do_not_fit),
         cmocka_unit_test(system_wide_model),
+        cmocka_unit_test(a_network_has_a_model_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
