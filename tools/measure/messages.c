@@ -4,6 +4,7 @@
 #include "base/samples.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/gpu/transfer.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "tools/measure/node.h"
 #include "tools/measure/stores.h"
 
@@ -35,7 +36,7 @@ static const pw_axis lengths = {lengths_at, sizeof lengths_at / sizeof *lengths_
 static const size_t buffer_bytes = (size_t)IN_FLIGHT * MOST_TYPED * PW_MODEL_NEAR;
 
 /* The probe's kind: kind of call, memory, and how the message is sent; far ones come behind the near ones. */
-enum { PLAIN, NATIVE, PACKED, NATIVE_FAR, PACKED_FAR, BY_MEMORY, BY_CALL = 2 * BY_MEMORY };
+enum { PLAIN, NATIVE, PACKED, PIPELINE, NATIVE_FAR, PACKED_FAR, PIPELINE_FAR, BY_MEMORY, BY_CALL = 2 * BY_MEMORY };
 
 /* What one probe sends: `count` objects that lie `stretch` bytes apart. */
 typedef struct parcel {
@@ -140,14 +141,26 @@ static void exchange(const calls *c, const pw_measure_messages *m, const parcel 
     }
 }
 
+/* Returns the strategy of a probe that takes the way of a program's call. PW_STRATEGY_NATIVE: it does not. */
+static pw_strategy_id strategy_of(int way)
+{
+    switch (way) {
+    case PACKED:
+    case PACKED_FAR: return PW_STRATEGY_PACKED;
+    case PIPELINE:
+    case PIPELINE_FAR: return PW_STRATEGY_PIPELINE;
+    default: return PW_STRATEGY_NATIVE;
+    }
+}
+
 /* Times each run by itself and takes the median: a rank that loses its core in one run says nothing about the others.
  * The first runs do not count, since the caches have forgotten the message meanwhile. */
 static double run(pw_probe *p, int runs)
 {
     static const double per_message[PW_MODEL_KINDS] = {2, IN_FLIGHT, 1, PAIR};
     const pw_measure_messages *m = p->arg;
-    int way = p->kind % BY_MEMORY;
-    const calls *c = way == PACKED || way == PACKED_FAR ? &ours : &below;
+    pw_strategy_id strategy = strategy_of(p->kind % BY_MEMORY);
+    const calls *c = strategy == PW_STRATEGY_NATIVE ? &below : &ours;
     const parcel *x = parcel_of(p);
     int memory = p->kind / BY_MEMORY % 2, kind = p->kind / BY_CALL;
     buffers b = {m->send[memory], m->recv[memory]};
@@ -155,6 +168,7 @@ static double run(pw_probe *p, int runs)
 
     if (!x || !times)
         MPI_Abort(m->pair, 1); /* the other rank would wait for ever */
+    packwright_force_strategy(strategy);
     PMPI_Barrier(m->pair);
     for (int i = -WARM_UP; i < runs; i++) {
         int64_t begin = pw_clock_ns();
@@ -187,6 +201,15 @@ int pw_measure_messages_agree(void *arg, int value)
 
     PMPI_Bcast(&value, 1, MPI_INT, 0, m->pair);
     return value;
+}
+
+/* Whether kernels can move messages in the MPI's pipeline, which shows when a type is committed. */
+static bool has_pipeline(void)
+{
+    MPI_Datatype type = vector(64, 8, PW_MODEL_NEAR);
+
+    MPI_Type_free(&type);
+    return packwright_force_strategy(PW_STRATEGY_PIPELINE);
 }
 
 /* ---- the part ---------------------------------------------------------------------------------------------------- */
@@ -223,18 +246,30 @@ static bool take_device(pw_measure_messages *m)
     return true;
 }
 
-/* Adds the other probes of host memory for which `native` is the pattern: far blocks, and packed messages. */
-static void add_ways(pw_probe_list *list, const pw_probe *native, unsigned kind)
+/* Adds the other probes of host memory for which `native` is the pattern: far blocks, packed messages, and those that
+ * kernels move in the MPI's pipeline, if it has a place for them. */
+static void add_ways(pw_measure_messages *m, pw_probe_list *list, const pw_probe *native, unsigned kind)
 {
-    int64_t most = kind == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
-    pw_probe like = *native;
+    int64_t most_far = kind == PW_CALL_BLOCKING ? MOST_FAR : MOST_FAR_IN_FLIGHT;
+    bool piped = m->pipeline && kind == PW_CALL_BLOCKING;
+    const struct {
+        int way, first;
+        bool there;
+        int64_t most;
+    } ways[] = {{PACKED, PW_TABLE_PACKED_HOST, true, MOST_TYPED},
+                {PIPELINE, PW_TABLE_PIPELINE_HOST, piped, MOST_TYPED},
+                {NATIVE_FAR, PW_TABLE_NATIVE_HOST_FAR, true, most_far},
+                {PACKED_FAR, PW_TABLE_PACKED_HOST_FAR, true, most_far},
+                {PIPELINE_FAR, PW_TABLE_PIPELINE_HOST_FAR, piped, most_far}};
 
-    like.kind += PACKED - NATIVE;
-    pw_probe_add(list, PW_TABLE_PACKED_HOST + kind, &sizes, &lengths, MOST_TYPED, &like);
-    like.kind += NATIVE_FAR - PACKED;
-    pw_probe_add(list, PW_TABLE_NATIVE_HOST_FAR + kind, &sizes, &lengths, most, &like);
-    like.kind += PACKED_FAR - NATIVE_FAR;
-    pw_probe_add(list, PW_TABLE_PACKED_HOST_FAR + kind, &sizes, &lengths, most, &like);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        pw_probe like = *native;
+
+        like.kind += ways[i].way - NATIVE;
+        if (ways[i].there)
+            pw_probe_add(list, (pw_model_table_id)((unsigned)ways[i].first + kind), &sizes, &lengths, ways[i].most,
+                         &like);
+    }
 }
 
 static void add_stores(pw_measure_messages *m, pw_probe_list *list)
@@ -261,7 +296,7 @@ static void add_probes(pw_measure_messages *m, int memory, pw_probe_list *list)
         like.kind += NATIVE - PLAIN;
         pw_probe_add(list, typed + kind, &sizes, &lengths, MOST_TYPED, &like);
         if (!memory)
-            add_ways(list, &like, kind);
+            add_ways(m, list, &like, kind);
     }
 }
 
@@ -269,7 +304,7 @@ pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool 
 {
     const int ranks = PAIR, round = true;
 
-    *m = (pw_measure_messages){.pair = pair};
+    *m = (pw_measure_messages){.pair = pair, .pipeline = has_pipeline()};
     MPI_Comm_rank(pair, &m->rank);
     PMPI_Cart_create(pair, 1, &ranks, &round, 0, &m->ring);
     if (!all_have(take_host(m), pair)) {

@@ -1,7 +1,8 @@
 /*
  * The probes of messages between two ranks, in host memory and, if the MPI takes it, in GPU memory. Contiguous messages
- * and typed ones that are left to the MPI call PMPI_. Typed messages in host memory that Packwright packs call MPI_,
- * with the interposer linked in front of the MPI, so they take the whole path of a program's call.
+ * and typed ones that are left to the MPI call PMPI_. Typed messages in host memory that Packwright carries out call
+ * MPI_, with the interposer linked in front of the MPI, so they take the whole path of a program's call, by a strategy
+ * that the probe forces.
  */
 #ifndef PW_TOOLS_MEASURE_MESSAGES_H
 #define PW_TOOLS_MEASURE_MESSAGES_H
@@ -16,6 +17,7 @@ struct pw_gpu_block;
 typedef struct pw_measure_messages {
     MPI_Comm pair, ring;     /* both communicators have both ranks */
     int rank;                /* in it */
+    bool pipeline;           /* kernels can move messages in the MPI's pipeline */
     char *send[2], *recv[2]; /* in host and in device memory; NULL: none in device memory */
     struct pw_gpu *gpu;
     struct pw_gpu_block *blocks[2];

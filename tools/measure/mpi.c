@@ -110,12 +110,11 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
     return ok ? 0 : 1;
 }
 
-/* Kernels must be compiled at once, and typed messages that go through the interposer must be packed, on both ranks. */
+/* Kernels must be compiled at once, on both ranks, whatever the user has set for programs. */
 static void set_environment(void)
 {
     setenv("PACKWRIGHT_DISABLE", "0", 1);
     setenv("PACKWRIGHT_STATS", "0", 1);
-    setenv("PACKWRIGHT_STRATEGY", "packed", 1);
     setenv("PACKWRIGHT_ALL_RANKS", "1", 1);
     if (!pw_env_is_set(PW_ENV_JIT))
         setenv("PACKWRIGHT_JIT", "sync", 1);

@@ -129,6 +129,11 @@ bool pw_outbound_is_apart(void)
     return atomic_load_explicit(&stores.apart, memory_order_relaxed);
 }
 
+bool pw_outbound_is_near(void)
+{
+    return is_settled() && !pw_outbound_is_apart();
+}
+
 bool pw_outbound_streams(void)
 {
     return atomic_load_explicit(&stores.streams, memory_order_relaxed);

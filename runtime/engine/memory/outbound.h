@@ -46,5 +46,7 @@ bool pw_outbound_streams(void);
 /* Whether cores that share no cache with this one read the messages. Stays true while streaming is on trial, and after
  * long messages, which leave all caches, have shown that streaming does not pay. */
 bool pw_outbound_is_apart(void);
+/* Whether probes have shown that it is not so. Neither is known before some forty messages of medium length. */
+bool pw_outbound_is_near(void);
 
 #endif

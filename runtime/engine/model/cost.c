@@ -62,6 +62,15 @@ double pw_cost_native(pw_call_kind kind, int64_t bytes, int64_t blocks)
     return at(bytes <= l->short_to ? &l->walk->short_ones : &l->walk->long_ones, bytes, blocks);
 }
 
+double pw_cost_pipeline_part(pw_call_kind kind, int64_t bytes, int64_t block, pw_cost_way way, bool near)
+{
+    const pw_cost_part *p = pw_cost_parts_of(measured.open_mpi, kind, way, near && measured.cores == PW_COST_ZEN);
+
+    while (bytes > p->up_to || block > p->longest)
+        p++;
+    return p->part;
+}
+
 /* Beyond short messages, packed costs as much as native where blocks are `cross` bytes long, as was measured; with
  * shorter blocks each block saves `spared`. */
 double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way)

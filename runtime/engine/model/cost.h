@@ -51,4 +51,9 @@ typedef enum pw_cost_way { PW_COST_COPIED, PW_COST_SHARED, PW_COST_SHARED_APART 
 
 double pw_cost_packed(pw_call_kind kind, int64_t bytes, int64_t blocks, pw_cost_way way);
 
+/* How much a message with kernels in the MPI's pipeline takes of the time of the better one of native and packed, apart
+ * from waiting for memory: below 1 where it gains. `bytes` and `block`, the mean length of its blocks, are positive.
+ * `near`: the ranks are known to share a cache. */
+double pw_cost_pipeline_part(pw_call_kind kind, int64_t bytes, int64_t block, pw_cost_way way, bool near);
+
 #endif

@@ -3,6 +3,7 @@
 #define KB(n) ((int64_t)(n) << 10)
 #define REST INT64_MAX
 #define RANGES static const pw_cost_range
+#define PARTS static const pw_cost_part
 #define TO(bytes, cross) {bytes, cross, 0}
 #define TO_FROM(bytes, cross, least) {bytes, cross, least}
 
@@ -80,6 +81,20 @@ RANGES mesh_openmpi_neighbour[] = {TO(EAGER, 12),    TO(KB(24), 1000), TO(KB(96)
 RANGES mesh_apart_mpich[] = {TO(KB(15), 95), TO(REST, 6000)};
 RANGES mesh_apart_openmpi[] = {TO(EAGER, 12), TO(REST, 6000)};
 
+/* ---- kernels in the MPI's pipeline ------------------------------------------------------------------------------- */
+
+/*
+ * Both ranks work at the same time, and nothing is staged. But the message goes in pieces of 8 KiB, each through memory
+ * that the MPI shares or through a system call of its own, where a packed message is read in one go. NO_GAIN stands
+ * where the pipeline lost, as over TCP, and where it was not measured
+ * (docs/results/2026-11-23-pipeline-measured.md). A part above 1 gains only where the walk waits for memory.
+ */
+#define NO_GAIN 4.0
+PARTS no_gain[] = {{REST, REST, NO_GAIN}};
+PARTS mpich_shared_parts[] = {{KB(384), REST, NO_GAIN}, {KB(768), 64, 1.1}, {REST, 64, 0.8}, {REST, REST, NO_GAIN}};
+PARTS mpich_near_parts[] = {
+    {KB(24), REST, NO_GAIN}, {KB(384), 512, 0.75}, {KB(1536), 512, 0.95}, {REST, 128, 0.7}, {REST, REST, NO_GAIN}};
+
 /* ---- all together ------------------------------------------------------------------------------------------------ */
 
 static const pw_cost_walk mpich[KINDS] = {{{420, 0.9, 0.1}, {300, 12.5, 0.085}, 11, mpich_blocking_copied},
@@ -118,4 +133,11 @@ const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_cal
     if (cores == PW_COST_ZEN)
         return open_mpi ? &zen_openmpi[kind] : &zen_mpich[kind];
     return open_mpi ? &mesh_openmpi[kind] : &mesh_mpich[kind];
+}
+
+const pw_cost_part *pw_cost_parts_of(bool open_mpi, pw_call_kind kind, pw_cost_way way, bool near)
+{
+    if (open_mpi || kind != PW_CALL_BLOCKING || way == PW_COST_COPIED)
+        return no_gain;
+    return near ? mpich_near_parts : mpich_shared_parts;
 }

@@ -419,13 +419,17 @@ static int try(pw_decision *d, int direction)
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
 
+static bool is_forced(const pw_question *q)
+{
+    return q->forced >= 0 && q->forced < q->strategies;
+}
+
 /* Returns whether the decision is to be tried; called when a strategy has been used a power of two times. */
 static bool is_to_be_tried(pw_decision *d, const pw_question *q, int chosen)
 {
     int challenger;
 
-    if (d->key.memory != PW_MODEL_HOST || d->key.kind > PW_CALL_NEIGHBOUR ||
-        (q->forced >= 0 && q->forced < q->strategies))
+    if (d->key.memory != PW_MODEL_HOST || d->key.kind > PW_CALL_NEIGHBOUR || is_forced(q))
         return false;
     challenger = challenger_of(d, chosen);
     return challenger >= 0 && is_in_doubt(d, chosen, challenger, uses_of(d)) && begin_trial(d, chosen, challenger);
@@ -454,6 +458,10 @@ static int use(pw_decision *d, const pw_question *q)
     }
     if (!(before & direction))
         atomic_store_explicit(&d->directions, before | direction, memory_order_relaxed);
+    if (is_forced(q) && chosen != q->forced && d->cells[q->forced].total >= 0) {
+        chosen = q->forced; /* another one was when the decision was made */
+        atomic_store_explicit(&d->chosen, chosen, memory_order_relaxed);
+    }
     uses = count(&d->cells[chosen]);
     if (is_due(uses)) {
         remake(d, q);
@@ -469,7 +477,7 @@ int pw_decide(const pw_decision_key *key, const pw_question *q, pw_decision **re
     slot *s = &slots[hash_of(key) >> (64 - SLOTS_SHIFT)];
     unsigned generation = atomic_load_explicit(&decisions.generation, memory_order_relaxed);
     pw_decision *d = s->record;
-    int chosen;
+    int chosen = 0;
 
     if (!d || s->generation != generation || !same(&s->key, key)) {
         d = find(key, q, &chosen);

@@ -58,6 +58,17 @@ typedef struct pw_cost_lines {
     const pw_cost_range *shared, *apart;
 } pw_cost_lines;
 
+/* What kernels in the MPI's pipeline take, as pw_cost_pipeline_part says, for messages up to `up_to` bytes with blocks
+ * up to `longest`. */
+typedef struct pw_cost_part {
+    int64_t up_to, longest;
+    double part;
+} pw_cost_part;
+
+/* Returns rows of which the first one that fits holds; the last fits all messages. `near`: those of a Zen whose ranks
+ * share a cache. */
+const pw_cost_part *pw_cost_parts_of(bool open_mpi, pw_call_kind kind, pw_cost_way way, bool near);
+
 /* Returns the lines for a kind of call. The kind must be one of a message's: up to PW_CALL_NEIGHBOUR. */
 const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_call_kind kind);
 

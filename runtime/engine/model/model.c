@@ -11,10 +11,7 @@
 enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
-    PIPELINE_BLOCK = 64,
-    DIRECT_BLOCK = 32, /* bytes of the shortest blocks for which one copy gains */
-    PIPELINE_LEAST = 768 << 10,
-    PIPELINE_FAR_LEAST = 512 << 10,
+    DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -229,6 +226,15 @@ static host_times measured_host(const pw_model *m, pw_call_kind kind, pw_model_s
     return isnan(t.native) || isnan(t.packed) ? none : t;
 }
 
+/* Returns the measured time of a message whose pieces kernels move in the MPI's pipeline. NaN: it was not measured, or
+ * native and packed were not, with which it is compared. */
+static double measured_pipeline(const pw_model *m, pw_call_kind kind, pw_model_shape s)
+{
+    if (kind != PW_CALL_BLOCKING || !pw_model_has(m, PW_TABLE_PIPELINE_HOST) || isnan(measured_host(m, kind, s).native))
+        return NAN;
+    return whole_message(m, PW_TABLE_PIPELINE_HOST, PW_TABLE_PIPELINE_HOST_FAR, s);
+}
+
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape s)
 {
     double measured;
@@ -360,20 +366,27 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
     return pw_model_own(m, packed, q, PW_PACK) + send + pw_model_own(m, packed, q, PW_UNPACK);
 }
 
-/*
- * Kernels in the MPI's pipeline move short blocks in 0.55 of the time of packing, where packed messages leave the
- * caches, or where blocks lie so far apart that both ranks wait for memory (docs/results/2026-11-22-pipeline.md).
- * Elsewhere, and for other calls, no gain was measured.
- */
-bool pw_model_pipeline_gains(const pw_model_query *q)
+/* Returns whether tables of the MPI's pipeline hold for this rank: the pipeline gains most between cores that share a
+ * cache. Which cores were measured, and which these are, shows in stores; it does not matter where the MPI copies. */
+static bool is_as_measured(const pw_model *m, const pw_model_query *q)
 {
-    return q->kind == PW_CALL_BLOCKING && q->shape.block <= PIPELINE_BLOCK &&
-           (q->shape.bytes >= PIPELINE_LEAST || (q->shape.bytes >= PIPELINE_FAR_LEAST && pw_touch_wait(q->shape) > 0));
+    if (!q->shared || !pw_model_has(m, PW_TABLE_STORES_HOST))
+        return true;
+    return m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS ? q->apart : q->near;
 }
 
+/*
+ * Kernels in the MPI's pipeline wait for what is out of reach as the MPI's own walk does. Where that pipeline was not
+ * measured, its work takes a part of that of the better one of native and packed.
+ */
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 {
-    return 0.6 * fmin(pw_model_cost_native(m, q), pw_model_cost(m, PW_MODEL_HOST, q));
+    double wait = wait_of(m, q), walks = native_walks(q) * wait, measured = measured_pipeline(m, q->kind, q->shape);
+    double others = fmin(pw_model_cost_native(m, q) - walks, pw_model_cost(m, PW_MODEL_HOST, q) - 2 * wait);
+
+    if (!isnan(measured) && is_as_measured(m, q))
+        return measured + walks;
+    return walks + others * pw_cost_pipeline_part(q->kind, q->shape.bytes, q->shape.block, way_of_sharing(q), q->near);
 }
 
 /*

@@ -110,6 +110,7 @@ typedef struct pw_model_query {
     bool shared;     /* receivers unpack from the sender's memory (runtime/engine/node/sharing.h) */
     bool apart;      /* in host memory: this rank is known to share no cache with its peers
                         (runtime/engine/memory/outbound.h) */
+    bool near;       /* in host memory: this rank is known to share a cache with them */
 } pw_model_query;
 
 /* The cost of a message that is left to MPI. */
@@ -118,8 +119,6 @@ double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
 /* The cost of a message that the receiver copies from the sender's own memory at once. */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q);
-/* Whether such a message is of those for which the pipeline was measured to gain. */
-bool pw_model_pipeline_gains(const pw_model_query *q);
 /* The cost of a message that is packed and goes to MPI as the packed copy, by the strategy that packs to this memory
  * (the column `packed` of base/strategy_table.h). HOST is for buffers in host memory, the others are for buffers in GPU
  * memory. */

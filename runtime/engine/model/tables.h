@@ -41,6 +41,8 @@
     X(PACKED_HOST_FAR_COLL, "packed.host.collective.far", 2, "the same, a block of an Alltoall")                    \
     X(PACKED_HOST_FAR_NEIGHBOUR, "packed.host.neighbour.far", 2,                                                    \
       "the same, one of the two blocks of a Neighbor_alltoallw")                                                    \
+    X(PIPELINE_HOST, "pipeline.host.blocking", 2, "typed host memory, kernels in MPI's pipeline, every 2 lengths")  \
+    X(PIPELINE_HOST_FAR, "pipeline.host.blocking.far", 2, "the same, blocks every 16 lengths")                      \
     X(STORES_HOST, "stores.host", 0, "a store to a line of a 32 KiB message that the other rank has read")          \
     X(NATIVE_DEVICE, "native.device.blocking", 2,                                                                   \
       "typed GPU memory left to MPI, blocks every 2 lengths, half a round trip")                                    \

@@ -429,8 +429,10 @@ def wrappers_source(calls):
 
 
 def exports_map(calls):
-    """What is exported: the MPI entry points, and three functions of others (runtime/mpi/entry/single_copy.c and disconnect.c, runtime/mpi/strategy/pipeline.c)."""
-    symbols = "        process_vm_readv;\n        ucp_dt_create_generic;\n        ucp_disconnect_nb;\n" + "".join(f"        {f.symbol};\n" for c in calls if c.action in EXPORTED for f in c.forms())
+    """What is exported: the MPI entry points, functions of others that are taken the place of (runtime/mpi/entry/single_copy.c and
+    disconnect.c, runtime/mpi/strategy/pipeline.c), and what `packwright measure` calls (runtime/mpi/strategy/strategy.c)."""
+    others = ("process_vm_readv", "ucp_dt_create_generic", "ucp_disconnect_nb", "packwright_force_strategy")
+    symbols = "".join(f"        {name};\n" for name in (*others, *(f.symbol for c in calls if c.action in EXPORTED for f in c.forms())))
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
 
 

@@ -212,14 +212,15 @@ static bool contiguous_can(const pw_message *m)
            (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
-/* This strategy saves the copy of packed and the walk of native, so it must come out cheaper than both, also by a model
- * whose contiguous messages were measured at another time. */
+/* This strategy saves the copy of packed and the walk of native, so it must come out cheaper than these, also by a
+ * model whose contiguous messages were measured at another time. */
 static double contiguous_cost(const pw_message *m)
 {
     const pw_model *model = pw_model_now();
     pw_model_query q = pw_message_query(m);
     double others = fmin(pw_model_cost_native(model, &q), pw_model_cost(model, PW_MODEL_HOST, &q));
 
+    others = fmin(others, pw_model_cost_pipeline(model, &q));
     return fmin(pw_model_send(model, PW_MODEL_HOST, q.kind, m->buffer.bytes), 0.95 * others);
 }
 
@@ -282,22 +283,17 @@ const pw_strategy pw_strategy_joined = {.can = joined_can, .cost = joined_cost};
  * processes, and pieces may end within basic elements.
  */
 
-/* Without being named the strategy is for messages that it was measured to gain with, which were none of Open MPI's. A
- * message that is sent by `direct` gains only if it is received as a packed one. */
-static bool pipeline_is_meant(const pw_message *m)
+/* A message that is sent by `direct` gains only if it is received as a packed one. */
+static bool may_come_directly(const pw_message *m)
 {
-    pw_model_query q = pw_message_query(m);
-
-    if (pw_strategy_is_named(PW_STRATEGY_PIPELINE))
-        return true;
-    return !PW_MPI_IS_OPEN_MPI && !(m->role == PW_RECV && pw_direct_is_meant()) && pw_model_pipeline_gains(&q);
+    return m->role == PW_RECV && pw_direct_is_meant() && !pw_strategy_is_named(PW_STRATEGY_PIPELINE);
 }
 
 static bool pipeline_can(const pw_message *m)
 {
     return pw_pipeline_is_there() && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
            (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m) &&
-           pipeline_is_meant(m);
+           !may_come_directly(m);
 }
 
 static double pipeline_cost(const pw_message *m)

@@ -54,6 +54,14 @@ bool pw_strategy_is_forced(void)
     return chosen_by.forced != PW_STRATEGY_COUNT;
 }
 
+bool packwright_force_strategy(pw_strategy_id id)
+{
+    if (id == PW_STRATEGY_PIPELINE && !pw_pipeline_is_there())
+        return false;
+    chosen_by.forced = id;
+    return true;
+}
+
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
 
 /* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from the first to the last.
@@ -77,7 +85,8 @@ pw_model_query pw_message_query(const pw_message *m)
                         .memory = m->buffer.place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
-                        .apart = pw_outbound_is_apart()};
+                        .apart = pw_outbound_is_apart(),
+                        .near = pw_outbound_is_near()};
     /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
      */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;

@@ -105,6 +105,14 @@ PW_STRATEGIES(X)
 void pw_strategy_start(void);
 /* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
 bool pw_strategy_is_forced(void);
+
+/*
+ * For `packwright measure`, which is linked to the interposer and measures several strategies in one process: from now
+ * on this strategy is chosen whenever it is possible, as if PACKWRIGHT_STRATEGY named it. Returns false, and changes
+ * nothing, if the MPI has no place for it; of PIPELINE that is known once a type has been committed. No other thread
+ * may be in a call of MPI.
+ */
+__attribute__((visibility("default"))) bool packwright_force_strategy(pw_strategy_id id);
 /* Whether PACKWRIGHT_STRATEGY names this one. */
 bool pw_strategy_is_named(pw_strategy_id id);
 /* The question to the model about a described message. */

@@ -125,8 +125,10 @@ static void apart_is_known_through_a_trial(void **state)
     (void)state;
     settle(cheap);
     assert_false(pw_outbound_is_apart());
+    assert_true(pw_outbound_is_near());
     settle(dear);
     assert_true(pw_outbound_is_apart());
+    assert_false(pw_outbound_is_near());
     if (can_stream)
         reach_trial();
     assert_true(pw_outbound_is_apart());

@@ -22,8 +22,9 @@ typedef struct cell {
 } cell;
 
 static const char letters[PW_STRATEGY_COUNT] = {
-    [PW_STRATEGY_NATIVE] = 'n',   [PW_STRATEGY_PACKED] = 'p', [PW_STRATEGY_DEVICE] = 'd',
-    [PW_STRATEGY_ONE_SHOT] = 'o', [PW_STRATEGY_STAGED] = 's', [PW_STRATEGY_PIPELINED] = 'c'};
+    [PW_STRATEGY_NATIVE] = 'n',   [PW_STRATEGY_PACKED] = 'p',   [PW_STRATEGY_DEVICE] = 'd',
+    [PW_STRATEGY_PIPELINE] = 'k', [PW_STRATEGY_ONE_SHOT] = 'o', [PW_STRATEGY_STAGED] = 's',
+    [PW_STRATEGY_PIPELINED] = 'c'};
 
 static pw_estimate estimate(void *arg, int strategy)
 {
@@ -35,6 +36,9 @@ static pw_estimate estimate(void *arg, int strategy)
     switch (strategy) {
     case PW_STRATEGY_NATIVE: e.total = device && !c->aware ? 1e18 : pw_model_cost_native(c->model, q); break;
     case PW_STRATEGY_PACKED: e.total = device ? -1 : pw_model_cost(c->model, PW_MODEL_HOST, q); break;
+    case PW_STRATEGY_PIPELINE:
+        e.total = device || q->kind > PW_CALL_NONBLOCKING ? -1 : pw_model_cost_pipeline(c->model, q);
+        break;
     case PW_STRATEGY_DEVICE:
         e.total = device && c->aware && !q->contiguous ? pw_model_cost(c->model, PW_MODEL_DEVICE, q) : -1;
         break;
@@ -110,7 +114,7 @@ static void print_table(FILE *out, const pw_model *m, pw_call_kind kind, pw_mode
 static void print_all(FILE *out, const pw_model *m)
 {
     fputs("Strategy by message size and block length, blocks near and far:\n"
-          "n native, p packed, d device, o one-shot, s staged, c pipelined in chunks\n\n",
+          "n native, p packed, k kernels in the pipeline, d device, o one-shot, s staged, c pipelined in chunks\n\n",
           out);
     for (unsigned kind = 0; kind < PW_MODEL_KINDS; kind++)
         if (pw_model_has(m, PW_TABLE_NATIVE_HOST + kind))

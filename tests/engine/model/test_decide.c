@@ -91,6 +91,10 @@ static void the_forced_one_if_it_can(void **state)
     assert_int_equal(decide(&other, 3, 2, &m, NULL), 0);
     m.costs[2].total = 5;
     assert_int_equal(decide(&third, 3, 0, &m, NULL), 0);
+    /* Another one may be forced later. */
+    assert_int_equal(decide(&third, 3, 2, &m, NULL), 2);
+    assert_int_equal(decide(&k, 3, 0, &m, NULL), 0);
+    assert_int_equal(decide(&k, 3, 2, &m, NULL), 0);
 }
 
 static void costs_are_asked_for_once(void **state)

@@ -339,6 +339,70 @@ static void pipelines_wait_once(void **state)
     pw_model_destroy(measured);
 }
 
+static bool pipeline_gains(const pw_model *m, const pw_model_query *q)
+{
+    double cost = pw_model_cost_pipeline(m, q);
+
+    return cost < pw_model_cost_native(m, q) && cost < pw_model_cost(m, PW_MODEL_HOST, q);
+}
+
+/* By default, kernels in MPICH's pipeline gain for long messages of a node, and for shorter ones between ranks that are
+ * known to share a cache or where the walk waits for memory. */
+static void kernels_gain_in_the_pipeline(void **state)
+{
+    pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true},
+                   face = {.shape = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064), .shared = true};
+    pw_model *none = pw_model_create();
+
+    (void)state;
+    pw_cost_start(false, PW_COST_ZEN);
+    assert_true(pipeline_gains(none, &q));
+    assert_true(pipeline_gains(none, &face));
+    face.shape.spread = PW_MODEL_NEAR;
+    assert_false(pipeline_gains(none, &face));
+    q.shape.bytes = 128 << 10;
+    assert_false(pipeline_gains(none, &q));
+    q.near = true;
+    assert_true(pipeline_gains(none, &q));
+    q.shared = false; /* over a network */
+    assert_false(pipeline_gains(none, &q));
+    q.shared = true;
+    q.kind = PW_CALL_NONBLOCKING;
+    assert_false(pipeline_gains(none, &q));
+    q.kind = PW_CALL_BLOCKING;
+    pw_cost_start(true, PW_COST_ZEN);
+    assert_false(pipeline_gains(none, &q));
+    pw_cost_start(false, PW_COST_MESH);
+    pw_model_destroy(none);
+}
+
+/* Measured times count if native and packed messages were measured, too, between cores like those of this rank. */
+static void kernels_in_the_pipeline_are_measured(void **state)
+{
+    const double third[] = {66, 50, 50, 1666, 500, 333, 300000, 50000, 36666}, cheap = 7, dear = 27;
+    pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true};
+    pw_model *m = make(), *alone = pw_model_create();
+
+    (void)state;
+    assert_int_equal(pw_model_set(alone, PW_TABLE_PIPELINE_HOST, bytes, 3, blocks, 3, third, NULL), PW_OK);
+    assert_true(fabs(pw_model_cost_pipeline(alone, &q) - 50000) > 1);
+    assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_PIPELINE_HOST, bytes, 3, blocks, 3, third, NULL), PW_OK);
+    near(pw_model_cost_pipeline(m, &q), 50000);
+    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
+    assert_true(pw_model_cost_pipeline(m, &q) > 50001);
+    q.near = true;
+    near(pw_model_cost_pipeline(m, &q), 50000);
+    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &dear, NULL), PW_OK);
+    assert_true(pw_model_cost_pipeline(m, &q) > 50001);
+    q.near = q.shared = false; /* over a network */
+    near(pw_model_cost_pipeline(m, &q), 50000);
+    q.kind = PW_CALL_NONBLOCKING; /* which was not measured */
+    assert_true(pw_model_cost_pipeline(m, &q) > pw_model_cost_native(m, &q));
+    pw_model_destroy(alone);
+    pw_model_destroy(m);
+}
+
 /* Every cost of every strategy is a positive number, whatever the model knows. */
 static void costs_are_numbers(void **state)
 {
@@ -359,9 +423,10 @@ static void costs_are_numbers(void **state)
                                   pw_model_cost(models[k], PW_MODEL_MAPPED, &q),
                                   pw_model_cost(models[k], PW_MODEL_STAGED, &q),
                                   pw_model_cost(models[k], PW_MODEL_PIPELINED, &q),
+                                  pw_model_cost_pipeline(models[k], &q),
                                   pw_model_copy_rows(models[k], PW_MODEL_D2D, q.shape)};
 
-                for (int i = 0; i < 7; i++)
+                for (int i = 0; i < 8; i++)
                     if (!isfinite(costs[i]) || costs[i] <= 0)
                         fail_msg("model %d, kind %d, %lld bytes, cost %d: %g", k, kind, (long long)n, i, costs[i]);
             }
@@ -484,6 +549,8 @@ int main(void)
         cmocka_unit_test(shapes),
         cmocka_unit_test(what_is_out_of_reach_is_waited_for),
         cmocka_unit_test(pipelines_wait_once),
+        cmocka_unit_test(kernels_gain_in_the_pipeline),
+        cmocka_unit_test(kernels_in_the_pipeline_are_measured),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
         cmocka_unit_test(what_ranks_apart_measured_is_for_ranks_apart),
