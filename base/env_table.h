@@ -39,7 +39,8 @@
     X(LAZY, "PACKWRIGHT_LAZY", BOOL, "1",                                                                            \
       "0 copies every message of GPU memory to host memory, also where only another GPU reads it")                   \
     X(HEAP, "PACKWRIGHT_HEAP", CHOICE("off|shared"), "off",                                                          \
-      "shared puts what MPI_Alloc_mem gives where receivers on the node can read it: long messages are copied once") \
+      "shared lets receivers on the node copy long messages once, from the sender's memory, and puts what "          \
+      "MPI_Alloc_mem gives where they can map it")                                                                   \
     X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                                 \
       "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
     X(GATHER, "PACKWRIGHT_GATHER", BOOL, "1",                                                                        \

@@ -106,6 +106,15 @@ void pw_nest_destroy(pw_nest *nest);
 pw_nest *pw_nest_copy(const pw_nest *nest, pw_arena *arena);
 size_t pw_nest_bytes(const pw_nest *nest);
 
+/* Calls fn for the blocks of `count` joined objects: `bytes` bytes at offset `mem` from the first object on the memory
+ * side are those at offset `packed` on the other side. The order is the nest's.
+ * Stops early, returning false, when fn returns false. */
+typedef bool pw_joined_block_fn(void *arg, int64_t mem, int64_t packed, int64_t bytes);
+bool pw_nest_walk_joined(const pw_nest *nest, int64_t count, pw_joined_block_fn *fn, void *arg);
+
+/* The number of blocks of one object. */
+int64_t pw_nest_blocks(const pw_nest *nest);
+
 /* Structural hash of everything that kernels and results depend on, the tables' contents included. */
 pw_hash pw_nest_hash(const pw_nest *nest);
 

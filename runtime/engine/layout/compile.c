@@ -157,7 +157,8 @@ static pw_status compile_layout(compilation *c, pw_hash raw_hash, pw_layout **kn
 
 pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash hash, pw_layout **out)
 {
-    compilation c = {.engine = engine, .scratch = pw_arena_create(), .nest = nest, .hash = hash};
+    compilation c = {
+        .engine = engine, .scratch = pw_arena_create(), .nest = nest, .hash = hash, .blocks = pw_nest_blocks(nest)};
     pw_status status = c.scratch ? shape(&c) : PW_ERR_NOMEM;
 
     if (!status)

@@ -12,6 +12,7 @@ enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
+    READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -392,13 +393,15 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 /*
  * One pass in place of two takes half of the time where lines of memory come from a cache nearby. It gains little where
  * packed messages leave the caches that the ranks share, and no gain was clear with shorter blocks
- * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken.
+ * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken. A system call that reads lists of blocks takes some
+ * 320 ns for each.
  */
-double pw_model_cost_direct(const pw_model *m, const pw_model_query *q)
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system)
 {
     double packed = pw_model_cost(m, PW_MODEL_HOST, q);
 
     if (q->shape.block < DIRECT_BLOCK)
         return packed;
-    return (q->apart ? 0.95 : 0.55) * packed;
+    return (q->apart ? 0.95 : 0.55) * packed +
+           (by_system ? READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block : 0);
 }

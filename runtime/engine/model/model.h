@@ -117,8 +117,9 @@ typedef struct pw_model_query {
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
 /* The cost of a message whose pieces kernels move in the MPI's own pipeline (runtime/mpi/strategy/pipeline.h). */
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
-/* The cost of a message that the receiver copies from the sender's own memory at once. */
-double pw_model_cost_direct(const pw_model *m, const pw_model_query *q);
+/* The cost of a message that the receiver copies from the sender's own memory at once; `by_system`: by system calls
+ * that take lists of blocks. */
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system);
 /* The cost of a message that is packed and goes to MPI as the packed copy, by the strategy that packs to this memory
  * (the column `packed` of base/strategy_table.h). HOST is for buffers in host memory, the others are for buffers in GPU
  * memory. */

@@ -5,6 +5,8 @@
 #include "runtime/engine/node/heap.h"
 #include "runtime/engine/node/lazy.h"
 #include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/window.h"
+#include "runtime/engine/node/xpmem.h"
 
 #include <string.h>
 
@@ -108,13 +110,38 @@ void pw_direct_forget_channels(void)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-bool pw_direct_reaches(const pw_layout *layout, const void *memory, int64_t count)
+/* The lowest address that objects touch, and the bytes from there to the highest. False: that is no range of addresses.
+ */
+static bool find_touched(const pw_layout *layout, const void *memory, int64_t count, const void **begin, size_t *all)
 {
     __int128 last = (__int128)(count - 1) * layout->extent, lowest = layout->nest->lo + (last < 0 ? last : 0),
              bytes = layout->nest->hi + (last > 0 ? last : 0) - lowest;
 
-    return bytes > 0 && bytes <= PTRDIFF_MAX && lowest >= PTRDIFF_MIN && lowest <= PTRDIFF_MAX &&
-           pw_heap_holds((const void *)((uintptr_t)memory + (uintptr_t)lowest), (size_t)bytes);
+    *begin = (const void *)((uintptr_t)memory + (uintptr_t)lowest);
+    *all = (size_t)bytes;
+    return bytes > 0 && bytes <= PTRDIFF_MAX && lowest >= PTRDIFF_MIN && lowest <= PTRDIFF_MAX;
+}
+
+pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int64_t count)
+{
+    pw_segment_file file;
+    const void *begin;
+    size_t bytes;
+
+    return find_touched(layout, memory, count, &begin, &bytes) &&
+                   (pw_heap_holds(begin, bytes) || pw_window_holds(begin, bytes, &file) || pw_xpmem_is_shown())
+               ? PW_DIRECT_MAPPED
+               : PW_DIRECT_BY_SYSTEM;
+}
+
+bool pw_direct_may_receive(uint64_t key)
+{
+    return may_begin(key);
+}
+
+void pw_direct_note_received(uint64_t key, int64_t bytes, bool taken)
+{
+    note(key, bytes, taken);
 }
 
 /* The stand-ins are mapped once. The lock must be held. */
@@ -203,6 +230,15 @@ static void end(int number)
 static void show(pw_segment_stand_in *record, const use *u, const void *memory, int64_t count)
 {
     int text = pw_board_put(u->layout);
+    pw_segment_file file = {.inode = 0};
+    const void *begin;
+    size_t bytes;
+
+    if (find_touched(u->layout, memory, count, &begin, &bytes))
+        pw_window_holds(begin, bytes, &file);
+    atomic_store_explicit(&record->device, file.device, memory_order_relaxed);
+    atomic_store_explicit(&record->inode, file.inode, memory_order_relaxed);
+    atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);
 
     atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
     atomic_store_explicit(&record->memory, (uintptr_t)memory, memory_order_relaxed);

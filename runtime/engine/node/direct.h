@@ -20,8 +20,14 @@
 
 #include "runtime/engine/layout/layout.h"
 
-/* Whether other processes can map all of the memory that these objects touch. */
-bool pw_direct_reaches(const pw_layout *layout, const void *memory, int64_t count);
+/* How other processes get at memory of this one. */
+typedef enum pw_direct_way {
+    PW_DIRECT_BY_SYSTEM, /* the system reads it for them (system_read.h) */
+    PW_DIRECT_MAPPED     /* a block of the heap, memory of a window, or any memory by XPMEM */
+} pw_direct_way;
+
+/* How others get at the memory that these objects touch. */
+pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int64_t count);
 
 /* Whether there are stand-ins. The first call maps them. */
 bool pw_direct_is_possible(void);
@@ -34,6 +40,12 @@ void *pw_direct_data(int number);
 void pw_direct_begin(int number, pw_layout *layout, const void *memory, int64_t count);
 /* Ends the message, if there is one, and gives the stand-in back. */
 void pw_direct_give(int number);
+
+/* The receiver's side, for receives that are staged only because a stand-in may come. `may` says whether to stage the
+ * next one of this channel. `note` records a message that came: `taken` if it went past the staging memory. After one
+ * that did not, receives of the channel are not staged, as many as messages go other ways after a failure. */
+bool pw_direct_may_receive(uint64_t channel);
+void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
 
 /* Forgets what was learned of all channels: their numbers may come to mean others. */
 void pw_direct_forget_channels(void);

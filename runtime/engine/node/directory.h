@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 5,
+    PW_SEGMENT_VERSION = 6,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 300,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -69,6 +69,12 @@ typedef struct pw_segment_text {
     _Atomic uint64_t hash_lo, hash_hi; /* of the layout */
 } pw_segment_text;
 
+/* A file that a process has mapped, and where: the byte at an address of the process is at offset address + shift. */
+typedef struct pw_segment_file {
+    uint64_t device, inode; /* as /proc/self/maps has them; inode 0: no file */
+    uint64_t shift;
+} pw_segment_file;
+
 /* The record of a stand-in (direct.h): the message that it stands for. It holds from before the owner's MPI gets the
  * message until that MPI has sent it. */
 typedef struct pw_segment_stand_in {
@@ -77,6 +83,8 @@ typedef struct pw_segment_stand_in {
     _Atomic uint64_t count;              /* objects */
     _Atomic uint32_t text;               /* of their layout, on the board */
     _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
+    _Atomic uint64_t device, inode,
+        shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
 } pw_segment_stand_in;
 
 /* A message that a stand-in stands for, as another process believes it. */
@@ -85,6 +93,7 @@ typedef struct pw_stand_in_record {
     uint64_t bytes, memory, count;
     uint32_t text;
     uint32_t number; /* of the stand-in */
+    pw_segment_file file;
 } pw_stand_in_record;
 
 /* An entry of the board, as another process believes it. */
@@ -112,6 +121,8 @@ typedef struct pw_segment_header {
     pw_segment_entry pieces[PW_SEGMENT_PIECES];
     _Atomic uint32_t ntexts; /* entries of `texts` in use */
     pw_segment_text texts[PW_SEGMENT_TEXTS];
+    _Atomic uint64_t xpmem;        /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
+    _Atomic uint64_t removed;      /* how often the owner has given back memory that others may have attached */
     _Atomic uint64_t stand_ins_at; /* address of the first stand-in in the owning process; 0: there are none */
     pw_segment_stand_in stand_ins[PW_SEGMENT_STAND_INS];
 } pw_segment_header;

@@ -252,7 +252,7 @@ bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
     return true;
 }
 
-static bool move(pw_inbound *in, const pw_stand_in *from)
+static bool move(pw_inbound *in, pw_stand_in *from)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0;
 
@@ -265,7 +265,7 @@ static bool move(pw_inbound *in, const pw_stand_in *from)
 
 /* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
  * What MPI asks for otherwise is packed. */
-bool pw_inbound_arrive_from(pw_inbound *in, void *to, const pw_stand_in *from, int64_t bytes)
+bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes)
 {
     const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->message;
     int64_t first = (char *)to - in->data;
@@ -280,6 +280,5 @@ bool pw_inbound_arrive_from(pw_inbound *in, void *to, const pw_stand_in *from, i
         atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
         return true;
     }
-    pw_stand_in_pack(from, to, bytes);
-    return true;
+    return pw_stand_in_pack(from, to, bytes);
 }

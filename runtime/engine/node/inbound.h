@@ -63,6 +63,6 @@ int64_t pw_inbound_room(const pw_inbound *in, const void *to);
  * reason in errno. */
 bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
 /* As pw_inbound_arrive, for bytes that MPI has asked a stand-in for. */
-bool pw_inbound_arrive_from(pw_inbound *in, void *to, const pw_stand_in *from, int64_t bytes);
+bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/system_read.h"
+#include "runtime/engine/node/window.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,15 +24,11 @@ void pw_stand_in_start(pw_stand_in_engine *engine)
 
 /* ---- the sender's memory ----------------------------------------------------------------------------------------- */
 
-/* The addresses that the objects of a record touch in the sender. */
-typedef struct touched {
-    uint64_t lowest;
-    size_t bytes;
-} touched;
-
-/* The numbers of a record may be anything. False: they are no objects of that layout. */
-static bool find_touched(const pw_stand_in_record *r, const pw_layout *l, touched *out)
+/* Finds the addresses that the objects touch in the sender. The numbers of a record may be anything. False: they are no
+ * objects of that layout. */
+static bool find_touched(const pw_stand_in_record *r, pw_stand_in *out)
 {
+    const pw_layout *l = out->layout;
     __int128 last, lowest, bytes;
 
     if (r->count == 0 || r->count > INT64_MAX || (unsigned __int128)r->count * (uint64_t)l->size != r->bytes)
@@ -38,41 +36,47 @@ static bool find_touched(const pw_stand_in_record *r, const pw_layout *l, touche
     last = (__int128)(r->count - 1) * l->extent;
     lowest = (__int128)r->memory + l->nest->lo + (last < 0 ? last : 0);
     bytes = (__int128)r->memory + l->nest->hi + (last > 0 ? last : 0) - lowest;
-    *out = (touched){(uint64_t)lowest, (size_t)bytes};
+    out->lowest = (uint64_t)lowest;
+    out->stretch = (size_t)bytes;
     return lowest > 0 && bytes > 0 && bytes <= INT64_MAX && lowest + bytes <= INT64_MAX;
 }
 
-/* Reads the addresses into memory of this process. The system makes its pages. */
-static const char *copy_of(pid_t pid, const touched *t, pw_stand_in *out)
+static void set_memory(pw_stand_in *s, const void *lowest)
 {
-    struct iovec to = {.iov_len = t->bytes}, of = {(void *)(uintptr_t)t->lowest, t->bytes};
-
-    if (t->bytes > most_copied)
-        return NULL;
-    to.iov_base = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (to.iov_base == MAP_FAILED)
-        return NULL;
-    out->copy = to.iov_base;
-    out->copy_bytes = t->bytes;
-    if (syscall(SYS_process_vm_readv, pid, &to, 1UL, &of, 1UL, 0UL) == (long)t->bytes)
-        return to.iov_base;
-    munmap(to.iov_base, t->bytes);
-    return NULL;
+    s->memory = (const char *)((uintptr_t)lowest + (uintptr_t)(s->remote - s->lowest));
 }
 
-static bool reach(pid_t pid, const pw_stand_in_record *r, pw_stand_in *out)
+/* Looks for the addresses in this process. */
+static void find_mapped(const pw_segment_header *h, const pw_stand_in_record *r, pw_stand_in *out)
 {
     pw_peer_block block;
-    const char *lowest;
-    touched t;
+    const void *lowest = pw_peer_memory(out->pid, (const void *)(uintptr_t)out->lowest, out->stretch, &block);
 
-    if (!find_touched(r, out->layout, &t))
-        return false;
-    lowest = pw_peer_memory(pid, (const void *)(uintptr_t)t.lowest, t.bytes, &block);
+    if (!lowest && r->file.inode)
+        lowest = pw_window_find(&r->file, out->lowest, out->stretch);
     if (!lowest)
-        lowest = copy_of(pid, &t, out);
-    out->memory = (const char *)((uintptr_t)lowest + (uintptr_t)(r->memory - t.lowest));
-    return lowest;
+        lowest = pw_xpmem_attach(h, out->lowest, out->stretch, &out->attached);
+    if (lowest)
+        set_memory(out, lowest);
+}
+
+/* Reads the addresses into memory of this process. The system makes its pages. */
+static bool read_copy(pw_stand_in *s)
+{
+    struct iovec to = {.iov_len = s->stretch}, of = {(void *)(uintptr_t)s->lowest, s->stretch};
+
+    if (s->stretch > most_copied)
+        return false;
+    to.iov_base = mmap(NULL, s->stretch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (to.iov_base == MAP_FAILED)
+        return false;
+    if (syscall(SYS_process_vm_readv, s->pid, &to, 1UL, &of, 1UL, 0UL) == (long)s->stretch) {
+        s->copy = to.iov_base;
+        set_memory(s, to.iov_base);
+        return true;
+    }
+    munmap(to.iov_base, s->stretch);
+    return false;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -87,20 +91,28 @@ bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *
         return false;
     engine = engine_of();
     *out = (pw_stand_in){.layout = engine ? pw_board_get(pid, r.text, engine) : NULL,
+                         .pid = pid,
+                         .remote = r.memory,
                          .count = (int64_t)r.count,
                          .bytes = (int64_t)r.bytes,
                          .message = (const void *)(uintptr_t)r.base,
                          .first = (int64_t)((uintptr_t)remote - r.base),
-                         .answered = &h->stand_ins[r.number].answered};
-    if (out->layout && reach(pid, &r, out))
+                         .answered = &h->stand_ins[r.number].answered,
+                         .attached = {.place = -1}};
+    if (out->layout && find_touched(&r, out)) {
+        find_mapped(h, &r, out);
         return true;
+    }
     pw_layout_unref(out->layout);
     return false;
 }
 
-void pw_stand_in_pack(const pw_stand_in *s, void *to, int64_t bytes)
+bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 {
+    if (!s->memory && !read_copy(s))
+        return false;
     pw_layout_pack_part(s->layout, s->memory, s->first, s->first + bytes, to);
+    return true;
 }
 
 /* Two passes over memory that stays in the first caches. */
@@ -115,29 +127,52 @@ static void move_in_tiles(const pw_stand_in *s, pw_layout *layout, void *to)
     }
 }
 
-bool pw_stand_in_move(const pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
+/* Whether the system should read the blocks one by one, which costs it some 320 ns each: in that time it reads so many
+ * bytes, and makes the pages of a copy. */
+static bool is_read_in_blocks(const pw_stand_in *s, const pw_joined *joined)
+{
+    enum { STRETCH = 1024 };
+    int64_t blocks = joined->layout->blocks * (s->bytes / joined->layout->size);
+
+    return !s->memory && (int64_t)s->stretch / STRETCH >= blocks;
+}
+
+static bool move_joined(pw_stand_in *s, const pw_joined *joined, pw_layout *layout, void *to)
+{
+    if (is_read_in_blocks(s, joined))
+        return pw_system_read(s->pid, joined, s->remote, to, s->bytes);
+    if (!s->memory && !read_copy(s))
+        return false;
+    if (pw_joined_is_ready(joined, s->bytes))
+        pw_layout_copy(joined, s->memory, to, s->bytes);
+    else
+        move_in_tiles(s, layout, to);
+    return true;
+}
+
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
 {
     pw_joined joined;
     pw_diag diag;
 
     if (s->bytes > room)
         return false;
-    if (s->bytes % layout->size != 0 || pw_layout_join(s->layout, layout, &joined, &diag) != PW_OK) {
+    if (s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK) {
+        s->whole = move_joined(s, &joined, layout, to);
+        pw_layout_unref(joined.layout);
+    } else if (s->memory || read_copy(s)) {
         move_in_tiles(s, layout, to);
-        return true;
+        s->whole = true;
     }
-    if (pw_joined_is_ready(&joined, s->bytes))
-        pw_layout_copy(&joined, s->memory, to, s->bytes);
-    else
-        move_in_tiles(s, layout, to);
-    pw_layout_unref(joined.layout);
-    return true;
+    return s->whole;
 }
 
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)
 {
+    if (s->whole || !s->copy)
+        atomic_fetch_add_explicit(s->answered, (uint64_t)bytes, memory_order_release);
     if (s->copy)
-        munmap(s->copy, s->copy_bytes);
+        munmap(s->copy, s->stretch);
+    pw_xpmem_release(&s->attached);
     pw_layout_unref(s->layout);
-    atomic_fetch_add_explicit(s->answered, (uint64_t)bytes, memory_order_release);
 }

@@ -90,22 +90,19 @@ static bool is_writable(const struct iovec *to)
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
 
-/* Moves bytes that a stand-in stands for, unless they are in none or cannot be written. */
+/* Moves bytes that a stand-in stands for, unless they are in none, cannot be read where they are, or cannot be
+ * written. */
 static outcome read_in_stand_in(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
 {
     pw_stand_in from;
-    outcome read = READ;
+    bool done;
 
     if (!pw_stand_in_open(pid, of->iov_base, of->iov_len, &from))
         return NOT_HERE;
-    if (in)
-        read = pw_inbound_arrive_from(in, to->iov_base, &from, (int64_t)to->iov_len) ? READ : FAILED;
-    else if (is_writable(to))
-        pw_stand_in_pack(&from, to->iov_base, (int64_t)to->iov_len);
-    else
-        read = NOT_HERE;
-    pw_stand_in_close(&from, read == READ ? (int64_t)to->iov_len : 0);
-    return read;
+    done = in ? pw_inbound_arrive_from(in, to->iov_base, &from, (int64_t)to->iov_len)
+              : is_writable(to) && pw_stand_in_pack(&from, to->iov_base, (int64_t)to->iov_len);
+    pw_stand_in_close(&from, done ? (int64_t)to->iov_len : 0);
+    return done ? READ : NOT_HERE;
 }
 
 /* Copies or unpacks bytes out of a segment, unless they are in none or cannot be written. */

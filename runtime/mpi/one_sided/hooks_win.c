@@ -1,5 +1,8 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
+#include "runtime/engine/node/window.h"
+#include "runtime/engine/node/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
+#include "runtime/mpi/strategy/direct.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -50,6 +53,43 @@ ONE_TARGET(Win_unlock, pw_next.MPI_Win_unlock)
 ONE_TARGET(Win_flush, pw_next.MPI_Win_flush)
 ONE_TARGET(Win_flush_local, LOCALLY())
 
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+static const void *memory_of(MPI_Win win)
+{
+    void *memory;
+    int found;
+
+    return PMPI_Win_get_attr(win, MPI_WIN_BASE, &memory, &found) == MPI_SUCCESS && found ? memory : NULL;
+}
+
+/* The memory is shared where the MPI has mapped it in several processes (runtime/engine/node/window.h). */
+static pw_verdict enter(const MPI_Win *win, int rc)
+{
+    if (rc == MPI_SUCCESS && pw_direct_is_meant())
+        pw_window_enter(memory_of(*win));
+    return PW_DONE;
+}
+
+#define ALLOCATE(call)                                                                                              \
+    pw_verdict pw_hook_##call(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win, \
+                              bool large, int *rc)                                                                  \
+    {                                                                                                               \
+        *rc = pw_call_##call(size, unit, info, comm, base, win, large);                                             \
+        return enter(win, *rc);                                                                                     \
+    }
+
+ALLOCATE(Win_allocate)
+ALLOCATE(Win_allocate_shared)
+
+static void leave(MPI_Win win)
+{
+    if (win != MPI_WIN_NULL && pw_direct_is_meant()) {
+        pw_window_leave(memory_of(win));
+        pw_xpmem_note_removal();
+    }
+}
+
 /* Settles all operations of the window, since MPI may reuse its handle for the next window. */
 pw_verdict pw_hook_Win_free(MPI_Win *win, int *rc)
 {
@@ -60,6 +100,7 @@ pw_verdict pw_hook_Win_free(MPI_Win *win, int *rc)
         return PW_PASS;
     old = *win;
     mark = pw_rma_mark(old);
+    leave(old);
     *rc = pw_next.MPI_Win_free(win);
     if (*rc == MPI_SUCCESS)
         pw_rma_settle(old, PW_RMA_ALL_TARGETS, mark);

@@ -1,5 +1,6 @@
 /* Memory that programs ask MPI for, where PACKWRIGHT_HEAP puts it into memory that receivers can map. */
 #include "runtime/engine/node/heap.h"
+#include "runtime/engine/node/xpmem.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/strategy.h"
 
@@ -28,6 +29,7 @@ pw_verdict pw_hook_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr, int *r
 
 pw_verdict pw_hook_Free_mem(void *base, int *rc)
 {
+    pw_xpmem_note_removal();
     if (!pw_heap_give(base))
         return PW_PASS;
     *rc = MPI_SUCCESS;

@@ -3,14 +3,16 @@
 #include "base/env.h"
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/direct.h"
-#include "runtime/engine/node/heap.h"
+#include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/engine/node/stand_in.h"
+#include "runtime/engine/node/xpmem.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-/* MPICH reads no shorter messages in the sender's memory. */
-enum { LEAST = 32 << 10, SHARED = 1 };
+/* MPICH reads no shorter messages in the sender's memory. The system reads no blocks of less than LEAST_BLOCK as fast
+ * as they are packed. */
+enum { LEAST = 32 << 10, SHARED = 1, LEAST_BLOCK = 1 << 10 };
 
 bool pw_direct_is_meant(void)
 {
@@ -20,16 +22,19 @@ bool pw_direct_is_meant(void)
 void pw_direct_start(void)
 {
     pw_stand_in_start(pw_registry_engine);
+    if (pw_direct_is_meant())
+        pw_xpmem_show();
 }
 
 void pw_direct_leave(void)
 {
     pw_board_forget();
+    pw_xpmem_end();
 }
 
 void pw_direct_forget_comms(void)
 {
-    if (pw_heap_is_used())
+    if (pw_direct_is_meant())
         pw_direct_forget_channels();
 }
 
@@ -38,27 +43,52 @@ static int64_t least(void)
     return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : LEAST;
 }
 
-/* A message with a channel is one that a call between two processes sends. */
+static double cost_by(const pw_message *m, pw_direct_way way)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return pw_model_cost_direct(pw_model_now(), &q, way == PW_DIRECT_BY_SYSTEM);
+}
+
+/* Where the system has to read the blocks, they must be long enough. */
+static bool gains_by_system(const pw_message *m)
+{
+    return m->entry->size >= m->entry->blocks * LEAST_BLOCK &&
+           cost_by(m, PW_DIRECT_BY_SYSTEM) < pw_strategy_packed.cost(m);
+}
+
+static pw_direct_way way_of(const pw_message *m)
+{
+    return pw_direct_way_to(m->buffer.layout, m->buffer.base, m->buffer.count);
+}
+
+/* A message with a channel is one of a call between two processes. A receive is staged as by `packed`. It is for
+ * messages that `packed` would leave to MPI, which takes them out of stand-ins more slowly. */
 static bool direct_can(const pw_message *m)
 {
-    return m->channel && pw_heap_is_used() && m->buffer.bytes >= least() &&
-           m->buffer.bytes <= PW_SEGMENT_STAND_IN_BYTES && pw_strategy_packed.can(m) &&
-           pw_direct_reaches(m->buffer.layout, m->buffer.base, m->buffer.count) && pw_direct_is_possible();
+    if (!m->channel || !pw_direct_is_meant() || m->buffer.bytes < least() ||
+        m->buffer.bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_strategy_packed.can(m) || !pw_direct_is_possible())
+        return false;
+    return m->role == PW_RECV ? gains_by_system(m) : way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m);
 }
 
 static double direct_cost(const pw_message *m)
 {
-    pw_model_query q = pw_message_query(m);
-
-    return pw_model_cost_direct(pw_model_now(), &q);
+    return cost_by(m, m->role == PW_RECV ? PW_DIRECT_BY_SYSTEM : way_of(m));
 }
 
+/* A message that leaves keeps the number of its stand-in, one that arrives its channel. */
 static int number_of(const pw_staging *s)
 {
     return (int)(intptr_t)s->own;
 }
 
-static pw_status direct_take(pw_staging *s)
+static uint64_t channel_of(const pw_staging *s)
+{
+    return (uintptr_t)s->own;
+}
+
+static pw_status take_stand_in(pw_staging *s)
 {
     int number = pw_direct_take(s->channel, s->buffer.bytes);
 
@@ -69,6 +99,16 @@ static pw_status direct_take(pw_staging *s)
     return PW_OK;
 }
 
+static pw_status direct_take(pw_staging *s)
+{
+    if (s->role == PW_SEND)
+        return take_stand_in(s);
+    if (!pw_direct_may_receive(s->channel))
+        return PW_ERR_NOMEM;
+    s->own = (void *)(uintptr_t)s->channel;
+    return pw_strategy_packed.take(s);
+}
+
 static pw_status direct_pack(pw_staging *s)
 {
     pw_direct_begin(number_of(s), s->buffer.layout, s->buffer.base, s->buffer.count);
@@ -76,17 +116,26 @@ static pw_status direct_pack(pw_staging *s)
     return PW_OK;
 }
 
-/* Only messages that are sent take this strategy. */
+static void direct_expect(pw_staging *s)
+{
+    if (s->role == PW_RECV)
+        pw_strategy_packed.expect(s);
+}
+
 static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
-    (void)s;
-    (void)received;
-    return PW_OK;
+    int64_t ns;
+
+    pw_direct_note_received(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
+    return pw_strategy_packed.unpack(s, received);
 }
 
 static void direct_give(pw_staging *s)
 {
-    pw_direct_give(number_of(s));
+    if (s->role == PW_SEND)
+        pw_direct_give(number_of(s));
+    else
+        pw_strategy_packed.give(s);
 }
 
 const pw_strategy pw_strategy_direct = {.can = direct_can,
@@ -94,4 +143,5 @@ const pw_strategy pw_strategy_direct = {.can = direct_can,
                                         .take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,
-                                        .give = direct_give};
+                                        .give = direct_give,
+                                        .expect = direct_expect};

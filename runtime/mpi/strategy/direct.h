@@ -1,7 +1,8 @@
 /*
  * direct: MPI gets a stand-in for the packed message, and the receiver's Packwright moves the message from the sender's
  * own memory into the receiver's by one kernel (runtime/engine/node/direct.h). The sender packs nothing. It serves
- * messages between two processes, from memory that PACKWRIGHT_HEAP has made shared.
+ * messages between two processes, with PACKWRIGHT_HEAP=shared. A receive by this strategy is one by `packed`, for
+ * messages that `packed` would not be taken for.
  */
 #ifndef PW_RUNTIME_STRATEGY_DIRECT_H
 #define PW_RUNTIME_STRATEGY_DIRECT_H
@@ -12,7 +13,7 @@
 void pw_direct_start(void);
 void pw_direct_leave(void);
 
-/* Whether PACKWRIGHT_HEAP makes memory shared. */
+/* Whether PACKWRIGHT_HEAP allows the strategy. */
 bool pw_direct_is_meant(void);
 
 /* A communicator is being freed: what was learned of its channels no longer holds. */

@@ -321,6 +321,8 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
                       .once = m->once,
                       .channel = m->channel};
     status = strategy->take(s);
+    if (m->role != PW_SEND)
+        s->ahead_ns = 0;
     if (status != PW_OK)
         *s = (pw_staging){.strategy = NULL};
     else if (s->buffer.layout)

@@ -36,8 +36,8 @@ typedef struct pw_message {
                        one block */
     pw_call_kind kind;
     pw_role role;
-    uint64_t channel; /* of a message between two processes: others with the same number go from here to the same one.
-                         0: not known */
+    uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
+                         same direction. 0: not known */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
@@ -55,7 +55,7 @@ typedef struct pw_staging {
     struct pw_inbound *inbound; /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
     union {
         int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
-        uint64_t channel; /* of a message that leaves: pw_message.channel */
+        uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
     };
     void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
     struct pw_decision *decision; /* observed times are recorded there; NULL: nowhere */

@@ -1,6 +1,7 @@
 /*
- * Random pairs of layouts joined and copied by the interpreter, both ways, against their typemaps; and trees raised
- * from nests against those that the nests were lowered from. Usage: test_joined_interp [pairs [first seed]]
+ * Random pairs of layouts joined and copied by the interpreter and block by block, both ways, against their typemaps;
+ * and trees raised from nests against those that the nests were lowered from. Usage: test_joined_interp [pairs [first
+ * seed]]
  */
 #include "codegen/interp/interp.h"
 #include "ir/join.h"
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <setjmp.h>
 
@@ -36,13 +38,12 @@ static int64_t size_of(uint64_t i)
     return i % 50 == 0 ? 20000 : i % 3 == 0 ? 300 : 3000;
 }
 
-static void copies_as_typemaps_say(void **state)
+static void copy_pairs(const plan *todo, int64_t pairs, pair_copy *copy)
 {
-    const plan *todo = *state;
     pw_pass_options options = {.verify = true};
     int64_t joined = 0, refused = 0;
 
-    for (uint64_t seed = todo->seed; seed < todo->seed + (uint64_t)todo->pairs; seed++) {
+    for (uint64_t seed = todo->seed; seed < todo->seed + (uint64_t)pairs; seed++) {
         pw_nest *nest;
         pw_diag diag = {0};
         pw_status status;
@@ -52,7 +53,7 @@ static void copies_as_typemaps_say(void **state)
         status = p.bytes ? pw_lower_join(&p.type[0], &p.type[1], &nest, &options, &diag) : PW_ERR_UNSUPPORTED;
         if (status == PW_OK) {
             joined++;
-            assert_true(pair_check(&p, nest, seed, interpret, nest));
+            assert_true(pair_check(&p, nest, seed, copy, nest));
             pw_nest_destroy(nest);
         } else {
             refused += p.bytes > 0;
@@ -63,6 +64,47 @@ static void copies_as_typemaps_say(void **state)
     }
     print_message("%" PRId64 " pairs joined, %" PRId64 " refused\n", joined, refused);
     assert_true(refused * 50 <= joined);
+}
+
+static void copies_as_typemaps_say(void **state)
+{
+    const plan *todo = *state;
+
+    copy_pairs(todo, todo->pairs, interpret);
+}
+
+typedef struct blockwise {
+    bool back;
+    char *dst;
+    const char *src;
+    int64_t n;
+} blockwise;
+
+static bool copy_block(void *arg, int64_t mem, int64_t packed, int64_t bytes)
+{
+    blockwise *b = arg;
+
+    b->n++;
+    memcpy(b->dst + (b->back ? mem : packed), b->src + (b->back ? packed : mem), (size_t)bytes);
+    return true;
+}
+
+static void copy_blocks(void *how, bool back, void *dst, const void *src, int64_t objects)
+{
+    const pw_nest *nest = how;
+    blockwise b = {.back = back, .dst = dst, .src = src};
+
+    assert_true(pw_nest_walk_joined(nest, objects, copy_block, &b));
+    assert_int_equal(b.n, pw_nest_blocks(nest) * objects);
+}
+
+/* With so many pairs at most, unless more are asked for. */
+static void blocks_are_where_typemaps_say(void **state)
+{
+    enum { SOME = 5000 };
+    const plan *todo = *state;
+
+    copy_pairs(todo, todo->pairs == DEFAULT_PAIRS ? SOME : todo->pairs, copy_blocks);
 }
 
 typedef struct blocks {
@@ -120,6 +162,7 @@ int main(int argc, char **argv)
     plan p = {.pairs = argc > 1 ? strtoll(argv[1], NULL, 10) : DEFAULT_PAIRS,
               .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(copies_as_typemaps_say, &p),
+                                       cmocka_unit_test_prestate(blocks_are_where_typemaps_say, &p),
                                        cmocka_unit_test_prestate(raised_trees_walk_alike, &p)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,11 @@
 #include "runtime/engine/node/heap.h"
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/segment.h"
+#include "runtime/engine/node/window.h"
+#include "runtime/engine/node/xpmem.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/engine/node/reader.h"
+#include "tests/support/system_reads.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -33,10 +36,28 @@ static const char *const sent = "type(lb 0, extent 64) { stream 3 stride 16 { by
 static const char *const alike = "type(lb 0, extent 48) { stream 3 stride 16 { bytes 8 align 8 } }";
 static const char *const unlike = "type(lb 0, extent 40) { stream 5 stride 8 { bytes 7 align 1 } }";
 
+/* As many bytes in long blocks; and other ones, so that their joined blocks have 2000 bytes. */
+static const char *const rows = "type(lb 0, extent 30000) { stream 3 stride 10000 { bytes 8000 align 8 } }";
+static const char *const other_rows = "type(lb 0, extent 9000) { bytes 6000 align 8 }";
+enum { ROWS = 3, ROWS_SPAN = ROWS * 30000 };
+
 /* ---- the sender -------------------------------------------------------------------------------------------------- */
 
 /* What the sender is told to do, and what it says. */
-typedef enum order { BEGIN, END, TOUCH, TAKES, CLOSE_FILES, SPOIL_COUNT, SPOIL_MEMORY, SPOIL_TEXT, SPOIL_BYTES } order;
+typedef enum order {
+    BEGIN,        /* a message from the heap */
+    BEGIN_WINDOW, /* from memory that both processes have mapped */
+    BEGIN_XPMEM,  /* from memory of a file of its own */
+    BEGIN_ROWS,   /* `rows`, from memory that others cannot map */
+    END,
+    TOUCH,
+    TAKES,
+    CLOSE_FILES,
+    SPOIL_COUNT,
+    SPOIL_MEMORY,
+    SPOIL_TEXT,
+    SPOIL_BYTES
+} order;
 
 typedef struct answer {
     const char *data;
@@ -44,7 +65,7 @@ typedef struct answer {
 } answer;
 
 typedef struct sender {
-    pw_layout *layout;
+    pw_layout *layout, *rows;
     char *memory;
     unsigned char packed[MESSAGE];
     int number;
@@ -86,20 +107,78 @@ static void close_segment(void)
     }
 }
 
+static void fill(char *memory, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        memory[i] = (char)(i * 31 + i / 251);
+}
+
+static char *map_file(int fd)
+{
+    char *memory = mmap(NULL, OBJECTS * EXTENT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    fill(memory, OBJECTS * EXTENT);
+    return memory;
+}
+
+static int make_file(void)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+
+    return fd >= 0 && ftruncate(fd, OBJECTS * EXTENT) == 0 ? fd : -1;
+}
+
+static int shared_file; /* that the receiver has mapped, too */
+
+static char *memory_for(const sender *s, order what)
+{
+    char *memory;
+
+    switch (what) {
+    case BEGIN_WINDOW:
+        memory = map_file(shared_file);
+        pw_window_enter(memory + PAGE);
+        break;
+    case BEGIN_XPMEM:
+        memory = map_file(make_file());
+        pw_xpmem_show();
+        break;
+    case BEGIN_ROWS:
+        memory = malloc(ROWS_SPAN);
+        fill(memory, ROWS_SPAN);
+        break;
+    default: memory = s->memory;
+    }
+    return memory;
+}
+
+static void begin_message(sender *s, order what, answer *a)
+{
+    char *memory = memory_for(s, what);
+
+    s->number = pw_direct_take(CHANNEL, MESSAGE);
+    a->good = s->number >= 0;
+    if (!a->good)
+        return;
+    if (what == BEGIN_ROWS)
+        pw_direct_begin(s->number, s->rows, memory, ROWS);
+    else
+        pw_direct_begin(s->number, s->layout, memory, OBJECTS);
+    a->data = pw_direct_data(s->number);
+    a->has_pages = has_pages(a->data);
+    if (what == BEGIN_WINDOW || what == BEGIN_XPMEM)
+        a->good = pw_direct_way_to(s->layout, memory, OBJECTS) == PW_DIRECT_MAPPED;
+}
+
 static answer obey(sender *s, order what)
 {
     answer a = {.good = true};
 
     switch (what) {
     case BEGIN:
-        s->number = pw_direct_take(CHANNEL, MESSAGE);
-        a.good = s->number >= 0;
-        if (a.good) {
-            pw_direct_begin(s->number, s->layout, s->memory, OBJECTS);
-            a.data = pw_direct_data(s->number);
-            a.has_pages = has_pages(a.data);
-        }
-        break;
+    case BEGIN_WINDOW:
+    case BEGIN_XPMEM:
+    case BEGIN_ROWS: begin_message(s, what, &a); break;
     case END: pw_direct_give(s->number); break;
     case TOUCH: a.good = memcmp(pw_direct_data(s->number), s->packed, MESSAGE) == 0; break;
     case TAKES:
@@ -126,12 +205,13 @@ static void prepare(sender *s, pw_layout_engine *engine)
 {
     pw_segment_open();
     s->layout = layout_of(engine, sent);
+    s->rows = layout_of(engine, rows);
     s->memory = pw_heap_take(OBJECTS * EXTENT);
-    for (int i = 0; i < OBJECTS * EXTENT; i++)
-        s->memory[i] = (char)(i * 31 + i / 251);
+    fill(s->memory, OBJECTS * EXTENT);
     pw_layout_pack(s->layout, s->memory, OBJECTS, s->packed);
-    if (!pw_direct_reaches(s->layout, s->memory, OBJECTS) ||
-        pw_direct_reaches(s->layout, s->memory, OBJECTS + PAGE / EXTENT) || pw_direct_reaches(s->layout, s->packed, 1))
+    if (pw_direct_way_to(s->layout, s->memory, OBJECTS) != PW_DIRECT_MAPPED ||
+        pw_direct_way_to(s->layout, s->memory, OBJECTS + PAGE / EXTENT) == PW_DIRECT_MAPPED ||
+        pw_direct_way_to(s->layout, s->packed, 1) == PW_DIRECT_MAPPED)
         _exit(1);
 }
 
@@ -169,7 +249,7 @@ typedef struct scenery {
 } scenery;
 
 /* Senders are started before this process has a segment, since a child of its owner cannot have one. */
-enum { SENDERS = 16 };
+enum { SENDERS = 20 };
 
 static struct {
     pid_t pid;
@@ -190,6 +270,10 @@ static int start_senders(void **state)
     pw_layout_engine *engine;
 
     (void)state;
+    shared_file = make_file();
+    map_file(shared_file);
+    if (!dlopen(PW_TEST_XPMEM, RTLD_NOW))
+        return -1;
     scene_setup(&senders_files);
     engine = layout_engine(senders_files, PW_JIT_OFF, 0, false);
     fflush(NULL);
@@ -246,8 +330,7 @@ static int start(void **state, bool poor, pw_jit_mode jit)
     take_sender(s, poor);
     pw_segment_open();
     s->layout = layout_of(s->engine, sent);
-    for (int i = 0; i < OBJECTS * EXTENT; i++)
-        memory[i] = (char)(i * 31 + i / 251);
+    fill(memory, OBJECTS * EXTENT);
     pw_layout_pack(s->layout, memory, OBJECTS, s->packed);
     free(memory);
     *state = s;
@@ -291,13 +374,18 @@ static answer tell(scenery *s, order what)
     return a;
 }
 
-static answer begin(scenery *s)
+static answer begin_by(scenery *s, order what)
 {
-    answer a = tell(s, BEGIN);
+    answer a = tell(s, what);
 
     if (!a.good)
         skip(); /* the system has no userfaultfd */
     return a;
+}
+
+static answer begin(scenery *s)
+{
+    return begin_by(s, BEGIN);
 }
 
 static void read_all(scenery *s, const char *data)
@@ -423,6 +511,55 @@ static void a_longer_message_does_not_overflow(void **state)
         assert_int_equal(s->user[i], 9);
     assert_memory_equal(s->staging, s->packed, MESSAGE / 2);
     pw_inbound_forget(in);
+}
+
+/* ---- whose memory is not of the heap ------------------------------------------------------------------------------
+ */
+
+static void memory_of_a_window_is_read_where_it_is_mapped(void **state)
+{
+    scenery *s = *state;
+    answer a = begin_by(s, BEGIN_WINDOW);
+    int before = system_reads;
+
+    receive(s, a.data, alike, MESSAGE);
+    assert_int_equal(system_reads, before);
+    tell(s, END);
+}
+
+static void other_memory_is_attached(void **state)
+{
+    scenery *s = *state;
+    answer a = begin_by(s, BEGIN_XPMEM);
+    int before = system_reads;
+
+    receive(s, a.data, alike, 30000);
+    assert_int_equal(system_reads, before);
+    tell(s, END);
+}
+
+/* The system reads all blocks in one call, straight to where they belong. */
+static void long_blocks_are_read_by_the_system(void **state)
+{
+    static const char *const to[] = {rows, other_rows};
+    scenery *s = *state;
+    pw_layout *layout = layout_of(s->engine, rows);
+    char *memory = malloc(ROWS_SPAN);
+
+    fill(memory, ROWS_SPAN);
+    pw_layout_pack(layout, memory, ROWS, s->packed);
+    free(memory);
+    pw_layout_unref(layout);
+    for (int i = 0; i < 2; i++) {
+        answer a = begin_by(s, BEGIN_ROWS);
+        int before = system_reads;
+
+        receive(s, a.data, to[i], MESSAGE);
+        assert_int_equal(system_reads, before + 1);
+        tell(s, END);
+    }
+    assert_false(begin_by(s, BEGIN_ROWS).has_pages);
+    tell(s, END);
 }
 
 /* ---- others who touch a stand-in --------------------------------------------------------------------------------- */
@@ -598,6 +735,9 @@ int main(void)
         CASE(messages_go_from_memory_to_memory),
         COMPILED(messages_go_from_memory_to_memory),
         POOR(messages_go_from_memory_to_memory),
+        CASE(memory_of_a_window_is_read_where_it_is_mapped),
+        CASE(other_memory_is_attached),
+        CASE(long_blocks_are_read_by_the_system),
         CASE(any_part_is_packed),
         CASE(pieces_out_of_order_arrive),
         CASE(a_longer_message_does_not_overflow),

@@ -1,20 +1,24 @@
 /*
- * Messages from memory of MPI_Alloc_mem, with the strategy `direct`: enough of them in the plain way that stand-ins
- * lose their pages, and then one in each way in which somebody may touch a stand-in, or nobody. What arrives must be
- * right, and nothing may hang. Run with the argument "user" the system answers for accesses of user code only, and with
- * "refused" there is no userfaultfd.
+ * Messages with the strategy `direct`: enough of them in the plain way that stand-ins lose their pages, and then one in
+ * each way in which somebody may touch a stand-in, or nobody. What arrives must be right, and nothing may hang. The
+ * sender's memory is from MPI_Alloc_mem. Run with the argument "user" the system answers for accesses of user code
+ * only, and with "refused" there is no userfaultfd. With "window" the memory is a window's, with "shared_window" one
+ * that all ranks address, with "file" a file's, and with "rows" the program's own, in long blocks. With "denied" the
+ * processes may not read each other's memory, and messages go in the plain way only.
  */
 #include "tests/mpi/support/harness.h"
 
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLOCKS = 2000, BLOCK = 64, STRIDE = 160, BYTES = BLOCKS * BLOCK, SPAN = BLOCKS * STRIDE, PROVING = 4 };
+enum { BYTES = 128000, SPAN = 320000, BLOCK = 64, ROW = 16000, PROVING = 4 };
 
 /* After a failure 16 messages are packed, two prove the channel again, and two more end the failure. */
 enum { RESTING = 20 };
@@ -44,13 +48,28 @@ static void limit(const char *what)
         printf("SKIPPED: no filter of system calls\n");
 }
 
+/* The process's memory is no longer for others to read, which MPICH needs when it starts. */
+static void deny(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+
+    if (syscall(SYS_capget, &header, data) == 0) {
+        data[0].effective &= ~(1u << CAP_SYS_PTRACE);
+        data[0].permitted &= ~(1u << CAP_SYS_PTRACE);
+        syscall(SYS_capset, &header, data);
+    }
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 typedef struct scene {
     MPI_Datatype type;
     MPI_Comm comm;
-    int rank, round;
+    int rank, round, block, stride;
     unsigned char *out, *in;
+    MPI_Win win; /* that `out` is the memory of; MPI_WIN_NULL: it is of none */
 } scene;
 
 static unsigned char byte_of(int round, int i)
@@ -72,7 +91,7 @@ static void judge(const scene *s, const char *how)
     int wrong = 0;
 
     for (int i = 0; i < SPAN; i++)
-        wrong += s->in[i] != (i % STRIDE < BLOCK ? byte_of(s->round, i) : 1);
+        wrong += s->in[i] != (i % s->stride < s->block ? byte_of(s->round, i) : 1);
     CHECK(wrong == 0, "%s, message %d: %d bytes are wrong", how, s->round, wrong);
 }
 
@@ -81,7 +100,7 @@ static void judge_packed(const scene *s, const unsigned char *packed, const char
     int wrong = 0;
 
     for (int i = 0; i < BYTES; i++)
-        wrong += packed[i] != byte_of(s->round, i / BLOCK * STRIDE + i % BLOCK);
+        wrong += packed[i] != byte_of(s->round, i / s->block * s->stride + i % s->block);
     CHECK(wrong == 0, "%s, message %d: %d bytes are wrong", how, s->round, wrong);
 }
 
@@ -246,29 +265,77 @@ static void of_a_new_communicator(scene *s)
     send_plainly(s, 1, "of a new communicator");
 }
 
+/* ---- the sender's memory ----------------------------------------------------------------------------------------- */
+
+static void *map_file(void)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+
+    CHECK(fd >= 0 && ftruncate(fd, SPAN) == 0, "no file in memory");
+    return mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* the file stays open */
+}
+
+static void take_memory(scene *s, const char *kind)
+{
+    s->win = MPI_WIN_NULL;
+    if (!strcmp(kind, "window"))
+        MPI_Win_allocate(SPAN, 1, MPI_INFO_NULL, s->comm, &s->out, &s->win);
+    else if (!strcmp(kind, "shared_window"))
+        MPI_Win_allocate_shared(s->rank == 0 ? SPAN : 0, 1, MPI_INFO_NULL, s->comm, &s->out, &s->win);
+    else if (!strcmp(kind, "file"))
+        s->out = map_file();
+    else if (!strcmp(kind, "rows"))
+        s->out = malloc(SPAN);
+    else
+        MPI_Alloc_mem(SPAN, MPI_INFO_NULL, &s->out);
+    if (!strcmp(kind, "shared_window") && s->rank == 1)
+        s->out = malloc(SPAN);
+}
+
+static void give_memory(scene *s, const char *kind)
+{
+    if (s->win != MPI_WIN_NULL)
+        MPI_Win_free(&s->win);
+    if (!strcmp(kind, "rows") || (!strcmp(kind, "shared_window") && s->rank == 1))
+        free(s->out);
+    else if (!strcmp(kind, "file"))
+        munmap(s->out, SPAN);
+    else if (strstr(kind, "window") == NULL)
+        MPI_Free_mem(s->out);
+}
+
 int main(int argc, char **argv)
 {
     static void (*const ways[])(scene *) = {
         buffered, to_native, to_packed, probed, to_itself, cancelled, forked, freed, of_a_new_communicator};
-    scene s = {.round = 0};
+    const char *kind = argc > 1 ? argv[1] : "";
+    bool rows = !strcmp(kind, "rows"), denied = !strcmp(kind, "denied");
+    scene s = {.round = 0, .block = rows ? ROW : BLOCK};
     int failures;
 
-    if (argc > 1)
-        limit(argv[1]);
+    if (!strcmp(kind, "user") || !strcmp(kind, "refused"))
+        limit(kind);
     MPI_Init(&argc, &argv);
+    if (denied)
+        deny();
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_dup(MPI_COMM_WORLD, &s.comm);
-    MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_BYTE, &s.type);
+    s.stride = SPAN / (BYTES / s.block);
+    MPI_Type_vector(BYTES / s.block, s.block, s.stride, MPI_BYTE, &s.type);
     MPI_Type_commit(&s.type);
-    MPI_Alloc_mem(SPAN, MPI_INFO_NULL, &s.out);
+    take_memory(&s, kind);
     s.in = malloc(SPAN);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    if (denied)
+        send_plainly(&s, RESTING, "denied");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !denied; i++) {
+        if (ways[i] == forked && (s.win != MPI_WIN_NULL || !strcmp(kind, "file")))
+            continue; /* a child shares the memory */
         send_plainly(&s, PROVING, "plain");
         write_out(&s);
         ways[i](&s);
         send_plainly(&s, RESTING, "afterwards");
     }
-    MPI_Free_mem(s.out);
+    give_memory(&s, kind);
     free(s.in);
     MPI_Type_free(&s.type);
     MPI_Comm_free(&s.comm);
