@@ -1,6 +1,7 @@
 /*
  * MPI's predefined datatypes (MPI 4.0 tables 3.1-3.4, pair types of section 6.9.4) with sizes and alignments of
- * the x86-64 and aarch64 Linux ABIs, the names of C types that are one word, and `byte`.
+ * the x86-64 and aarch64 Linux ABIs, the names of C types that are one word, and `byte`. Those of several words are in
+ * c_types.c.
  */
 #include "frontend/ddt/ast.h"
 
@@ -28,6 +29,7 @@ static const basic table[] = {
     T("long", long),
     T("float", float),
     T("double", double),
+    T("signed", int),
     T("unsigned", unsigned),
     T("bool", _Bool),
     T("int8_t", int8_t),

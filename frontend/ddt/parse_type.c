@@ -355,16 +355,17 @@ static const pw_ast *parse_nested(pw_parser *p)
         pw_parse_advance(p);
         return word->parse(p, ast) ? ast : NULL;
     }
-    ast->basic = pw_basic_find(p->tok.text, p->tok.size);
+    ast->kind = PW_AST_BASIC;
+    ast->basic = pw_parse_basic(p);
+    if (ast->basic >= 0) {
+        ast->element = pw_basic_element(ast->basic);
+        return ast;
+    }
     symbol = pw_parse_symbol(p, &p->tok);
-    if (ast->basic < 0 && (!symbol || !symbol->is_type))
+    if (!symbol || !symbol->is_type)
         return pw_parse_unknown_type(p);
     pw_parse_advance(p);
-    ast->kind = PW_AST_BASIC;
-    if (ast->basic < 0)
-        return named_type(p, ast, symbol);
-    ast->element = pw_basic_element(ast->basic);
-    return ast;
+    return named_type(p, ast, symbol);
 }
 
 const pw_ast *pw_parse_type(pw_parser *p)

@@ -63,6 +63,12 @@ bool pw_parse_grow(pw_parser *p, void *array, int64_t n, int64_t *cap, size_t by
 void *pw_parse_unknown_type(pw_parser *p);
 void *pw_parse_unknown_constant(pw_parser *p);
 
+/* ---- c_types.c ---- */
+
+/* Takes a predefined type, with all words of one of C's. Returns its number; -1, with nothing taken, if there is none.
+ */
+int pw_parse_basic(pw_parser *p);
+
 /* ---- parse_expr.c ---- */
 
 enum { PW_NO_RANGE = 0, PW_MAY_RANGE = 1 };

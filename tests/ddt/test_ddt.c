@@ -96,6 +96,25 @@ static void test_combiners(void **state)
     expect_equal("resized(-8 40)[double]", "resized(-8 40)[ctg(8)[byte]]");
 }
 
+/* C's types of several words are MPI's types of the same C type, wherever a type may stand. */
+static void test_c_types(void **state)
+{
+    (void)state;
+    expect_equal("ctg(3)[unsigned long]", "ctg(3)[MPI_UNSIGNED_LONG]");
+    expect_equal("vector(4, 2, 8, long long int)", "vec(4 2 8)[MPI_LONG_LONG_INT]");
+    expect_equal("vector(4, 2, 8, int long unsigned long)", "vec(4 2 8)[MPI_UNSIGNED_LONG_LONG]");
+    expect_equal("ctg(3)[signed char]", "ctg(3)[MPI_SIGNED_CHAR]");
+    expect_equal("ctg(3)[short unsigned int]", "ctg(3)[MPI_UNSIGNED_SHORT]");
+    expect_equal("ctg(3)[signed]", "ctg(3)[MPI_INT]");
+    expect_equal("ctg(3)[long double]", "ctg(3)[MPI_LONG_DOUBLE]");
+    expect_equal("ctg(3)[float _Complex]", "ctg(3)[MPI_C_FLOAT_COMPLEX]");
+    expect_equal("ctg(3)[long double complex]", "ctg(3)[MPI_C_LONG_DOUBLE_COMPLEX]");
+    expect_equal("struct(0: 2*unsigned char, 8: long double)", "struct(0: 2*MPI_UNSIGNED_CHAR, 8: MPI_LONG_DOUBLE)");
+    expect_equal("struct(2, {1, 1}, {0, 8}, {unsigned int, long int})", "struct(0: MPI_UNSIGNED, 8: MPI_LONG)");
+    expect_equal("resized(long double, 0, 64)", "resized(0 64)[MPI_LONG_DOUBLE]");
+    expect_equal("unsigned double", "MPI_DOUBLE"); /* two entries: these words are no type together */
+}
+
 /* Calls of MPI, by their full names and without their beginnings, are the short forms. */
 static void test_calls(void **state)
 {
@@ -231,6 +250,8 @@ static void test_errors(void **state)
         {"a = contiguous(2, int, &b)", "1:25 the type has a name already: 'a'"},
         {"contiguous(2, int, &int)", "1:21 'int' is a word of the language and cannot be defined"},
         {"contiguous(3, int", "1:18 expected ')' after the arguments, got the end of the input"},
+        {"ctg(3)[long float]", "1:13 expected ']' after the old type, got 'float'"},
+        {"ctg(3)[complex]", "1:8 unknown type 'complex' (did you mean 'MPI_COMPLEX'?)"},
         {"@", "1:1 expected a type, got a character with code 64"},
     };
     (void)state;
@@ -360,12 +381,13 @@ static void test_random_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_combiners),    cmocka_unit_test(test_names_and_expressions),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_results_of_calls),
-        cmocka_unit_test(test_ranges),       cmocka_unit_test(test_generators),
-        cmocka_unit_test(test_errors),       cmocka_unit_test(test_several_errors),
-        cmocka_unit_test(test_build_errors), cmocka_unit_test(test_absurd_input),
-        cmocka_unit_test(test_milc_trace),   cmocka_unit_test(test_random_round_trip),
+        cmocka_unit_test(test_combiners),         cmocka_unit_test(test_names_and_expressions),
+        cmocka_unit_test(test_c_types),           cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_results_of_calls),  cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_generators),        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_several_errors),    cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_absurd_input),      cmocka_unit_test(test_milc_trace),
+        cmocka_unit_test(test_random_round_trip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
