@@ -3,10 +3,10 @@
  *
  * A model is a set of tables (tables.h) that `packwright measure` fills: times by message size, and by object
  * size and block length. Between measured points it interpolates as TEMPI does (section 6.3): linearly in the
- * logarithms of sizes and times, for two dimensions one after the other. Beyond the ends: below the smallest point the
- * time of that point, above the largest the slope of the last two points, but at least none and at most proportional
- * growth in both directions of a surface. A table without points answers with a default compiled in: for host memory
- * the lines of runtime/engine/model/cost.h, for GPU memory figures of an H100 (docs/model.md).
+ * logarithms of sizes and times, for two dimensions one after the other. It extrapolates nothing: beyond the ends the
+ * nearest point decides. Smaller messages take the time of the smallest one, larger ones the rate of the largest one,
+ * shorter and longer blocks the time of the nearest length. A table without points answers with a default compiled in:
+ * for host memory the lines of runtime/engine/model/cost.h, for GPU memory figures of an H100 (docs/model.md).
  *
  * All times are nanoseconds, all sizes bytes. Knows nothing of MPI and of CUDA. A model is constant once made, and may
  * be asked by any number of threads.

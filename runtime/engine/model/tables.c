@@ -180,33 +180,20 @@ static double between(double a, double b, double part)
     return part <= 0 ? a : part >= 1 ? b : a + (b - a) * part;
 }
 
-static double within(double v, double low, double high)
+/* Interpolates along y. `t` are the logarithms of one row. */
+static double along_blocks(const double *t, int n, place p)
 {
-    return v < low ? low : v > high ? high : v;
-}
-
-/* Interpolates along y; model.h says what holds beyond the ends. `t` are the logarithms of one row. */
-static double along_blocks(const double *y, const double *t, int n, place p)
-{
-    double slope;
-
-    if (p.part >= 0 || n == 1)
-        return n == 1 ? t[0] : between(t[p.i], t[p.i + 1], p.part);
-    slope = within((t[1] - t[0]) / (y[1] - y[0]), -1, 0);
-    return t[0] + slope * p.part * (y[1] - y[0]);
+    return n == 1 ? t[0] : between(t[p.i], t[p.i + 1], p.part);
 }
 
 double pw_model_table_at(const pw_model_table *t, double x, double y)
 {
-    const double *lx = t->logs, *ly = lx + t->nx, *lt = ly + t->ny;
+    const double *lx = t->logs, *ly = lx + t->nx, *lt = ly + t->ny, last = lx[t->nx - 1];
     place px = find(lx, t->nx, t->nx > 1 ? log2(x) : 0), py = find(ly, t->ny, t->ny > 1 ? log2(y) : 0);
-    double low = along_blocks(ly, lt + (size_t)px.i * (size_t)t->ny, t->ny, py), high, slope;
+    double low = along_blocks(lt + (size_t)px.i * (size_t)t->ny, t->ny, py), high;
 
     if (t->nx == 1 || px.part <= 0)
         return exp2(low);
-    high = along_blocks(ly, lt + (size_t)(px.i + 1) * (size_t)t->ny, t->ny, py);
-    if (px.part <= 1)
-        return exp2(between(low, high, px.part));
-    slope = within((high - low) / (lx[px.i + 1] - lx[px.i]), 0, 1);
-    return exp2(high + slope * (px.part - 1) * (lx[px.i + 1] - lx[px.i]));
+    high = along_blocks(lt + (size_t)(px.i + 1) * (size_t)t->ny, t->ny, py);
+    return exp2(between(low, high, px.part) + (px.part > 1 ? log2(x) - last : 0));
 }
