@@ -22,6 +22,12 @@ foreach(mpi IN LISTS PW_MPIS)
   endif()
 endforeach()
 
+# For PYTHONPATH: which directory an interpreter looks into is not known here. The wheel has the package at its own place.
+if(PW_PYTHON)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/packwright DESTINATION ${CMAKE_INSTALL_DATADIR}/packwright/python
+          FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+endif()
+
 # As they lie here, so that links between them lead somewhere.
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/LICENSE

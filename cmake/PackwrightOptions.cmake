@@ -1,6 +1,7 @@
 # What a builder may choose.
 option(PW_TESTS "Build the tests and the benchmarks; needs cmocka, FileCheck and lit" OFF)
 option(PW_SAMPLES "Build the sample programs" ON)
+option(PW_PYTHON "Install the Python package, below share/packwright/python" ON)
 option(PW_WERROR "Treat warnings as errors" OFF)
 set(PW_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address,undefined or thread")
 set(PACKWRIGHT_MPI AUTO CACHE STRING "MPIs to build interposers for: their compiler wrappers (/path/mpicc;/other/mpicc), AUTO or OFF")

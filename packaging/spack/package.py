@@ -1,5 +1,8 @@
-# Spack's recipe: copy this file to a repository of your own as packages/packwright/package.py (`spack repo create`), then
-# `spack install packwright ^mpich`. It builds the interposer of one MPI; `spack load packwright` puts the command on the PATH.
+# The recipe for Spack 1.0 or later: copy this file to a repository of your own as packages/packwright/package.py (`spack repo
+# create`), then `spack install packwright ^mpich`. It builds the interposer of one MPI; `spack load packwright` puts the command
+# on the PATH.
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
 from spack.package import *
 
 
@@ -34,6 +37,9 @@ class Packwright(CMakePackage):
     # The MPICH ABI and Open MPI's are known, no other.
     for mpi in ("hpcx-mpi", "fujitsu-mpi", "spectrum-mpi", "mpt"):
         conflicts(f"^[virtuals=mpi] {mpi}", when="+mpi")
+
+    def setup_run_environment(self, env):
+        env.prepend_path("PYTHONPATH", join_path(self.prefix, "share", "packwright", "python"))
 
     def cmake_args(self):
         spec = self.spec

@@ -36,6 +36,7 @@ def main():
         expect(field in run("dpkg-deb", "--info", packages[0]), field)
     files = [line.split()[5] for line in run("dpkg-deb", "--contents", packages[0]).splitlines()]
     wanted = ["bin/packwright", "share/man/man1/packwright.1", "share/doc/packwright/copyright", "share/doc/packwright/CHANGELOG.md",
+              "share/packwright/python/packwright/__init__.py",
               *("lib/" + library for library in options.library)]
     for name in wanted:
         expect("./usr/" + name in files, f"/usr/{name} among the files")

@@ -40,6 +40,8 @@ class Spec(dict):
 
 
 class CMakePackage:
+    prefix = "/prefix"
+
     @staticmethod
     def define(name, value):
         return name, value
@@ -49,11 +51,14 @@ def load_recipe():
     """Runs the recipe; returns its class and what its directives said."""
     said = {name: [] for name in ("license", "version", "variant", "depends_on", "conflicts")}
     module = types.ModuleType("spack.package")
-    module.CMakePackage = CMakePackage
-    module.join_path = "{}/{}".format
+    build_systems = types.ModuleType("spack_repo.builtin.build_systems.cmake")
+    build_systems.CMakePackage = CMakePackage
+    module.join_path = lambda *parts: "/".join(parts)
     for name, calls in said.items():
         setattr(module, name, lambda *args, _calls=calls, **options: _calls.append((args, options)))
-    sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), module
+    sys.modules.update({"spack.package": module, build_systems.__name__: build_systems})
+    for name in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"):
+        sys.modules[name] = types.ModuleType(name)
     names = {}
     exec(compile(read("packaging/spack/package.py"), "package.py", "exec"), names)
     return names["Packwright"], said
@@ -71,6 +76,9 @@ def check_recipe(version, known):
         defined = dict(package.cmake_args())
         expect(defined["PACKWRIGHT_MPI"] == ("/mpi/bin/mpicc" if "mpi" in chosen else "OFF"), "the recipe's MPI")
         expect(("LLVM_CONFIG" in defined) == ("llvm" in chosen), "the recipe's LLVM")
+        environment = {}
+        package.setup_run_environment(types.SimpleNamespace(prepend_path=environment.__setitem__))
+        expect(environment == {"PYTHONPATH": "/prefix/share/packwright/python"}, "the recipe's environment")
         for name in defined:
             expect(name in known, f"packaging/spack/package.py defines {name}, which CMake does not know")
 

@@ -88,6 +88,10 @@ def main():
     for library in options.library:
         expect(os.path.join(prefix, "lib") in out or os.path.join(prefix, options.libdir) in out,
                "%s found beside the installed command" % library)
+    out = run([sys.executable, "-c", "import packwright; print(packwright.Type('vec(3 1 2)[int]').size, packwright.__version__)"],
+              PYTHONPATH=os.path.join(prefix, "share", "packwright", "python"),
+              PATH=os.path.dirname(packwright) + os.pathsep + os.environ["PATH"])
+    expect(out.split() == ["12", options.version], "the Python package")
     if options.pkg_config and "NOTFOUND" not in options.pkg_config:
         for mpi in mpis(options):
             libs = check_pkg_config(options, prefix, mpi)
