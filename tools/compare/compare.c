@@ -167,13 +167,33 @@ static void print_verdict(const compare_options *o, const pw_compare_verdict *v)
     }
 }
 
+static void print_time(double seconds)
+{
+    if (seconds >= 1)
+        printf("%.3g s", seconds);
+    else if (seconds >= 1e-3)
+        printf("%.3g ms", seconds * 1e3);
+    else
+        printf("%.3g us", seconds * 1e6);
+}
+
+static void print_gain(const pw_compare_gained *g)
+{
+    fputs("In MPI, by estimate: ", stdout);
+    print_time(g->taken);
+    fputs(" a rank in typed messages and packing, natively ", stdout);
+    print_time(g->native);
+    fputs(g->saved < 0 ? "; lost " : "; saved ", stdout);
+    print_time(g->saved < 0 ? -g->saved : g->saved);
+    putchar('\n');
+}
+
 static void print_gained(const pw_compare_gained *g)
 {
     if (!g)
         puts("What was gained in MPI is not known: no report came to this machine at MPI_Finalize.");
     else
-        printf("In MPI, by estimate: %.4g s a rank in typed messages and packing, natively %.4g s; %s %.4g s\n",
-               g->taken, g->native, g->saved < 0 ? "lost" : "saved", g->saved < 0 ? -g->saved : g->saved);
+        print_gain(g);
 }
 
 static void put_series(pw_json *json, const char *name, const double *seconds, int n)

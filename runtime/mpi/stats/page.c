@@ -131,12 +131,17 @@ static void put_tiles(FILE *out, const pw_report *report)
     fputs(sum->calls > 0 ? ". What packing by itself saves is not estimated.</p>\n" : ".</p>\n", out);
     if (report->noted.types || report->noted.uses) {
         fputs("<p>Left to the MPI: ", out);
-        put_count(out, report->noted.types, "type");
-        fputs(" not worth learning, and ", out);
-        put_count(out, report->noted.uses, "short use");
-        fputs(" (", out);
-        pw_stats_put_bytes(out, report->noted.bytes);
-        fputs(") of types before they were learned.</p>\n", out);
+        if (report->noted.types) {
+            put_count(out, report->noted.types, "type");
+            fputs(report->noted.uses ? " not worth learning, and " : " not worth learning", out);
+        }
+        if (report->noted.uses) {
+            put_count(out, report->noted.uses, "short use");
+            fputs(" (", out);
+            pw_stats_put_bytes(out, report->noted.bytes);
+            fputs(") of types before they were learned", out);
+        }
+        fputs(".</p>\n", out);
     }
 }
 

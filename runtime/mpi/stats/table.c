@@ -110,9 +110,15 @@ static void print_noted(FILE *out, const pw_note_totals *noted)
 {
     if (noted->types == 0 && noted->uses == 0)
         return;
-    fprintf(out, "packwright:   %lld type%s not worth learning; %lld short use%s of types before they were learned, ",
-            (long long)noted->types, noted->types == 1 ? "" : "s", (long long)noted->uses, noted->uses == 1 ? "" : "s");
-    pw_stats_put_bytes(out, noted->bytes);
+    fputs("packwright:   ", out);
+    if (noted->types > 0)
+        fprintf(out, "%lld type%s not worth learning%s", (long long)noted->types, noted->types == 1 ? "" : "s",
+                noted->uses > 0 ? "; " : "");
+    if (noted->uses > 0) {
+        fprintf(out, "%lld short use%s of types before they were learned, ", (long long)noted->uses,
+                noted->uses == 1 ? "" : "s");
+        pw_stats_put_bytes(out, noted->bytes);
+    }
     fputs(", left to MPI\n", out);
 }
 
