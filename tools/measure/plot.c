@@ -135,7 +135,8 @@ static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
     fprintf(out, "set terminal %s size %d, %d background '#ffffff'\nset output ", png ? "pngcairo" : "svg",
             columns * PANEL_WIDTH, rows * PANEL_HEIGHT);
     put_quoted(out, file);
-    fputs("\nset logscale xy\nset format x '%.0b%B'\nset key top left\nset grid\nset xlabel 'bytes'\n"
+    fputs("\nset logscale x 2\nset logscale y\nset xtics 1, 16\nset format x '%.0b%B'\nset key top left\nset grid\nset "
+          "xlabel 'bytes'\n"
           "set ylabel 'microseconds'\n",
           out);
     for (int id = 0; id < PW_TABLE_COUNT; id++)
