@@ -21,7 +21,10 @@ typedef enum pw_emit {
     PW_EMIT_ASM,    /* assembly text */
     PW_EMIT_IR_RAW, /* the backend's IR text as generated */
     PW_EMIT_IR,     /* ... and after its optimiser */
-    PW_EMIT_LINES   /* assembly text with a `.loc` for each line of PW_EMIT_IR; of the backend "llvm" only */
+    /* ... with the lines of PW_EMIT_IR that each instruction comes from: `.loc` in assembly, debug information in a
+     * cubin, which only the backend "nvrtc" has. */
+    PW_EMIT_LINES,
+    PW_EMIT_SHARED_LINES
 } pw_emit;
 
 /* Bytes on the heap; free with pw_blob_free. Text results are NUL-terminated (not counted in size). */

@@ -49,7 +49,7 @@ static pw_status check(const pw_compile_job *job, pw_diag *diag)
 
 static pw_status nvrtc_compile(const pw_compile_job *job, pw_blob *out, pw_diag *diag)
 {
-    bool ptx = job->emit == PW_EMIT_ASM;
+    bool ptx = job->emit == PW_EMIT_ASM || job->emit == PW_EMIT_LINES;
     pw_blob source;
     int arch;
     pw_status status = check(job, diag);
@@ -65,7 +65,7 @@ static pw_status nvrtc_compile(const pw_compile_job *job, pw_blob *out, pw_diag 
     if (status == PW_OK)
         status = choose_arch(arch_of(job->target), ptx, &arch, diag);
     if (status == PW_OK)
-        status = pw_nvrtc_compile(source.data, arch, ptx, out, diag);
+        status = pw_nvrtc_compile(source.data, arch, job->emit, out, diag);
     pw_blob_free(&source);
     return status;
 }

@@ -162,10 +162,12 @@ static pw_status take(program p, bool ptx, pw_blob *out, pw_diag *diag)
     return PW_OK;
 }
 
-pw_status pw_nvrtc_compile(const char *source, int arch, bool ptx, pw_blob *out, pw_diag *diag)
+pw_status pw_nvrtc_compile(const char *source, int arch, pw_emit emit, pw_blob *out, pw_diag *diag)
 {
     char target[48];
-    const char *options[] = {target, "--std=c++17"};
+    const char *options[] = {target, "--std=c++17", "--generate-line-info"};
+    bool ptx = emit == PW_EMIT_ASM || emit == PW_EMIT_LINES;
+    int noptions = emit == PW_EMIT_LINES || emit == PW_EMIT_SHARED_LINES ? 3 : 2;
     program p = NULL;
     pw_status status = pw_nvrtc_load(NULL, diag);
     if (status != PW_OK)
@@ -174,7 +176,7 @@ pw_status pw_nvrtc_compile(const char *source, int arch, bool ptx, pw_blob *out,
     int result = lib.nvrtcCreateProgram(&p, source, "packwright.cu", 0, NULL, NULL);
     if (result != 0)
         return failed(result, "creating a program", diag);
-    result = lib.nvrtcCompileProgram(p, 2, options);
+    result = lib.nvrtcCompileProgram(p, noptions, options);
     status = result != 0 ? report(p, result, diag) : take(p, ptx, out, diag);
     lib.nvrtcDestroyProgram(&p);
     return status;

@@ -16,8 +16,9 @@ pw_status pw_nvrtc_load(pw_nvrtc_version *version, pw_diag *diag);
  * `max`. */
 int pw_nvrtc_architectures(int *archs, int max);
 
-/* Compiles CUDA C to PTX text, or to a cubin, for "sm_<arch>". The compiler's messages go to the log at level info, the
+/* Compiles CUDA C to PTX text (PW_EMIT_ASM, PW_EMIT_LINES) or to a cubin (PW_EMIT_SHARED, PW_EMIT_SHARED_LINES), for
+ * "sm_<arch>". The compiler's messages go to the log at level info, the
  * first of them to `diag`. */
-pw_status pw_nvrtc_compile(const char *source, int arch, bool ptx, pw_blob *out, pw_diag *diag);
+pw_status pw_nvrtc_compile(const char *source, int arch, pw_emit emit, pw_blob *out, pw_diag *diag);
 
 #endif

@@ -152,6 +152,8 @@ static void put_loops(FILE *out, const pw_subject *s)
 /* ---- code ----------------------------------------------------------------------------------------------------------
  */
 
+static const char link_help[] = "<p>Point at a line to see what belongs to it; click to scroll there.</p>\n";
+
 static void put_cpu_code(FILE *out, pw_subject *s)
 {
     pw_diag diag = {0};
@@ -161,7 +163,7 @@ static void put_cpu_code(FILE *out, pw_subject *s)
     s->backend = pw_backend_load("llvm", &diag);
     if (s->backend && pw_subject_text(s, PW_STAGE_LLVM_OPT, &ir, &diag) == PW_OK &&
         pw_subject_lines(s, &assembly, &diag) == PW_OK) {
-        fputs("<p>Point at a line to see what belongs to it; click to scroll there.</p>\n", out);
+        fputs(link_help, out);
         pw_html_code(out, ir, assembly);
     } else {
         put_missing(out, "Code", diag.text);
@@ -170,41 +172,41 @@ static void put_cpu_code(FILE *out, pw_subject *s)
     free(assembly);
 }
 
-static void put_sass(FILE *out, const pw_subject *s)
+static pw_status disassemble(const pw_subject *s, char **out, pw_diag *diag)
 {
-    static const char *const disassemble[] = {"nvdisasm", "--print-code", "/dev/stdin", NULL};
-    pw_diag diag = {0};
+    static const char *const nvdisasm[] = {"nvdisasm", "--print-code", "--print-line-info-inline", "/dev/stdin", NULL};
     pw_blob cubin = {0};
-    char *text = NULL;
     size_t size;
-    pw_status status = pw_subject_cubin(s, &cubin, &diag);
+    pw_status status = pw_subject_cubin(s, &cubin, diag);
 
-    fputs("<h3>SASS</h3>\n", out);
     if (status == PW_OK)
-        status = pw_filter_run(disassemble, cubin.data, cubin.size, &text, &size, &diag);
-    if (status == PW_OK)
-        put_text(out, text);
-    else
-        put_missing(out, "SASS", diag.text);
-    free(text);
+        status = pw_filter_run(nvdisasm, cubin.data, cubin.size, out, &size, diag);
     pw_blob_free(&cubin);
+    return status;
 }
 
 static void put_gpu_code(FILE *out, pw_subject *s)
 {
-    pw_diag diag = {0};
+    pw_diag diag = {0}, no_ptx = {0}, no_sass = {0};
+    char *cuda = NULL, *ptx = NULL, *sass = NULL;
+    int64_t skipped;
 
     fprintf(out, "<h2 id='code'>Code for %s</h2>\n", s->options->gpu.cpu);
     s->gpu_backend = pw_backend_load("nvrtc", &diag);
-    if (!s->gpu_backend) {
+    if (!s->gpu_backend || pw_subject_cuda(s, &cuda, &skipped, &diag) != PW_OK) {
         put_missing(out, "Code", diag.text);
         return;
     }
-    fputs("<h3>CUDA</h3>\n", out);
-    put_stage(out, s, PW_STAGE_CUDA);
-    fputs("<h3>PTX</h3>\n", out);
-    put_stage(out, s, PW_STAGE_PTX);
-    put_sass(out, s);
+    if (pw_subject_ptx_lines(s, &ptx, &no_ptx) != PW_OK)
+        put_missing(out, "PTX", no_ptx.text);
+    if (disassemble(s, &sass, &no_sass) != PW_OK)
+        put_missing(out, "SASS", no_sass.text);
+    if (ptx || sass)
+        fputs(link_help, out);
+    pw_html_gpu_code(out, cuda, (unsigned)skipped + 1, ptx, sass);
+    free(cuda);
+    free(ptx);
+    free(sass);
 }
 
 /* ---- the page ------------------------------------------------------------------------------------------------------

@@ -15,27 +15,29 @@ static const char style[] =
     ".pair{display:grid;grid-template-columns:1fr 1fr;gap:12px}.pair>div{min-width:0}.pane{max-height:70vh}\n"
     ".code{display:inline-block;min-width:100%}.code[data-line]{cursor:pointer}.code.lit{background:#fdebb0}\n"
     ".missing{color:#7a5200;background:#fff6dd;border:1px solid #f0dca0;border-radius:4px;padding:8px 12px}\n"
+    ".pair>div:nth-child(3){grid-column:1/-1}\n"
     "@media(max-width:900px){.pair{grid-template-columns:1fr}}\n";
 
-/* Pointing at a line lights the lines that belong to it; a click also scrolls the other side there. */
-static const char script[] =
-    "document.querySelectorAll('.pair').forEach(pair=>{\n"
-    "  const lines=n=>pair.querySelectorAll(`[data-line=\"${n}\"]`);\n"
-    "  const light=e=>{\n"
-    "    const at=e.target.closest('[data-line]');\n"
-    "    pair.querySelectorAll('.lit').forEach(l=>l.classList.remove('lit'));\n"
-    "    if(at)lines(at.dataset.line).forEach(l=>l.classList.add('lit'));\n"
-    "    return at;\n"
-    "  };\n"
-    "  pair.addEventListener('mouseover',light);\n"
-    "  pair.addEventListener('click',e=>{\n"
-    "    const at=light(e);\n"
-    "    if(!at)return;\n"
-    "    const pane=at.closest('.pane');\n"
-    "    const other=[...lines(at.dataset.line)].find(l=>l.closest('.pane')!==pane);\n"
-    "    if(other)other.closest('.pane').scrollTop=other.offsetTop-other.closest('.pane').offsetTop-80;\n"
-    "  });\n"
-    "});\n";
+/* Pointing at a line lights the lines that belong to it; a click also scrolls the other sides there. */
+static const char script[] = "document.querySelectorAll('.pair').forEach(pair=>{\n"
+                             "  const lines=n=>pair.querySelectorAll(`[data-line=\"${n}\"]`);\n"
+                             "  const light=e=>{\n"
+                             "    const at=e.target.closest('[data-line]');\n"
+                             "    pair.querySelectorAll('.lit').forEach(l=>l.classList.remove('lit'));\n"
+                             "    if(at)lines(at.dataset.line).forEach(l=>l.classList.add('lit'));\n"
+                             "    return at;\n"
+                             "  };\n"
+                             "  pair.addEventListener('mouseover',light);\n"
+                             "  pair.addEventListener('click',e=>{\n"
+                             "    const at=light(e);\n"
+                             "    if(!at)return;\n"
+                             "    const pane=at.closest('.pane');\n"
+                             "    pair.querySelectorAll('.pane').forEach(p=>{\n"
+                             "      const to=p.querySelector(`[data-line=\"${at.dataset.line}\"]`);\n"
+                             "      if(p!==pane&&to)p.scrollTop=to.offsetTop-p.offsetTop-80;\n"
+                             "    });\n"
+                             "  });\n"
+                             "});\n";
 
 void pw_html_escape(FILE *out, const char *text, size_t size)
 {

@@ -7,7 +7,7 @@
  *   facts.c           what can be said of the result: kernel key, cache, locality, cost
  *   cost.c            touched cache lines and the cost model
  *   numbers.c         what is baked into the code and what is an argument
- *   why.c, region.c   facts as sentences
+ *   why.c, region.c   facts as sentences; why_gpu.c those about a GPU's kernel
  *   json.c            facts as JSON
  *   loops.c           the nest as C
  *   html.c            a page about a type; html_frame.c its style, html_code.c code linked by line, diff.c what a pass
@@ -85,8 +85,12 @@ void pw_subject_release(pw_subject *s);
 /* Returns the text of a prepared stage, with a line end; malloc'ed. */
 pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_diag *diag);
 
-/* Assembly with the lines of the stage llvm-opt; malloc'ed. The kernel for a GPU as machine code. */
+/* Assembly with the lines of the stage llvm-opt; malloc'ed. */
 pw_status pw_subject_lines(const pw_subject *s, char **out, pw_diag *diag);
+/* The kernel for a GPU as CUDA, without what all kernels share: `skipped` lines before it; malloc'ed. PTX and machine
+ * code have the numbers of lines that count these. */
+pw_status pw_subject_cuda(const pw_subject *s, char **out, int64_t *skipped, pw_diag *diag);
+pw_status pw_subject_ptx_lines(const pw_subject *s, char **out, pw_diag *diag);
 pw_status pw_subject_cubin(const pw_subject *s, pw_blob *out, pw_diag *diag);
 
 /* ---- facts -------------------------------------------------------------------------------------- */
@@ -123,7 +127,10 @@ void pw_each_number(const pw_nest *nest, const pw_shape *shape, pw_number_fn *fn
 /* Prints why the loops, the leaf and the tile of a region are what they are, one sentence a line. */
 void pw_why_region(FILE *out, const pw_nest *nest, int region);
 
-/* Prints the facts as sentences, one a line. */
+/* Prints how the kernel for the GPU of --gpu shares out the layout, and which kernel that is. */
+void pw_why_gpu(FILE *out, const pw_subject *s);
+
+/* Prints the facts as sentences, one a line; with --gpu about that GPU's kernel. */
 void pw_why(FILE *out, const pw_subject *s, const pw_facts *f);
 /* Prints one JSON object, which is complete even if the text of a stage could not be made. */
 pw_status pw_inspect_json(pw_json *json, const pw_subject *s, const pw_facts *f, pw_diag *diag);

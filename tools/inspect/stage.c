@@ -115,23 +115,37 @@ static int64_t count_lines(const char *from, const char *to)
     return n;
 }
 
-/* CUDA without the prelude that all kernels share, unless that was asked for. */
-static pw_status cuda_text(const pw_subject *s, char **out, pw_diag *diag)
+pw_status pw_subject_cuda(const pw_subject *s, char **out, int64_t *skipped, pw_diag *diag)
 {
     const char *prelude = pw_gpu_prelude(), *kernel;
     char *whole = NULL;
     pw_status status = compile_gpu(s, PW_EMIT_IR, &whole, diag);
 
-    kernel = status == PW_OK && !s->options->prelude ? strstr(whole, prelude) : NULL;
-    if (!kernel) {
-        *out = whole;
+    if (status != PW_OK)
         return status;
-    }
-    kernel += strlen(prelude);
-    if (asprintf(out, "%s/* The %" PRId64 " lines before this, which all kernels share, are shown by --prelude. */\n",
-                 kernel, count_lines(whole, kernel)) < 0)
-        status = pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    kernel = strstr(whole, prelude);
+    kernel = kernel ? kernel + strlen(prelude) : whole;
+    *skipped = count_lines(whole, kernel);
+    *out = strdup(kernel);
     free(whole);
+    return *out ? PW_OK : pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+}
+
+/* CUDA without the prelude that all kernels share, unless that was asked for. */
+static pw_status cuda_text(const pw_subject *s, char **out, pw_diag *diag)
+{
+    char *kernel = NULL;
+    int64_t skipped;
+    pw_status status;
+
+    if (s->options->prelude)
+        return compile_gpu(s, PW_EMIT_IR, out, diag);
+    status = pw_subject_cuda(s, &kernel, &skipped, diag);
+    if (status == PW_OK &&
+        asprintf(out, "%s/* The %" PRId64 " lines before this, which all kernels share, are shown by --prelude. */\n",
+                 kernel, skipped) < 0)
+        status = pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    free(kernel);
     return status;
 }
 
@@ -140,9 +154,14 @@ pw_status pw_subject_lines(const pw_subject *s, char **out, pw_diag *diag)
     return compile(s, PW_EMIT_LINES, out, diag);
 }
 
+pw_status pw_subject_ptx_lines(const pw_subject *s, char **out, pw_diag *diag)
+{
+    return compile_gpu(s, PW_EMIT_LINES, out, diag);
+}
+
 pw_status pw_subject_cubin(const pw_subject *s, pw_blob *out, pw_diag *diag)
 {
-    return compile_for(s, s->gpu_backend, &s->options->gpu, PW_EMIT_SHARED, out, diag);
+    return compile_for(s, s->gpu_backend, &s->options->gpu, PW_EMIT_SHARED_LINES, out, diag);
 }
 
 /* Adds a line end to the text, and frees the text. */

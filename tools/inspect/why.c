@@ -111,8 +111,6 @@ static void why_kernel(FILE *out, const pw_subject *s, const pw_facts *f)
 {
     char key[PW_HASH_TEXT];
 
-    why_numbers(out, s, false, "Numbers fixed in the code: ");
-    why_numbers(out, s, true, "Numbers passed to the code, which types with other values share: ");
     pw_hash_text(s->key, key);
     fprintf(out, "The kernel is %s for the CPU %s (%s), made by generator %s.\n", key, s->options->target.cpu,
             s->options->target.arch, pw_backend_version("llvm"));
@@ -150,6 +148,12 @@ void pw_why(FILE *out, const pw_subject *s, const pw_facts *f)
     if (s->nest->object_outer)
         fputs("For each object, the regions run one after another.\n", out);
     why_touch(out, s, f);
+    why_numbers(out, s, false, "Numbers fixed in the code: ");
+    why_numbers(out, s, true, "Numbers passed to the code, which types with other values share: ");
+    if (s->options->gpu_given) {
+        pw_why_gpu(out, s);
+        return;
+    }
     why_kernel(out, s, f);
     why_cost(out, s, f);
 }

@@ -378,7 +378,7 @@ static void architectures(void **state)
 
         if (i > 0 && i < n - 1 && archs[i] != 90)
             continue;
-        if (pw_nvrtc_compile(text.data, archs[i], true, &ptx, &diag) != PW_OK) {
+        if (pw_nvrtc_compile(text.data, archs[i], PW_EMIT_ASM, &ptx, &diag) != PW_OK) {
             print_error("sm_%d: %s\n", archs[i], diag.text);
             fail();
         }
