@@ -1,10 +1,8 @@
 /* packwright draw: a picture of a layout. */
 #include "tools/draw/draw.h"
 #include "tools/command.h"
-#include "tools/input/filter.h"
 #include "tools/input/input.h"
 
-#include "base/replace.h"
 #include "passes/passes.h"
 
 #include <errno.h>
@@ -76,55 +74,6 @@ static int parse_options(int argc, char **argv, options *o)
     return -1;
 }
 
-static bool wants_png(const char *file)
-{
-    size_t n = file ? strlen(file) : 0;
-
-    return n > 4 && !strcmp(file + n - 4, ".png");
-}
-
-/* Turns SVG into PNG by the program that is there. */
-static pw_status make_png(const char *svg, size_t size, char **out, size_t *out_size, pw_diag *diag)
-{
-    static const char *const rsvg[] = {"rsvg-convert", "--format=png", "--zoom=2", NULL};
-    pw_status status = pw_filter_run(rsvg, svg, size, out, out_size, diag);
-
-    if (status == PW_ERR_NOT_FOUND)
-        return pw_diag_set(diag, status,
-                           "PNG is made by rsvg-convert, which is not on the PATH (Debian and Ubuntu: librsvg2-bin); "
-                           "'-o FILE.svg' needs nothing");
-    return status;
-}
-
-static int write_png(const options *o, const char *svg, size_t svg_size)
-{
-    pw_diag diag = {0};
-    char *png = NULL;
-    size_t size;
-    pw_status status = make_png(svg, svg_size, &png, &size, &diag);
-
-    if (status == PW_OK)
-        status = pw_replace_file(o->output, png, size, &diag);
-    if (status != PW_OK)
-        fprintf(stderr, "packwright draw: %s\n", diag.text);
-    free(png);
-    return status == PW_OK ? PW_EXIT_OK : PW_EXIT_FAILURE;
-}
-
-static int write_output(const options *o, const char *data, size_t size)
-{
-    pw_diag diag;
-
-    if (!o->output)
-        return fwrite(data, 1, size, stdout) == size ? PW_EXIT_OK : PW_EXIT_FAILURE;
-    if (wants_png(o->output))
-        return write_png(o, data, size);
-    if (pw_replace_file(o->output, data, size, &diag) == PW_OK)
-        return PW_EXIT_OK;
-    fprintf(stderr, "packwright draw: %s\n", diag.text);
-    return PW_EXIT_FAILURE;
-}
-
 static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
 {
     pw_type type, canonical;
@@ -147,7 +96,7 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
     if (out && fclose(out))
         status = PW_ERR_NOMEM;
     if (status == PW_OK)
-        result = write_output(o, data, size);
+        result = pw_draw_write(pw_command_draw.name, o->output, data, size) ? PW_EXIT_OK : PW_EXIT_FAILURE;
     else
         fprintf(stderr, "packwright draw: %s\n", pw_status_text(status));
     free(data);

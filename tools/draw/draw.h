@@ -52,7 +52,14 @@ int64_t pw_draw_find(const pw_type *type, int64_t count, int64_t mem, int64_t *b
 pw_status pw_draw_svg(FILE *out, const char *name, const char *title, const pw_type *type, int64_t count,
                       const pw_draw_grid *grid);
 
+/* Writes text as it must stand in SVG, at most `max` characters of it. */
+void pw_draw_text(FILE *out, const char *text, int max);
+
 /* All three steps for a type of an input, of which `canonical` is the canonical form. */
 pw_status pw_draw_picture(FILE *out, const pw_input *input, int64_t item, const pw_type *canonical, int64_t count);
+
+/* Writes a picture to a file, or to standard output if `file` is NULL. FILE.png gets PNG, by rsvg-convert. False: it
+ * failed, which is reported for the command of this name, and no file was written. */
+bool pw_draw_write(const char *command, const char *file, const char *svg, size_t size);
 
 #endif

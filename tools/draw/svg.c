@@ -35,7 +35,7 @@ typedef struct picture {
 
 /* ---- helpers ------------------------------------------------------------------------------------ */
 
-static void text_escaped(FILE *out, const char *text, int max)
+void pw_draw_text(FILE *out, const char *text, int max)
 {
     for (int i = 0, shown = 0; text[i]; i++) {
         /* The bytes behind the first one of a character in UTF-8 belong to it. */
@@ -135,10 +135,10 @@ static void draw_header(const picture *p, const char *name, const char *title)
 {
     fprintf(p->out, "<text x='%d' y='30' class='t'>", MARGIN);
     if (*name) {
-        text_escaped(p->out, name, NAME_MAX_SHOWN);
+        pw_draw_text(p->out, name, NAME_MAX_SHOWN);
         fputs(" = ", p->out);
     }
-    text_escaped(p->out, title, title_room(name));
+    pw_draw_text(p->out, title, title_room(name));
     fprintf(p->out, "</text>\n<text x='%d' y='49' class='f'>%s</text>\n", MARGIN, p->facts);
     draw_legend(p);
 }

@@ -231,6 +231,11 @@ void pw_input_free(pw_input *in)
     free(in);
 }
 
+const char *pw_input_text(const pw_input *input)
+{
+    return input->source.text;
+}
+
 const char *pw_input_name(const pw_input *in)
 {
     return in->source.name;

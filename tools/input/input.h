@@ -44,6 +44,9 @@ void pw_input_free(pw_input *input); /* NULL is allowed */
 /* The name for messages: the file's, "<stdin>" or "<argument>". */
 const char *pw_input_name(const pw_input *input);
 
+/* The whole text of the input; the lines of items count in it. */
+const char *pw_input_text(const pw_input *input);
+
 int64_t pw_input_count(const pw_input *input); /* at least 1 */
 pw_input_item pw_input_get(const pw_input *input, int64_t i);
 

@@ -68,16 +68,14 @@ static bool is_there(const char *path)
     return f;
 }
 
-/* Finds the model's file: that of --mpi, else the first one that exists. If there is none, takes the path for the first
- * MPI, so that its absence is reported. */
-static bool find_model(const pw_measure_options *o, char *path, size_t size)
+bool pw_measure_find(const char *file, const char *mpi, char *path, size_t size)
 {
     const pw_mpi_abi *abi;
 
-    if (o->file)
-        return snprintf(path, size, "%s", o->file) < (int)size;
-    if (o->mpi)
-        return pw_model_path(o->mpi, path, size);
+    if (file)
+        return snprintf(path, size, "%s", file) < (int)size;
+    if (mpi)
+        return pw_model_path(mpi, path, size);
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++)
         if (pw_model_path(abi->name, path, size) && is_there(path))
             return true;
@@ -91,7 +89,7 @@ bool pw_measure_report(const pw_measure_options *o)
     pw_model *m = NULL;
     bool ok = true;
 
-    if (!find_model(o, path, sizeof path)) {
+    if (!pw_measure_find(o->file, o->mpi, path, sizeof path)) {
         fputs("packwright measure: there is no cache directory; name a file\n", stderr);
         return false;
     }
