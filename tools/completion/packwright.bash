@@ -24,6 +24,7 @@ _packwright_values()
     --target-cpu) printf '%s\n' native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 ;;
     --jit | --log | --strategy | --stats) _packwright_words "$1" "$2" ;;
     --mpi) printf '%s\n' mpich openmpi ;;
+    --pattern) printf '%s\n' halo transpose ;;
     --only) printf '%s\n' cpu gpu messages cpu,gpu ;;
     esac
 }
@@ -41,7 +42,7 @@ _packwright_value()
 {
     case "$2" in
     --dir | --from | --cache | --cache-dir | --dump) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
-    --output | --header | --trace | --plot | --report) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
+    --output | --header | --trace | --plot | --report | --model | --network) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
     *) _packwright_choose "$(_packwright_values "$1" "$2")" "$3" ;;
     esac
 }

@@ -1,0 +1,164 @@
+/*
+ * What a message costs, by the model. The model has whole messages between two ranks of a node that both send and
+ * receive, so the time of one is what a core spends for one that it sends and one that it receives. It is divided:
+ *
+ *     native      what it takes beyond a contiguous message: half of it packs, half unpacks; the rest is copied
+ *     ours        pack and unpack of the kernels; the rest is copied. Native where the model says that it is cheaper
+ *     contiguous  copied, half by either core
+ *
+ * A message to another node is packed and unpacked in the same way, and then the link and an overhead of both cores
+ * take the place of the copies.
+ */
+#include "tools/plan/plan.h"
+
+#include "runtime/engine/memory/outbound.h"
+
+#include <math.h>
+
+/* The time of one side of a message: its core packs or unpacks, and copies. */
+typedef struct side {
+    double move, copy;
+} side;
+
+pw_call_kind pw_plan_kind(pw_plan_pattern pattern)
+{
+    return pattern == PW_PLAN_TRANSPOSE ? PW_CALL_COLLECTIVE : PW_CALL_NONBLOCKING;
+}
+
+static bool is_apart(const pw_model *m)
+{
+    return pw_model_has(m, PW_TABLE_STORES_HOST) && m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS;
+}
+
+static side native_side(double whole, double contiguous)
+{
+    return (side){fmax(whole - contiguous, 0) / 2, fmin(whole, contiguous) / 2};
+}
+
+/* Kernels take no longer than the whole message, of which they were measured to be parts. */
+static side our_side(const pw_model *m, const pw_model_query *q, pw_direction direction, double whole)
+{
+    double pack = pw_model_move(m, PW_MODEL_HOST, PW_PACK, q->shape);
+    double unpack = pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, q->shape);
+    double scale = fmin(1, whole / (pack + unpack));
+
+    return (side){scale * (direction == PW_PACK ? pack : unpack), fmax(whole - pack - unpack, 0) / 2};
+}
+
+/* The model's collectives are of two ranks, and their bytes those of both blocks: so the time of one block is half of
+ * the time of two. */
+static int blocks_of(pw_plan_pattern pattern)
+{
+    return pattern == PW_PLAN_TRANSPOSE ? 2 : 1;
+}
+
+static pw_model_query query_of(const pw_model *m, pw_plan_pattern pattern, const pw_plan_type *type)
+{
+    pw_model_query q = {.kind = pw_plan_kind(pattern),
+                        .memory = PW_MODEL_HOST,
+                        .shape = type->shape,
+                        .contiguous = type->contiguous,
+                        .shared = true,
+                        .apart = is_apart(m)};
+
+    q.shape.bytes *= blocks_of(pattern);
+    return q;
+}
+
+static bool packs(const pw_model *m, pw_plan_way way, const pw_model_query *q)
+{
+    return way == PW_PLAN_OURS && !q->contiguous && pw_model_cost(m, PW_MODEL_HOST, q) < pw_model_cost_native(m, q);
+}
+
+bool pw_plan_packs(const pw_plan_machine *m, pw_plan_way way, pw_plan_pattern pattern, const pw_plan_type *type)
+{
+    pw_model_query q = query_of(m->model, pattern, type);
+
+    return packs(m->model, way, &q);
+}
+
+static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern, const pw_plan_type *type,
+                    pw_direction direction)
+{
+    pw_model_query q = query_of(m, pattern, type);
+    double contiguous = pw_model_send(m, PW_MODEL_HOST, q.kind, q.shape.bytes);
+    double whole = way == PW_PLAN_CONTIGUOUS ? contiguous : pw_model_cost_native(m, &q);
+    side s = packs(m, way, &q) ? our_side(m, &q, direction, pw_model_cost(m, PW_MODEL_HOST, &q))
+                               : native_side(whole, contiguous);
+
+    return (side){s.move / blocks_of(pattern), s.copy / blocks_of(pattern)};
+}
+
+pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, pw_plan_pattern pattern,
+                            const pw_plan_type *sent, const pw_plan_type *received, bool abroad)
+{
+    side out = side_of(m->model, way, pattern, sent, PW_PACK),
+         in = side_of(m->model, way, pattern, received, PW_UNPACK);
+
+    return (pw_sim_message){.bytes = sent->shape.bytes,
+                            .pack = m->crowd * out.move,
+                            .copy_out = m->crowd * (abroad ? m->overhead : out.copy),
+                            .copy_in = m->crowd * (abroad ? m->overhead : in.copy),
+                            .unpack = m->crowd * in.move};
+}
+
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
+
+/* Takes latency, bandwidth and overhead from a model that was measured between two nodes: its shortest message, the two
+ * longest ones, and the shortest one of several in flight. */
+static void take_network(const pw_model *network, pw_plan_machine *m)
+{
+    const pw_model_table *t = &network->tables[PW_TABLE_SEND_HOST];
+    int last = t->nx - 1;
+
+    m->sim.latency = t->t[0];
+    m->sim.link = (t->x[last] - t->x[last - 1]) / (t->t[last] - t->t[last - 1]);
+    m->overhead = pw_model_send(network, PW_MODEL_HOST, PW_CALL_NONBLOCKING, 1) / 2;
+}
+
+static bool has_network(const pw_model *network)
+{
+    const pw_model_table *t = &network->tables[PW_TABLE_SEND_HOST];
+
+    return t->nx > 1 && t->t[t->nx - 1] > t->t[t->nx - 2];
+}
+
+static bool find_link(const pw_plan_options *o, const pw_model *network, pw_plan_machine *m)
+{
+    m->sim.latency = m->sim.link = NAN;
+    m->overhead = pw_model_send(m->model, PW_MODEL_HOST, PW_CALL_NONBLOCKING, 1) / 2;
+    if (network && !has_network(network)) {
+        fprintf(stderr, "packwright plan: %s has no times of contiguous messages (send.host.blocking)\n", o->network);
+        return false;
+    }
+    if (network)
+        take_network(network, m);
+    if (!isnan(o->latency))
+        m->sim.latency = o->latency * 1e3;
+    if (!isnan(o->bandwidth))
+        m->sim.link = o->bandwidth;
+    if (!isnan(o->overhead))
+        m->overhead = o->overhead * 1e3;
+    if (o->nodes > 1 && (isnan(m->sim.latency) || isnan(m->sim.link))) {
+        fprintf(
+            stderr,
+            "packwright plan: nothing is known of the network between the %lld nodes: give --latency=US and "
+            "--bandwidth=GB, or --network=FILE, which 'packwright measure --only=messages -o FILE' writes when it is "
+            "started as two ranks on two nodes\n",
+            (long long)o->nodes);
+        return false;
+    }
+    return true;
+}
+
+bool pw_plan_machine_make(const pw_plan_options *o, const pw_model *model, const pw_model *network,
+                          pw_plan_machine *out)
+{
+    *out = (pw_plan_machine){.model = model, .crowd = 1};
+    out->sim.ranks = o->ranks;
+    out->sim.ranks_per_node = o->ranks_per_node;
+    out->sim.memory = isnan(o->memory) ? INFINITY : o->memory;
+    if (o->cores)
+        out->crowd = fmax(1, (double)o->ranks_per_node / (double)o->cores);
+    return find_link(o, network, out);
+}

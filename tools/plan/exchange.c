@@ -1,0 +1,257 @@
+/* Who sends what to whom: the types of the input, and their destinations in the process grid. */
+#include "tools/plan/plan.h"
+
+#include "passes/passes.h"
+#include "runtime/engine/layout/trace_record.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((format(printf, 1, 2))) static bool fail(const char *fmt, ...)
+{
+    va_list ap;
+
+    fputs("packwright plan: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return false;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+/* Returns whether a type of a trace was never sent: the comment above says so. A type without such a comment counts as
+ * sent. */
+static bool is_never_sent(const pw_input *input, int64_t item)
+{
+    int line = pw_input_get(input, item).line - 1;
+    const char *text = pw_input_text(input), *end;
+    pw_trace_record record;
+
+    if (line < 1)
+        return false;
+    for (int i = 1; i < line; i++)
+        text = strchr(text, '\n') + 1;
+    end = strchr(text, '\n');
+    return pw_trace_parse(text, (size_t)(end - text), &record) && record.sends == 0;
+}
+
+/* Describes `count` objects of a type. False: there are no bytes, or too many. */
+static bool describe(const pw_type *type, int64_t count, pw_plan_type *out)
+{
+    const pw_node *root = type->root;
+    int64_t stretch = 0, bytes = 0, blocks = 0;
+    bool dense = root->blocks == 1 && (count == 1 || type->extent == root->size);
+
+    if (root->size == 0 || __builtin_mul_overflow(root->size, count, &bytes) || bytes > INT64_MAX / 4 ||
+        __builtin_mul_overflow(root->blocks, count, &blocks) ||
+        __builtin_mul_overflow(type->extent, count - 1, &stretch) ||
+        __builtin_add_overflow(llabs(stretch), root->hi - root->lo, &stretch))
+        return false;
+    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense};
+    return true;
+}
+
+static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_plan_type *out)
+{
+    pw_arena *arena = pw_arena_create();
+    char label[PW_INPUT_LABEL];
+    pw_type type, canonical;
+    pw_diag diag = {0};
+    bool ok = false;
+
+    pw_input_label(input, item, label);
+    if (!arena || pw_input_build(input, item, arena, &type) != PW_OK)
+        fail("out of memory");
+    else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
+        pw_input_error(input, item, &diag);
+    else
+        ok = describe(&canonical, count, out) ||
+             fail("%s: messages of %lld objects of the type '%s' have no bytes or too many", pw_input_name(input),
+                  (long long)count, label);
+    pw_arena_destroy(arena);
+    return ok;
+}
+
+/* Measures those items whose numbers are in chosen[0, n). */
+static bool measure_types(const pw_input *input, const int64_t *chosen, int n, pw_plan_exchange *x)
+{
+    x->types = calloc((size_t)n, sizeof *x->types);
+    if (!x->types)
+        return fail("out of memory");
+    for (x->ntypes = 0; x->ntypes < n; x->ntypes++)
+        if (!measure_type(input, chosen[x->ntypes], x->o->count, &x->types[x->ntypes]))
+            return false;
+    return true;
+}
+
+/* ---- directions -------------------------------------------------------------------------------------------------- */
+
+/* The number of all neighbours in this many axes. */
+static int all_neighbours(int axes)
+{
+    int n = 1;
+
+    for (int i = 0; i < axes; i++)
+        n *= 3;
+    return n - 1;
+}
+
+/* Gives one type to each face, as many as there are for all of them, for each axis or for each side. */
+static void direct_faces(pw_plan_exchange *x)
+{
+    int axes = x->o->axes;
+
+    x->ndirections = 2 * axes;
+    for (int i = 0; i < x->ndirections; i++) {
+        x->directions[i] = (pw_plan_direction){.type = x->ntypes == 1 ? 0 : x->ntypes == axes ? i / 2 : i};
+        x->directions[i].offset[i / 2] = i % 2 ? 1 : -1;
+    }
+}
+
+/* Gives type i to neighbour i, the first axis fastest; the rank itself is none. */
+static void direct_all(pw_plan_exchange *x)
+{
+    x->ndirections = x->ntypes;
+    for (int i = 0; i < x->ntypes; i++) {
+        int code = i < x->ntypes / 2 ? i : i + 1;
+
+        x->directions[i] = (pw_plan_direction){.type = i};
+        for (int a = 0; a < x->o->axes; a++, code /= 3)
+            x->directions[i].offset[a] = code % 3 - 1;
+    }
+}
+
+static bool direct_by_order(const pw_input *input, pw_plan_exchange *x)
+{
+    int axes = x->o->axes, n = x->ntypes;
+
+    if (n == all_neighbours(axes) && n > 2 * axes)
+        direct_all(x);
+    else if (n == 1 || n == axes || n == 2 * axes)
+        direct_faces(x);
+    else
+        return fail(
+            "%s has %d types that are sent; a halo in %d axes takes 1, %d, %d or %d of them by order, or --to says "
+            "which neighbour gets which",
+            pw_input_name(input), n, axes, axes, 2 * axes, all_neighbours(axes));
+    return true;
+}
+
+static int64_t find_type(const pw_input *input, const char *name)
+{
+    for (int64_t i = 0; i < pw_input_count(input); i++) {
+        char label[PW_INPUT_LABEL];
+
+        pw_input_label(input, i, label);
+        if (!strcmp(label, name))
+            return i;
+    }
+    return -1;
+}
+
+static bool direct_by_name(const pw_input *input, pw_plan_exchange *x)
+{
+    int64_t chosen[PW_PLAN_DIRECTIONS];
+
+    for (int i = 0; i < x->o->nto; i++) {
+        const pw_plan_to *to = &x->o->to[i];
+
+        chosen[i] = find_type(input, to->type);
+        if (chosen[i] < 0)
+            return fail("%s has no type '%s'", pw_input_name(input), to->type);
+        x->directions[i].type = i;
+        memcpy(x->directions[i].offset, to->offset, sizeof to->offset);
+    }
+    x->ndirections = x->o->nto;
+    return measure_types(input, chosen, x->o->nto, x);
+}
+
+/* ---- the exchange ------------------------------------------------------------------------------------------------ */
+
+static bool take_types(const pw_input *input, pw_plan_exchange *x)
+{
+    int64_t chosen[PW_PLAN_DIRECTIONS];
+    int n = 0;
+
+    if (x->o->nto)
+        return direct_by_name(input, x);
+    for (int64_t i = 0; i < pw_input_count(input); i++) {
+        if (is_never_sent(input, i))
+            continue;
+        if (n == PW_PLAN_DIRECTIONS)
+            return fail("%s has more than %d types: --to says which are sent", pw_input_name(input), n);
+        chosen[n++] = i;
+    }
+    if (n == 0)
+        return fail("%s has no type that was sent", pw_input_name(input));
+    if (x->o->pattern == PW_PLAN_TRANSPOSE && n > 2)
+        return fail("%s has %d types; a transpose takes one, or one to send and one to receive", pw_input_name(input),
+                    n);
+    if (!measure_types(input, chosen, n, x))
+        return false;
+    if (x->o->pattern == PW_PLAN_HALO)
+        return direct_by_order(input, x);
+    if (x->types[n - 1].shape.bytes != x->types[0].shape.bytes)
+        return fail("%s: the type to send has %lld bytes, that to receive %lld", pw_input_name(input),
+                    (long long)x->types[0].shape.bytes, (long long)x->types[n - 1].shape.bytes);
+    return true;
+}
+
+bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out)
+{
+    pw_input *input;
+    bool ok;
+
+    *out = (pw_plan_exchange){.o = o};
+    if (pw_input_load(o->input, NULL, &input) != PW_OK)
+        return false;
+    ok = take_types(input, out);
+    pw_input_free(input);
+    if (ok && o->ranks > PW_PLAN_MESSAGES / pw_plan_messages(out))
+        ok = fail("%lld ranks with %d messages each are more than %d messages", (long long)o->ranks,
+                  pw_plan_messages(out), PW_PLAN_MESSAGES);
+    if (!ok)
+        pw_plan_exchange_free(out);
+    return ok;
+}
+
+void pw_plan_exchange_free(pw_plan_exchange *x)
+{
+    free(x->types);
+    x->types = NULL;
+}
+
+int pw_plan_messages(const pw_plan_exchange *x)
+{
+    return x->o->pattern == PW_PLAN_TRANSPOSE ? (int)x->o->grid[0] : x->ndirections;
+}
+
+/* Returns the rank at an offset from another one, around the ends of the grid. The last axis is the fastest. */
+static int64_t neighbour(const pw_plan_options *o, int64_t rank, const int offset[PW_PLAN_AXES])
+{
+    int64_t to = 0, stride = 1;
+
+    for (int a = o->axes - 1; a >= 0; a--) {
+        int64_t at = (rank / stride % o->grid[a] + offset[a]) % o->grid[a];
+
+        to += (at < 0 ? at + o->grid[a] : at) * stride;
+        stride *= o->grid[a];
+    }
+    return to;
+}
+
+int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k, int *sent, int *received)
+{
+    const int along[PW_PLAN_AXES] = {k};
+
+    if (x->o->pattern == PW_PLAN_TRANSPOSE) {
+        *sent = 0;
+        *received = x->ntypes - 1;
+        return neighbour(x->o, rank, along);
+    }
+    *sent = *received = x->directions[k].type;
+    return neighbour(x->o, rank, x->directions[k].offset);
+}

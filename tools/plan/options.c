@@ -1,0 +1,255 @@
+#include "tools/plan/plan.h"
+
+#include "tools/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char pw_plan_help[] =
+    "usage: packwright plan --grid=XxYxZ --nodes=N [options] TYPES|-\n"
+    "\n"
+    "Says how long an exchange would take on a machine that is not there: a halo exchange or a transpose of types,\n"
+    "left to the MPI (native), with Packwright (ours), and of contiguous messages of the same bytes. The costs of\n"
+    "packing are those of a model (packwright measure), what travels between nodes is simulated message by message.\n"
+    "TYPES is a file in the datatype language or a trace (packwright trace).\n"
+    "\n"
+    "      --grid=XxYxZ        ranks on each axis of the process grid, 1 to 4 axes, the last one fastest\n"
+    "      --nodes=N           how many nodes the ranks are on\n"
+    "      --ranks-per-node=N  the same, said otherwise\n"
+    "      --cores=N           cores of a node (default: one for each rank); ranks share them equally\n"
+    "      --pattern=WORD      halo: to the neighbours of a periodic grid (default);\n"
+    "                          transpose: to all ranks along the first axis\n"
+    "      --to=OFFSET=TYPE    the neighbour at OFFSET (such as 1,0,-1) gets the type of this name; may be repeated.\n"
+    "                          Without it types count by order: 1 for all faces, one for each axis, for each face\n"
+    "                          (-x, +x, -y, ...) or for each neighbour (the first axis fastest)\n"
+    "      --count=N           objects in each message (default 1)\n"
+    "      --model=FILE        the costs within a node (default: this machine's)\n"
+    "      --mpi=WORD          mpich or openmpi: this machine's model for it\n"
+    "      --network=FILE      the link's figures from a model that was measured between two nodes\n"
+    "      --latency=US        microseconds of a short message between nodes\n"
+    "      --bandwidth=GB      10^9 bytes a second of a node's link, each way\n"
+    "      --overhead=US       microseconds of each core for a message between nodes\n"
+    "      --memory=GB         10^9 bytes a second that all copies within a node share (default: no limit)\n"
+    "      --csv               one line for each way and rank\n"
+    "      --plot=FILE         draw the phases; FILE.png is PNG, by rsvg-convert\n";
+
+enum {
+    GRID = 1,
+    NODES,
+    PER_NODE,
+    CORES,
+    PATTERN,
+    TO,
+    COUNT,
+    MODEL,
+    MPI,
+    NETWORK,
+    LATENCY,
+    BANDWIDTH,
+    OVERHEAD,
+    MEMORY,
+    CSV,
+    PLOT
+};
+
+static const struct option known[] = {{"grid", required_argument, NULL, GRID},
+                                      {"nodes", required_argument, NULL, NODES},
+                                      {"ranks-per-node", required_argument, NULL, PER_NODE},
+                                      {"cores", required_argument, NULL, CORES},
+                                      {"pattern", required_argument, NULL, PATTERN},
+                                      {"to", required_argument, NULL, TO},
+                                      {"count", required_argument, NULL, COUNT},
+                                      {"model", required_argument, NULL, MODEL},
+                                      {"mpi", required_argument, NULL, MPI},
+                                      {"network", required_argument, NULL, NETWORK},
+                                      {"latency", required_argument, NULL, LATENCY},
+                                      {"bandwidth", required_argument, NULL, BANDWIDTH},
+                                      {"overhead", required_argument, NULL, OVERHEAD},
+                                      {"memory", required_argument, NULL, MEMORY},
+                                      {"csv", no_argument, NULL, CSV},
+                                      {"plot", required_argument, NULL, PLOT},
+                                      {0}};
+
+static const char *name_of(int option)
+{
+    return known[option - GRID].name;
+}
+
+/* ---- values: -1 to go on, else an exit status -------------------------------------------------------------------- */
+
+static int take_number(int option, int64_t *out)
+{
+    char *end;
+    long long n;
+
+    errno = 0;
+    n = strtoll(optarg, &end, 10);
+    if (errno || end == optarg || *end || n < 1 || n > PW_PLAN_RANKS)
+        return pw_usage_error(&pw_command_plan, "--%s takes a number from 1 to %d, got '%s'", name_of(option),
+                              PW_PLAN_RANKS, optarg);
+    *out = n;
+    return -1;
+}
+
+static int take_quantity(int option, bool zero, double *out)
+{
+    char *end;
+
+    *out = strtod(optarg, &end);
+    if (end == optarg || *end || !isfinite(*out) || *out < 0 || (*out == 0 && !zero))
+        return pw_usage_error(&pw_command_plan, "--%s takes a number %s 0, got '%s'", name_of(option),
+                              zero ? "from" : "above", optarg);
+    return -1;
+}
+
+static int take_grid(pw_plan_options *o)
+{
+    const char *p = optarg;
+    char *end;
+
+    o->ranks = 1;
+    for (o->axes = 0; o->axes < PW_PLAN_AXES; p = end + 1) {
+        long long n = strtoll(p, &end, 10);
+
+        if (end == p || n < 1 || n > PW_PLAN_RANKS)
+            break;
+        o->grid[o->axes++] = n;
+        o->ranks *= n;
+        if (o->ranks > PW_PLAN_RANKS)
+            return pw_usage_error(&pw_command_plan, "--grid=%s is more than %d ranks", optarg, PW_PLAN_RANKS);
+        if (!*end)
+            return -1;
+        if (*end != 'x')
+            break;
+    }
+    return pw_usage_error(&pw_command_plan, "--grid takes 1 to %d numbers such as 16x16x12, got '%s'", PW_PLAN_AXES,
+                          optarg);
+}
+
+static int take_pattern(pw_plan_options *o)
+{
+    if (strcmp(optarg, "halo") != 0 && strcmp(optarg, "transpose") != 0)
+        return pw_usage_error(&pw_command_plan, "--pattern takes halo or transpose, got '%s'", optarg);
+    o->pattern = *optarg == 'h' ? PW_PLAN_HALO : PW_PLAN_TRANSPOSE;
+    return -1;
+}
+
+static int take_to(pw_plan_options *o)
+{
+    pw_plan_to *to = &o->to[o->nto];
+    const char *p = optarg;
+    char *end;
+
+    if (o->nto == PW_PLAN_DIRECTIONS)
+        return pw_usage_error(&pw_command_plan, "--to: there are more than %d", PW_PLAN_DIRECTIONS);
+    for (to->axes = 0; to->axes < PW_PLAN_AXES; p = end + 1) {
+        long n = strtol(p, &end, 10);
+
+        if (end == p || n < -PW_PLAN_RANKS || n > PW_PLAN_RANKS)
+            break;
+        to->offset[to->axes++] = (int)n;
+        if (*end == '=' && end[1]) {
+            to->type = end + 1;
+            o->nto++;
+            return -1;
+        }
+        if (*end != ',')
+            break;
+    }
+    return pw_usage_error(&pw_command_plan, "--to takes an offset and a type's name such as 1,0,0=east, got '%s'",
+                          optarg);
+}
+
+static int take(int option, pw_plan_options *o)
+{
+    switch (option) {
+    case GRID: return take_grid(o);
+    case NODES: return take_number(option, &o->nodes);
+    case PER_NODE: return take_number(option, &o->ranks_per_node);
+    case CORES: return take_number(option, &o->cores);
+    case PATTERN: return take_pattern(o);
+    case TO: return take_to(o);
+    case COUNT: return take_number(option, &o->count);
+    case MODEL: o->model = optarg; return -1;
+    case MPI: o->mpi = optarg; return -1;
+    case NETWORK: o->network = optarg; return -1;
+    case LATENCY: return take_quantity(option, true, &o->latency);
+    case BANDWIDTH: return take_quantity(option, false, &o->bandwidth);
+    case OVERHEAD: return take_quantity(option, true, &o->overhead);
+    case MEMORY: return take_quantity(option, false, &o->memory);
+    case CSV: o->csv = true; return -1;
+    default: o->plot = optarg; return -1;
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* Finds what of nodes and ranks on each is not given. */
+static int place_ranks(pw_plan_options *o)
+{
+    if (!o->axes)
+        return pw_usage_error(&pw_command_plan, "--grid is missing: the ranks on each axis, such as --grid=16x16x12");
+    if (!o->nodes && !o->ranks_per_node)
+        return pw_usage_error(&pw_command_plan, "--nodes is missing: how many nodes the %lld ranks are on",
+                              (long long)o->ranks);
+    if (!o->ranks_per_node) {
+        if (o->ranks % o->nodes)
+            return pw_usage_error(&pw_command_plan,
+                                  "%lld ranks of the grid do not divide among %lld nodes; --ranks-per-node=N says how "
+                                  "many are on each but the last",
+                                  (long long)o->ranks, (long long)o->nodes);
+        o->ranks_per_node = o->ranks / o->nodes;
+    }
+    if (!o->nodes)
+        o->nodes = (o->ranks + o->ranks_per_node - 1) / o->ranks_per_node;
+    if (o->nodes != (o->ranks + o->ranks_per_node - 1) / o->ranks_per_node)
+        return pw_usage_error(&pw_command_plan, "%lld ranks, %lld on each node, are not on %lld nodes",
+                              (long long)o->ranks, (long long)o->ranks_per_node, (long long)o->nodes);
+    return -1;
+}
+
+static int check_offsets(const pw_plan_options *o)
+{
+    if (o->nto && o->pattern != PW_PLAN_HALO)
+        return pw_usage_error(&pw_command_plan, "--to is for --pattern=halo");
+    for (int i = 0; i < o->nto; i++)
+        if (o->to[i].axes != o->axes)
+            return pw_usage_error(&pw_command_plan, "the offset of '%s' has %d numbers, the grid has %d axes",
+                                  o->to[i].type, o->to[i].axes, o->axes);
+    return -1;
+}
+
+static bool is_picture(const char *file)
+{
+    size_t n = strlen(file);
+
+    return n > 4 && (!strcmp(file + n - 4, ".svg") || !strcmp(file + n - 4, ".png"));
+}
+
+int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
+{
+    int option, result;
+
+    *o = (pw_plan_options){.count = 1, .latency = NAN, .bandwidth = NAN, .overhead = NAN, .memory = NAN};
+    optind = 0;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        if (option == '?')
+            return pw_usage_error(&pw_command_plan, "unknown option or missing value: '%s'", argv[optind - 1]);
+        if ((result = take(option, o)) >= 0)
+            return result;
+    }
+    if (argc - optind != 1)
+        return pw_usage_error(&pw_command_plan, "expected one file of types, got %d", argc - optind);
+    o->input = argv[optind];
+    if (o->plot && !is_picture(o->plot))
+        return pw_usage_error(&pw_command_plan, "--plot takes a name that ends in .svg or .png, got '%s'", o->plot);
+    if (o->model && o->mpi)
+        return pw_usage_error(&pw_command_plan, "--mpi is for this machine's models, --model names a file");
+    if ((result = place_ranks(o)) >= 0)
+        return result;
+    return check_offsets(o);
+}
