@@ -134,6 +134,9 @@ bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layou
 bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem,
                             int64_t bytes);
 
+/* The text of the canonical type (ir/ir.h). malloc'ed; NULL: out of memory. Must not be called with a joined layout. */
+char *pw_layout_text(const pw_layout *layout);
+
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
  * back into the engine. */
 void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);

@@ -1,8 +1,6 @@
 #include "runtime/engine/node/board.h"
 
 #include "base/log.h"
-#include "ir/join.h"
-#include "passes/passes.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/engine/node/segment.h"
 
@@ -19,24 +17,6 @@ static struct {
     _Atomic int n;
     pw_hash hashes[PW_SEGMENT_TEXTS];
 } board = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* The text of the canonical type, which is raised from the nest, since layouts keep no tree. The caller frees it. */
-static char *text_of(const pw_layout *layout)
-{
-    pw_arena *arena = pw_arena_create();
-    pw_builder b = {.arena = arena};
-    char *text = NULL;
-    pw_type raised, canonical;
-    pw_diag diag;
-
-    if (!arena)
-        return NULL;
-    raised = (pw_type){.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
-    if (raised.root && pw_canonicalise(&raised, arena, &canonical, NULL, &diag) == PW_OK)
-        text = pw_print(&canonical, 0);
-    pw_arena_destroy(arena);
-    return text;
-}
 
 static bool add(pw_segment_header *h, int n, const char *text, pw_hash hash)
 {
@@ -74,7 +54,7 @@ static int put(pw_segment_header *h, const pw_layout *layout)
 
     if (found >= 0 || n == PW_SEGMENT_TEXTS)
         return found;
-    text = text_of(layout);
+    text = pw_layout_text(layout);
     found = text && add(h, n, text, layout->hash) ? n : -1;
     free(text);
     return found;

@@ -1,0 +1,21 @@
+#include "ir/join.h"
+#include "passes/passes.h"
+#include "runtime/engine/layout/layout.h"
+
+/* The type is raised from the nest, since layouts keep no tree. */
+char *pw_layout_text(const pw_layout *layout)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    char *text = NULL;
+    pw_type raised, canonical;
+    pw_diag diag;
+
+    if (!arena)
+        return NULL;
+    raised = (pw_type){.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
+    if (raised.root && pw_canonicalise(&raised, arena, &canonical, NULL, &diag) == PW_OK)
+        text = pw_print(&canonical, 0);
+    pw_arena_destroy(arena);
+    return text;
+}
