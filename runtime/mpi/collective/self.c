@@ -1,6 +1,7 @@
 #include "runtime/mpi/collective/self.h"
 
 #include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -43,72 +44,16 @@ static int find_pairs(const pw_collective *c, pair *pairs)
 
 /* ---- can they be copied ------------------------------------------------------------------------------------------ */
 
-/* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
- * types only with GPUs. */
-static int64_t predefined_size(MPI_Datatype type)
-{
-    int integers, addresses, types, combiner, size;
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-        combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
-        return 0;
-    return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
-}
-
-/* The bytes of one object of the block's type, and its extent. 0: the type is not one that is handled. */
-static int64_t size_of(const pw_entry *entry, MPI_Datatype type, int64_t *extent)
-{
-    int64_t size = entry->gpu_only ? 0 : pw_entry_is_left(entry) ? predefined_size(type) : entry->size;
-
-    *extent = entry->layout ? entry->layout->extent : size;
-    return size;
-}
-
-static int64_t displacement(const pw_side *side, int i, int64_t extent)
-{
-    switch (side->form) {
-    case PW_SIDE_EQUAL: return i * side->count * extent;
-    case PW_SIDE_VARYING: return pw_displ_at(side->displs, i) * extent;
-    case PW_SIDE_TYPED: return pw_displ_at(side->displs, i);
-    default: return 0;
-    }
-}
-
-/* Fills in the message of block i. */
 static bool describe(const pw_side *side, int i, pw_message *m)
 {
-    MPI_Datatype type = pw_side_type(side, i);
-    pw_buffer *b = &m->buffer;
-    int64_t extent, size;
-
-    *m = (pw_message){.kind = side->kind, .entry = pw_registry_find(type), .buffer = {.count = pw_side_count(side, i)}};
-    if (b->count <= 0 || !pw_side_use(side, i) || !m->entry)
-        return false;
-    size = size_of(m->entry, type, &extent);
-    if (size <= 0 || __builtin_mul_overflow(b->count, size, &b->bytes) ||
-        (b->bytes < PW_SELF_LEAST && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
-        return false;
-    b->base = (char *)side->buf + displacement(side, i, extent);
-    b->layout = m->entry->layout;
-    b->offset = pw_entry_is_left(m->entry) ? 0 : m->entry->offset;
-    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
-    m->cost_bytes = b->bytes;
-    return b->place.kind == PW_PLACE_HOST && !(b->base == MPI_BOTTOM && (!b->layout || m->entry->touches_origin));
-}
-
-/* The memory of one side, as copies take it: layouts count from the base. */
-static char *memory_of(const pw_message *m)
-{
-    return (char *)m->buffer.base + (m->buffer.layout ? 0 : m->buffer.offset);
+    return pw_block_describe(side, i, m) && m->buffer.place.kind == PW_PLACE_HOST &&
+           (m->buffer.bytes >= PW_SELF_LEAST || pw_strategy_is_named(PW_STRATEGY_JOINED));
 }
 
 static bool can_copy(const pw_message *from, const pw_message *to)
 {
     return from->buffer.bytes == to->buffer.bytes && (from->buffer.layout || to->buffer.layout) &&
-           pw_layout_are_disjoint(from->buffer.layout, memory_of(from), to->buffer.layout, memory_of(to),
+           pw_layout_are_disjoint(from->buffer.layout, pw_block_memory(from), to->buffer.layout, pw_block_memory(to),
                                   from->buffer.bytes);
 }
 
@@ -130,7 +75,7 @@ static bool prepare(const pw_message *from, const pw_message *to, pw_self_block 
 {
     pw_diag diag;
 
-    *out = (pw_self_block){.from = memory_of(from), .to = memory_of(to), .bytes = from->buffer.bytes};
+    *out = (pw_self_block){.from = pw_block_memory(from), .to = pw_block_memory(to), .bytes = from->buffer.bytes};
     if (from->buffer.layout && to->buffer.layout &&
         pw_layout_join(from->buffer.layout, to->buffer.layout, &out->joined, &diag) != PW_OK)
         return false;
@@ -165,19 +110,6 @@ static bool has_counts(const pw_side *side)
     return side->form >= PW_SIDE_VARYING;
 }
 
-/* Copies a side's counts to `array`, with zeros for the blocks that are taken out. */
-static void clear_count(pw_side *side, void *array, int i)
-{
-    if (side->counts.at != array) {
-        memcpy(array, side->counts.at, (size_t)side->blocks * (side->counts.wide ? sizeof(MPI_Count) : sizeof(int)));
-        side->counts.at = array;
-    }
-    if (side->counts.wide)
-        ((MPI_Count *)array)[i] = 0;
-    else
-        ((int *)array)[i] = 0;
-}
-
 static void mark_absent(pw_side *side, void *memory, int i)
 {
     bool *array = memory;
@@ -194,7 +126,7 @@ static void mark_absent(pw_side *side, void *memory, int i)
 static void take_out_of(pw_side *side, stand_in *array, int i)
 {
     if (has_counts(side))
-        clear_count(side, array, i);
+        pw_block_take_out(side, array, i);
     else
         mark_absent(side, array, i);
 }
