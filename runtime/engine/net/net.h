@@ -1,0 +1,74 @@
+/*
+ * A network of processes that read each other's memory: UCX, loaded at run time, with one context and one worker in
+ * the process. What other processes read is registered first, and found by a key; reading needs nothing of the process
+ * that is read, where the network has hardware for it. Short messages let processes tell each other of their keys.
+ *
+ * An operation takes a pw_net_op, which may serve several at a time and must stay where it is until all are over.
+ * Operations go on in pw_net_progress only. What fails marks its pw_net_op, and is not repeated.
+ *
+ * All functions are thread safe.
+ */
+#ifndef PW_RUNTIME_NET_H
+#define PW_RUNTIME_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PW_NET_ADDRESS_BYTES = 2048, PW_NET_KEY_BYTES = 512 };
+
+/* Loads UCX and makes the worker at the first call. False: there is none; the log says why. */
+bool pw_net_start(void);
+/* Closes everything. To be called when no other process reads here any more, and no operation is open. */
+void pw_net_stop(void);
+
+/* ---- other processes --------------------------------------------------------------------------------------------- */
+
+typedef struct pw_net_peer pw_net_peer;
+
+/* Writes the address by which other processes reach this one. Returns its bytes; 0: there is none so short. */
+size_t pw_net_address(void *out, size_t max);
+/* Returns the process at an address, the same one for the same address; it lives until pw_net_stop. NULL: it failed. */
+pw_net_peer *pw_net_connect(const void *address, size_t bytes);
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+/* Begins as zeros. */
+typedef struct pw_net_op {
+    int64_t open;     /* operations that are not over */
+    int64_t received; /* the bytes of the last message that was received */
+    bool failed;
+} pw_net_op;
+
+bool pw_net_is_over(const pw_net_op *op);
+void pw_net_progress(void);
+
+/* Messages of one tag arrive in the order in which they were sent. `data` stays as it is, or unread, until the
+ * operation is over. */
+void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
+void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op);
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* What others need to read registered memory. */
+typedef struct pw_net_key {
+    uint64_t number; /* of the registration, never given again by this process */
+    uint32_t bytes;
+    uint8_t data[PW_NET_KEY_BYTES];
+} pw_net_key;
+
+/*
+ * Registers the pages of [memory, memory + bytes), unless they are registered, and fills in the key. The latest 64
+ * registrations are kept; one goes when some of its memory is unmapped. False: it cannot be registered.
+ */
+bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out);
+
+typedef struct pw_net_source pw_net_source;
+
+/* Memory that another process has offered. NULL: the key is none. */
+pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes);
+void pw_net_source_close(pw_net_source *source); /* NULL is allowed */
+/* Reads bytes at an address of the owner. They must lie within what was offered. */
+void pw_net_read(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op);
+
+#endif
