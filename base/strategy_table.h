@@ -19,6 +19,7 @@
     X(JOINED, joined, HOST, "nothing: one kernel copies a block to oneself from the caller's memory to the caller's") \
     X(PIPELINE, pipeline, HOST, "the caller's own arguments, moved in pieces by the CPU's kernels, over UCX")         \
     X(DIRECT, direct, HOST, "a stand-in, whose reader copies from the caller's own memory, if that is shared")        \
+    X(REMOTE, remote, HOST, "nothing: the receiver reads a long block of a collective over the network")              \
     X(DEVICE, device, DEVICE, "GPU memory, packed by the GPU, if the MPI takes such memory")                          \
     X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                                       \
     X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed")           \

@@ -1,6 +1,7 @@
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/mpi/collective/block_staging.h"
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/collective/self.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/types/registry.h"
@@ -163,14 +164,44 @@ static bool may_wait(const pw_collective *c)
            (pw_pending_is_seen() && (c->way.mode == PW_NONBLOCKING || pw_collective_restarts()));
 }
 
-pw_verdict pw_collective_call(pw_collective *c, int *rc)
+static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, int *rc)
 {
-    if ((is_native(&c->send) && is_native(&c->recv)) || !may_wait(c))
-        return PW_PASS;
-    switch (pw_collective_check(c, rc)) {
+    switch (verdict) {
     case PW_COLLECTIVE_SOUND: return stage_and_call(c, rc);
     case PW_COLLECTIVE_UNKNOWN: return call_and_note(c, rc);
     case PW_COLLECTIVE_ERROR: return PW_DONE;
     default: return PW_PASS;
     }
+}
+
+/* A call of which some blocks may go without MPI, which then gets the call without them in any case. */
+static pw_verdict call_with_remote(pw_collective *c, int *rc)
+{
+    pw_collective_verdict verdict = pw_collective_check(c, rc);
+    pw_remote_call remote;
+    pw_verdict done;
+    pw_status status;
+
+    if (verdict == PW_COLLECTIVE_ERROR)
+        return PW_DONE;
+    pw_remote_agree(&remote, c);
+    if (verdict == PW_COLLECTIVE_LEFT)
+        return PW_PASS;
+    pw_remote_open(&remote, verdict == PW_COLLECTIVE_SOUND);
+    done = carry_out(c, verdict, rc);
+    if (done == PW_PASS)
+        *rc = c->next(c);
+    status = pw_remote_close(&remote);
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_mpi_fail(c->way.comm, status);
+    return PW_DONE;
+}
+
+pw_verdict pw_collective_call(pw_collective *c, int *rc)
+{
+    if (pw_remote_serves(c->family, c->send.form) && c->way.mode == PW_BLOCKING)
+        return call_with_remote(c, rc);
+    if ((is_native(&c->send) && is_native(&c->recv)) || !may_wait(c))
+        return PW_PASS;
+    return carry_out(c, pw_collective_check(c, rc), rc);
 }

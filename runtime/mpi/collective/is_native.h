@@ -8,6 +8,7 @@
 #ifndef PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/collective/shapes.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
@@ -161,7 +162,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     const pw_communicator *group;
     pw_reach reach;
 
-    if (pw_gate_has_unfinished())
+    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;

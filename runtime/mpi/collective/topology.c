@@ -1,5 +1,8 @@
 #include "runtime/mpi/collective/communicator.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Lists the blocks whose neighbour is this process. Returns how many there are; no more than PW_NEIGHBOURS_SELF are
  * listed. */
 static int list_self(const int *neighbours, int n, int rank, int *list)
@@ -20,22 +23,25 @@ static void find_self(const int *sources, const int *destinations, int rank, pw_
         out->self = in;
 }
 
-/* Finds two neighbours in each dimension of a grid: the one before and the one behind. */
+/* Lists the two neighbours in each dimension of a grid: the one before and the one behind. */
+static bool list_grid(MPI_Comm comm, int dims, int *all)
+{
+    for (int d = 0; d < dims; d++)
+        if (PMPI_Cart_shift(comm, d, 1, &all[2 * d], &all[2 * d + 1]) != MPI_SUCCESS)
+            return false;
+    return true;
+}
+
 static bool of_grid(MPI_Comm comm, pw_neighbours *out)
 {
-    int dims, before, behind, rank, all[PW_NEIGHBOURS_ABSENT];
+    int dims, rank, all[PW_NEIGHBOURS_ABSENT];
 
     if (PMPI_Cartdim_get(comm, &dims) != MPI_SUCCESS || dims > PW_NEIGHBOURS_ABSENT / 2 ||
-        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
+        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || !list_grid(comm, dims, all))
         return false;
-    for (int d = 0; d < dims; d++) {
-        if (PMPI_Cart_shift(comm, d, 1, &before, &behind) != MPI_SUCCESS)
-            return false;
-        all[2 * d] = before;
-        all[2 * d + 1] = behind;
-        out->absent[2 * d] = before == MPI_PROC_NULL;
-        out->absent[2 * d + 1] = behind == MPI_PROC_NULL;
-        out->some_absent |= out->absent[2 * d] || out->absent[2 * d + 1];
+    for (int i = 0; i < 2 * dims; i++) {
+        out->absent[i] = all[i] == MPI_PROC_NULL;
+        out->some_absent |= out->absent[i];
     }
     out->in = out->out = 2 * dims;
     find_self(all, all, rank, out);
@@ -90,4 +96,33 @@ bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out)
     case MPI_DIST_GRAPH: return of_edges(comm, out);
     default: return false;
     }
+}
+
+/* Weights are asked for since the graph may have some. */
+static bool list_edges(MPI_Comm comm, const pw_neighbours *n, int *from, int *to)
+{
+    int *weights = malloc(((size_t)n->in + (size_t)n->out + 1) * sizeof *weights);
+    bool done =
+        weights && PMPI_Dist_graph_neighbors(comm, n->in, from, weights, n->out, to, weights + n->in) == MPI_SUCCESS;
+
+    free(weights);
+    return done;
+}
+
+bool pw_neighbour_ranks(MPI_Comm comm, const pw_neighbours *neighbours, int *from, int *to)
+{
+    int kind, rank;
+    bool done = false;
+
+    if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS || PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
+        return false;
+    if (kind == MPI_DIST_GRAPH)
+        return list_edges(comm, neighbours, from, to);
+    if (kind == MPI_CART)
+        done = list_grid(comm, neighbours->in / 2, from);
+    else if (kind == MPI_GRAPH)
+        done = PMPI_Graph_neighbors(comm, rank, neighbours->in, from) == MPI_SUCCESS;
+    if (done)
+        memcpy(to, from, (size_t)neighbours->in * sizeof *to);
+    return done;
 }

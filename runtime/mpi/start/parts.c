@@ -4,10 +4,12 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/net/net.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/collective/dense_type.h"
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/one_sided/rma.h"
 #include "runtime/mpi/p2p/p2p.h"
@@ -68,10 +70,11 @@ static const part parts[] = {
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
     /* deferred sends */
     {.start = pw_deferred_start, .always = true, .abandon_call = pw_deferred_left, .close = pw_deferred_close},
-    {.abandon_call = pw_p2p_abandon_call},   /* point to point */
-    {.leave = pw_communicator_leave},        /* communicators */
-    {.leave = pw_dense_type_leave},          /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true}, /* one-sided operations */
+    {.abandon_call = pw_p2p_abandon_call},                                      /* point to point */
+    {.leave = pw_communicator_leave},                                           /* communicators */
+    {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
+    {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
+    {.start = pw_rma_start, .always = true},                                    /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -275,6 +275,25 @@ static double joined_cost(const pw_message *m)
 
 const pw_strategy pw_strategy_joined = {.can = joined_can, .cost = joined_cost};
 
+/* ---- remote ------------------------------------------------------------------------------------------------------ */
+
+/* remote: the receiver reads the message over a network (runtime/mpi/collective/remote.h), which both ranks have agreed
+ * on before strategies are asked. */
+
+static bool remote_can(const pw_message *m)
+{
+    (void)m;
+    return false;
+}
+
+static double remote_cost(const pw_message *m)
+{
+    (void)m;
+    return INFINITY;
+}
+
+const pw_strategy pw_strategy_remote = {.can = remote_can, .cost = remote_cost};
+
 /* ---- pipeline ---------------------------------------------------------------------------------------------------- */
 
 /*

@@ -227,7 +227,7 @@ bool pw_message_describe(pw_message *m)
 }
 
 /* Must be called before MPI: once a message is under way, another thread may free the type and its entry. */
-static void count_use(const pw_message *m, pw_strategy_id id)
+void pw_message_count(const pw_message *m, pw_strategy_id id)
 {
     pw_entry *entry = (pw_entry *)m->entry;
 
@@ -260,10 +260,10 @@ void pw_message_count_joined(const pw_message *from, const pw_message *to)
     pw_message m = *from;
 
     m.role = PW_SEND;
-    count_use(&m, PW_STRATEGY_JOINED);
+    pw_message_count(&m, PW_STRATEGY_JOINED);
     m = *to;
     m.role = PW_RECV;
-    count_use(&m, PW_STRATEGY_JOINED);
+    pw_message_count(&m, PW_STRATEGY_JOINED);
 }
 
 /* ---- what the current call has staged ---------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
 
     while (table[id = choose(m, refused, &record)]->take && pw_staging_open_by(s, m, table[id]) != PW_OK)
         refused |= 1U << id;
-    count_use(m, id);
+    pw_message_count(m, id);
     if (!table[id]->take) {
         if (id == PW_STRATEGY_PIPELINE)
             pw_pipeline_want(m->role == PW_SEND ? PW_PACK : PW_UNPACK, m->entry, m->buffer.base, m->buffer.count);

@@ -133,7 +133,9 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused);
  * described or dense, in host memory, of equal length, and at least one has a layout.
  */
 bool pw_message_is_joined(const pw_message *from, const pw_message *to);
-/* Counts such a message in statistics. */
+/* Counts a described message that no staging carries in statistics. */
+void pw_message_count(const pw_message *m, pw_strategy_id id);
+/* Counts a joined one, on both sides. */
 void pw_message_count_joined(const pw_message *from, const pw_message *to);
 
 /*

@@ -1,0 +1,102 @@
+/*
+ * Exchanges of rows between two ranks by MPI_Neighbor_alltoallw, by the MPI alone (PMPI_) and by Packwright, in turns.
+ * With PACKWRIGHT_NET=ucx PACKWRIGHT_ALL_RANKS=1, rows are read over the network that UCX_TLS names.
+ *
+ *   mpiexec -n 2 network_<mpi> [seconds a row]
+ */
+#include "bench/clock.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TURNS = 2001 };
+
+static int rank;
+
+typedef int exchange_fn(const void *, const int *, const MPI_Aint *, const MPI_Datatype *, void *, const int *,
+                        const MPI_Aint *, const MPI_Datatype *, MPI_Comm);
+
+static int by_number(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *all, int n)
+{
+    qsort(all, (size_t)n, sizeof *all, by_number);
+    return all[n / 2];
+}
+
+static double exchange(exchange_fn *call, char *from, char *to, MPI_Datatype type, MPI_Comm pair)
+{
+    const int one = 1;
+    const MPI_Aint zero = 0;
+    double begin;
+
+    PMPI_Barrier(pair);
+    begin = bench_now();
+    call(from, &one, &zero, &type, to, &one, &zero, &type, pair);
+    return (bench_now() - begin) * 1e-9;
+}
+
+static void row(int bytes, int block, double seconds, MPI_Comm pair)
+{
+    static double native[MOST_TURNS], ours[MOST_TURNS], ratios[MOST_TURNS];
+    size_t span = (size_t)bytes / (size_t)block * (size_t)block * 2;
+    char *from = malloc(span), *to = malloc(span), *expected = malloc(span);
+    MPI_Datatype type;
+    int turns = 5, n = 0;
+
+    memset(from, rank + 1, span);
+    memset(to, 0, span);
+    memset(expected, 0, span);
+    MPI_Type_vector(bytes / block, block, 2 * block, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < turns && i < MOST_TURNS; i++, n++) {
+        native[i] = exchange(PMPI_Neighbor_alltoallw, from, expected, type, pair);
+        ours[i] = exchange(MPI_Neighbor_alltoallw, from, to, type, pair);
+        ratios[i] = native[i] / ours[i];
+        if (i == 4) {
+            turns = 5 + (int)(seconds / (native[4] + ours[4]));
+            PMPI_Bcast(&turns, 1, MPI_INT, 0, pair);
+        }
+    }
+    if (memcmp(to, expected, span) != 0)
+        printf("WRONG: %d bytes in blocks of %d on rank %d\n", bytes, block, rank);
+    if (rank == 0)
+        printf("%9d %7d %10.1f %10.1f %8.2f\n", bytes, block, 1e6 * median(native, n), 1e6 * median(ours, n),
+               median(ratios, n));
+    MPI_Type_free(&type);
+    free(from);
+    free(to);
+    free(expected);
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 1 ? atof(argv[1]) : 0.3;
+    int size, other, weight = 1;
+    MPI_Comm pair;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != 2) {
+        fprintf(stderr, "network: needs 2 ranks, and there are %d\n", size);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    other = 1 - rank;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
+    if (rank == 0)
+        printf("%9s %7s %10s %10s %8s\n", "bytes", "block", "native us", "ours us", "ratio");
+    for (int bytes = 64 << 10; bytes <= 16 << 20; bytes *= 4)
+        for (int block = 4 << 10; block <= bytes / 4 && block <= 64 << 10; block *= 4)
+            row(bytes, block, seconds, pair);
+    MPI_Comm_free(&pair);
+    MPI_Finalize();
+    return 0;
+}
