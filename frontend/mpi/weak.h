@@ -6,6 +6,7 @@
 #ifndef PW_FRONTEND_MPI_WEAK_H
 #define PW_FRONTEND_MPI_WEAK_H
 
+#pragma weak PMPI_Allgather
 #pragma weak PMPI_Allreduce
 #pragma weak PMPI_Barrier
 #pragma weak PMPI_Bcast
@@ -18,6 +19,7 @@
 #pragma weak PMPI_Comm_delete_attr
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval
+#pragma weak PMPI_Comm_get_attr
 #pragma weak PMPI_Comm_group
 #pragma weak PMPI_Comm_rank
 #pragma weak PMPI_Comm_remote_size
@@ -38,9 +40,11 @@
 #pragma weak PMPI_Get_count_c
 #pragma weak PMPI_Get_library_version
 #pragma weak PMPI_Get_version
+#pragma weak PMPI_Graph_neighbors
 #pragma weak PMPI_Graph_neighbors_count
 #pragma weak PMPI_Group_free
 #pragma weak PMPI_Initialized
+#pragma weak PMPI_Iprobe
 #pragma weak PMPI_Pack
 #pragma weak PMPI_Pcontrol
 #pragma weak PMPI_Query_thread
