@@ -18,7 +18,7 @@
 #include "runtime/mpi/collective/collective.h"
 
 /* Read on one node, pieces of 16 KiB gain and pieces of 4 KiB lose (docs/results/2026-11-23-remote.md). */
-enum { PW_REMOTE_LEAST = 64 << 10, PW_REMOTE_PIECE = 16 << 10 };
+enum { PW_REMOTE_LEAST = 256 << 10, PW_REMOTE_PIECE = 16 << 10 };
 
 /* Whether PACKWRIGHT_NET asks for it; written at start. */
 extern bool pw_remote_on;
