@@ -1,0 +1,18 @@
+# Read by cpack when the files of a package lie ready. What Debian wants otherwise: manual pages that are compressed, and a
+# changelog in a form of its own.
+if(NOT CPACK_GENERATOR STREQUAL "DEB")
+  return()
+endif()
+find_program(GZIP gzip REQUIRED)
+
+set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share)
+set(changelog ${share}/doc/packwright/changelog)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, if it is set
+file(WRITE ${changelog} "packwright (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
+
+  * CHANGELOG.md beside this file says what users notice.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+file(GLOB pages ${share}/man/man*/*.[1-9])
+execute_process(COMMAND ${GZIP} -9n ${pages} ${changelog} COMMAND_ERROR_IS_FATAL ANY)
