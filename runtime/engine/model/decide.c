@@ -20,6 +20,7 @@ enum {
 };
 
 static const float most_correction = 2; /* the largest correction, as a logarithm of base 2 */
+_Static_assert(PW_DECIDE_MOST_OFF == 1 << 2, "it is the same correction");
 
 /* The singleton. Records are added under the lock, and stay until pw_decision_reset. */
 static struct {

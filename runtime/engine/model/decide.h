@@ -40,7 +40,9 @@ enum {
     PW_DECIDE_FIRST = 16,      /* uses before the first trial of a decision whose estimates are wrong */
     PW_DECIDE_CLOSE = 1024,    /* uses before the first trial of a decision whose estimates are close to each other */
     PW_DECIDE_LATER = 16,      /* the next trial begins after so many times as many uses */
-    PW_DECIDE_ON_TRIAL = -1    /* stands in place of the chosen strategy */
+    PW_DECIDE_MOST_OFF =
+        4, /* what is observed counts as at most so many times the estimate: the rest is the machine's */
+    PW_DECIDE_ON_TRIAL = -1 /* stands in place of the chosen strategy */
 };
 
 /* Messages of less time are not tried, since the cost of a trial would count, and shorter work of the rank is not

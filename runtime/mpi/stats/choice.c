@@ -76,13 +76,30 @@ static bool was_tried(const pw_stats_choice *c, int id)
     return c->cells[id].tries && c->cells[PW_STRATEGY_NATIVE].tries;
 }
 
+/* The longest time of a message that a trial is believed. */
+static double most_of(const pw_stats_choice *c, int id)
+{
+    return PW_DECIDE_MOST_OFF * c->cells[id].total;
+}
+
+/* What one message saves according to a trial. All rounds of a trial may have waited for a processor, and the
+ * difference of such times says nothing of other messages. So none saves more than native messages can take, nor loses
+ * more than those of the strategy can. */
+static double saved_in_trial(const pw_stats_choice *c, int id)
+{
+    double saved = c->cells[PW_STRATEGY_NATIVE].tried - c->cells[id].tried;
+    double most = most_of(c, PW_STRATEGY_NATIVE), least = -most_of(c, id);
+
+    return saved > most ? most : saved < least ? least : saved;
+}
+
 /* What one message saves at this end by this strategy. */
 static double saved_by(const pw_stats_choice *c, int id)
 {
     if (id == PW_STRATEGY_NATIVE)
         return 0;
     if (was_tried(c, id))
-        return c->cells[PW_STRATEGY_NATIVE].tried - c->cells[id].tried;
+        return saved_in_trial(c, id);
     return c->cells[PW_STRATEGY_NATIVE].ranks ? end_of(c, PW_STRATEGY_NATIVE) - end_of(c, id) : 0;
 }
 

@@ -47,8 +47,8 @@ typedef struct pw_stats_expected {
 /*
  * Estimates the times of the messages of one rank's record, and adds the packing in them to *expected. The model's
  * estimates go from the sender's buffer to the receiver's, so half of one is taken for this end. Where a trial has
- * timed a strategy and native, their difference is what a message saves. Nothing is saved where MPI cannot carry the
- * message.
+ * timed a strategy and native, their difference is what a message saves, as far as PW_DECIDE_MOST_OFF times the
+ * estimates allow. Nothing is saved where MPI cannot carry the message.
  */
 pw_stats_times pw_stats_choice_times(const pw_stats_choice *choice, pw_stats_expected *expected);
 
