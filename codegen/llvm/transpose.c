@@ -2,9 +2,8 @@
  * Transposes in registers: where one loop is contiguous at the source and the other at the destination, a
  * square of elements is read as rows, transposed by log2 steps of shuffles, and written as rows.
  */
+#include "codegen/transpose.h"
 #include "codegen/llvm/gen.h"
-
-enum { PAGE = 4096, TILE_ROWS = 32 };
 
 /* A square of `side` x `side` elements of `bytes`, in vectors of 8- or smaller-byte lanes. */
 typedef struct square {
@@ -50,13 +49,6 @@ static void emit_square(pw_gen *g, const square *q, pw_at at)
     }
 }
 
-static int square_side(const pw_gen *g, int64_t bytes)
-{
-    int width = g->isa.masked_moves ? 64 : g->isa.vector_bytes;
-    int side = (int)(width / bytes);
-    return side > 8 ? 8 : side;
-}
-
 static pw_row part_of(const pw_row *row, LLVMValueRef count)
 {
     pw_row r = *row;
@@ -100,19 +92,15 @@ static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const L
 /* One side of the region's tile in whole squares. */
 static LLVMValueRef in_squares(pw_gen *g, const square *q, int64_t tile)
 {
-    return pw_gen_k(g, tile < q->side ? q->side : tile - tile % q->side);
+    return pw_gen_k(g, pw_transpose_whole(tile, q->side));
 }
 
-/*
- * The rows of the source in a tile. With TILE_ROWS of them the destination is written in runs of several lines. Rows a
- * multiple of a page apart all share the few lines of one set of the first-level cache, and then the region's tile has
- * enough of them.
- */
+/* The rows of the source in a tile, by the rule of codegen/transpose.h. */
 static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
 {
-    LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, PAGE - 1), "");
+    LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, PW_TRANSPOSE_PAGE - 1), "");
     LLVMValueRef share = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
-    return LLVMBuildSelect(g->b, share, in_squares(g, q, tile), pw_gen_k(g, TILE_ROWS), "");
+    return LLVMBuildSelect(g->b, share, in_squares(g, q, tile), pw_gen_k(g, PW_TRANSPOSE_ROWS), "");
 }
 
 bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at)
@@ -120,7 +108,8 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
     bool read_inner = pw_gen_is(inner->src_step, n) && pw_gen_is(outer->dst_step, n);
     bool read_outer = pw_gen_is(outer->src_step, n) && pw_gen_is(inner->dst_step, n);
-    if ((n != 4 && n != 8 && n != 16) || pw_row_has_table(outer) || pw_row_has_table(inner) || read_inner == read_outer)
+    square q = {.side = pw_transpose_side(&g->isa, n), .bytes = (int)n, .lane = n < 8 ? (int)n : 8};
+    if (q.side < 2 || pw_row_has_table(outer) || pw_row_has_table(inner) || read_inner == read_outer)
         return false;
     /* Innermost along the source: it is read in order, and whole lines are written wherever they belong. */
     if (!read_inner) {
@@ -128,9 +117,6 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
         outer = inner;
         inner = swap;
     }
-    square q = {.side = square_side(g, n), .bytes = (int)n, .lane = n < 8 ? (int)n : 8};
-    if (q.side < 2)
-        return false;
     q.per_element = q.bytes / q.lane;
     q.src_stride = outer->src_step;
     q.dst_stride = inner->dst_step;

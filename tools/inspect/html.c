@@ -143,7 +143,7 @@ static void put_loops(FILE *out, const pw_subject *s)
           out);
     if (!loops)
         return;
-    pw_loops_print(loops, s->nest);
+    pw_loops_print(loops, s->nest, &s->options->target);
     fclose(loops);
     put_text(out, text);
     free(text);

@@ -125,7 +125,7 @@ typedef void pw_number_fn(void *arg, const char *what, int64_t value, bool is_ar
 void pw_each_number(const pw_nest *nest, const pw_shape *shape, pw_number_fn *fn, void *arg);
 
 /* Prints why the loops, the leaf and the tile of a region are what they are, one sentence a line. */
-void pw_why_region(FILE *out, const pw_nest *nest, int region);
+void pw_why_region(FILE *out, const pw_subject *s, int region);
 
 /* Prints how the kernel for the GPU of --gpu shares out the layout, and which kernel that is. */
 void pw_why_gpu(FILE *out, const pw_subject *s);
@@ -135,8 +135,8 @@ void pw_why(FILE *out, const pw_subject *s, const pw_facts *f);
 /* Prints one JSON object, which is complete even if the text of a stage could not be made. */
 pw_status pw_inspect_json(pw_json *json, const pw_subject *s, const pw_facts *f, pw_diag *diag);
 
-/* Prints what the pack kernel of a nest does, as C. */
-void pw_loops_print(FILE *out, const pw_nest *nest);
+/* Prints what the pack kernel of a nest does on a CPU, as C. */
+void pw_loops_print(FILE *out, const pw_nest *nest, const pw_target *target);
 
 /* Prepares the subject and writes a page about it. */
 pw_status pw_inspect_html(FILE *out, pw_subject *s, pw_diag *diag);

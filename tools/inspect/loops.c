@@ -1,4 +1,5 @@
 /* A nest as C: what its pack kernel does, written as loops around memcpy. */
+#include "codegen/transpose.h"
 #include "tools/inspect/inspect.h"
 
 #include <inttypes.h>
@@ -6,6 +7,7 @@
 typedef struct writer {
     FILE *out;
     int depth;
+    pw_target_isa isa;
     int region; /* its number, from 1; 0: there is only one, and names need no number */
 } writer;
 
@@ -102,8 +104,11 @@ static void put_loop(writer *w, const pw_region *r, int dim)
         fprintf(w->out, " < %" PRId64 "; ", d->count);
     put_variable(w, r, dim);
     fputs("++)", w->out);
-    if (tiled)
-        fprintf(w->out, " /* in tiles of %" PRId64 " */", dim == r->ndims - 2 ? r->tile_outer : r->tile_inner);
+    if (tiled) {
+        pw_transpose_tile tile = pw_transpose_tile_of(r, &w->isa, false);
+
+        fprintf(w->out, " /* in tiles of %" PRId64 " */", dim == r->ndims - 2 ? tile.outer : tile.inner);
+    }
     fputc('\n', w->out);
     w->depth++;
 }
@@ -181,9 +186,9 @@ static void put_region(writer *w, const pw_nest *nest, const pw_region *r)
     w->depth = depth;
 }
 
-void pw_loops_print(FILE *out, const pw_nest *nest)
+void pw_loops_print(FILE *out, const pw_nest *nest, const pw_target *target)
 {
-    writer w = {.out = out, .depth = 1};
+    writer w = {.out = out, .depth = 1, .isa = pw_target_isa_of(target)};
 
     for (int i = 0; i < nest->nregions; i++) {
         w.region = nest->nregions > 1 ? i + 1 : 0;

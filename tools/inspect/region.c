@@ -1,4 +1,5 @@
 /* Finds the reasons for what lowering and the nest passes made of a region, by looking at the region. */
+#include "codegen/transpose.h"
 #include "ir/nest_build.h"
 #include "passes/nest_locality.h"
 #include "tools/inspect/inspect.h"
@@ -75,17 +76,29 @@ static bool in_packed_order(const pw_region *r)
     return true;
 }
 
-static void put_order(FILE *out, const pw_region *r)
+/* Kernels of GPUs have tiles of their own (why_gpu.c). */
+static void put_tile(FILE *out, const pw_subject *s, const pw_region *r)
+{
+    pw_target_isa isa = pw_target_isa_of(&s->options->target);
+    pw_transpose_tile pack = pw_transpose_tile_of(r, &isa, false), unpack = pw_transpose_tile_of(r, &isa, true);
+
+    fputs("  The two innermost loops run in tiles", out);
+    if (!s->options->gpu_given) {
+        fprintf(out, " of %" PRId64 " x %" PRId64, pack.outer, pack.inner);
+        if (!s->nest->joined && (pack.outer != unpack.outer || pack.inner != unpack.inner))
+            fprintf(out, " when packing and %" PRId64 " x %" PRId64 " when unpacking", unpack.outer, unpack.inner);
+    }
+    fputs(": one of them goes through memory in short steps and through the packed data in long ones, the other the "
+          "other way round. In a tile, each cache line is used up on both sides before it leaves the cache.\n",
+          out);
+}
+
+static void put_order(FILE *out, const pw_subject *s, const pw_region *r)
 {
     if (r->ndims < 2)
         return;
     if (r->tile_outer)
-        fprintf(out,
-                "  The two innermost loops run in tiles of %" PRId64 " x %" PRId64
-                ": one of them goes through memory in "
-                "short steps and through the packed data in long ones, the other the other way round. In a tile, each "
-                "cache line is used up on both sides before it leaves the cache.\n",
-                r->tile_outer, r->tile_inner);
+        put_tile(out, s, r);
     else if (in_packed_order(r))
         fputs("  The loop with the most costly step is outermost. That is also the order of the packed data.\n", out);
     else
@@ -127,8 +140,9 @@ static void put_leaf(FILE *out, const pw_region *r)
     }
 }
 
-void pw_why_region(FILE *out, const pw_nest *nest, int region)
+void pw_why_region(FILE *out, const pw_subject *s, int region)
 {
+    const pw_nest *nest = s->nest;
     const pw_region *r = &nest->regions[region];
 
     if (nest->nregions > 1)
@@ -139,6 +153,6 @@ void pw_why_region(FILE *out, const pw_nest *nest, int region)
             r->packed_off);
     if (r->ndims)
         put_loops(out, r);
-    put_order(out, r);
+    put_order(out, s, r);
     put_leaf(out, r);
 }

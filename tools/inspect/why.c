@@ -144,7 +144,7 @@ void pw_why(FILE *out, const pw_subject *s, const pw_facts *f)
     if (f->contiguous)
         return;
     for (int i = 0; i < s->nest->nregions; i++)
-        pw_why_region(out, s->nest, i);
+        pw_why_region(out, s, i);
     if (s->nest->object_outer)
         fputs("For each object, the regions run one after another.\n", out);
     why_touch(out, s, f);
