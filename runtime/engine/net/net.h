@@ -58,10 +58,13 @@ typedef struct pw_net_key {
 } pw_net_key;
 
 /*
- * Registers the pages of [memory, memory + bytes), unless they are registered, and fills in the key. The latest 64
- * registrations are kept; one goes when some of its memory is unmapped. False: it cannot be registered.
+ * Registers the pages of [memory, memory + bytes), unless they are registered, and fills in the key. The registration
+ * stays until pw_net_withdraw at least. The latest 64 are kept; one goes when some of its memory is unmapped. False: it
+ * cannot be registered, or all 64 are offered.
  */
 bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out);
+/* Ends one offer, by the number of its key: nobody reads the memory any more. */
+void pw_net_withdraw(uint64_t number);
 
 typedef struct pw_net_source pw_net_source;
 

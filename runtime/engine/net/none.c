@@ -51,6 +51,11 @@ bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out)
     return false;
 }
 
+void pw_net_withdraw(uint64_t number)
+{
+    (void)number;
+}
+
 pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes)
 {
     (void)owner, (void)key, (void)bytes;

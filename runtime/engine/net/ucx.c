@@ -59,6 +59,7 @@ typedef struct registration {
     ucp_mem_h memory; /* NULL: the place is free */
     _Atomic uintptr_t begin, end;
     _Atomic bool unmapped; /* some of the memory is gone since */
+    int offers;            /* that are not withdrawn; while there are any, the registration stays */
     uint64_t used;
     pw_net_key key;
 } registration;
@@ -152,6 +153,7 @@ static void drop(registration *r)
 {
     net.ucp_mem_unmap(net.context, r->memory);
     r->memory = NULL;
+    r->offers = 0;
     atomic_store(&r->end, 0);
 }
 
@@ -315,30 +317,37 @@ void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
 static void drop_unmapped(void)
 {
     for (int i = 0; i < REGISTRATIONS; i++)
-        if (net.kept[i].memory && atomic_load(&net.kept[i].unmapped))
+        if (net.kept[i].memory && net.kept[i].offers == 0 && atomic_load(&net.kept[i].unmapped))
             drop(&net.kept[i]);
 }
 
 static registration *find(uintptr_t begin, uintptr_t end)
 {
-    for (int i = 0; i < REGISTRATIONS; i++)
-        if (net.kept[i].memory && net.kept[i].begin <= begin && end <= net.kept[i].end)
-            return &net.kept[i];
+    for (int i = 0; i < REGISTRATIONS; i++) {
+        registration *r = &net.kept[i];
+
+        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end)
+            return r;
+    }
     return NULL;
 }
 
-/* Returns a free place, made by dropping the registration that was not used for the longest time if there is none. */
+/* Returns a free place, made by dropping the registration that was not used for the longest time if there is none.
+ * NULL: all are offered. */
 static registration *make_room(void)
 {
-    registration *oldest = &net.kept[0];
+    registration *oldest = NULL;
 
     for (int i = 0; i < REGISTRATIONS; i++) {
-        if (!net.kept[i].memory)
-            return &net.kept[i];
-        if (net.kept[i].used < oldest->used)
-            oldest = &net.kept[i];
+        registration *r = &net.kept[i];
+
+        if (!r->memory)
+            return r;
+        if (r->offers == 0 && (!oldest || r->used < oldest->used))
+            oldest = r;
     }
-    drop(oldest);
+    if (oldest)
+        drop(oldest);
     return oldest;
 }
 
@@ -365,6 +374,8 @@ static registration *add(uintptr_t begin, uintptr_t end)
                                          .address = (void *)begin, // NOLINT(performance-no-int-to-ptr)
                                          .length = end - begin};
 
+    if (!r)
+        return NULL;
     atomic_store(&r->unmapped, false);
     atomic_store(&r->begin, begin);
     atomic_store(&r->end, end);
@@ -394,10 +405,20 @@ bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out)
     }
     if (r) {
         r->used = ++net.uses;
+        r->offers++;
         *out = r->key;
     }
     pthread_mutex_unlock(&net.lock);
     return r;
+}
+
+void pw_net_withdraw(uint64_t number)
+{
+    pthread_mutex_lock(&net.lock);
+    for (int i = 0; i < REGISTRATIONS; i++)
+        if (net.kept[i].memory && net.kept[i].key.number == number)
+            net.kept[i].offers--;
+    pthread_mutex_unlock(&net.lock);
 }
 
 pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes)

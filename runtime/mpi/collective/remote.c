@@ -21,9 +21,7 @@ bool pw_remote_on;
 /* Ranks of one job have one representation. The key and the text follow the offer unless they are those of before. */
 typedef struct offer {
     int64_t bytes; /* 0: the sender is not ready */
-    int64_t count; /* objects */
     uint64_t address;
-    uint64_t key; /* its number */
     uint32_t key_bytes, text_bytes;
     bool again;
     char more[PW_NET_KEY_BYTES + TEXT_BYTES];
@@ -58,7 +56,8 @@ typedef struct slot {
     offer offer; /* the latest, sent or received */
     shape own;
     char *text;       /* of the shape of the sender; NULL: none was sent, or received, in full */
-    uint64_t key;     /* a sender's: the key that was sent with it */
+    uint64_t key;     /* a sender's: the number of the key that was sent with it */
+    uint64_t offered; /* a sender's: the number of the key whose memory is offered in this call; 0: none is */
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
     /* The call at hand. */
@@ -357,21 +356,26 @@ static bool begin(slot *s, const pw_side *side)
 
 /* ---- the sender -------------------------------------------------------------------------------------------------- */
 
+static void forget_text(slot *s)
+{
+    free(s->text);
+    s->text = NULL;
+}
+
 /* Writes key and text behind the offer, unless the receiver has them. */
-static bool add_details(slot *s, const pw_net_key *key, bool changed)
+static bool add_details(slot *s, const pw_net_key *key)
 {
     offer *o = &s->offer;
     size_t length;
 
-    o->again = s->text && !changed && s->key == key->number;
+    o->again = s->text && s->key == key->number;
     if (o->again)
         return true;
-    free(s->text);
+    forget_text(s);
     s->text = text_of(&s->m.buffer);
     length = s->text ? strlen(s->text) + 1 : 0;
     if (length == 0 || length > TEXT_BYTES) {
-        free(s->text);
-        s->text = NULL;
+        forget_text(s);
         return false;
     }
     s->key = key->number;
@@ -391,10 +395,14 @@ static void make_offer(slot *s, const pw_side *side)
 
     if (!is_ready(s, side, &changed))
         return;
+    if (changed)
+        forget_text(s);
     span = bounds_of(&s->m.buffer, &first);
-    if (!pw_net_offer(first, span, &key) || !add_details(s, &key, changed))
+    if (!pw_net_offer(first, span, &key))
         return;
-    s->offer.count = s->own.count;
+    s->offered = key.number;
+    if (!add_details(s, &key))
+        return;
     s->offer.address = (uintptr_t)pw_block_memory(&s->m);
     s->offer.bytes = s->bytes;
 }
@@ -594,6 +602,13 @@ static void report(const pw_remote_call *r, slot *s)
     pw_net_send(s->peer, tag_of(s->id, DONE, r->remote->rank), &s->done, sizeof s->done, &s->op);
 }
 
+static void withdraw(slot *s)
+{
+    if (s->offered)
+        pw_net_withdraw(s->offered);
+    s->offered = 0;
+}
+
 static bool all_done(const slot *slots, int n)
 {
     for (int i = 0; i < n; i++)
@@ -619,6 +634,8 @@ pw_status pw_remote_close(pw_remote_call *r)
             report(r, &g->in[i]);
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
+    for (int i = 0; i < g->nout; i++)
+        withdraw(&g->out[i]);
     pw_pool_give(r->counts, r->bytes);
     if (all_done(g->in, g->nin) && all_done(g->out, g->nout))
         return PW_OK;

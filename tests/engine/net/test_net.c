@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { BYTES = 1 << 20, PIECE = 5000, TAG = 7, SKIPPED = 77 };
+enum { BYTES = 1 << 20, PIECE = 5000, TAG = 7, SKIPPED = 77, PATIENCE = 60 /* s */ };
 
 /* One of the two, with a socket to the other one. */
 typedef struct side {
@@ -51,6 +51,7 @@ static side meet(int socket)
     side s = {.socket = socket};
     size_t bytes;
 
+    alarm(PATIENCE); /* the other one may have failed */
     if (!pw_net_start())
         _exit(SKIPPED);
     bytes = pw_net_address(own, sizeof own);
@@ -89,6 +90,7 @@ static uint64_t offer(side s, const unsigned char *memory)
     pw_net_send(s.other, TAG, &o, sizeof o, &sent);
     wait_for(&sent);
     wait_for(&done);
+    pw_net_withdraw(o.key.number);
     return o.key.number;
 }
 
@@ -134,11 +136,31 @@ static void own(side s)
     fill(memory, 2);
     REQUIRE(offer(s, memory) == key);
     REQUIRE(pw_net_offer(memory + PIECE, PIECE, &part) && part.number == key);
+    pw_net_withdraw(part.number);
     REQUIRE(munmap(memory, BYTES) == 0);
     again = mmap(memory, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     REQUIRE(again == memory);
     fill(again, 3);
     REQUIRE(offer(s, again) != key);
+}
+
+/* Memory that is offered keeps its registration: a further offer finds no place before one is withdrawn. */
+static void offer_many(void)
+{
+    enum { KEPT = 64, STEP = BYTES / (KEPT + 1) & ~4095 };
+    unsigned char *memory = new_memory();
+    uint64_t numbers[KEPT];
+    pw_net_key key;
+
+    for (int i = 0; i < KEPT; i++) {
+        REQUIRE(pw_net_offer(memory + (ptrdiff_t)i * STEP, 1, &key));
+        numbers[i] = key.number;
+    }
+    REQUIRE(!pw_net_offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
+    pw_net_withdraw(numbers[1]);
+    REQUIRE(pw_net_offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
+    pw_net_withdraw(key.number);
+    REQUIRE(pw_net_offer(memory, 1, &key) && key.number == numbers[0]);
 }
 
 static void test_reads(void **state)
@@ -151,6 +173,7 @@ static void test_reads(void **state)
     child = fork();
     if (child == 0) {
         own(meet(sockets[1]));
+        offer_many();
         give(sockets[1], "", 1);
         _exit(0);
     }
