@@ -1,6 +1,8 @@
 /* The drawing of a sampled layout on its grid, as SVG. */
 #include "tools/draw/draw.h"
 
+#include "base/markup.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,21 +39,15 @@ typedef struct picture {
 
 void pw_draw_text(FILE *out, const char *text, int max)
 {
-    for (int i = 0, shown = 0; text[i]; i++) {
-        /* The bytes behind the first one of a character in UTF-8 belong to it. */
-        bool begins = ((unsigned char)text[i] & 0xC0) != 0x80;
+    size_t n = 0;
 
-        if (begins && shown++ == max) {
-            fputs("…", out);
-            return;
-        }
-        switch (text[i]) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        default: fputc(text[i], out);
-        }
-    }
+    /* The bytes behind the first one of a character in UTF-8 belong to it. */
+    for (int shown = 0; text[n]; n++)
+        if (((unsigned char)text[n] & 0xC0) != 0x80 && shown++ == max)
+            break;
+    pw_markup_put(out, text, n);
+    if (text[n])
+        fputs("…", out);
 }
 
 /* Returns a colour of the viridis map, for the position `part` in [0, 1]. */

@@ -1,6 +1,8 @@
 /* What changed between two texts, line by line: their longest common subsequence. */
 #include "tools/inspect/html.h"
 
+#include "base/markup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ static bool equal(const text_line *a, const text_line *b)
 static void put(FILE *out, const char *kind, const char *sign, const text_line *l)
 {
     fprintf(out, "<span class='%s'>%s", kind, sign);
-    pw_html_escape(out, l->at, l->n);
+    pw_markup_put(out, l->at, l->n);
     fputs("</span>\n", out);
 }
 
@@ -107,7 +109,7 @@ bool pw_html_diff(FILE *out, const char *before, const char *after)
     if (done && a.n <= MOST_LINES && b.n <= MOST_LINES)
         done = compare(out, &a, &b);
     else if (done)
-        pw_html_escape(out, after, strlen(after));
+        pw_markup_put(out, after, strlen(after));
     free(a.items);
     free(b.items);
     return done;

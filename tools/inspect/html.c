@@ -4,6 +4,7 @@
  */
 #include "tools/inspect/html.h"
 
+#include "base/markup.h"
 #include "tools/draw/draw.h"
 #include "tools/input/filter.h"
 
@@ -20,14 +21,14 @@ static void heading(FILE *out, const char *id, const char *text)
 static void put_missing(FILE *out, const char *what, const char *cause)
 {
     fprintf(out, "<p class='missing'>%s is not shown: ", what);
-    pw_html_escape(out, cause, strlen(cause));
+    pw_markup_put(out, cause, strlen(cause));
     fputs(".</p>\n", out);
 }
 
 static void put_text(FILE *out, const char *text)
 {
     fputs("<pre>", out);
-    pw_html_escape(out, text, strlen(text));
+    pw_markup_put(out, text, strlen(text));
     fputs("</pre>\n", out);
 }
 
@@ -63,7 +64,7 @@ static void put_why(FILE *out, const pw_subject *s, const pw_facts *facts)
         size_t indent = strspn(line, " ");
 
         fputs(indent ? "<p class='inner'>" : "<p>", out);
-        pw_html_escape(out, line + indent, strlen(line + indent));
+        pw_markup_put(out, line + indent, strlen(line + indent));
         fputs("</p>\n", out);
     }
     fputs("</div>\n", out);
@@ -111,7 +112,7 @@ static bool put_passes(FILE *out, const pw_subject *s, char *dumps)
         end = strstr(text, "\n# after ");
         now = strndup(text, end ? (size_t)(end + 1 - text) : strlen(text));
         fputs("<h3>", out);
-        pw_html_escape(out, at + sizeof mark - 1, (size_t)(text - 1 - at) - (sizeof mark - 1));
+        pw_markup_put(out, at + sizeof mark - 1, (size_t)(text - 1 - at) - (sizeof mark - 1));
         fputs("</h3>\n", out);
         if (!now)
             good = false;

@@ -4,9 +4,6 @@
 
 #include "tools/inspect/inspect.h"
 
-/* Writes text so that a browser shows it as it is. */
-void pw_html_escape(FILE *out, const char *text, size_t size);
-
 /* Writes the second text with what was taken from the first one and what was added. False: out of memory. */
 bool pw_html_diff(FILE *out, const char *before, const char *after);
 

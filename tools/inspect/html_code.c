@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* memmem */
 #include "tools/inspect/html.h"
 
+#include "base/markup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@ static void put_line(FILE *out, unsigned number, const char *at, size_t n)
         fprintf(out, "<span class='code' data-line='%u'>", number);
     else
         fputs("<span class='code'>", out);
-    pw_html_escape(out, at, n);
+    pw_markup_put(out, at, n);
     fputs("</span>\n", out);
 }
 

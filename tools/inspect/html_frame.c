@@ -1,6 +1,8 @@
 /* The frame of a page: style, script, title. Nothing is loaded from elsewhere. */
 #include "tools/inspect/html.h"
 
+#include "base/markup.h"
+
 #include <string.h>
 
 static const char style[] =
@@ -39,28 +41,14 @@ static const char script[] = "document.querySelectorAll('.pair').forEach(pair=>{
                              "  });\n"
                              "});\n";
 
-void pw_html_escape(FILE *out, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        switch (text[i]) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        case '\'': fputs("&#39;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default: fputc(text[i], out);
-        }
-    }
-}
-
 void pw_html_begin(FILE *out, const char *title)
 {
     fputs("<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
           "<meta name='viewport' content='width=device-width'><title>",
           out);
-    pw_html_escape(out, title, strlen(title));
+    pw_markup_put(out, title, strlen(title));
     fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>", style);
-    pw_html_escape(out, title, strlen(title));
+    pw_markup_put(out, title, strlen(title));
     fputs("</h1>\n", out);
 }
 

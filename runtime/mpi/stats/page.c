@@ -2,6 +2,7 @@
  * The report as a page of HTML (PACKWRIGHT_REPORT=run.html). The page is static: it loads nothing, runs no script, and
  * follows the light or dark scheme of the browser.
  */
+#include "base/markup.h"
 #include "runtime/mpi/stats/numbers.h"
 #include "runtime/mpi/stats/report.h"
 
@@ -40,15 +41,7 @@ static const char style[] =
 
 static void put_text(FILE *out, const char *text)
 {
-    for (const char *c = text; *c; c++) {
-        switch (*c) {
-        case '&': fputs("&amp;", out); break;
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default: fputc(*c, out);
-        }
-    }
+    pw_markup_put(out, text, strlen(text));
 }
 
 static void put_count(FILE *out, int64_t n, const char *what)
