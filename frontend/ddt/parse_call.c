@@ -58,30 +58,33 @@ static bool same_count(pw_parser *p, const pw_expr *count, int64_t got, const ch
     return false;
 }
 
+/* "," and the block lengths, "," and the displacements, which are `count` each. */
+static bool parse_blocks(pw_parser *p, const pw_expr *count, const pw_expr *const **lens, const pw_expr *const **displs)
+{
+    pw_pos pos = {p->peek.line, p->peek.col};
+    int64_t n;
+
+    if (!parse_array(p, "',' and the block lengths", false, lens, &n) || !same_count(p, count, n, "block lengths", pos))
+        return false;
+    pos = (pw_pos){p->peek.line, p->peek.col};
+    return parse_array(p, "',' and the displacements", false, displs, &n) &&
+           same_count(p, count, n, "displacements", pos);
+}
+
 /* count, block lengths, displacements, old type */
 bool pw_parse_indexed_call(pw_parser *p, pw_ast *ast)
 {
     const pw_expr *const *lens, *const *displs, *count = pw_parse_expr(p, PW_NO_RANGE);
-    pw_pos pos_lens, pos_displs;
-    int64_t nlens, ndispls;
     pw_item *items;
 
-    if (!count)
+    if (!count || !parse_blocks(p, count, &lens, &displs))
         return false;
-    pos_lens = (pw_pos){p->peek.line, p->peek.col};
-    if (!parse_array(p, "',' and the block lengths", false, &lens, &nlens) ||
-        !same_count(p, count, nlens, "block lengths", pos_lens))
-        return false;
-    pos_displs = (pw_pos){p->peek.line, p->peek.col};
-    if (!parse_array(p, "',' and the displacements", false, &displs, &ndispls) ||
-        !same_count(p, count, ndispls, "displacements", pos_displs))
-        return false;
-    items = pw_arena_array(p->arena, (size_t)ndispls + 1, sizeof *items);
+    items = pw_arena_array(p->arena, (size_t)count->value + 1, sizeof *items);
     if (!items)
         return pw_parse_nomem(p);
-    for (int64_t i = 0; i < ndispls; i++)
+    for (int64_t i = 0; i < count->value; i++)
         items[i] = (pw_item){.kind = PW_ITEM_EXPR, .pos = displs[i]->pos, .args = {displs[i]}, .len = lens[i]};
-    ast->of.list = (pw_item_list){ndispls, items};
+    ast->of.list = (pw_item_list){count->value, items};
     ast->of.old = pw_parse_last_old(p, ast);
     return ast->of.old != NULL;
 }
@@ -119,25 +122,18 @@ static bool parse_types(pw_parser *p, pw_ast *ast, pw_member *members, int64_t n
 bool pw_parse_struct_call(pw_parser *p, pw_ast *ast, const pw_expr *count)
 {
     const pw_expr *const *lens, *const *displs;
-    pw_pos pos_lens = {p->peek.line, p->peek.col}, pos_displs;
-    int64_t nlens, ndispls;
     pw_member *members;
 
-    if (!parse_array(p, "',' and the block lengths", false, &lens, &nlens) ||
-        !same_count(p, count, nlens, "block lengths", pos_lens))
+    if (!parse_blocks(p, count, &lens, &displs))
         return false;
-    pos_displs = (pw_pos){p->peek.line, p->peek.col};
-    if (!parse_array(p, "',' and the displacements", false, &displs, &ndispls) ||
-        !same_count(p, count, ndispls, "displacements", pos_displs))
-        return false;
-    members = pw_arena_array(p->arena, (size_t)ndispls + 1, sizeof *members);
+    members = pw_arena_array(p->arena, (size_t)count->value + 1, sizeof *members);
     if (!members)
         return pw_parse_nomem(p);
-    for (int64_t i = 0; i < ndispls; i++)
+    for (int64_t i = 0; i < count->value; i++)
         members[i] = (pw_member){.disp = displs[i], .count = lens[i]};
-    ast->record.n = ndispls;
+    ast->record.n = count->value;
     ast->record.members = members;
-    return parse_types(p, ast, members, ndispls) && end_call(p);
+    return parse_types(p, ast, members, count->value) && end_call(p);
 }
 
 /* The number of dimensions, as a constant. */
