@@ -1,6 +1,7 @@
 #include "runtime/engine/node/lazy.h"
 
 #include "base/log.h"
+#include "runtime/engine/node/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -370,22 +371,6 @@ pw_lazy_readers pw_lazy_serves(void)
 
 /* ---- mapping ----------------------------------------------------------------------------------------------------- */
 
-static char *reserve(size_t bytes, size_t alignment)
-{
-    char *all =
-        mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    size_t before;
-
-    if (all == MAP_FAILED)
-        return NULL;
-    before = (alignment - (uintptr_t)all % alignment) % alignment;
-    if (before > 0)
-        munmap(all, before);
-    if (before < alignment)
-        munmap(all + before + bytes, alignment - before);
-    return all + before;
-}
-
 /* Pages that are there before the memory is registered, as in a program that locks all of its memory, would hide
  * faults: MADV_DONTNEED takes them away, or fails. Core dumps must not read the memory either. */
 static bool prepare(char *base, size_t bytes)
@@ -417,8 +402,9 @@ static bool add(region r)
 char *pw_lazy_map(uint32_t shift, uint32_t count)
 {
     size_t bytes = (size_t)count << shift, one = (size_t)1 << shift;
-    char *base =
-        pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() ? reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT) : NULL;
+    char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page()
+                     ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_READ | PROT_WRITE)
+                     : NULL;
     bool added;
 
     if (!base)

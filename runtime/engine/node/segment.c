@@ -3,6 +3,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/node/lazy.h"
+#include "runtime/engine/node/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,28 +86,12 @@ static bool make_pages(uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* Reserves addresses without memory, at a multiple of `alignment`. */
-static char *reserve(uint64_t bytes, uint64_t alignment)
-{
-    char *all = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    uint64_t before;
-
-    if (all == MAP_FAILED)
-        return NULL;
-    before = (alignment - (uintptr_t)all % alignment) % alignment;
-    if (before > 0)
-        munmap(all, before);
-    if (before < alignment)
-        munmap(all + before + bytes, alignment - before);
-    return all + before;
-}
-
 /* A child could not tell its pages from its parent's, and core dumps would read all of them, also those that are not
  * there. */
 static void *map(uint64_t at, uint64_t bytes, uint64_t alignment)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
-    char *base = reserve(whole, alignment > page ? alignment : page);
+    char *base = pw_reserve(whole, alignment > page ? alignment : page, PROT_NONE);
 
     if (!base)
         return NULL;
