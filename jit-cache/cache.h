@@ -122,9 +122,9 @@ typedef struct pw_cache_entry {
 typedef bool pw_cache_entry_fn(void *arg, const pw_cache_entry *entry);
 
 /* Calls fn for each entry, fully verified; stops when fn returns false. A directory that does not exist has no entries;
- * one that is unfit is PW_ERR_DENIED or PW_ERR_IO. So it is with pw_cache_clear. */
+ * one that is unfit is PW_ERR_DENIED or PW_ERR_IO. Both hold for pw_cache_clear, too. */
 pw_status pw_cache_list(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
-/* The same with the rules for a directory for all users: root may own it. */
+/* Lists the entries of a directory for all users, as pw_cache_list does: root may own it. */
 pw_status pw_cache_list_system(const char *dir, pw_cache_entry_fn *fn, void *arg, pw_diag *diag);
 /* Removes all entries (and our temporary and lock files); *removed, which may be NULL, counts
  * entries. */

@@ -62,7 +62,8 @@ pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_b
 /* Text of any type, on one line; parses back to an equal type (equal after canonicalisation, with the same
  * lb and extent). malloc'ed, the caller frees; NULL when out of memory. */
 char *pw_ddt_print(const pw_type *type);
-/* The same with lists beyond `elide` entries shortened, for people: it does not parse back then. 0: nothing is. */
+/* Text as by pw_ddt_print, for people: shortens lists beyond `elide` entries, so that it does not parse back. 0
+ * shortens nothing. */
 char *pw_ddt_print_short(const pw_type *type, int64_t elide);
 
 #endif

@@ -100,7 +100,7 @@ bool pw_parse_is_reserved(const pw_token *tok);
 const char *pw_parse_word(size_t i);
 /* Makes `old` the old type of a combiner that is written about it. */
 const pw_ast *pw_parse_set_old(pw_ast *ast, const pw_ast *old);
-/* The same for a struct, once for each of its members. */
+/* Adds `member`, the type of a member, to a struct; to be called once for each member. */
 void pw_parse_add_member(pw_ast *ast, const pw_ast *member);
 /* Reports that a part has another number of entries than the array has dimensions. */
 bool pw_parse_same_dims(pw_parser *p, int64_t expected, int64_t got, const char *what, pw_pos pos);

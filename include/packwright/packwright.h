@@ -229,7 +229,7 @@ PACKWRIGHT_API packwright_status packwright_iovs(const packwright_type *type, co
 PACKWRIGHT_API packwright_status packwright_copy(const packwright_type *from_type, const void *from, int64_t from_count,
                                                  const packwright_type *to_type, void *to, int64_t to_count);
 
-/* The same as packwright_pack and packwright_unpack where `memory`, `packed` or both lie in the memory of a CUDA
+/* These do what packwright_pack and packwright_unpack do where `memory`, `packed` or both lie in the memory of a CUDA
  * device, or in managed, pinned or ordinary memory. For the memory of a device the process must use the CUDA driver
  * already; the library does not load it. The calls begin after all earlier work of `stream` (a CUstream or
  * cudaStream_t; NULL: the default stream) and return when the bytes have moved. `stream` must not be being captured
@@ -238,8 +238,9 @@ PACKWRIGHT_API packwright_status packwright_pack_stream(const packwright_type *t
                                                         void *packed, void *stream);
 PACKWRIGHT_API packwright_status packwright_unpack_stream(const packwright_type *type, void *memory, int64_t count,
                                                           const void *packed, void *stream);
-/* The same as packwright_copy where `from`, `to` or both lie in the memory of a CUDA device, and so on. Within the
- * memory of one device, copied by one context, this is one kernel that reads the one and writes the other. */
+/* Does what packwright_copy does where `from`, `to` or both lie in the memory of a CUDA device; stream, return and
+ * errors are those of packwright_pack_stream. Within the memory of one device, copied by one context, this is one
+ * kernel that reads the one and writes the other. */
 PACKWRIGHT_API packwright_status packwright_copy_stream(const packwright_type *from_type, const void *from,
                                                         int64_t from_count, const packwright_type *to_type, void *to,
                                                         int64_t to_count, void *stream);

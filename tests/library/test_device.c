@@ -141,7 +141,7 @@ static bool make_blocks(pw_rng *rng, int64_t bytes, blocks *b)
     return true;
 }
 
-/* From COUNT objects of a random type to one of blocks, or back. */
+/* Copies from COUNT objects of a random type to one of blocks, or back. */
 static void check_copy(pw_rng *rng, const subject *s, const blocks *b, const gpu_memory *user, const gpu_memory *other,
                        bool back, void *stream)
 {

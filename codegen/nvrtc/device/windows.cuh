@@ -17,7 +17,7 @@ struct pw_window {
     pw_u16 first[PW_GROUPS];
 };
 
-/* The same in a joined region, whose packed side is memory, too: what leads from a place to that side. */
+/* The window of a joined region, whose packed side is memory, too: `packed` leads from a place to that side. */
 struct pw_window_joined : pw_window {
     pw_u64 packed[PW_LIST_MOST];
 };
@@ -40,13 +40,13 @@ template <class R, class P> PW_FN pw_u64 pw_list_start(const P &p, pw_u32 o, pw_
            p.w[o + R::TAIL + PW_STARTS_SCALE] * R::start(p, o, p.w[o + R::TAIL + PW_STARTS], i);
 }
 
-/* And where it is in memory. */
+/* Where block i is in memory. */
 template <class R, class P> PW_FN pw_u64 pw_list_off(const P &p, pw_u32 o, pw_u64 i)
 {
     return p.w[o + R::TAIL + PW_OFFS_SCALE] * R::off(p, o, p.w[o + R::TAIL + PW_OFFS], i);
 }
 
-/* The same on the packed side of a joined region. */
+/* Where block i is on the packed side of a joined region. */
 template <class R, class P> PW_FN pw_u64 pw_list_packed_off(const P &p, pw_u32 o, pw_u64 i)
 {
     return p.w[o + R::TAIL + PW_PACKED_SCALE] * R::packed_off(p, o, p.w[o + R::TAIL + PW_PACKED_OFFS], i);

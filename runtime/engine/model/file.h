@@ -30,7 +30,7 @@ pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
  * False: no directory is known.
  */
 bool pw_model_path(const char *mpi, char *out, size_t size);
-/* The same in the directory for all users. */
+/* Returns the path of the model of that name in the cache directory for all users. False: no directory is known. */
 bool pw_model_system_path(const char *mpi, char *out, size_t size);
 
 /* The name of the first GPU, as the kernel's driver has it; "" without one. */

@@ -36,7 +36,7 @@
       (ucp_ep_h ep, void *buffer, size_t count, uint64_t address, ucp_rkey_h key, const ucp_request_param_t *param))  \
     X(void, ucp_request_free, (void *request))
 
-/* The same of UCM, UCX's library that sees memory come and go. */
+/* X(result type, name, parameters): what is used of UCM, UCX's library that sees memory come and go. */
 #define UCM_FUNCTIONS(X)                                                                                              \
     X(ucs_status_t, ucm_set_event_handler, (int events, int priority, ucm_event_callback_t callback, void *argument)) \
     X(void, ucm_unset_event_handler, (int events, ucm_event_callback_t callback, void *argument))

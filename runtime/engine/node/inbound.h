@@ -62,7 +62,7 @@ int64_t pw_inbound_room(const pw_inbound *in, const void *to);
  * `block` is the block of another process that they lie in; NULL: not known. False: they cannot be read, with the
  * reason in errno. */
 bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
-/* As pw_inbound_arrive, for bytes that MPI has asked a stand-in for. */
+/* Does what pw_inbound_arrive does, for bytes of a stand-in (stand_in.h) that MPI wants to have at `to`. */
 bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes);
 
 #endif

@@ -46,8 +46,8 @@ bool pw_segment_wants_replicas(void);
 void *pw_segment_take(size_t bytes);
 /* Takes the shortest block that has `bytes` bytes, with the pages of these. */
 void *pw_segment_take_least(size_t bytes);
-/* As pw_segment_take, for more than 4 KiB: takes a block of lazy memory (lazy.h), which no GPU of this process uses.
- * Other processes find its record, and read the replica; whoever wants the bytes themselves asks the system. */
+/* Takes a block as pw_segment_take does, of more than 4 KiB and of lazy memory (lazy.h), which no GPU of this process
+ * uses. Other processes find its record, and read the replica; whoever wants the bytes themselves asks the system. */
 void *pw_segment_take_lazy(size_t bytes);
 /* Records that a message of `bytes` bytes is packed to `data`, where it stays until MPI has sent it. Must be called for
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.

@@ -8,7 +8,7 @@
 
 enum { KEPT = 32, PEERS = 256, OWNER_ONLY = 0600 };
 
-/* As xpmem.h declares them. */
+/* XPMEM's own header, xpmem.h, declares these so. It need not be installed. */
 enum { XPMEM_RDWR = 2, XPMEM_PERMIT_MODE = 1 };
 typedef int64_t segment_id;
 typedef int64_t access_id;

@@ -55,7 +55,8 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
     return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, false);
 }
 
-/* As pw_p2p_stage, for a buffer that is sent once and that MPI does not copy in the call (MPI_Bsend does). */
+/* Does what pw_p2p_stage does, for a buffer that is sent once and that MPI does not copy in the call (MPI_Bsend does).
+ */
 static inline bool pw_p2p_stage_once(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
                                      const void *buf, MPI_Count count, int peer, MPI_Comm comm)
 {

@@ -32,11 +32,11 @@
 enum { OBJECTS = 3000, SIZE = 24, EXTENT = 64, MESSAGE = OBJECTS * SIZE, CHANNEL = 77, PAGE = 4096 };
 
 static const char *const sent = "type(lb 0, extent 64) { stream 3 stride 16 { bytes 8 align 8 } }";
-/* Of the same size; and of a size that does not divide the message's. */
+/* `alike` has the size of `sent`; the size of `unlike` does not divide the message's. */
 static const char *const alike = "type(lb 0, extent 48) { stream 3 stride 16 { bytes 8 align 8 } }";
 static const char *const unlike = "type(lb 0, extent 40) { stream 5 stride 8 { bytes 7 align 1 } }";
 
-/* As many bytes in long blocks; and other ones, so that their joined blocks have 2000 bytes. */
+/* `rows` has as many bytes as the message, in long blocks. Joined, it and `other_rows` have blocks of 2000 bytes. */
 static const char *const rows = "type(lb 0, extent 30000) { stream 3 stride 10000 { bytes 8000 align 8 } }";
 static const char *const other_rows = "type(lb 0, extent 9000) { bytes 6000 align 8 }";
 enum { ROWS = 3, ROWS_SPAN = ROWS * 30000 };
@@ -95,7 +95,7 @@ static void spoil(int number, order what)
         atomic_store(&r->bytes, UINT64_MAX);
 }
 
-/* As after a program has closed all files that it does not know. */
+/* Does what programs do that close all files that they do not know. */
 static void close_segment(void)
 {
     for (int fd = 3; fd < 64; fd++) {

@@ -378,8 +378,8 @@ static long launches_of_round(int n, int64_t pause)
     return launches("pw_fused_") + launches("pw_t0_") + launches("") - made;
 }
 
-/* The same without a pause, on a GPU that begins when the launch for the first message and one for those that have been
- * gathered meanwhile have come. */
+/* Does a round without a pause, on a GPU that begins when two launches have come: that for the first message, and one
+ * for those that have been gathered meanwhile. Returns the launches. */
 static long launches_of_gathered_round(int n)
 {
     void (*gather)(int) = (void (*)(int))gpu_symbol("fake_gather");

@@ -133,7 +133,7 @@ static void judge_gpu(int i, unsigned seed, way w, const char *when)
 
 /* ---- one message ------------------------------------------------------------------------------------------------- */
 
-/* From GPU to GPU. Returns the copies that it took on rank 0. */
+/* Sends from GPU to GPU. Returns the copies that it took on rank 0. */
 static long to_gpu(MPI_Comm comm, unsigned seed, way w, const char *when)
 {
     long before;

@@ -18,7 +18,7 @@
 /* Takes a block with its replica for a message of `bytes` bytes that is sent once on a channel; 0 stands for no
  * channel. NULL: the message must be packed to host memory. */
 pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t channel);
-/* Where the message is packed. */
+/* Returns where the message is to be packed. */
 pw_gpu_packed pw_gpu_lazy_packed(const pw_gpu_block *block);
 /* The message, `bytes` bytes, is packed: MPI may get the block. */
 void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes);
