@@ -61,8 +61,8 @@ pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag
         if (status)
             return pw_diag_set(diag, status, "the layouts do not join");
     }
-    if (engine->mode == PW_JIT_SYNC && layout->kernel)
-        pw_cache_get(engine->cache, layout->kernel, PW_WANT_COMPILE);
+    if (engine->mode == PW_JIT_SYNC)
+        pw_layout_make_kernel(layout);
     *out = (pw_joined){.layout = layout, .backwards = backwards, .from = from, .to = to};
     return PW_OK;
 }

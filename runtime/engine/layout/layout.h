@@ -106,6 +106,10 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 
+/* Loads or compiles the layout's kernel in this thread, in any mode but `off`: on return it is ready, or cannot be had.
+ * For callers that know that the layout will be used. Joined layouts, too. */
+void pw_layout_make_kernel(pw_layout *layout);
+
 /*
  * Two layouts joined (ir/join.h): a layout that moves from memory to memory, by the same tiers and the same cache. Its
  * packed side is the other memory. A pair has one joined layout for both directions, found by a hash of both hashes,

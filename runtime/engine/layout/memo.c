@@ -163,10 +163,16 @@ pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout 
         if (status)
             return status;
     }
-    if (engine->mode == PW_JIT_SYNC && layout->kernel)
-        pw_cache_get(engine->cache, layout->kernel, PW_WANT_COMPILE);
+    if (engine->mode == PW_JIT_SYNC)
+        pw_layout_make_kernel(layout);
     *out = layout;
     return PW_OK;
+}
+
+void pw_layout_make_kernel(pw_layout *layout)
+{
+    if (layout->kernel)
+        pw_cache_get(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
 }
 
 pw_layout *pw_layout_ref(pw_layout *layout)

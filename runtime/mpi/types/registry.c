@@ -529,15 +529,11 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
         learn(type);
 }
 
-/* `found`: the note of the type, or NULL if the type is not known. */
-pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
+static pw_entry *learn_noted(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
+    void *found;
 
-    if (!found)
-        return pw_registry_find_other(type);
-    if (pw_note_takes(type, use->buf, use->count, use->role, use->times, found))
-        return &left_to_mpi;
     learn(type);
     found = pw_handle_table_find(&pw_registry_types, key);
     if (found && !pw_note_is(found)) {
@@ -547,6 +543,23 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
     /* Learning has failed, so the note begins again. */
     pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0));
     return &left_to_mpi;
+}
+
+/* `found`: the note of the type, or NULL if the type is not known. */
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
+{
+    if (!found)
+        return pw_registry_find_other(type);
+    if (pw_note_takes(type, use->buf, use->count, use->role, use->times, found))
+        return &left_to_mpi;
+    return learn_noted(type);
+}
+
+pw_entry *pw_registry_learn(MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+
+    return pw_note_is(found) ? learn_noted(type) : found;
 }
 
 bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg)

@@ -115,6 +115,10 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
     return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
+/* Returns the entry of a type that MPI has committed, and learns the type first if it is only noted. NULL: the type is
+ * not known. */
+pw_entry *pw_registry_learn(MPI_Datatype type);
+
 typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
 
 /*
