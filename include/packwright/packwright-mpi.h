@@ -7,7 +7,9 @@
  *     packwright_from_mpi(datatype, &type);
  *     packwright_pack(type, buffer, count, packed); // the bytes of MPI_Pack
  *
- * The function is in libpackwright-mpi-mpich or libpackwright-mpi-openmpi (pkg-config packwright-mpi-mpich,
+ * And a collective commit, after which no message has to learn the type or do without its kernel.
+ *
+ * The functions are in libpackwright-mpi-mpich or libpackwright-mpi-openmpi (pkg-config packwright-mpi-mpich,
  * CMake Packwright::mpi-mpich; the same for openmpi). These libraries are independent of the interposer: programs use
  * them with or without it. Linking the library of the other MPI fails, since each has a symbol name of its own.
  */
@@ -21,8 +23,10 @@
 /* MPI's ABIs differ. MPICH's is also that of its relatives. */
 #ifdef OPEN_MPI
 #define packwright_from_mpi packwright_from_mpi_openmpi
+#define PACKWRIGHT_Type_commit_all PACKWRIGHT_Type_commit_all_openmpi
 #else
 #define packwright_from_mpi packwright_from_mpi_mpich
+#define PACKWRIGHT_Type_commit_all PACKWRIGHT_Type_commit_all_mpich
 #endif
 
 #ifdef __cplusplus
@@ -36,6 +40,24 @@ extern "C" {
  * that this library does not know. Other handles that are no datatypes are MPI's to report.
  */
 PACKWRIGHT_API packwright_status packwright_from_mpi(MPI_Datatype datatype, packwright_type **out);
+
+/*
+ * Commits a datatype as MPI_Type_commit does, and prepares the interposer of this process for it, where there is one:
+ * it learns the type and compiles its kernel before the call returns, not in the background while messages are sent.
+ * With PACKWRIGHT_HEAP=shared the ranks of a node also show each other their layouts, and compile the kernels that copy
+ * from each of these layouts into their own. Ranks may pass types of different layouts.
+ *
+ * Collective over `comm`: all of its ranks call it, also those without the interposer, for which it is MPI_Type_commit.
+ * It creates a communicator of the ranks of each node and frees it again; on an intercommunicator it prepares nothing
+ * for peers. It takes as long as the compiler, some 10 ms a kernel that is not in the cache.
+ *
+ * Returns an MPI error code. A communicator that is none, and failures of communication, are raised on `comm` by MPI; a
+ * type that cannot be committed is raised as by MPI_Type_commit, and if that returns, this rank takes part with nothing
+ * to prepare, and returns MPI_Type_commit's error. A layout that cannot be prepared is no error: messages then go as
+ * they do after MPI_Type_commit. Threads may call it at the same time on different communicators, if MPI was
+ * initialised for MPI_THREAD_MULTIPLE; otherwise it counts as any MPI call for the thread level.
+ */
+PACKWRIGHT_API int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type);
 
 #ifdef __cplusplus
 }

@@ -49,10 +49,10 @@ ORDER = (
     ("runtime/engine/gpu/peer",),
     ("runtime/engine/library",),
     ("runtime/mpi",),
-    ("runtime/mpi/entry", "runtime/mpi/library"),
+    ("runtime/mpi/entry",),
     ("runtime/mpi/types",),
     ("runtime/mpi/strategy",),
-    ("runtime/mpi/requests",),
+    ("runtime/mpi/requests", "runtime/mpi/library"),
     ("runtime/mpi/p2p", "runtime/mpi/collective", "runtime/mpi/one_sided", "runtime/mpi/io", "runtime/mpi/stats"),
     ("runtime/mpi/start",),
 )

@@ -1,0 +1,81 @@
+/*
+ * PACKWRIGHT_Type_commit_all: what all ranks carry out alike is here, whether they have the interposer or not; what is
+ * to be prepared in a process the interposer does, if it is there (runtime/mpi/strategy/prepare.h).
+ */
+#include "frontend/mpi/handles.h"
+#include "frontend/mpi/weak.h"
+#include "runtime/mpi/strategy/prepare.h"
+
+#include <packwright/packwright-mpi.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#pragma weak packwright_prepare_type
+#pragma weak packwright_prepare_peer
+/* The program's own calls, which the interposer sees: it notes the type, and sends what it has deferred before this
+ * rank waits for others. */
+#pragma weak MPI_Type_commit
+#pragma weak MPI_Comm_split_type
+
+static bool is_mpi_there;
+
+static void look_for_mpi(void)
+{
+    is_mpi_there = pw_mpi_handles_find() && MPI_Type_commit;
+}
+
+/* What a rank tells the others of its node: its process, and the number of its layout on the board, or -1. */
+typedef struct offer {
+    int pid, number;
+} offer;
+
+/* Broadcasts, not one gather: no rank needs memory that it might not get while the others wait for it. */
+static int prepare_for_peers(MPI_Comm node, MPI_Datatype type, const offer *own)
+{
+    int rank, size, rc = PMPI_Comm_rank(node, &rank);
+
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_size(node, &size);
+    for (int i = 0; rc == MPI_SUCCESS && i < size; i++) {
+        offer o = *own;
+
+        rc = PMPI_Bcast(&o, 2, MPI_INT, i, node);
+        if (rc == MPI_SUCCESS && i != rank && o.number >= 0 && packwright_prepare_peer)
+            packwright_prepare_peer(type, o.pid, o.number);
+    }
+    return rc;
+}
+
+/* PMPI_Comm_free, since the interposer forgets what it knows of all channels when the program frees a communicator. */
+static int prepare_node(MPI_Comm comm, MPI_Datatype type, const offer *own)
+{
+    MPI_Comm node;
+    int rc = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = prepare_for_peers(node, type, own);
+    PMPI_Comm_free(&node);
+    return rc;
+}
+
+int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type)
+{
+    static pthread_once_t looked = PTHREAD_ONCE_INIT;
+    offer own = {.pid = (int)getpid(), .number = -1};
+    int between_groups, committed, rc;
+
+    pthread_once(&looked, look_for_mpi);
+    if (!is_mpi_there)
+        return MPI_ERR_OTHER;
+    rc = PMPI_Comm_test_inter(comm, &between_groups);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    committed = MPI_Type_commit(type);
+    if (committed == MPI_SUCCESS && packwright_prepare_type)
+        own.number = packwright_prepare_type(*type);
+    if (!between_groups)
+        rc = prepare_node(comm, committed == MPI_SUCCESS ? *type : MPI_DATATYPE_NULL, &own);
+    return committed != MPI_SUCCESS ? committed : rc;
+}

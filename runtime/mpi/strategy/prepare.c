@@ -1,0 +1,59 @@
+#include "runtime/mpi/strategy/prepare.h"
+
+#include "runtime/engine/node/board.h"
+#include "runtime/engine/node/direct.h"
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/types/registry.h"
+
+/* The layout by which messages of this type in host memory are moved. NULL: they are left to MPI. */
+static pw_layout *layout_of(const pw_entry *entry)
+{
+    return entry && !entry->gpu_only ? entry->layout : NULL;
+}
+
+static int prepare(pw_layout *layout)
+{
+    pw_layout_make_kernel(layout);
+    return pw_direct_is_meant() && pw_direct_is_possible() ? pw_board_put(layout) : -1;
+}
+
+int packwright_prepare_type(MPI_Datatype type)
+{
+    pw_gate_mark mark;
+    pw_layout *layout;
+    int number;
+
+    if (!pw_gate_enter(&mark))
+        return -1;
+    layout = layout_of(pw_registry_learn(type));
+    number = layout ? prepare(layout) : -1;
+    pw_gate_leave();
+    return number;
+}
+
+static void join(pw_layout *from, pw_layout *to)
+{
+    pw_joined joined;
+    pw_diag diag;
+
+    if (pw_layout_join(from, to, &joined, &diag) != PW_OK)
+        return;
+    pw_layout_make_kernel(joined.layout);
+    pw_layout_unref(joined.layout);
+}
+
+void packwright_prepare_peer(MPI_Datatype type, int pid, int number)
+{
+    pw_gate_mark mark;
+    pw_layout *to, *from;
+
+    if (!pw_gate_enter(&mark))
+        return;
+    to = pw_direct_is_meant() ? layout_of(pw_registry_learned(type)) : NULL;
+    from = to ? pw_board_get(pid, (uint32_t)number, pw_registry_engine()) : NULL;
+    if (from)
+        join(from, to);
+    pw_layout_unref(from);
+    pw_gate_leave();
+}
