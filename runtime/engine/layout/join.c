@@ -120,6 +120,16 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
 
 /* ---- overlap ------------------------------------------------------------------------------------------- */
 
+bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64_t *bytes)
+{
+    int64_t last, hi;
+
+    return !__builtin_mul_overflow(count - 1, layout->extent, &last) &&
+           !__builtin_add_overflow(layout->nest->lo, last < 0 ? last : 0, lo) &&
+           !__builtin_add_overflow(layout->nest->hi, last > 0 ? last : 0, &hi) &&
+           !__builtin_sub_overflow(hi, *lo, bytes);
+}
+
 /* The addresses that objects touch, as signed distances from address 0, which no address wraps around. */
 typedef struct touched {
     __int128 lo, hi;

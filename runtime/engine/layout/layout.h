@@ -131,6 +131,9 @@ bool pw_joined_is_ready(const pw_joined *joined, int64_t bytes);
 /* As many objects of both as are `bytes` bytes, from the first one's address on each side. The bytes read and the bytes
  * written must not overlap. */
 void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes);
+/* Finds the bytes from the lowest to the highest that `count` > 0 objects touch: *bytes of them, *lo from the first
+ * object's address on. False: 64 bits do not hold these numbers. */
+bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64_t *bytes);
 /* May a copy of `bytes` bytes touch the same memory on both sides? Told by the bounds of what each side touches. */
 bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes);
 /* Is it certain that `bytes` bytes of each side are different bytes, even if the two alternate in one array? A side

@@ -110,16 +110,16 @@ void pw_direct_forget_channels(void)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* The lowest address that objects touch, and the bytes from there to the highest. False: that is no range of addresses.
- */
+/* Finds the addresses that objects touch. False: that is no range of addresses. */
 static bool find_touched(const pw_layout *layout, const void *memory, int64_t count, const void **begin, size_t *all)
 {
-    __int128 last = (__int128)(count - 1) * layout->extent, lowest = layout->nest->lo + (last < 0 ? last : 0),
-             bytes = layout->nest->hi + (last > 0 ? last : 0) - lowest;
+    int64_t lo, bytes;
 
-    *begin = (const void *)((uintptr_t)memory + (uintptr_t)lowest);
+    if (!pw_layout_bounds(layout, count, &lo, &bytes) || bytes <= 0)
+        return false;
+    *begin = (const void *)((uintptr_t)memory + (uintptr_t)lo);
     *all = (size_t)bytes;
-    return bytes > 0 && bytes <= PTRDIFF_MAX && lowest >= PTRDIFF_MIN && lowest <= PTRDIFF_MAX;
+    return true;
 }
 
 pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int64_t count)

@@ -29,16 +29,16 @@ void pw_stand_in_start(pw_stand_in_engine *engine)
 static bool find_touched(const pw_stand_in_record *r, pw_stand_in *out)
 {
     const pw_layout *l = out->layout;
-    __int128 last, lowest, bytes;
+    int64_t lo, bytes;
+    __int128 lowest;
 
-    if (r->count == 0 || r->count > INT64_MAX || (unsigned __int128)r->count * (uint64_t)l->size != r->bytes)
+    if (r->count == 0 || r->count > INT64_MAX || (unsigned __int128)r->count * (uint64_t)l->size != r->bytes ||
+        !pw_layout_bounds(l, (int64_t)r->count, &lo, &bytes))
         return false;
-    last = (__int128)(r->count - 1) * l->extent;
-    lowest = (__int128)r->memory + l->nest->lo + (last < 0 ? last : 0);
-    bytes = (__int128)r->memory + l->nest->hi + (last > 0 ? last : 0) - lowest;
+    lowest = (__int128)r->memory + lo;
     out->lowest = (uint64_t)lowest;
     out->stretch = (size_t)bytes;
-    return lowest > 0 && bytes > 0 && bytes <= INT64_MAX && lowest + bytes <= INT64_MAX;
+    return lowest > 0 && bytes > 0 && lowest + bytes <= INT64_MAX;
 }
 
 static void set_memory(pw_stand_in *s, const void *lowest)

@@ -333,15 +333,15 @@ static char *text_of(const pw_buffer *b)
 }
 
 /* Finds the memory that the block touches. */
-static int64_t bounds_of(const pw_buffer *b, const char **first)
+static bool bounds_of(const pw_buffer *b, const char **first, int64_t *bytes)
 {
-    int64_t last = b->layout ? (b->count - 1) * b->layout->extent : 0;
-    int64_t lo = b->layout ? b->layout->nest->lo : b->offset, hi = b->layout ? b->layout->nest->hi : lo + b->bytes;
+    int64_t lo = b->offset;
 
-    lo += last < 0 ? last : 0;
-    hi += last > 0 ? last : 0;
+    *bytes = b->bytes;
+    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, bytes))
+        return false;
     *first = (const char *)b->base + lo;
-    return hi - lo;
+    return true;
 }
 
 /* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
@@ -397,8 +397,7 @@ static void make_offer(slot *s, const pw_side *side)
         return;
     if (changed)
         forget_text(s);
-    span = bounds_of(&s->m.buffer, &first);
-    if (!pw_net_offer(first, span, &key))
+    if (!bounds_of(&s->m.buffer, &first, &span) || !pw_net_offer(first, span, &key))
         return;
     s->offered = key.number;
     if (!add_details(s, &key))

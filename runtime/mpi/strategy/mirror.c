@@ -11,19 +11,6 @@ bool pw_mirror_is_needed(const pw_message *m)
     return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
 }
 
-/* Finds the span from the lowest to the highest byte of all objects, relative to the first object's address. */
-static bool span_of(const pw_staging *s, int64_t *lo, int64_t *bytes)
-{
-    const pw_nest *nest = s->buffer.layout->nest;
-    int64_t last, hi;
-
-    if (__builtin_mul_overflow(s->buffer.count - 1, s->buffer.layout->extent, &last) ||
-        __builtin_add_overflow(nest->lo, last < 0 ? last : 0, lo) ||
-        __builtin_add_overflow(nest->hi, last > 0 ? last : 0, &hi))
-        return false;
-    return !__builtin_sub_overflow(hi, *lo, bytes);
-}
-
 pw_status pw_mirror_open(pw_mirror *x, const pw_staging *s)
 {
     int64_t lo;
@@ -33,7 +20,7 @@ pw_status pw_mirror_open(pw_mirror *x, const pw_staging *s)
         x->buf = (char *)s->data - s->buffer.offset;
         return PW_OK;
     }
-    if (!span_of(s, &lo, &x->bytes))
+    if (!pw_layout_bounds(s->buffer.layout, s->buffer.count, &lo, &x->bytes))
         return PW_ERR_OVERFLOW;
     x->memory = pw_pool_take(x->bytes);
     if (!x->memory)
