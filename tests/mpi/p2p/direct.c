@@ -8,7 +8,6 @@
  */
 #include "tests/mpi/support/harness.h"
 
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -51,14 +50,7 @@ static void limit(const char *what)
 /* The process's memory is no longer for others to read, which MPICH needs when it starts. */
 static void deny(void)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-
-    if (syscall(SYS_capget, &header, data) == 0) {
-        data[0].effective &= ~(1u << CAP_SYS_PTRACE);
-        data[0].permitted &= ~(1u << CAP_SYS_PTRACE);
-        syscall(SYS_capset, &header, data);
-    }
+    test_give_up_reading();
     prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -8,7 +8,6 @@
 #include "tests/support/outbound_maps.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -76,21 +75,6 @@ static void check_footprint(void)
     CHECK(maps.locked <= 2 * MIB, "%zu bytes of messages are locked", maps.locked);
 }
 
-/* ---- what others may not read ------------------------------------------------------------------------------------ */
-
-/* Gives up the capability with which a process may read every other one. */
-static void give_up_reading(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-
-    if (syscall(SYS_capget, &header, data) == 0) {
-        data[0].effective &= ~(1u << CAP_SYS_PTRACE);
-        data[0].permitted &= ~(1u << CAP_SYS_PTRACE);
-        syscall(SYS_capset, &header, data);
-    }
-}
-
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t samples, wrong;
@@ -135,7 +119,7 @@ static bool prepare(const char *what)
     if (!strcmp(what, "locked"))
         return !SANITIZED && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     if (!strcmp(what, "denied"))
-        give_up_reading();
+        test_give_up_reading();
     return true;
 }
 

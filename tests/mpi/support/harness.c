@@ -1,6 +1,8 @@
 #include "tests/mpi/support/harness.h"
 
+#include <linux/capability.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -60,6 +62,18 @@ bool test_can_read_peer(void)
     good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
     PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return good;
+}
+
+void test_give_up_reading(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+
+    if (syscall(SYS_capget, &header, data) == 0) {
+        data[0].effective &= ~(1u << CAP_SYS_PTRACE);
+        data[0].permitted &= ~(1u << CAP_SYS_PTRACE);
+        syscall(SYS_capset, &header, data);
+    }
 }
 
 int test_class_of(int rc)

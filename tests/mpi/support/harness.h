@@ -39,6 +39,8 @@ int test_result(void);
 /* Returns whether each of two ranks may read the other's memory (process_vm_readv). MPIs copy through shared memory
  * where they may not. */
 bool test_can_read_peer(void);
+/* Gives up the capability with which this process may read every other one. */
+void test_give_up_reading(void);
 /* Returns the error class of what a call has returned. */
 int test_class_of(int rc);
 /* Is a whole program: MPI_Init, the checks, MPI_Finalize. Returns what main returns. */
