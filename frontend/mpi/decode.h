@@ -18,9 +18,9 @@
  * combiner this build does not know; PW_ERR_MPI when MPI itself fails. */
 pw_status pw_mpi_decode(MPI_Datatype type, pw_arena *arena, pw_type *out, pw_diag *diag);
 
-/* The same, and tells of what sizes the basic elements are: bit n stands for 2^n up to 2^(n + 1) - 1 bytes; of a size
- * that is no power of two the largest that divides it is there, too. Both parts of a pair type count. `contents`: those
- * of the type, if the caller has read them already, and releases them; else NULL. */
+/* Decodes as pw_mpi_decode, and tells of what sizes the basic elements are: bit n stands for 2^n up to 2^(n + 1) - 1
+ * bytes; of a size that is no power of two the largest that divides it is there, too. Both parts of a pair type count.
+ * `contents`: those of the type, if the caller has read them already, and releases them; else NULL. */
 pw_status pw_mpi_decode_elements(MPI_Datatype type, pw_contents *contents, pw_arena *arena, pw_type *out,
                                  unsigned *element_sizes, pw_diag *diag);
 

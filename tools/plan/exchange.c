@@ -1,4 +1,4 @@
-/* Who sends what to whom: the types of the input, and their destinations in the process grid. */
+/* The messages of an exchange: the types of the input, and their destinations in the process grid. */
 #include "tools/plan/plan.h"
 
 #include "passes/passes.h"

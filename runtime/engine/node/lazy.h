@@ -24,7 +24,7 @@
  * for memory that is not there (EFAULT, SIGSEGV). */
 typedef bool pw_lazy_maker(void *arg, int64_t at, void *to, int64_t bytes);
 
-/* Who may read lazy memory. */
+/* The readers whom lazy memory answers. */
 typedef enum pw_lazy_readers {
     PW_LAZY_NOBODY, /* there is none */
     PW_LAZY_THREADS,

@@ -6,8 +6,8 @@
  * (directory.h). Others attach ranges of it, and keep the latest 32 that they have used of any process. XPMEM follows
  * what the owner maps and unmaps. The owner counts what it gives back to MPI, so that others let go of its pages.
  *
- * Who reads an attached page that its owner has not mapped, or whose owner has ended, gets SIGBUS. So nobody reads one
- * but for a message that the owner's MPI has not yet sent.
+ * Reading an attached page that its owner has not mapped, or whose owner has ended, raises SIGBUS. A page is therefore
+ * read only for a message that the owner's MPI has not yet sent.
  *
  * All functions are thread safe.
  */
