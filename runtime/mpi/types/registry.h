@@ -16,60 +16,18 @@
 #ifndef PW_RUNTIME_REGISTRY_H
 #define PW_RUNTIME_REGISTRY_H
 
-#include "runtime/engine/layout/layout.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/engine/model/decide.h"
-#include "runtime/engine/model/model.h"
 #include "runtime/mpi/mpi_compat.h"
+#include "runtime/mpi/types/entry.h"
 #include "runtime/mpi/types/noted.h"
 
 #include <stdatomic.h>
 
-enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
-
-/* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
- */
-typedef struct pw_entry_choices {
-    /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
-     * pw_native_slot. */
-    _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    /* Transfers by strategy, sends and receives; counted when statistics are reported. */
-    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2];
-} pw_entry_choices;
-
-/*
- * What the runtime knows of one layout. All types that have the layout share the entry, except predefined pairs with a
- * hole, which have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or
- * not understood. An entry is valid while a type that has it is alive, as the type is during every call it is an
- * argument of.
- */
-typedef struct pw_entry {
-    /* The fields that the short path of a native call reads (runtime/mpi/strategy/is_native.h), in one cache line. */
-    _Alignas(64) pw_layout *layout;
-    int64_t size;        /* packed bytes of one object; 0: not known */
-    int64_t lowest;      /* offset of the first object's lowest byte */
-    bool touches_origin; /* the type moves the byte at offset 0; with MPI_BOTTOM that is address 0 */
-    bool dense;          /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
-    bool gpu_only;       /* the layout is for GPU memory only: in host memory the type is left to MPI */
-    _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
-    _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
-    pw_entry_choices choices;
-    int64_t blocks;               /* contiguous blocks of one object */
-    int64_t offset;               /* of dense types: where their first byte is, in bytes */
-    struct pw_entry *prev, *next; /* the list of all entries, under the registry's lock */
-    int64_t refs;                 /* under the registry's lock, too */
-} pw_entry;
-
-/* Returns whether a type with this entry is left to MPI wherever its buffers are. */
-static inline bool pw_entry_is_left(const pw_entry *entry)
-{
-    return !entry->layout && !entry->dense;
-}
-
-/* Functions that the registry calls when types come and go, from any thread. They must not call the registry. */
+/* Functions that the registry calls when types come and go, from any thread. They must not call the registry. `dies` is
+ * called under the lock of the entries. */
 typedef struct pw_registry_observer {
     void (*learned)(pw_layout *layout);  /* a committed type with this layout was learned */
-    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed; under the registry's lock */
+    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed */
 } pw_registry_observer;
 
 /* Sets the observer, of which there is at most one. It must live as long as the process, and be set before any type is
@@ -85,6 +43,11 @@ pw_layout_engine *pw_registry_engine(void);
 /* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start, and
  * stays so if that fails. */
 extern pw_handle_table pw_registry_types;
+
+static inline bool pw_registry_is_started(void)
+{
+    return atomic_load_explicit(&pw_registry_types.current, memory_order_acquire) != NULL;
+}
 
 /* Returns the entry of a learned type, and NULL for all others. Lock-free. */
 static inline pw_entry *pw_registry_learned(MPI_Datatype type)
@@ -119,12 +82,11 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
  * not known. */
 pw_entry *pw_registry_learn(MPI_Datatype type);
 
-typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
-
 /*
  * Returns whether a use of a noted type, which pw_note_takes would have learned, may be left to MPI all the same: a
  * type that looks like it was learned before, and `is_native` says of that type's entry that this use would be left to
- * MPI. The use is then counted. is_native is called under the registry's lock, and must not call MPI or the registry.
+ * MPI. The use is then counted. is_native is called under the lock of the entries, and must not call MPI or the
+ * registry.
  */
 bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg);
 
@@ -186,7 +148,8 @@ void pw_registry_let_go(MPI_Datatype type);
 void pw_registry_leave(void);
 void pw_registry_close(void);
 
-/* Calls fn for each entry, under the registry's lock. With statistics on, entries whose types have died are included.
+/* Calls fn for each entry, under the lock of the entries. With statistics on, entries whose types have died are
+ * included.
  */
 void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg);
 

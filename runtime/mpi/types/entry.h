@@ -1,0 +1,57 @@
+/* What the runtime knows of one layout: the entry that all types with that layout share. */
+#ifndef PW_RUNTIME_ENTRY_H
+#define PW_RUNTIME_ENTRY_H
+
+#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/model/decide.h"
+#include "runtime/engine/model/model.h"
+
+#include <stdatomic.h>
+
+enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
+
+/* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
+ */
+typedef struct pw_entry_choices {
+    /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
+     * pw_native_slot. */
+    _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
+    /* Transfers by strategy, sends and receives; counted when statistics are reported. */
+    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2];
+} pw_entry_choices;
+
+/*
+ * What the runtime knows of one layout. All types that have the layout share the entry, except predefined pairs with a
+ * hole, which have entries of their own. With `layout` NULL the type is left to MPI: predefined, contiguous, empty, or
+ * not understood. An entry is valid while a type that has it is alive, as the type is during every call it is an
+ * argument of.
+ */
+typedef struct pw_entry {
+    /* The fields that the short path of a native call reads (runtime/mpi/strategy/is_native.h), in one cache line. */
+    _Alignas(64) pw_layout *layout;
+    int64_t size;        /* packed bytes of one object; 0: not known */
+    int64_t lowest;      /* offset of the first object's lowest byte */
+    bool touches_origin; /* the type moves the byte at offset 0; with MPI_BOTTOM that is address 0 */
+    bool dense;          /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
+    bool gpu_only;       /* the layout is for GPU memory only: in host memory the type is left to MPI */
+    _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
+    _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
+    pw_entry_choices choices;
+    int64_t blocks;               /* contiguous blocks of one object */
+    int64_t offset;               /* of dense types: where their first byte is, in bytes */
+    struct pw_entry *prev, *next; /* the list of all entries, under the lock of the entries */
+    int64_t refs;                 /* under the lock of the entries, too */
+} pw_entry;
+
+/* Returns whether a type with this entry is left to MPI wherever its buffers are. */
+static inline bool pw_entry_is_left(const pw_entry *entry)
+{
+    return !entry->layout && !entry->dense;
+}
+
+/* The one entry of all types that are left to MPI. */
+extern pw_entry pw_entry_left_to_mpi;
+
+typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
+
+#endif

@@ -1,0 +1,285 @@
+#include "runtime/mpi/types/learning.h"
+
+#include "base/log.h"
+#include "frontend/mpi/contents.h"
+#include "frontend/mpi/decode.h"
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/mpi/entry/ending.h"
+#include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/types/predefined.h"
+
+#include <pthread.h>
+
+/* The singleton. Order of locks: `lock`, then those of MPI, then that of the entries; `engine_lock` comes last. */
+static struct {
+    pthread_mutex_t lock; /* held while a type is learned; guards `keyval` and `broken` */
+    pthread_mutex_t
+        engine_lock; /* guards `engine` and `remembers` until they are set; nothing of MPI is called in it */
+    pw_layout_engine *engine;
+    bool remembers; /* entries are remembered for later types; false when statistics report entries */
+    int keyval;
+    _Atomic bool predefined; /* all predefined types have been learned */
+    bool broken;             /* opening has failed; no type is learned any more */
+} learning = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .engine_lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
+
+/* ---- the attribute, whose extra state is the life of the entries ------------------------------------------------- */
+
+/* MPI calls this for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
+static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
+{
+    pw_binding *b = pw_entries_bind_copy(value, (uintptr_t)extra);
+
+    (void)type, (void)keyval;
+    *(void **)copy = b;
+    *flag = b != NULL;
+    return MPI_SUCCESS;
+}
+
+/* MPI calls this when the type dies. MPI may then give its handle to another type. */
+static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)keyval;
+    pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
+    pw_entries_unbind(value, (uintptr_t)extra);
+    return MPI_SUCCESS;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static pw_status open_engine(void)
+{
+    pw_status status = PW_OK;
+    pw_layout_config config;
+
+    pthread_mutex_lock(&learning.engine_lock);
+    if (!learning.engine) {
+        pw_layout_config_from_env(&config);
+        learning.remembers = !config.counted;
+        status = pw_layout_engine_create(&config, &learning.engine);
+    }
+    pthread_mutex_unlock(&learning.engine_lock);
+    return status;
+}
+
+pw_layout_engine *pw_registry_engine(void)
+{
+    return pw_registry_is_started() && open_engine() == PW_OK ? learning.engine : NULL;
+}
+
+static bool open_learning(void)
+{
+    if (learning.broken || (learning.keyval == MPI_KEYVAL_INVALID && !pw_ending_is_seen()))
+        return false;
+    if (open_engine() != PW_OK) {
+        pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
+        learning.broken = true;
+    } else if (learning.keyval == MPI_KEYVAL_INVALID &&
+               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &learning.keyval, (void *)pw_entries_life()) !=
+                   MPI_SUCCESS) {
+        learning.keyval = MPI_KEYVAL_INVALID;
+        learning.broken = true;
+    }
+    if (!learning.broken)
+        pw_ending_watch();
+    return !learning.broken;
+}
+
+/* ---- one type ---------------------------------------------------------------------------------------------------- */
+
+static void log_unhandled(const pw_diag *diag)
+{
+    pw_log(PW_LOG_DEBUG, "a datatype is left to MPI: %s", diag->text[0] ? diag->text : pw_status_text(diag->status));
+}
+
+/* Returns the layout of a type, with a reference; NULL if the type is left to MPI or moves no bytes. `contents`: those
+ * of a derived type, which has been committed; NULL for a predefined type. */
+static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *sizes)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_layout *layout = NULL;
+    pw_diag diag = {.status = PW_OK};
+    pw_type raw;
+
+    if (!arena)
+        return NULL;
+    pw_fortran_redirect(); /* a Fortran binding may have been loaded since the start */
+    diag.status = pw_mpi_decode_elements(type, contents, arena, &raw, sizes, &diag);
+    if (diag.status == PW_OK)
+        diag.status = pw_layout_get(learning.engine, &raw, &layout, &diag);
+    pw_arena_destroy(arena);
+    if (diag.status != PW_OK) {
+        log_unhandled(&diag);
+        return NULL;
+    }
+    if (contents)
+        pw_entries_report_learned(layout);
+    if (layout->size > 0)
+        return layout;
+    pw_layout_unref(layout);
+    return NULL;
+}
+
+/* Keeps `entry` alive for types that look like this one. */
+static void remember_look(MPI_Datatype type, pw_entry *entry)
+{
+    pw_look look;
+
+    if (learning.remembers && entry->layout && pw_look_read(type, &look))
+        pw_entries_remember_look(&look, entry);
+}
+
+/* Registers a predefined type, which matters for buffers in GPU memory only. */
+static void register_predefined(MPI_Datatype type, uint64_t key)
+{
+    unsigned sizes = 0;
+    pw_layout *layout = compile(type, NULL, &sizes);
+    pw_binding *b = layout ? pw_entries_bind(layout, true, sizes) : NULL;
+
+    pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &pw_entry_left_to_mpi);
+}
+
+bool pw_learning_is_basic(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
+}
+
+/* Returns the binding of a derived type. NULL: out of memory. */
+static pw_binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
+{
+    pw_constructed how;
+    pw_contents contents;
+    pw_diag diag = {.status = PW_OK};
+    unsigned sizes = 0;
+    pw_binding *b = NULL;
+    bool said;
+
+    if (pw_contents_read(type, envelope, &contents, &diag) != PW_OK) {
+        log_unhandled(&diag);
+        return pw_entries_bind(NULL, false, 0);
+    }
+    said = learning.remembers && pw_constructed_read(&contents, &how);
+    if (said)
+        b = pw_entries_bind_constructed(&how);
+    if (!b) {
+        pw_layout *layout = compile(type, &contents, &sizes);
+
+        b = pw_entries_bind(layout, false, sizes);
+        if (b && said && b->entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
+            pw_entries_remember_constructed(&how, b->entry);
+    }
+    pw_contents_release(&contents);
+    return b;
+}
+
+/* Registers a type that has just been accepted by MPI. Predefined types live for ever and get no attribute; f90 types
+ * belong to MPI and get none either. */
+static void register_type(MPI_Datatype type)
+{
+    uint64_t key = pw_type_key(type);
+    pw_envelope envelope;
+    pw_binding *b = NULL;
+    int found = 0;
+
+    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope)) {
+        register_predefined(type, key);
+        return;
+    }
+    if (PMPI_Type_get_attr(type, learning.keyval, &b, &found) != MPI_SUCCESS)
+        return;
+    if (!found) {
+        b = find_or_compile(type, &envelope);
+        if (b && PMPI_Type_set_attr(type, learning.keyval, b) != MPI_SUCCESS) {
+            pw_entries_unbind(b, pw_entries_life());
+            b = NULL;
+        }
+    } else if (b->entry->layout) {
+        pw_entries_report_learned(b->entry->layout);
+    }
+    if (b) {
+        remember_look(type, b->entry);
+        pw_handle_table_insert(&pw_registry_types, key, b->entry);
+    }
+}
+
+void pw_learning_learn(MPI_Datatype type)
+{
+    if (pw_registry_learned(type))
+        return;
+    pthread_mutex_lock(&learning.lock);
+    if (!pw_registry_learned(type) && open_learning())
+        register_type(type);
+    pthread_mutex_unlock(&learning.lock);
+}
+
+void pw_learning_watch_end(void)
+{
+    pthread_mutex_lock(&learning.lock);
+    pw_ending_watch();
+    pthread_mutex_unlock(&learning.lock);
+}
+
+/* ---- types together ---------------------------------------------------------------------------------------------- */
+
+void pw_registry_let_go(MPI_Datatype type)
+{
+    void *b;
+    int found = 0;
+
+    if (!pw_registry_learned(type))
+        return;
+    pthread_mutex_lock(&learning.lock);
+    if (learning.keyval != MPI_KEYVAL_INVALID && PMPI_Type_get_attr(type, learning.keyval, &b, &found) == MPI_SUCCESS &&
+        found)
+        PMPI_Type_delete_attr(type, learning.keyval);
+    pthread_mutex_unlock(&learning.lock);
+}
+
+static void learn_predefined(MPI_Datatype type)
+{
+    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
+        register_predefined(type, pw_type_key(type));
+}
+
+pw_entry *pw_learning_predefined(MPI_Datatype type)
+{
+    int initialised = 0, finalised = 0;
+
+    if (!pw_memory_has_cuda() || atomic_load(&learning.predefined))
+        return NULL;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    if (!initialised || finalised)
+        return NULL;
+    pthread_mutex_lock(&learning.lock);
+    if (!atomic_exchange(&learning.predefined, true) && open_learning())
+        pw_predefined_each(learn_predefined);
+    pthread_mutex_unlock(&learning.lock);
+    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+}
+
+void pw_registry_leave(void)
+{
+    pthread_mutex_lock(&learning.lock);
+    /* Types that carry the attribute keep the keyval alive until they die. */
+    if (learning.keyval != MPI_KEYVAL_INVALID)
+        PMPI_Type_free_keyval(&learning.keyval);
+    learning.keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&learning.lock);
+}
+
+void pw_registry_close(void)
+{
+    if (!pw_registry_is_started())
+        return;
+    pthread_mutex_lock(&learning.lock);
+    pw_handle_table_clear(&pw_registry_types);
+    atomic_store(&learning.predefined, false);
+    pw_entries_clear();
+    learning.keyval = MPI_KEYVAL_INVALID; /* the keyval belonged to one life of MPI only */
+    pw_layout_engine_destroy(learning.engine);
+    learning.engine = NULL;
+    pthread_mutex_unlock(&learning.lock);
+}

@@ -1,0 +1,24 @@
+/*
+ * Learning a type: reading how it was made, compiling its layout, and binding the type to the layout's entry by an
+ * attribute. One type is learned at a time. pw_registry_engine, _let_go, _leave and _close are defined here, too.
+ */
+#ifndef PW_RUNTIME_LEARNING_H
+#define PW_RUNTIME_LEARNING_H
+
+#include "runtime/mpi/types/entries.h"
+
+/* Learns a type that MPI has accepted, unless it is learned already. It is then in pw_registry_types, unless learning
+ * has failed. */
+void pw_learning_learn(MPI_Datatype type);
+
+/* Returns the entry of a predefined type, NULL if it has none. All of them are learned together, once GPU memory may
+ * come in. */
+pw_entry *pw_learning_predefined(MPI_Datatype type);
+
+/* Returns whether the type is a predefined one, or one of those that MPI_Type_create_f90_real and its like return. */
+bool pw_learning_is_basic(MPI_Datatype type);
+
+/* Has the end of MPI noticed (runtime/mpi/entry/ending.h). */
+void pw_learning_watch_end(void);
+
+#endif
