@@ -281,7 +281,7 @@ static void set_list(job *j, const pw_block_list *list, const void *const *table
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-/* The same as in codegen/nvrtc/launch.c: n / d is n * magic >> shift for n < 2^31. */
+/* The same as in codegen/nvrtc/region_call.c: n / d is n * magic >> shift for n < 2^31. */
 static uint64_t magic_of(uint64_t d, int *shift)
 {
     int l = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;

@@ -296,8 +296,8 @@ static void put_offset_member(FILE *f, const pw_gpu_region *g)
     fprintf(f, "); }\n");
 }
 
-/* Returns whether blocks of the region may end within sectors, so that PW_FLAG_FILLED may pay (launch.c), as far as
- * that is baked. Either side of a joined region may be written, so it always may. */
+/* Returns whether blocks of the region may end within sectors, so that PW_FLAG_FILLED may pay (region_call.c), as far
+ * as that is baked. Either side of a joined region may be written, so it always may. */
 static bool may_fill(const pw_gpu_region *g)
 {
     const pw_shape_region *r = g->shape;
