@@ -5,6 +5,8 @@
 #ifndef PW_TOOLS_COMMAND_H
 #define PW_TOOLS_COMMAND_H
 
+#include <stdbool.h>
+
 /* Exit status: 1 when the input or the system failed the command, 2 when the command line is wrong. */
 enum { PW_EXIT_OK = 0, PW_EXIT_FAILURE = 1, PW_EXIT_USAGE = 2 };
 
@@ -33,8 +35,17 @@ extern const pw_command pw_command_version;
 /* Prints how types are written, for `packwright help types`. */
 void pw_help_types(void);
 
+/* Reports on stderr what the command of this name could not do ("packwright NAME: text"). Returns false. */
+bool pw_command_error(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help. Returns PW_EXIT_USAGE.
  */
 int pw_usage_error(const pw_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Reports a word that is none of `candidates`, which end with a NULL, and the closest of them. `what` says what kind of
+ * word it is. Returns PW_EXIT_USAGE. */
+int pw_unknown_word(const pw_command *command, const char *what, const char *word, const char *const *candidates);
+/* Reports what is wrong with a word that the command did not take: an option without a value or with one too many, an
+ * option that the help does not list, or a word that is no option. Returns PW_EXIT_USAGE. */
+int pw_wrong_argument(const pw_command *command, const char *word);
 
 #endif

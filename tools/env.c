@@ -70,7 +70,7 @@ static int run(int argc, char **argv)
         else if (!strcmp(argv[i], "--json"))
             print = print_json;
         else
-            return pw_usage_error(&pw_command_env, "unknown argument '%s'", argv[i]);
+            return pw_wrong_argument(&pw_command_env, argv[i]);
     }
     pw_env_check_unknown();
     print();

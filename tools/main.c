@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,18 +16,6 @@ static const pw_command *const commands[] = {
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-int pw_usage_error(const pw_command *command, const char *fmt, ...)
-{
-    va_list ap;
-
-    fprintf(stderr, "packwright %s: ", command->name);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fprintf(stderr, "\nTry 'packwright help %s'.\n", command->name);
-    return PW_EXIT_USAGE;
-}
 
 static void print_overview(void)
 {

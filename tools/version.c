@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-v") && strcmp(argv[i], "--verbose"))
-            return pw_usage_error(&pw_command_version, "unknown argument '%s'", argv[i]);
+            return pw_wrong_argument(&pw_command_version, argv[i]);
         verbose = true;
     }
     printf("packwright %s\n", packwright_version());

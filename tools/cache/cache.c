@@ -251,6 +251,15 @@ static bool take_dir(const char *arg, const char *name, char out[4096], bool *wr
     return true;
 }
 
+static int unknown_action(const char *word)
+{
+    const char *names[ACTIONS + 1] = {NULL};
+
+    for (int i = 0; i < ACTIONS; i++)
+        names[i] = actions[i].name;
+    return pw_unknown_word(&pw_command_cache, "action", word, names);
+}
+
 static int take_option(cache_options *o, const char *arg)
 {
     bool wrong = false;
@@ -260,7 +269,7 @@ static int take_option(cache_options *o, const char *arg)
     else if (!strcmp(arg, "--system"))
         o->system = true;
     else if (!take_dir(arg, "--dir", o->dir, &wrong) && !take_dir(arg, "--from", o->from, &wrong))
-        return pw_usage_error(&pw_command_cache, "unknown argument '%s'", arg);
+        return arg[0] == '-' ? pw_wrong_argument(&pw_command_cache, arg) : unknown_action(arg);
     return wrong ? PW_EXIT_USAGE : PW_EXIT_OK;
 }
 

@@ -85,7 +85,7 @@ static int take_option(compile_options *o, int argc, char **argv, int *i)
             return pw_usage_error(&pw_command_compile, "%s needs a value", valued[k].name);
         return cpu ? take_cpu(o, cpu) : gpus ? take_gpus(o, gpus) : PW_EXIT_OK;
     }
-    return pw_usage_error(&pw_command_compile, "unknown option '%s'", option);
+    return pw_wrong_argument(&pw_command_compile, option);
 }
 
 static bool is_identifier(const char *s)

@@ -109,7 +109,7 @@ static int run(int argc, char **argv)
     bool json = argc > 1 && !strcmp(argv[1], "--json");
 
     if (argc > 1 + json)
-        return pw_usage_error(&pw_command_doctor, "unknown argument '%s'", argv[1 + json]);
+        return pw_wrong_argument(&pw_command_doctor, argv[1 + json]);
     memset(findings, 0, sizeof findings);
     for (int i = 0; i < CHECKS; i++)
         checks[i].check(&findings[i]);

@@ -259,7 +259,7 @@ static bool write_page(const pw_inspect_options *o, const pw_input *input)
     } else {
         status = pw_replace_file(o->output, data, size, &diag);
         if (status != PW_OK)
-            fprintf(stderr, "packwright inspect: %s\n", diag.text);
+            pw_command_error("inspect", "%s", diag.text);
     }
     free(data);
     return status == PW_OK;

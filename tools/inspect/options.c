@@ -1,5 +1,4 @@
 #include "base/env.h"
-#include "base/suggest.h"
 #include "tools/command.h"
 #include "tools/inspect/inspect.h"
 
@@ -27,19 +26,6 @@ const char *pw_stage_name(pw_stage stage)
 
 #define usage(...) pw_usage_error(&pw_command_inspect, __VA_ARGS__)
 
-/* Reports an unknown word, which ends at a '='. */
-static int unknown_word(const char *what, const char *word, const char *const *candidates)
-{
-    char name[64];
-    const char *best;
-
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    best = pw_suggest(name, candidates);
-    if (best)
-        return usage("unknown %s '%s' (did you mean '%s'?)", what, name, best);
-    return usage("unknown %s '%s'", what, name);
-}
-
 static int parse_stage(const char *word, pw_inspect_options *o)
 {
     for (int i = 0; stages[i]; i++) {
@@ -49,7 +35,7 @@ static int parse_stage(const char *word, pw_inspect_options *o)
             return PW_EXIT_OK;
         }
     }
-    return unknown_word("stage", word, stages);
+    return pw_unknown_word(&pw_command_inspect, "stage", word, stages);
 }
 
 static int parse_print_after(const char *word, pw_inspect_options *o)
@@ -63,7 +49,7 @@ static int parse_print_after(const char *word, pw_inspect_options *o)
         return PW_EXIT_OK;
     for (int i = 0; i < n; i++)
         names[i + 2] = table[i].name;
-    return unknown_word("pass", word, names);
+    return pw_unknown_word(&pw_command_inspect, "pass", word, names);
 }
 
 static bool parse_number(const char *word, int64_t least, int64_t *out)
@@ -150,15 +136,6 @@ static const struct {
 
 enum { OPTIONS = sizeof table / sizeof *table };
 
-static int unknown_option(const char *arg)
-{
-    const char *names[OPTIONS + 3] = {"--print-after-all", "--help"};
-
-    for (int i = 0; i < OPTIONS; i++)
-        names[i + 2] = table[i].name;
-    return unknown_word("option", arg, names);
-}
-
 static int parse_option(const char *arg, pw_inspect_options *o)
 {
     size_t n = strcspn(arg, "=");
@@ -171,16 +148,14 @@ static int parse_option(const char *arg, pw_inspect_options *o)
     for (int i = 0; i < OPTIONS; i++) {
         if (strlen(table[i].name) != n || strncmp(arg, table[i].name, n) != 0)
             continue;
-        if (table[i].parse && !has_value)
-            return usage("%s needs a value: %s=...", arg, arg);
-        if (!table[i].parse && has_value)
-            return usage("%s takes no value", table[i].name);
+        if ((table[i].parse != NULL) != has_value)
+            break;
         if (table[i].parse)
             return table[i].parse(arg + n + 1, o);
         *(bool *)((char *)o + table[i].flag) = true;
         return PW_EXIT_OK;
     }
-    return unknown_option(arg);
+    return pw_wrong_argument(&pw_command_inspect, arg);
 }
 
 /* ---- the command line as a whole --------------------------------------------------------------------------------- */

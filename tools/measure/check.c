@@ -8,6 +8,7 @@
 #include "tools/measure/report.h"
 
 #include "runtime/engine/gpu/transfer.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 
@@ -106,10 +107,8 @@ bool pw_measure_check(const pw_model *m, const pw_measure_options *o)
     pw_measure_gpu gpu;
     pw_diag diag = {0};
 
-    if (pw_measure_gpu_begin(&gpu, &diag) != PW_OK) {
-        fprintf(stderr, "packwright measure: %s\n", diag.text);
-        return false;
-    }
+    if (pw_measure_gpu_begin(&gpu, &diag) != PW_OK)
+        return pw_command_error("measure", "%s", diag.text);
     pw_measure_gpu_add_moves(&gpu, &list, &size_axis, &length_axis);
     pw_probe_sample(&list,
                     &(pw_sampling){.title = o->quiet ? NULL : "check", .seconds = o->seconds, .spread = o->spread});

@@ -73,12 +73,12 @@ static int become(const char *mpi, char **argv)
     char path[4096];
 
     if (!find_program(mpi, path, sizeof path)) {
-        fprintf(stderr, "packwright measure: this is a rank of %s, but there is no %s\n", mpi, path);
+        pw_command_error("measure", "this is a rank of %s, but there is no %s", mpi, path);
         return PW_EXIT_FAILURE;
     }
     fflush(stdout);
     execv(path, argv);
-    fprintf(stderr, "packwright measure: cannot run %s: %s\n", path, strerror(errno));
+    pw_command_error("measure", "cannot run %s: %s", path, strerror(errno));
     return PW_EXIT_FAILURE;
 }
 
@@ -142,7 +142,7 @@ static int measure_alone(const pw_measure_options *o)
     if (status == PW_OK)
         status = pw_measure_machine(o, o->seconds, m, &diag);
     if (status != PW_OK)
-        fprintf(stderr, "packwright measure: %s\n", diag.text);
+        pw_command_error("measure", "%s", diag.text);
     ok = status == PW_OK && each_mpi(o, save, m);
     pw_model_destroy(m);
     return ok ? PW_EXIT_OK : PW_EXIT_FAILURE;
@@ -184,7 +184,7 @@ static int print_plan(const pw_measure_options *o, const char *mpi)
 static int run_measure(int argc, char **argv)
 {
     pw_measure_options o;
-    int status = pw_measure_options_parse(argc, argv, &o);
+    int status = pw_measure_options_parse(&pw_command_measure, argc, argv, &o);
     const char *mpi;
 
     if (status >= 0)

@@ -7,6 +7,7 @@
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/model/file.h"
 #include "runtime/mpi/strategy/aware.h"
+#include "tools/command.h"
 #include "tools/measure/messages.h"
 #include "tools/measure/node.h"
 #include "tools/measure/save.h"
@@ -100,7 +101,7 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
         status = measure_messages(o, share(o, messages), pair, m, &diag);
     wait_for_all();
     if (status != PW_OK)
-        fprintf(stderr, "packwright measure: %s\n", diag.text);
+        pw_command_error("measure", "%s", diag.text);
     if (o->messages && ranks == 1 && !o->quiet)
         fputs("messages: they take two ranks (mpiexec -n 2 packwright measure)\n", stderr);
     ok = status == PW_OK && (rank != 0 || pw_measure_save(o, m, mpi_name));
@@ -121,10 +122,13 @@ static void set_environment(void)
     pw_env_reload();
 }
 
+/* For errors of the command line, which `packwright measure` has found before it became this program. */
+static const pw_command command = {.name = "measure", .help = ""};
+
 int main(int argc, char **argv)
 {
     pw_measure_options o;
-    int rank, ranks, can_save, status = pw_measure_options_parse(argc, argv, &o);
+    int rank, ranks, can_save, status = pw_measure_options_parse(&command, argc, argv, &o);
 
     if (status >= 0)
         return status;

@@ -1,50 +1,34 @@
 #include "tools/measure/options.h"
 
 #include <getopt.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_USAGE = 2 };
-
 static const double most_seconds = 3600, most_spread = 1000;
 
-/* Does what pw_usage_error does, which the program under a launcher does not link. */
-__attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
-{
-    va_list ap;
-
-    fputs("packwright measure: ", stderr);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fputs("\nTry 'packwright help measure'.\n", stderr);
-    return EXIT_USAGE;
-}
-
-static int take_seconds(pw_measure_options *o, const char *text)
+static int take_seconds(const pw_command *command, pw_measure_options *o, const char *text)
 {
     char *end;
 
     o->seconds = strtod(text, &end);
     if (*end || end == text || !(o->seconds > 0) || o->seconds > most_seconds)
-        return refuse("--seconds takes a number above 0 and up to %.0f, got '%s'", most_seconds, text);
+        return pw_usage_error(command, "--seconds takes a number above 0 and up to %.0f, got '%s'", most_seconds, text);
     return -1;
 }
 
-static int take_spread(pw_measure_options *o, const char *text)
+static int take_spread(const pw_command *command, pw_measure_options *o, const char *text)
 {
     char *end;
 
     o->spread = strtod(text, &end) / 100;
     if (*end || end == text || !(o->spread > 0) || o->spread * 100 > most_spread)
-        return refuse("--spread takes a percentage above 0 and up to %.0f, got '%s'", most_spread, text);
+        return pw_usage_error(command, "--spread takes a percentage above 0 and up to %.0f, got '%s'", most_spread,
+                              text);
     return -1;
 }
 
-static int take_parts(pw_measure_options *o, const char *text)
+static int take_parts(const pw_command *command, pw_measure_options *o, const char *text)
 {
     o->cpu = o->gpu = o->messages = false;
     for (const char *word = text; word; word = strchr(word, ',')) {
@@ -59,19 +43,19 @@ static int take_parts(pw_measure_options *o, const char *text)
         else if (n == 8 && !strncmp(word, "messages", n))
             o->messages = true;
         else
-            return refuse("--only=%s: expected some of cpu,gpu,messages", text);
+            return pw_usage_error(command, "--only=%s: expected some of cpu,gpu,messages", text);
     }
     return -1;
 }
 
 /* Takes the output file, and refuses one that cannot be written before the measurement rather than after it. */
-static int take_output(pw_measure_options *o, const char *path)
+static int take_output(const pw_command *command, pw_measure_options *o, const char *path)
 {
     struct stat there;
 
     o->output = path;
     if (!*path || (stat(path, &there) == 0 && !S_ISREG(there.st_mode)))
-        return refuse("--output=%s: that is no file", path);
+        return pw_usage_error(command, "--output=%s: that is no file", path);
     return -1;
 }
 
@@ -82,13 +66,13 @@ static bool ends_with(const char *text, const char *end)
     return n > k && !strcmp(text + n - k, end);
 }
 
-static int take(pw_measure_options *o, int c, char *const *argv)
+static int take(const pw_command *command, pw_measure_options *o, int c, char *const *argv)
 {
     switch (c) {
-    case 's': return take_seconds(o, optarg);
-    case 'd': return take_spread(o, optarg);
-    case 'p': return take_parts(o, optarg);
-    case 'o': return take_output(o, optarg);
+    case 's': return take_seconds(command, o, optarg);
+    case 'd': return take_spread(command, o, optarg);
+    case 'p': return take_parts(command, o, optarg);
+    case 'o': return take_output(command, o, optarg);
     case 'q': o->quiet = true; return -1;
     case 'n': o->dry_run = true; return -1;
     case 'w': o->show = true; return -1;
@@ -96,18 +80,18 @@ static int take(pw_measure_options *o, int c, char *const *argv)
     case 'm':
         o->mpi = optarg;
         return strcmp(o->mpi, "mpich") && strcmp(o->mpi, "openmpi")
-                   ? refuse("--mpi=%s: expected mpich or openmpi", o->mpi)
+                   ? pw_usage_error(command, "--mpi=%s: expected mpich or openmpi", o->mpi)
                    : -1;
     case 'g':
         o->plot = optarg;
         return ends_with(optarg, ".svg") || ends_with(optarg, ".png")
                    ? -1
-                   : refuse("--plot=%s: the name must end in .svg or .png", optarg);
-    default: return refuse("unknown option or missing value: '%s'", argv[optind - 1]);
+                   : pw_usage_error(command, "--plot=%s: the name must end in .svg or .png", optarg);
+    default: return pw_wrong_argument(command, argv[optind - 1]);
     }
 }
 
-int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o)
+int pw_measure_options_parse(const pw_command *command, int argc, char **argv, pw_measure_options *o)
 {
     static const struct option known[] = {{"seconds", required_argument, NULL, 's'},
                                           {"only", required_argument, NULL, 'p'},
@@ -126,7 +110,7 @@ int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o)
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, "o:qn", known, NULL)) != -1) {
-        int status = take(o, c, argv);
+        int status = take(command, o, c, argv);
 
         if (status >= 0)
             return status;
@@ -134,6 +118,6 @@ int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o)
     if (optind < argc && (o->show || o->plot || o->check))
         o->file = argv[optind++];
     if (optind < argc)
-        return refuse("unexpected argument '%s'", argv[optind]);
+        return pw_wrong_argument(command, argv[optind]);
     return -1;
 }

@@ -2,7 +2,7 @@
 #ifndef PW_TOOLS_MEASURE_OPTIONS_H
 #define PW_TOOLS_MEASURE_OPTIONS_H
 
-#include <stdbool.h>
+#include "tools/command.h"
 
 typedef struct pw_measure_options {
     double seconds;
@@ -15,7 +15,7 @@ typedef struct pw_measure_options {
     const char *file;   /* the operand of --show, --plot and --check, or NULL */
 } pw_measure_options;
 
-/* Returns -1 to go on, or an exit status after reporting an error. */
-int pw_measure_options_parse(int argc, char **argv, pw_measure_options *o);
+/* Reads the options; errors are the command's. Returns -1 to go on, or an exit status after reporting an error. */
+int pw_measure_options_parse(const pw_command *command, int argc, char **argv, pw_measure_options *o);
 
 #endif

@@ -3,6 +3,7 @@
 #include "tools/measure/report.h"
 
 #include "base/replace.h"
+#include "tools/command.h"
 #include "tools/run/program.h"
 
 #include <errno.h>
@@ -159,12 +160,6 @@ static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
 
 /* ---- gnuplot ----------------------------------------------------------------------------------------------------- */
 
-static bool fail(const char *what)
-{
-    fprintf(stderr, "packwright measure: %s\n", what);
-    return false;
-}
-
 /* Starts a program with a pipe to its standard input. -1: it failed, and errno says why. */
 static pid_t start(const char *program, int *to)
 {
@@ -197,7 +192,7 @@ static bool run(const char *program, const char *script, size_t size)
     signal(SIGPIPE, SIG_IGN); /* if the program ends early, its exit status shows it */
     pid = start(program, &to);
     if (pid < 0)
-        return fail(strerror(errno));
+        return pw_command_error("measure", "%s", strerror(errno));
     out = fdopen(to, "w");
     if (out) {
         fwrite(script, 1, size, out);
@@ -207,7 +202,9 @@ static bool run(const char *program, const char *script, size_t size)
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? true : fail("gnuplot failed; its message is above");
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0
+               ? true
+               : pw_command_error("measure", "gnuplot failed; its message is above");
 }
 
 static bool draw(const char *program, const pw_model *m, const char *file, bool png)
@@ -218,9 +215,9 @@ static bool draw(const char *program, const pw_model *m, const char *file, bool 
     bool ok;
 
     if (!out)
-        return fail("out of memory");
+        return pw_command_error("measure", "out of memory");
     put_script(out, m, file, png);
-    ok = fclose(out) == 0 ? run(program, script, size) : fail("out of memory");
+    ok = fclose(out) == 0 ? run(program, script, size) : pw_command_error("measure", "out of memory");
     free(script);
     return ok;
 }
@@ -233,17 +230,17 @@ bool pw_measure_plot(const pw_model *m, const char *file)
     pw_diag diag;
 
     if (count(m, 1) + count(m, 2) == 0)
-        return fail("the model has no tables to draw");
+        return pw_command_error("measure", "the model has no tables to draw");
     if (!pw_program_find("gnuplot", program, sizeof program))
-        return fail("gnuplot is not on the PATH (Debian and Ubuntu: gnuplot-nox)");
+        return pw_command_error("measure", "gnuplot is not on the PATH (Debian and Ubuntu: gnuplot-nox)");
     if (pw_replace_prepare(&replacement, file, "", 0, &diag) != PW_OK)
-        return fail(diag.text);
+        return pw_command_error("measure", "%s", diag.text);
     if (!draw(program, m, replacement.temp, png)) {
         pw_replace_discard(&replacement);
         return false;
     }
     if (pw_replace_commit(&replacement, &diag) != PW_OK)
-        return fail(diag.text);
+        return pw_command_error("measure", "%s", diag.text);
     printf("%s\n", file);
     return true;
 }

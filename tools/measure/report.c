@@ -2,6 +2,7 @@
 
 #include "runtime/engine/model/file.h"
 #include "runtime/engine/model/tables.h"
+#include "tools/command.h"
 #include "tools/run/interposer.h"
 
 #include <math.h>
@@ -100,14 +101,10 @@ bool pw_measure_report(const pw_measure_options *o)
         pw_model_destroy(m);
         return ok;
     }
-    if (!o->file && !is_there(path)) {
-        fprintf(stderr, "packwright measure: there is no model yet, %s; 'packwright measure' makes it\n", path);
-        return false;
-    }
-    if (pw_model_read(path, &m, &diag) != PW_OK) {
-        fprintf(stderr, "packwright measure: %s: %s\n", path, diag.text);
-        return false;
-    }
+    if (!o->file && !is_there(path))
+        return pw_command_error("measure", "there is no model yet, %s; 'packwright measure' makes it", path);
+    if (pw_model_read(path, &m, &diag) != PW_OK)
+        return pw_command_error("measure", "%s: %s", path, diag.text);
     if (o->show)
         pw_measure_show(m);
     if (o->plot)

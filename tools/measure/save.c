@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "codegen/target.h"
 #include "runtime/engine/model/file.h"
+#include "tools/command.h"
 #include "tools/measure/node.h"
 
 #include <errno.h>
@@ -122,7 +123,7 @@ bool pw_measure_can_save(const pw_measure_options *o, const char *mpi)
     memcpy(start, path, sizeof start);
     error = check_directories(start);
     if (error)
-        fprintf(stderr, "packwright measure: cannot write %s: %s\n", path, strerror(error));
+        pw_command_error("measure", "cannot write %s: %s", path, strerror(error));
     return !error;
 }
 
@@ -138,7 +139,7 @@ static pw_model *load(const char *path, const char *mpi, const char *cpu)
         return m;
     pw_model_destroy(m);
     if (status != PW_ERR_NOT_FOUND)
-        fprintf(stderr, "packwright measure: %s is replaced: %s\n", path, diag.text);
+        pw_command_error("measure", "%s is replaced: %s", path, diag.text);
     return pw_model_create();
 }
 
@@ -177,6 +178,6 @@ bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char 
     if (status == PW_OK)
         printf("%s\n", path);
     else
-        fprintf(stderr, "packwright measure: %s\n", diag.text);
+        pw_command_error("measure", "%s", diag.text);
     return status == PW_OK;
 }

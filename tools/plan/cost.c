@@ -12,6 +12,7 @@
 #include "tools/plan/plan.h"
 
 #include "runtime/engine/memory/outbound.h"
+#include "tools/command.h"
 
 #include <math.h>
 
@@ -127,10 +128,8 @@ static bool find_link(const pw_plan_options *o, const pw_model *network, pw_plan
 {
     m->sim.latency = m->sim.link = NAN;
     m->overhead = pw_model_send(m->model, PW_MODEL_HOST, PW_CALL_NONBLOCKING, 1) / 2;
-    if (network && !has_network(network)) {
-        fprintf(stderr, "packwright plan: %s has no times of contiguous messages (send.host.blocking)\n", o->network);
-        return false;
-    }
+    if (network && !has_network(network))
+        return pw_command_error("plan", "%s has no times of contiguous messages (send.host.blocking)", o->network);
     if (network)
         take_network(network, m);
     if (!isnan(o->latency))
@@ -139,15 +138,13 @@ static bool find_link(const pw_plan_options *o, const pw_model *network, pw_plan
         m->sim.link = o->bandwidth;
     if (!isnan(o->overhead))
         m->overhead = o->overhead * 1e3;
-    if (o->nodes > 1 && (isnan(m->sim.latency) || isnan(m->sim.link))) {
-        fprintf(
-            stderr,
-            "packwright plan: nothing is known of the network between the %lld nodes: give --latency=US and "
+    if (o->nodes > 1 && (isnan(m->sim.latency) || isnan(m->sim.link)))
+        return pw_command_error(
+            "plan",
+            "nothing is known of the network between the %lld nodes: give --latency=US and "
             "--bandwidth=GB, or --network=FILE, which 'packwright measure --only=messages -o FILE' writes when it is "
-            "started as two ranks on two nodes\n",
+            "started as two ranks on two nodes",
             (long long)o->nodes);
-        return false;
-    }
     return true;
 }
 

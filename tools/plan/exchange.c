@@ -3,22 +3,10 @@
 
 #include "passes/passes.h"
 #include "runtime/engine/layout/trace_record.h"
+#include "tools/command.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((format(printf, 1, 2))) static bool fail(const char *fmt, ...)
-{
-    va_list ap;
-
-    fputs("packwright plan: ", stderr);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    return false;
-}
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
@@ -64,13 +52,13 @@ static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_
 
     pw_input_label(input, item, label);
     if (!arena || pw_input_build(input, item, arena, &type) != PW_OK)
-        fail("out of memory");
+        pw_command_error("plan", "out of memory");
     else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
         pw_input_error(input, item, &diag);
     else
         ok = describe(&canonical, count, out) ||
-             fail("%s: messages of %lld objects of the type '%s' have no bytes or too many", pw_input_name(input),
-                  (long long)count, label);
+             pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
+                              pw_input_name(input), (long long)count, label);
     pw_arena_destroy(arena);
     return ok;
 }
@@ -80,7 +68,7 @@ static bool measure_types(const pw_input *input, const int64_t *chosen, int n, p
 {
     x->types = calloc((size_t)n, sizeof *x->types);
     if (!x->types)
-        return fail("out of memory");
+        return pw_command_error("plan", "out of memory");
     for (x->ntypes = 0; x->ntypes < n; x->ntypes++)
         if (!measure_type(input, chosen[x->ntypes], x->o->count, &x->types[x->ntypes]))
             return false;
@@ -133,7 +121,8 @@ static bool direct_by_order(const pw_input *input, pw_plan_exchange *x)
     else if (n == 1 || n == axes || n == 2 * axes)
         direct_faces(x);
     else
-        return fail(
+        return pw_command_error(
+            "plan",
             "%s has %d types that are sent; a halo in %d axes takes 1, %d, %d or %d of them by order, or --to says "
             "which neighbour gets which",
             pw_input_name(input), n, axes, axes, 2 * axes, all_neighbours(axes));
@@ -161,7 +150,7 @@ static bool direct_by_name(const pw_input *input, pw_plan_exchange *x)
 
         chosen[i] = find_type(input, to->type);
         if (chosen[i] < 0)
-            return fail("%s has no type '%s'", pw_input_name(input), to->type);
+            return pw_command_error("plan", "%s has no type '%s'", pw_input_name(input), to->type);
         x->directions[i].type = i;
         memcpy(x->directions[i].offset, to->offset, sizeof to->offset);
     }
@@ -182,21 +171,23 @@ static bool take_types(const pw_input *input, pw_plan_exchange *x)
         if (is_never_sent(input, i))
             continue;
         if (n == PW_PLAN_DIRECTIONS)
-            return fail("%s has more than %d types: --to says which are sent", pw_input_name(input), n);
+            return pw_command_error("plan", "%s has more than %d types: --to says which are sent", pw_input_name(input),
+                                    n);
         chosen[n++] = i;
     }
     if (n == 0)
-        return fail("%s has no type that was sent", pw_input_name(input));
+        return pw_command_error("plan", "%s has no type that was sent", pw_input_name(input));
     if (x->o->pattern == PW_PLAN_TRANSPOSE && n > 2)
-        return fail("%s has %d types; a transpose takes one, or one to send and one to receive", pw_input_name(input),
-                    n);
+        return pw_command_error("plan", "%s has %d types; a transpose takes one, or one to send and one to receive",
+                                pw_input_name(input), n);
     if (!measure_types(input, chosen, n, x))
         return false;
     if (x->o->pattern == PW_PLAN_HALO)
         return direct_by_order(input, x);
     if (x->types[n - 1].shape.bytes != x->types[0].shape.bytes)
-        return fail("%s: the type to send has %lld bytes, that to receive %lld", pw_input_name(input),
-                    (long long)x->types[0].shape.bytes, (long long)x->types[n - 1].shape.bytes);
+        return pw_command_error("plan", "%s: the type to send has %lld bytes, that to receive %lld",
+                                pw_input_name(input), (long long)x->types[0].shape.bytes,
+                                (long long)x->types[n - 1].shape.bytes);
     return true;
 }
 
@@ -211,8 +202,8 @@ bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out)
     ok = take_types(input, out);
     pw_input_free(input);
     if (ok && o->ranks > PW_PLAN_MESSAGES / pw_plan_messages(out))
-        ok = fail("%lld ranks with %d messages each are more than %d messages", (long long)o->ranks,
-                  pw_plan_messages(out), PW_PLAN_MESSAGES);
+        ok = pw_command_error("plan", "%lld ranks with %d messages each are more than %d messages", (long long)o->ranks,
+                              pw_plan_messages(out), PW_PLAN_MESSAGES);
     if (!ok)
         pw_plan_exchange_free(out);
     return ok;

@@ -8,12 +8,6 @@
 
 #include <stdlib.h>
 
-static bool fail(const char *what)
-{
-    fprintf(stderr, "packwright plan: %s\n", what);
-    return false;
-}
-
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
 static bool read_model(const char *path, pw_model **out)
@@ -22,8 +16,7 @@ static bool read_model(const char *path, pw_model **out)
 
     if (pw_model_read(path, out, &diag) == PW_OK)
         return true;
-    fprintf(stderr, "packwright plan: %s: %s\n", path, diag.text);
-    return false;
+    return pw_command_error("plan", "%s: %s", path, diag.text);
 }
 
 /* Reads the model of the options. It must have been measured with messages: defaults would plan for another machine. */
@@ -33,28 +26,22 @@ static bool find_model(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_mo
     pw_status status;
 
     if (!pw_measure_find(o->model, o->mpi, path, PW_MODEL_PATH))
-        return fail("there is no cache directory; --model=FILE names a model");
+        return pw_command_error("plan", "there is no cache directory; --model=FILE names a model");
     status = pw_model_read(path, out, &diag);
-    if (status == PW_ERR_NOT_FOUND && !o->model) {
-        fprintf(stderr,
-                "packwright plan: this machine has no model yet, %s; 'mpiexec -n 2 packwright measure' makes it, or "
-                "--model=FILE names one\n",
-                path);
-        return false;
-    }
-    if (status != PW_OK) {
-        fprintf(stderr, "packwright plan: %s: %s\n", path, diag.text);
-        return false;
-    }
+    if (status == PW_ERR_NOT_FOUND && !o->model)
+        return pw_command_error("plan",
+                                "this machine has no model yet, %s; 'mpiexec -n 2 packwright measure' makes it, or "
+                                "--model=FILE names one",
+                                path);
+    if (status != PW_OK)
+        return pw_command_error("plan", "%s: %s", path, diag.text);
     if (pw_model_has(*out, PW_TABLE_NATIVE_HOST + (unsigned)pw_plan_kind(o->pattern)) &&
         pw_model_has(*out, PW_TABLE_SEND_HOST + (unsigned)pw_plan_kind(o->pattern)))
         return true;
-    fprintf(
-        stderr,
-        "packwright plan: %s has no times of %s messages in host memory; 'mpiexec -n 2 packwright measure' measures "
-        "them\n",
-        path, o->pattern == PW_PLAN_TRANSPOSE ? "collective" : "nonblocking");
-    return false;
+    return pw_command_error("plan",
+                            "%s has no times of %s messages in host memory; 'mpiexec -n 2 packwright measure' measures "
+                            "them",
+                            path, o->pattern == PW_PLAN_TRANSPOSE ? "collective" : "nonblocking");
 }
 
 /* ---- the simulation ---------------------------------------------------------------------------------------------- */
@@ -99,7 +86,7 @@ static bool simulate_all(const pw_plan_exchange *x, pw_plan_result *r, pw_plan_s
         r->ranks[way] = calloc((size_t)x->o->ranks, sizeof *r->ranks[way]);
         if (!r->ranks[way] || !simulate(x, r->machine, way, r->ranks[way]) ||
             !pw_plan_summarise(r, way, &summaries[way]))
-            return fail("out of memory");
+            return pw_command_error("plan", "out of memory");
     }
     return true;
 }
@@ -114,9 +101,10 @@ static bool plot(const pw_plan_result *r, const pw_plan_summary summaries[PW_PLA
     bool ok;
 
     if (!out)
-        return fail("out of memory");
+        return pw_command_error("plan", "out of memory");
     pw_plan_chart(out, r, summaries);
-    ok = fclose(out) == 0 ? pw_draw_write(pw_command_plan.name, r->o->plot, svg, size) : fail("out of memory");
+    ok = fclose(out) == 0 ? pw_draw_write(pw_command_plan.name, r->o->plot, svg, size)
+                          : pw_command_error("plan", "out of memory");
     free(svg);
     return ok;
 }

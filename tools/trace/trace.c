@@ -266,7 +266,7 @@ static int run(int argc, char **argv)
         else if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "--output") || !strcmp(argv[i], "--output="))
             return pw_usage_error(self, "%.8s needs a value", argv[i]);
         else if (argv[i][0] == '-' && argv[i][1])
-            return pw_usage_error(self, "unknown option '%s'", argv[i]);
+            return pw_wrong_argument(self, argv[i]);
         else
             argv[2 + nfiles++] = argv[i];
     }
