@@ -80,7 +80,7 @@ static void list_number(void *arg, const char *what, int64_t value, bool is_argu
     if (is_argument != list->arguments)
         return;
     if (list->n < NUMBERS_SHOWN)
-        fprintf(list->out, "%s%s %" PRId64, list->n ? ", " : "", what, value);
+        fprintf(list->out, "%s%s = %" PRId64, list->n ? ", " : "", what, value);
     list->n++;
 }
 
