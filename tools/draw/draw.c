@@ -63,13 +63,16 @@ static int parse_options(int argc, char **argv, options *o)
             if (!parse_number(1, 1000000, &o->count))
                 return pw_usage_error(&pw_command_draw, "--count takes a number from 1 to 1000000, got '%s'", optarg);
             break;
-        default: return pw_usage_error(&pw_command_draw, "unknown option or missing value: '%s'", argv[optind - 1]);
+        default: return pw_wrong_argument(&pw_command_draw, argv[optind - 1]);
         }
     }
     if (o->output && !*o->output)
         return pw_usage_error(&pw_command_draw, "--output needs a value");
+    if (o->output && !pw_draw_is_picture(o->output))
+        return pw_usage_error(&pw_command_draw, "--output takes a name that ends in .svg or .png, got '%s'", o->output);
     if (argc - optind != 1)
-        return pw_usage_error(&pw_command_draw, "expected one input, got %d", argc - optind);
+        return pw_usage_error(&pw_command_draw, "one TYPE or FILE at a time, got %d ('-' is standard input)",
+                              argc - optind);
     o->input = argv[optind];
     return -1;
 }
@@ -98,7 +101,7 @@ static int draw_type(const options *o, const pw_input *input, pw_arena *arena)
     if (status == PW_OK)
         result = pw_draw_write(pw_command_draw.name, o->output, data, size) ? PW_EXIT_OK : PW_EXIT_FAILURE;
     else
-        fprintf(stderr, "packwright draw: %s\n", pw_status_text(status));
+        pw_command_error("draw", "%s", pw_status_text(status));
     free(data);
     return result;
 }

@@ -58,6 +58,8 @@ void pw_draw_text(FILE *out, const char *text, int max);
 /* All three steps for a type of an input, of which `canonical` is the canonical form. */
 pw_status pw_draw_picture(FILE *out, const pw_input *input, int64_t item, const pw_type *canonical, int64_t count);
 
+/* Returns whether the name of a file ends as those of pictures that can be written do: in .svg or .png. */
+bool pw_draw_is_picture(const char *file);
 /* Writes a picture to a file, or to standard output if `file` is NULL. FILE.png gets PNG, by rsvg-convert. False: it
  * failed, which is reported for the command of this name, and no file was written. */
 bool pw_draw_write(const char *command, const char *file, const char *svg, size_t size);

@@ -2,16 +2,22 @@
 #include "tools/draw/draw.h"
 
 #include "base/replace.h"
+#include "tools/command.h"
 #include "tools/input/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool wants_png(const char *file)
+static bool ends_with(const char *file, const char *ending)
 {
-    size_t n = strlen(file);
+    size_t n = strlen(file), k = strlen(ending);
 
-    return n > 4 && !strcmp(file + n - 4, ".png");
+    return n > k && !strcmp(file + n - k, ending);
+}
+
+bool pw_draw_is_picture(const char *file)
+{
+    return ends_with(file, ".svg") || ends_with(file, ".png");
 }
 
 /* Turns SVG into PNG by the program that is there. */
@@ -33,7 +39,7 @@ static pw_status write_file(const char *file, const char *svg, size_t size, pw_d
     size_t png_size;
     pw_status status;
 
-    if (!wants_png(file))
+    if (!ends_with(file, ".png"))
         return pw_replace_file(file, svg, size, diag);
     status = make_png(svg, size, &png, &png_size, diag);
     if (status == PW_OK)
@@ -50,6 +56,5 @@ bool pw_draw_write(const char *command, const char *file, const char *svg, size_
         return fwrite(svg, 1, size, stdout) == size;
     if (write_file(file, svg, size, &diag) == PW_OK)
         return true;
-    fprintf(stderr, "packwright %s: %s\n", command, diag.text);
-    return false;
+    return pw_command_error(command, "%s", diag.text);
 }

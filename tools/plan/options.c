@@ -1,6 +1,7 @@
 #include "tools/plan/plan.h"
 
 #include "tools/command.h"
+#include "tools/draw/draw.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -222,13 +223,6 @@ static int check_offsets(const pw_plan_options *o)
     return -1;
 }
 
-static bool is_picture(const char *file)
-{
-    size_t n = strlen(file);
-
-    return n > 4 && (!strcmp(file + n - 4, ".svg") || !strcmp(file + n - 4, ".png"));
-}
-
 int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
 {
     int option, result;
@@ -238,14 +232,14 @@ int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (option == '?')
-            return pw_usage_error(&pw_command_plan, "unknown option or missing value: '%s'", argv[optind - 1]);
+            return pw_wrong_argument(&pw_command_plan, argv[optind - 1]);
         if ((result = take(option, o)) >= 0)
             return result;
     }
     if (argc - optind != 1)
         return pw_usage_error(&pw_command_plan, "expected one file of types, got %d", argc - optind);
     o->input = argv[optind];
-    if (o->plot && !is_picture(o->plot))
+    if (o->plot && !pw_draw_is_picture(o->plot))
         return pw_usage_error(&pw_command_plan, "--plot takes a name that ends in .svg or .png, got '%s'", o->plot);
     if (o->model && o->mpi)
         return pw_usage_error(&pw_command_plan, "--mpi is for this machine's models, --model names a file");
