@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
@@ -20,11 +21,20 @@ static int refuse(int status, const char *name, const char *why)
     return status;
 }
 
+/* Says why a name that no program was found by is none. */
 static int refuse_missing(const char *name)
 {
+    bool is_path = strchr(name, '/');
+
     if (!strcmp(name, "time"))
         return refuse(PW_RUN_NOT_FOUND, name, "is a word of the shell, and no program here: time packwright run ...");
-    return refuse(PW_RUN_NOT_FOUND, name, "not found, or not executable");
+    if (!access(name, F_OK)) {
+        if (is_path)
+            return refuse(PW_RUN_CANNOT, name, "is not an executable file");
+        pw_log(PW_LOG_ERROR, "%s is not on the PATH; for the file that is here say ./%s", name, name);
+        return PW_RUN_NOT_FOUND;
+    }
+    return refuse(PW_RUN_NOT_FOUND, name, is_path ? "does not exist" : "is not on the PATH");
 }
 
 const pw_mpi_abi *pw_run_mpi_of_launcher(const char *launcher)
@@ -146,6 +156,13 @@ static char *preload_setting(const char *library)
     return pw_words_join("LD_PRELOAD=", library, others && *others ? ":" : "", others ? others : "");
 }
 
+/* Returns whether the dynamic linker takes the path for one: LD_PRELOAD is split at blanks and colons, and nothing
+ * protects them. */
+static bool can_preload(const char *library)
+{
+    return !library[strcspn(library, " \t:")];
+}
+
 /* Says if the launcher is another MPI's than the program's. Each process would then be a run of one rank. */
 static void warn_of_launcher(const char *launcher, const char *program, const pw_mpi_abi *mpi)
 {
@@ -175,6 +192,9 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
                mpi->title, library);
         return PW_RUN_CANNOT;
     }
+    if (!can_preload(library))
+        return refuse(PW_RUN_CANNOT, library,
+                      "cannot be preloaded: its path has a blank or a colon; move the installation");
     warn_of_launcher(launcher, argv[begin], mpi);
     preload = preload_setting(library);
     if (!preload)
