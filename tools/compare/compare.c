@@ -8,8 +8,7 @@
 #include "base/env.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "tools/command.h"
-#include "tools/run/words.h"
+#include "tools/run/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,8 +46,10 @@ static bool take_number(const char *text, int least, int *out)
     return end != text && !*end && n >= least && n <= MOST_PAIRS;
 }
 
-static int take_option(compare_options *o, const char *arg)
+static int take_option(void *options, const char *arg)
 {
+    compare_options *o = options;
+
     if (!strncmp(arg, "--pairs=", 8))
         return take_number(arg + 8, 2, &o->pairs)
                    ? PW_EXIT_OK
@@ -57,40 +58,27 @@ static int take_option(compare_options *o, const char *arg)
         return take_number(arg + 10, 0, &o->warm_up)
                    ? PW_EXIT_OK
                    : pw_usage_error(&pw_command_compare, "%s: expected a number from 0 to %d", arg, MOST_PAIRS);
-    if (!strncmp(arg, "--mpi=", 6)) {
-        o->run.mpi = pw_mpi_abi_named(arg + 6);
-        return o->run.mpi ? PW_EXIT_OK : pw_usage_error(&pw_command_compare, "%s: expected mpich or openmpi", arg);
-    }
     if (!strcmp(arg, "--json"))
         o->json = true;
     else if (!strcmp(arg, "--output"))
         o->shown = true;
     else
-        return pw_usage_error(&pw_command_compare, "unknown option '%s'", arg);
+        return PW_RUN_OTHER;
     return PW_EXIT_OK;
 }
 
 /* Sets *first to the place of the command to run. */
 static int parse_options(compare_options *o, int argc, char **argv, int *first)
 {
-    int i = 1;
+    const pw_run_options options = {
+        .command = &pw_command_compare, .timed = true, .take = take_option, .own = o, .settings = &o->run};
+    int status;
 
     *o = (compare_options){.pairs = 5, .warm_up = 1};
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        int status;
-
-        if (!strcmp(argv[i], "--")) {
-            i++;
-            break;
-        }
-        status = take_option(o, argv[i]);
-        if (status != PW_EXIT_OK)
-            return status;
-    }
-    if (i >= argc || !*argv[i])
+    status = pw_run_parse(&options, argc, argv, first);
+    if (status == PW_EXIT_OK && *first == argc)
         return pw_usage_error(&pw_command_compare, "nothing to run");
-    *first = i;
-    return PW_EXIT_OK;
+    return status;
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
@@ -266,11 +254,11 @@ static int prepare(comparison *c, compare_options *o, int argc, char *const *arg
         return PW_EXIT_FAILURE;
     }
     snprintf(c->report, sizeof c->report, "%s/run.json", c->folder);
-    o->run.setting[o->run.n++] = pw_words_join(pw_env_describe(PW_ENV_REPORT)->name, "=", c->report, "");
+    pw_run_set(&o->run, PW_ENV_REPORT, c->report);
     c->native = (const char *const *)argv;
     c->native_seconds = calloc((size_t)o->pairs, sizeof(double));
     c->packwright_seconds = calloc((size_t)o->pairs, sizeof(double));
-    if (!o->run.setting[0] || !c->native_seconds || !c->packwright_seconds)
+    if (!o->run.setting[o->run.n - 1] || !c->native_seconds || !c->packwright_seconds)
         return PW_EXIT_FAILURE;
     return pw_run_words(&o->run, argc, argv, &c->reporting);
 }
@@ -292,8 +280,7 @@ static int run(int argc, char **argv)
     free(c.reporting.word);
     free(c.native_seconds);
     free(c.packwright_seconds);
-    while (o.run.n)
-        free(o.run.setting[--o.run.n]);
+    pw_run_settings_free(&o.run);
     return status;
 }
 
@@ -305,8 +292,8 @@ const pw_command pw_command_compare = {
     "  --pairs=N           pairs of runs that are timed: 2 to 1000 (default 5)\n"
     "  --warm-up=N         pairs before them, in which kernels are compiled (default 1)\n"
     "  --json              print the verdict and all times as JSON\n"
-    "  --output            show what the runs say; by default only the end of what a failed run said is shown\n"
-    "  --mpi=NAME          mpich or openmpi, for programs that are not linked to one, such as scripts\n\n"
+    "  --output            show what the runs say; by default only the end of what a failed run said is "
+    "shown\n" PW_RUN_OPTIONS_HELP "\n"
     "Exit status: 0 faster with Packwright; 3 no difference can be told; 4 slower; 1 a run has failed; 2, 126 and 127\n"
     "as of packwright run.\n",
     run};

@@ -7,11 +7,8 @@
  */
 #include "base/env.h"
 #include "base/log.h"
-#include "base/report_endings.h"
 #include "base/strategy_table.h"
-#include "tools/command.h"
-#include "tools/run/program.h"
-#include "tools/run/words.h"
+#include "tools/run/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,136 +21,32 @@ typedef struct run_options {
     bool verbose, dry_run, list_strategies;
 } run_options;
 
-/* ---- options ----------------------------------------------------------------------------------------------------- */
-
-static void set(run_options *o, pw_env_id id, const char *value)
+static int take_option(void *options, const char *arg)
 {
-    o->run.setting[o->run.n++] = pw_words_join(pw_env_describe(id)->name, "=", value, "");
-}
+    run_options *o = options;
 
-static bool is_choice(const char *words, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (; words; words = strchr(words, '|')) {
-        words += *words == '|';
-        if (strcspn(words, "|") == len && !strncmp(words, word, len))
-            return true;
-    }
-    return false;
-}
-
-/* Sets a variable to an absolute path, since ranks may be started in another directory. */
-static void set_path(run_options *o, pw_env_id id, const char *value)
-{
-    char cwd[4096];
-    char *absolute = *value != '/' && getcwd(cwd, sizeof cwd) ? pw_words_join(cwd, "/", value, "") : NULL;
-
-    set(o, id, absolute ? absolute : value);
-    free(absolute);
-}
-
-/* Options that only set a variable. */
-static const struct {
-    const char *name;
-    pw_env_id id;
-} settings[] = {
-    {"--jit=", PW_ENV_JIT},           {"--log=", PW_ENV_LOG},
-    {"--strategy=", PW_ENV_STRATEGY}, {"--cache-dir=", PW_ENV_CACHE_DIR},
-    {"--trace=", PW_ENV_TRACE},       {"--dump=", PW_ENV_DUMP},
-    {"--stats=", PW_ENV_STATS},       {"--report=", PW_ENV_REPORT},
-};
-
-/* Returns PW_EXIT_OK, or the status to exit with. */
-static int take_setting(run_options *o, const char *arg)
-{
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        size_t n = strlen(settings[i].name);
-        const char *choices = pw_env_describe(settings[i].id)->choices;
-
-        if (strncmp(arg, settings[i].name, n - 1) || (arg[n - 1] && arg[n - 1] != '='))
-            continue;
-        if (!arg[n - 1] || !arg[n])
-            return pw_usage_error(&pw_command_run, "%.*s needs a value: %s...", (int)n - 1, arg, settings[i].name);
-        if (choices && !is_choice(choices, arg + n))
-            return pw_usage_error(&pw_command_run, "%s: expected one of %s", arg, choices);
-        if (settings[i].id == PW_ENV_REPORT && pw_report_ending_of(arg + n) == PW_REPORT_UNKNOWN)
-            return pw_usage_error(&pw_command_run, "%s: the name must end with %s", arg, PW_REPORT_ENDINGS);
-        if (pw_env_describe(settings[i].id)->type == PW_ENV_TYPE_PATH)
-            set_path(o, settings[i].id, arg + n);
-        else
-            set(o, settings[i].id, arg + n);
-        return PW_EXIT_OK;
-    }
-    return pw_usage_error(&pw_command_run, "unknown option '%s'", arg);
-}
-
-static int take_option(run_options *o, const char *arg)
-{
-    if (!strcmp(arg, "-v") || !strcmp(arg, "--verbose")) {
+    if (!strcmp(arg, "-v") || !strcmp(arg, "--verbose"))
         o->verbose = true;
-    } else if (!strcmp(arg, "-n") || !strcmp(arg, "--dry-run")) {
+    else if (!strcmp(arg, "-n") || !strcmp(arg, "--dry-run"))
         o->dry_run = true;
-    } else if (!strcmp(arg, "--list-strategies")) {
+    else if (!strcmp(arg, "--list-strategies"))
         o->list_strategies = true;
-    } else if (!strcmp(arg, "--stats")) {
-        set(o, PW_ENV_STATS, "1");
-    } else if (!strncmp(arg, "--mpi=", 6) || !strcmp(arg, "--mpi")) {
-        o->run.mpi = arg[5] ? pw_mpi_abi_named(arg + 6) : NULL;
-        if (!o->run.mpi)
-            return pw_usage_error(&pw_command_run, "%s: expected mpich or openmpi", arg);
-    } else {
-        return take_setting(o, arg);
-    }
+    else if (!strcmp(arg, "--stats"))
+        pw_run_set(&o->run, PW_ENV_STATS, "1");
+    else
+        return PW_RUN_OTHER;
     return PW_EXIT_OK;
-}
-
-/* Returns whether the option gives a number of ranks, as launchers' options do. Packwright's own -n has no value. */
-static bool is_rank_count(const char *arg, const char *value)
-{
-    return (!strcmp(arg, "-n") || !strcmp(arg, "-np") || !strcmp(arg, "--np")) && value && *value &&
-           !value[strspn(value, "0123456789")];
-}
-
-/* Says what was meant by `packwright run -n 2 ./app`. */
-static int refuse_rank_count(const char *option, const char *count, const char *program)
-{
-    const char *launcher = "mpiexec";
-    char path[4096];
-    pw_program it;
-
-    if (program && pw_program_find(program, path, sizeof path)) {
-        pw_program_examine(path, &it);
-        launcher = it.mpi ? pw_run_launcher_of(it.mpi) : launcher;
-    }
-    return pw_usage_error(&pw_command_run, "%s %s is an option of launchers; say: packwright run -- %s %s %s %s",
-                          option, count, launcher, option, count, program ? program : "PROGRAM");
 }
 
 /* Sets *first to the place of the command to run. */
 static int parse_options(run_options *o, int argc, char **argv, int *first)
 {
-    int i = 1;
+    const pw_run_options options = {.command = &pw_command_run, .take = take_option, .own = o, .settings = &o->run};
+    int status = pw_run_parse(&options, argc, argv, first);
 
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        int status;
-
-        if (!strcmp(argv[i], "--")) {
-            i++;
-            break;
-        }
-        if (o->run.n == PW_RUN_SETTINGS - 1)
-            return pw_usage_error(&pw_command_run, "too many options");
-        if (is_rank_count(argv[i], i + 1 < argc ? argv[i + 1] : NULL))
-            return refuse_rank_count(argv[i], argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);
-        status = take_option(o, argv[i]);
-        if (status != PW_EXIT_OK)
-            return status;
-    }
-    if ((i >= argc || !*argv[i]) && !o->list_strategies)
+    if (status == PW_EXIT_OK && *first == argc && !o->list_strategies)
         return pw_usage_error(&pw_command_run, "nothing to run");
-    *first = i;
-    return PW_EXIT_OK;
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
@@ -223,8 +116,7 @@ static int run(int argc, char **argv)
     else if (status == PW_EXIT_OK)
         status = start(&o, argc - first, argv + first, &w);
     free(w.word);
-    while (o.run.n)
-        free(o.run.setting[--o.run.n]);
+    pw_run_settings_free(&o.run);
     return status;
 }
 
@@ -237,14 +129,9 @@ const pw_command pw_command_run = {
     "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
     "  --stats=all         print of every datatype what was done with it, and why\n"
     "  --report=FILE       write what the run gained, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"
-    "  --jit=MODE          sync, async or off (PACKWRIGHT_JIT)\n"
-    "  --cache-dir=DIR     directory of compiled kernels (PACKWRIGHT_CACHE_DIR)\n"
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
-    "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n"
-    "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"
-    "  --strategy=NAME     force a transfer strategy wherever it can carry the message (PACKWRIGHT_STRATEGY)\n"
+    "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n" PW_RUN_OPTIONS_HELP
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"
-    "  --mpi=NAME          mpich or openmpi, for programs that are not linked to one, such as scripts\n"
     "  -v, --verbose       print the command line before it is run\n"
     "  -n, --dry-run       only print it\n\n"
     "Exit status: that of the command; 127 when a program is not found; 126 when the program cannot be run this way\n"
