@@ -35,7 +35,7 @@ def main():
     for field in ("Package: packwright", f"Version: {options.version}", "Maintainer: ", "Depends: libc6", "Description: "):
         expect(field in run("dpkg-deb", "--info", packages[0]), field)
     files = [line.split()[5] for line in run("dpkg-deb", "--contents", packages[0]).splitlines()]
-    wanted = ["bin/packwright", "share/man/man1/packwright.1.gz", "share/man/man3/packwright.3.gz", "share/doc/packwright/copyright",
+    wanted = ["bin/packwright", "share/man/man1/packwright.1.gz", "share/man/man3/packwright.3.gz", "share/doc/packwright/copyright", "share/lintian/overrides/packwright",
               "share/doc/packwright/CHANGELOG.md", "share/doc/packwright/changelog.gz", "share/packwright/python/packwright/__init__.py",
               *("lib/" + library for library in options.library)]
     for name in wanted:
