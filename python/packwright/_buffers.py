@@ -50,6 +50,11 @@ def _is_contiguous(shape: Sequence[int], strides: Optional[Sequence[int]], items
     return 0 in shape or fits(axes) or fits(axes[::-1])
 
 
+def _itemsize(typestr: str) -> int:
+    """The bytes of an element of a type such as "<f8", "|b1" or "<M8[ns]"."""
+    return int(typestr[2:].partition("[")[0])
+
+
 class Buffer:
     """The bytes of an object, held until the with statement ends. `role` names it in errors."""
 
@@ -80,7 +85,7 @@ class Buffer:
         self.address, readonly = interface["data"]
         if readonly and writable:
             raise BufferError(f"{self.role}: the array is read-only")
-        itemsize = int(interface["typestr"][2:])
+        itemsize = _itemsize(interface["typestr"])
         if not _is_contiguous(interface["shape"], interface.get("strides"), itemsize):
             raise BufferError(f"{self.role}: the array is not contiguous")
         self.nbytes = itemsize

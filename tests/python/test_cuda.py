@@ -76,6 +76,44 @@ def test_streams():
         stream_of(None, one, other)
 
 
+class AsCuPy:
+    """An array whose interface has the entries of a cupy.ndarray's: a stream is always named, 1 being the default one;
+    strides only where the order is not C's; no address if there are no elements."""
+
+    def __init__(self, array, address=None, stream=1):
+        self.array, self.address, self.stream = array, address, stream
+
+    @property
+    def __cuda_array_interface__(self):
+        array = self.array
+        at = array.ctypes.data if self.address is None else self.address
+        return {"shape": array.shape, "typestr": array.dtype.str, "descr": array.dtype.descr, "stream": self.stream, "version": 3,
+                "strides": None if array.flags.c_contiguous else array.strides, "data": (at if array.size else 0, False)}
+
+
+@pytest.mark.parametrize("element", ["f8", "c16", "?", "i1", "f2", "V2", "M8[ns]"])
+def test_elements(element):
+    memory = np.zeros((4, 8), element)
+    itemsize = memory.itemsize
+    memory.view(np.uint8)[:] = noise(memory.nbytes).reshape(4, -1)
+    column = packwright.Type(f"vec(4 1 8)[ctg({itemsize})[byte]]")
+    packed = column.pack(AsCuPy(memory))
+    assert packed == memory[:, 0].tobytes()
+    back = np.zeros_like(memory)
+    column.unpack(AsCuPy(back), packed)
+    assert back[:, 0].tobytes() == packed and not back[:, 1:].view(np.uint8).any()
+    row = packwright.Type(f"vec(8 1 4)[ctg({itemsize})[byte]]")
+    assert row.pack(AsCuPy(np.asfortranarray(memory))) == memory[0].tobytes()
+
+
+def test_no_elements(vector):
+    empty = AsCuPy(np.zeros(0))
+    assert vector.pack(empty, count=0) == b""
+    assert vector.unpack(empty, empty, 0) is empty
+    with pytest.raises(packwright.Error, match="memory has 0 bytes"):
+        vector.pack(empty)
+
+
 def device_memory(nbytes):
     """Memory of the first GPU, and functions that write and read it; None where there is no GPU."""
     try:
@@ -119,6 +157,10 @@ def test_memory_of_a_gpu(vector):
     write(np.zeros_like(memory))
     vector.unpack(device, packed, count)
     assert np.array_equal(read(), wanted)
-    other, _, read_other = device_memory(len(packed))
+    other, write_other, read_other = device_memory(len(packed))
     vector.pack(device, StandIn(np.frombuffer(packed, np.uint8), other), count)
+    assert np.array_equal(read_other(), memory[named])
+    write_other(np.zeros(len(packed), np.uint8))
+    write(memory)
+    vector.pack(AsCuPy(memory, address), AsCuPy(np.frombuffer(packed, np.uint8), other), count)
     assert np.array_equal(read_other(), memory[named])

@@ -430,6 +430,12 @@ static int wait_for_context(const fake_context_t *context)
     return context->error;
 }
 
+/* NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, which CuPy's arrays name. */
+static bool is_default_stream(const void *handle)
+{
+    return (uintptr_t)handle <= 2;
+}
+
 int cuStreamSynchronize(void *handle);
 int cuStreamSynchronize(void *handle)
 {
@@ -437,7 +443,7 @@ int cuStreamSynchronize(void *handle)
     int error;
 
     FAKE_ENTER();
-    if (!s)
+    if (is_default_stream(handle))
         return wait_for_context(fake_current());
     pthread_mutex_lock(&streams.lock);
     while (s->first)
