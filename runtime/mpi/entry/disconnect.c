@@ -1,47 +1,211 @@
 /*
- * Takes the place of ucp_disconnect_nb, which MPICH calls in MPI_Finalize for each rank of the world. UCX then waits
- * until that rank has acknowledged what was sent to it over TCP. A rank acknowledges while it calls UCX. MPICH 3.4 to
- * 4.1 (ch4:ucx) next waits in a barrier of the launcher, without calling UCX. So if a rank gets there before another
- * one begins to disconnect from it, the other one waits forever. That happens natively, too, where ranks on several
- * nodes come to MPI_Finalize one after another, as after an MPI_Gather.
+ * Lets a rank that waits in MPI_Finalize go on answering other ranks, on MPICH 3.4 to 4.1 over UCX (ch4:ucx). There,
+ * MPI_Finalize first ends the connections to all ranks of the world, by ucp_disconnect_nb; a connection over TCP ends
+ * when the other rank has acknowledged what was sent to it. Then MPI_Finalize waits in a barrier of the launcher. A
+ * rank acknowledges only while it calls UCX, and in that barrier it does not. So if one rank gets to the barrier before
+ * another rank begins to disconnect from it, the other one waits forever. That happens natively, too, where ranks on
+ * several nodes come to MPI_Finalize one after another, as after an MPI_Gather.
  *
- * Where all messages have been received, the launcher's barrier alone suffices: MPICH destroys connections behind it.
+ * From the first disconnect until MPICH destroys its workers (UCX's word for a set of connections), a thread makes
+ * progress on them. MPICH declares that the threads of the process take turns in calling UCX. So the calls that MPICH
+ * makes meanwhile are redirected here, and take the thread's lock. The order and the effect of MPICH's calls stay as
+ * they are, no other rank needs to have this library, and no message is sent that was not sent without it.
+ *
  * MPICH 4.2 has its barrier before it disconnects, and does not wait for ranks that have ended.
  */
-#include "runtime/mpi/entry/disconnect.h"
-
+#include "base/log.h"
+#include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/entry/version.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
 
-enum { FIRST_VERSION = 3004, LAST_VERSION = 4001, UCS_ERR_UNSUPPORTED = -22 };
+enum { FIRST_VERSION = 3004, LAST_VERSION = 4001, MOST_WORKERS = 64, UCS_ERR_UNSUPPORTED = -22 };
 
-static _Atomic bool at_once;
+/* How long the thread sleeps where nothing is to do: a rank that disconnects late waits that much longer. */
+static const struct timespec nap = {.tv_nsec = 500 * 1000};
 
-void pw_disconnect_at_once(void)
+/* What MPICH calls from the first disconnect on, as ucp/api/ucp.h declares it in all versions. */
+typedef struct calls {
+    unsigned (*progress)(void *worker);
+    void (*release)(void *request);
+    void (*destroy)(void *worker);
+} calls;
+
+/* The singleton, guarded by its lock. MPI_Finalize runs in one thread, so only the answering thread competes with it.
+ */
+static struct {
+    pthread_mutex_t lock;
+    bool tried;   /* the first disconnect is over */
+    bool answers; /* the thread runs */
+    bool ends;    /* … and is to end */
+    pthread_t thread;
+    calls next;
+    pw_linkage caller; /* whose calls are redirected */
+    void *workers[MOST_WORKERS];
+    int nworkers;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+static void *answer(void *arg)
 {
-    int version = pw_version_behind(PW_VERSION_MPICH);
+    bool ends;
 
-    if (version >= FIRST_VERSION && version <= LAST_VERSION)
-        atomic_store(&at_once, true);
+    do {
+        nanosleep(&nap, NULL);
+        pthread_mutex_lock(&state.lock);
+        ends = state.ends;
+        for (int i = 0; i < state.nworkers && !ends; i++)
+            while (state.next.progress(state.workers[i]) > 0)
+                ;
+        pthread_mutex_unlock(&state.lock);
+    } while (!ends);
+    return arg;
+}
+
+/* The thread takes none of the program's signals. */
+static bool start_thread(void)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = pthread_create(&state.thread, NULL, answer, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc == 0;
+}
+
+/* ---- MPICH's calls while the thread runs ---------------------------------------------------------------------------
+ */
+
+static bool redirect(const calls *to);
+
+/* Before the barrier MPICH makes progress on each worker at least once, which is how the thread learns of them. */
+static unsigned progress(void *worker)
+{
+    unsigned n;
+    int i = 0;
+
+    pthread_mutex_lock(&state.lock);
+    while (i < state.nworkers && state.workers[i] != worker)
+        i++;
+    if (i == state.nworkers && i < MOST_WORKERS)
+        state.workers[state.nworkers++] = worker;
+    n = state.next.progress(worker);
+    pthread_mutex_unlock(&state.lock);
+    return n;
+}
+
+static void release(void *request)
+{
+    pthread_mutex_lock(&state.lock);
+    state.next.release(request);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* MPICH is behind the barrier: ends the thread, and leaves the rest to MPICH. */
+static void destroy(void *worker)
+{
+    if (state.answers) {
+        pthread_mutex_lock(&state.lock);
+        state.ends = true;
+        pthread_mutex_unlock(&state.lock);
+        pthread_join(state.thread, NULL);
+        state.tried = state.answers = false;
+        state.nworkers = 0;
+        redirect(&state.next);
+    }
+    state.next.destroy(worker);
+}
+
+static void *choose(void *arg, const char *name)
+{
+    const calls *to = arg;
+
+    return !strcmp(name, "ucp_worker_progress")   ? (void *)(uintptr_t)to->progress
+           : !strcmp(name, "ucp_request_release") ? (void *)(uintptr_t)to->release
+           : !strcmp(name, "ucp_worker_destroy")  ? (void *)(uintptr_t)to->destroy
+                                                  : NULL;
+}
+
+static bool redirect(const calls *to)
+{
+    return pw_linkage_redirect(&state.caller, choose, (void *)(uintptr_t)to) > 0;
+}
+
+/* ---- the first disconnect ---------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    uintptr_t code;
+    pw_linkage *found;
+} search;
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    search *s = arg;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type == PT_LOAD && s->code - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) {
+            pw_linkage_read(s->found, info);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static bool needs_answers(void)
+{
+    int version = atomic_load(&pw_gate_now) == PW_GATE_OPEN ? pw_version_behind(PW_VERSION_MPICH) : 0;
+
+    return version >= FIRST_VERSION && version <= LAST_VERSION;
+}
+
+/* `code`: in the MPI that disconnects. If its calls cannot be redirected, MPI ends as it would natively. */
+static void start_answering(void *code, const char *path)
+{
+    static const calls ours = {progress, release, destroy};
+    search s = {(uintptr_t)code, &state.caller};
+
+    state.next = (calls){
+        (unsigned (*)(void *))(uintptr_t)pw_locate_behind(path, "ucp_worker_progress"),
+        (void (*)(void *))(uintptr_t)pw_locate_behind(path, "ucp_request_release"),
+        (void (*)(void *))(uintptr_t)pw_locate_behind(path, "ucp_worker_destroy"),
+    };
+    state.ends = false;
+    state.answers = state.next.progress && state.next.release && state.next.destroy &&
+                    dl_iterate_phdr(look_at_object, &s) && redirect(&ours) && start_thread();
+    if (!state.answers)
+        pw_log(PW_LOG_INFO, "the calls of %s to UCX cannot be redirected: MPI_Finalize may wait forever", path);
 }
 
 void *ucp_disconnect_nb(void *endpoint);
 
-/* As ucp/api/ucp.h declares it, in all versions: the result is a request, a status as a pointer, or NULL for "done". */
+/* The result is a request, a status as a pointer, or NULL for "done". */
 __attribute__((visibility("default"))) void *ucp_disconnect_nb(void *endpoint)
 {
+    void *code = __builtin_return_address(0), *result = (void *)(intptr_t)UCS_ERR_UNSUPPORTED;
     void *(*next)(void *) = NULL;
     Dl_info info;
 
-    if (atomic_load(&at_once))
-        return NULL;
-    if (dladdr(__builtin_return_address(0), &info) && info.dli_fname)
+    if (dladdr(code, &info) && info.dli_fname)
         next = (void *(*)(void *))(uintptr_t)pw_locate_behind(info.dli_fname, "ucp_disconnect_nb");
-    return next && next != ucp_disconnect_nb ? next(endpoint) : (void *)(intptr_t)UCS_ERR_UNSUPPORTED;
+    if (!next || next == ucp_disconnect_nb)
+        return result;
+    if (!state.tried && needs_answers())
+        start_answering(code, info.dli_fname);
+    state.tried = true;
+    pthread_mutex_lock(&state.lock);
+    result = next(endpoint);
+    pthread_mutex_unlock(&state.lock);
+    return result;
 }

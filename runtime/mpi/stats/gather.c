@@ -1,7 +1,5 @@
 #include "runtime/mpi/stats/gather.h"
 
-#include "runtime/mpi/entry/disconnect.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
@@ -14,15 +12,6 @@ bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks)
     PMPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
     PMPI_Comm_size(*comm, nranks);
     return true;
-}
-
-void pw_gather_close(MPI_Comm *comm)
-{
-    /* Messages of the second barrier leave at once, since the first one has made its connections. */
-    PMPI_Barrier(*comm);
-    PMPI_Barrier(*comm);
-    PMPI_Comm_free(comm);
-    pw_disconnect_at_once();
 }
 
 /* Makes room for the items of all ranks at rank 0, which keeps its own in front. Sets displs to where the items of each

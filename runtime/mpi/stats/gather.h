@@ -11,10 +11,6 @@
 /* Makes a communicator of the whole world for this library's own messages. Collective. False: MPI has failed. */
 bool pw_gather_open(MPI_Comm *comm, int *rank, int *nranks);
 
-/* Frees the communicator, and sees to it that MPI can be ended (runtime/mpi/entry/disconnect.h). Collective. MPI is to
- * end next, without further messages. */
-void pw_gather_close(MPI_Comm *comm);
-
 /*
  * Gathers a list. Collective. On rank 0, the list of *n items at *data (malloc'ed, or NULL) grows to the lists of all
  * ranks, in the order of ranks; on other ranks it stays. Returns false on every rank if the list is too long for any,

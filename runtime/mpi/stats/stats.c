@@ -345,6 +345,6 @@ void pw_stats_report_world(void)
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
         report_lists(&all, report_path());
-    pw_gather_close(&comm);
+    PMPI_Comm_free(&comm);
     free_lists(&all);
 }

@@ -294,7 +294,7 @@ void pw_trace_write_world(void)
     list = take_records(rank);
     if (!gather_and_write(&list, comm, rank, nranks) && rank == 0)
         pw_log(PW_LOG_WARN, "no trace: the types of the ranks could not be gathered");
-    pw_gather_close(&comm);
+    PMPI_Comm_free(&comm);
     free(list.at);
 }
 
