@@ -18,12 +18,26 @@ const char *ending_name(ending e)
     return names[e];
 }
 
+/* Collective. */
+static bool can_share(int nranks)
+{
+    MPI_Comm node;
+    int n;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &n);
+    MPI_Comm_free(&node);
+    return n == nranks;
+}
+
+/* Where ranks are on several nodes, an allocated window takes the place of the shared one. */
 window window_create(win_kind kind, int nranks)
 {
-    window w = {.kind = kind, .bases = calloc((size_t)nranks, sizeof *w.bases)};
+    window w = {.kind = kind == SHARED && !can_share(nranks) ? ALLOCATED : kind,
+                .bases = calloc((size_t)nranks, sizeof *w.bases)};
     MPI_Aint base = 0;
 
-    switch (kind) {
+    switch (w.kind) {
     case CREATED:
         w.memory = malloc(WINDOW_BYTES);
         MPI_Win_create(w.memory, WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w.win);
