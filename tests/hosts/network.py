@@ -166,5 +166,6 @@ class Network:
             "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": enter, "HYDRA_HOST_FILE": str(hydra), "HYDRA_IFACE": "bridge",
             "OMPI_MCA_plm": "rsh", "OMPI_MCA_plm_rsh_agent": enter, "OMPI_MCA_orte_default_hostfile": str(ompi),
             "OMPI_MCA_rmaps_base_mapping_policy": "node:oversubscribe", "OMPI_MCA_btl": "self,vader,tcp",
+            "OMPI_MCA_osc": "sm,pt2pt",  # osc/rdma of 4.1 wants windows over TCP, and cannot make them
             "OMPI_MCA_btl_tcp_if_include": f"{NET}.0/24", "OMPI_MCA_oob_tcp_if_include": f"{NET}.0/24",
         }

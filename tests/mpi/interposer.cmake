@@ -45,8 +45,10 @@ if(NOT PW_SANITIZE STREQUAL thread)
   string(APPEND PW_SANITIZED_RUNS "|[.]packed$|[.](shared|noted|collective_cases|rma[.]local|collective_errors[.]2)$")
 endif()
 
-# Open MPI writes behind contiguous buffers that are too short for what arrives, when the kernel copies (docs/mpi.md): 4.1, 5.0.
-set(PW_TRUNCATION_ENV_openmpi OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma)
+# Open MPI (4.1, 5.0) writes behind contiguous buffers that are too short for what arrives, when the kernel copies, and when
+# the sender's TCP puts (docs/mpi-libraries.md).
+set(PW_TRUNCATION_ENV_openmpi OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma
+                              OMPI_MCA_btl_tcp_flags=send,inplace,need-ack,need-csum,hetero-rdma)
 
 # pw_interposer_run(mpi test program RANKS n [ARGS …] [ENV NAME=value …] [EXPECT regex]): one run of a program.
 function(pw_interposer_run mpi test program)
