@@ -1,6 +1,6 @@
 /*
- * A network of processes that read each other's memory: UCX, loaded at run time, with one context and one worker in
- * the process. What other processes read is registered first, and found by a key; reading needs nothing of the process
+ * A network of processes that read each other's memory, by the library that PACKWRIGHT_NET names, loaded at run time.
+ * What other processes read is registered first, and found by a key; reading needs nothing of the process
  * that is read, where the network has hardware for it. Short messages let processes tell each other of their keys.
  *
  * An operation takes a pw_net_op, which may serve several at a time and must stay where it is until all are over.
@@ -17,7 +17,7 @@
 
 enum { PW_NET_ADDRESS_BYTES = 2048, PW_NET_KEY_BYTES = 512 };
 
-/* Loads UCX and makes the worker at the first call. False: there is none; the log says why. */
+/* Opens the network at the first call. False: there is none; the log says why. */
 bool pw_net_start(void);
 /* Closes everything. To be called when no other process reads here any more, and no operation is open. */
 void pw_net_stop(void);

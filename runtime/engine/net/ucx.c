@@ -1,13 +1,8 @@
 /* OpenUCX, "UCP API": the functions are looked up in libucp.so.0, which MPIs over UCX have loaded already. */
-#include "base/log.h"
-#include "runtime/engine/net/net.h"
+#include "runtime/engine/net/backend.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <ucm/api/ucm.h>
 #include <ucp/api/ucp.h>
 
 /* X(result type, name, parameters): what is used of UCP. */
@@ -36,76 +31,28 @@
       (ucp_ep_h ep, void *buffer, size_t count, uint64_t address, ucp_rkey_h key, const ucp_request_param_t *param))  \
     X(void, ucp_request_free, (void *request))
 
-/* X(result type, name, parameters): what is used of UCM, UCX's library that sees memory come and go. */
-#define UCM_FUNCTIONS(X)                                                                                              \
-    X(ucs_status_t, ucm_set_event_handler, (int events, int priority, ucm_event_callback_t callback, void *argument)) \
-    X(void, ucm_unset_event_handler, (int events, ucm_event_callback_t callback, void *argument))
-
-enum { REGISTRATIONS = 64, PAGE = 4096 };
-
-struct pw_net_peer {
-    pw_net_peer *next;
-    ucp_ep_h ep;
-    size_t bytes;
-    unsigned char address[];
-};
-
-struct pw_net_source {
-    pw_net_peer *owner;
-    ucp_rkey_h key;
-};
-
-typedef struct registration {
-    ucp_mem_h memory; /* NULL: the place is free */
-    _Atomic uintptr_t begin, end;
-    _Atomic bool unmapped; /* some of the memory is gone since */
-    int offers;            /* that are not withdrawn; while there are any, the registration stays */
-    uint64_t used;
-    pw_net_key key;
-} registration;
-
-/* The singleton. The lock is held through all calls of UCX, so one thread at a time uses the worker. */
+/* The singleton. One thread at a time uses the worker. */
 static struct {
-    pthread_mutex_t lock;
-    bool tried;
     ucp_context_h context;
-    ucp_worker_h worker; /* NULL: there is none */
-    pw_net_peer *peers;
-    registration kept[REGISTRATIONS];
-    uint64_t registered, uses; /* how often */
+    ucp_worker_h worker;
 #define X(result, name, parameters) result(*name) parameters;
     UCP_FUNCTIONS(X)
-    UCM_FUNCTIONS(X)
 #undef X
-} net = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} ucx;
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
 static const char *load(void)
 {
-    void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL), *ucm = dlopen("libucm.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
     bool whole = true;
 
-    if (!ucp || !ucm)
-        return "libucp.so.0 and libucm.so.0 cannot be loaded";
-#define X(result, name, parameters) whole &= (net.name = (result(*) parameters)dlsym(ucp, #name)) != NULL;
+    if (!ucp)
+        return "libucp.so.0 cannot be loaded";
+#define X(result, name, parameters) whole &= (ucx.name = (result(*) parameters)dlsym(ucp, #name)) != NULL;
     UCP_FUNCTIONS(X)
 #undef X
-#define X(result, name, parameters) whole &= (net.name = (result(*) parameters)dlsym(ucm, #name)) != NULL;
-    UCM_FUNCTIONS(X)
-#undef X
     return whole ? NULL : "this UCX is older than 1.10";
-}
-
-/* Called in the midst of munmap and its kin, on any thread: takes no lock. */
-static void unmapped(ucm_event_type_t type, ucm_event_t *event, void *argument)
-{
-    uintptr_t begin = (uintptr_t)event->vm_unmapped.address, end = begin + event->vm_unmapped.size;
-
-    (void)type, (void)argument;
-    for (int i = 0; i < REGISTRATIONS; i++)
-        if (atomic_load(&net.kept[i].begin) < end && begin < atomic_load(&net.kept[i].end))
-            atomic_store(&net.kept[i].unmapped, true);
 }
 
 static const char *open_worker(void)
@@ -114,134 +61,58 @@ static const char *open_worker(void)
     const ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
 
-    if (net.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, NULL, &net.context) != UCS_OK)
+    if (ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, NULL, &ucx.context) != UCS_OK)
         return "UCX does not start";
-    if (net.ucp_worker_create(net.context, &worker, &net.worker) == UCS_OK) {
-        if (net.ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, unmapped, NULL) == UCS_OK)
-            return NULL;
-        net.ucp_worker_destroy(net.worker);
-    }
-    net.worker = NULL;
-    net.ucp_cleanup(net.context);
-    return "UCX makes no worker, or does not see what is unmapped";
+    if (ucx.ucp_worker_create(ucx.context, &worker, &ucx.worker) == UCS_OK)
+        return NULL;
+    ucx.ucp_cleanup(ucx.context);
+    return "UCX makes no worker";
 }
 
-static void start(void)
+static const char *open_ucx(void)
 {
     const char *why = load();
 
-    net.tried = true;
-    if (!why)
-        why = open_worker();
-    if (why)
-        pw_log(PW_LOG_WARN, "PACKWRIGHT_NET: no network: %s", why);
+    return why ? why : open_worker();
 }
 
-bool pw_net_start(void)
+static void close_ucx(void)
 {
-    bool there;
-
-    pthread_mutex_lock(&net.lock);
-    if (!net.tried)
-        start();
-    there = net.worker;
-    pthread_mutex_unlock(&net.lock);
-    return there;
-}
-
-static void drop(registration *r)
-{
-    net.ucp_mem_unmap(net.context, r->memory);
-    r->memory = NULL;
-    r->offers = 0;
-    atomic_store(&r->end, 0);
-}
-
-void pw_net_stop(void)
-{
-    pthread_mutex_lock(&net.lock);
-    if (net.worker) {
-        net.ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, unmapped, NULL);
-        for (int i = 0; i < REGISTRATIONS; i++)
-            if (net.kept[i].memory)
-                drop(&net.kept[i]);
-        net.ucp_worker_destroy(net.worker); /* with its endpoints */
-        net.ucp_cleanup(net.context);
-        net.worker = NULL;
-    }
-    while (net.peers) {
-        pw_net_peer *p = net.peers;
-
-        net.peers = p->next;
-        free(p);
-    }
-    net.tried = false;
-    pthread_mutex_unlock(&net.lock);
+    ucx.ucp_worker_destroy(ucx.worker); /* with its endpoints */
+    ucx.ucp_cleanup(ucx.context);
 }
 
 /* ---- other processes --------------------------------------------------------------------------------------------- */
 
-size_t pw_net_address(void *out, size_t max)
+static size_t address_of_worker(void *out, size_t max)
 {
     ucp_address_t *address;
     size_t bytes = 0;
 
-    pthread_mutex_lock(&net.lock);
-    if (net.worker && net.ucp_worker_get_address(net.worker, &address, &bytes) == UCS_OK) {
-        if (bytes <= max)
-            memcpy(out, address, bytes);
-        net.ucp_worker_release_address(net.worker, address);
-    }
-    pthread_mutex_unlock(&net.lock);
+    if (ucx.ucp_worker_get_address(ucx.worker, &address, &bytes) != UCS_OK)
+        return 0;
+    if (bytes <= max)
+        memcpy(out, address, bytes);
+    ucx.ucp_worker_release_address(ucx.worker, address);
     return bytes <= max ? bytes : 0;
 }
 
-static pw_net_peer *find_peer(const void *address, size_t bytes)
+/* A peer's state is its endpoint. */
+static void *connect_peer(const pw_net_peer *peer)
 {
-    pw_net_peer *p = net.peers;
+    const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+                                    .address = (const ucp_address_t *)peer->address};
+    ucp_ep_h ep;
 
-    while (p && (p->bytes != bytes || memcmp(p->address, address, bytes) != 0))
-        p = p->next;
-    return p;
-}
-
-static pw_net_peer *add_peer(const void *address, size_t bytes)
-{
-    pw_net_peer *p = malloc(sizeof *p + bytes);
-    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
-
-    if (!p)
-        return NULL;
-    memcpy(p->address, address, bytes);
-    p->bytes = bytes;
-    params.address = (const ucp_address_t *)p->address;
-    if (net.ucp_ep_create(net.worker, &params, &p->ep) != UCS_OK) {
-        free(p);
-        return NULL;
-    }
-    p->next = net.peers;
-    net.peers = p;
-    return p;
-}
-
-pw_net_peer *pw_net_connect(const void *address, size_t bytes)
-{
-    pw_net_peer *p = NULL;
-
-    pthread_mutex_lock(&net.lock);
-    if (net.worker && !(p = find_peer(address, bytes)))
-        p = add_peer(address, bytes);
-    pthread_mutex_unlock(&net.lock);
-    return p;
+    return ucx.ucp_ep_create(ucx.worker, &params, &ep) == UCS_OK ? ep : NULL;
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static void end(void *request, ucs_status_t status, pw_net_op *op)
 {
-    op->open--;
-    op->failed |= status != UCS_OK;
-    net.ucp_request_free(request);
+    pw_net_op_end(op, status != UCS_OK);
+    ucx.ucp_request_free(request);
 }
 
 static void sent(void *request, ucs_status_t status, void *op)
@@ -255,10 +126,10 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     end(request, status, op);
 }
 
-/* All operations end by their callback. The lock must be held from the beginning of an operation on. */
+/* All operations end by their callback. */
 static ucp_request_param_t param_of(pw_net_op *op)
 {
-    op->open++;
+    pw_net_op_begin(op);
     return (ucp_request_param_t){.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                                                  UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
                                  .cb.send = sent,
@@ -268,193 +139,98 @@ static ucp_request_param_t param_of(pw_net_op *op)
 /* An operation that did not begin has no callback. */
 static void begun(ucs_status_ptr_t request, pw_net_op *op)
 {
-    if (UCS_PTR_IS_ERR(request)) {
-        op->open--;
-        op->failed = true;
-    }
+    if (UCS_PTR_IS_ERR(request))
+        pw_net_op_end(op, true);
 }
 
-bool pw_net_is_over(const pw_net_op *op)
+static void progress(void)
 {
-    bool over;
-
-    pthread_mutex_lock(&net.lock);
-    over = op->open == 0;
-    pthread_mutex_unlock(&net.lock);
-    return over;
+    ucx.ucp_worker_progress(ucx.worker);
 }
 
-void pw_net_progress(void)
+static void send_message(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
 {
-    pthread_mutex_lock(&net.lock);
-    net.ucp_worker_progress(net.worker);
-    pthread_mutex_unlock(&net.lock);
+    const ucp_request_param_t param = param_of(op);
+
+    begun(ucx.ucp_tag_send_nbx(to->state, data, (size_t)bytes, tag, &param), op);
 }
 
-void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
+static void receive_message(uint64_t tag, void *data, int64_t most, pw_net_op *op)
 {
-    ucp_request_param_t param;
+    ucp_request_param_t param = param_of(op);
 
-    pthread_mutex_lock(&net.lock);
-    param = param_of(op);
-    begun(net.ucp_tag_send_nbx(to->ep, data, (size_t)bytes, tag, &param), op);
-    pthread_mutex_unlock(&net.lock);
-}
-
-void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
-{
-    ucp_request_param_t param;
-
-    pthread_mutex_lock(&net.lock);
-    param = param_of(op);
     param.cb.recv = received;
-    begun(net.ucp_tag_recv_nbx(net.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
-    pthread_mutex_unlock(&net.lock);
+    begun(ucx.ucp_tag_recv_nbx(ucx.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
+}
+
+static void read_memory(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op)
+{
+    const ucp_request_param_t param = param_of(op);
+
+    begun(ucx.ucp_get_nbx(source->owner->state, to, (size_t)bytes, address, source->key, &param), op);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void drop_unmapped(void)
-{
-    for (int i = 0; i < REGISTRATIONS; i++)
-        if (net.kept[i].memory && net.kept[i].offers == 0 && atomic_load(&net.kept[i].unmapped))
-            drop(&net.kept[i]);
-}
-
-static registration *find(uintptr_t begin, uintptr_t end)
-{
-    for (int i = 0; i < REGISTRATIONS; i++) {
-        registration *r = &net.kept[i];
-
-        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end)
-            return r;
-    }
-    return NULL;
-}
-
-/* Returns a free place, made by dropping the registration that was not used for the longest time if there is none.
- * NULL: all are offered. */
-static registration *make_room(void)
-{
-    registration *oldest = NULL;
-
-    for (int i = 0; i < REGISTRATIONS; i++) {
-        registration *r = &net.kept[i];
-
-        if (!r->memory)
-            return r;
-        if (r->offers == 0 && (!oldest || r->used < oldest->used))
-            oldest = r;
-    }
-    if (oldest)
-        drop(oldest);
-    return oldest;
-}
-
-static bool pack_key(registration *r)
+static bool pack_key(ucp_mem_h memory, pw_net_key *out)
 {
     void *data;
     size_t bytes;
 
-    if (net.ucp_rkey_pack(net.context, r->memory, &data, &bytes) != UCS_OK)
+    if (ucx.ucp_rkey_pack(ucx.context, memory, &data, &bytes) != UCS_OK)
         return false;
     if (bytes <= PW_NET_KEY_BYTES) {
-        memcpy(r->key.data, data, bytes);
-        r->key.bytes = (uint32_t)bytes;
-        r->key.number = ++net.registered;
+        memcpy(out->data, data, bytes);
+        out->bytes = (uint32_t)bytes;
     }
-    net.ucp_rkey_buffer_release(data);
+    ucx.ucp_rkey_buffer_release(data);
     return bytes <= PW_NET_KEY_BYTES;
 }
 
-static registration *add(uintptr_t begin, uintptr_t end)
+static void *add_memory(void *begin, size_t bytes, pw_net_key *out)
 {
-    registration *r = make_room();
     const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                                         .address = (void *)begin, // NOLINT(performance-no-int-to-ptr)
-                                         .length = end - begin};
+                                         .address = begin,
+                                         .length = bytes};
+    ucp_mem_h memory;
 
-    if (!r)
+    if (ucx.ucp_mem_map(ucx.context, &params, &memory) != UCS_OK)
         return NULL;
-    atomic_store(&r->unmapped, false);
-    atomic_store(&r->begin, begin);
-    atomic_store(&r->end, end);
-    if (net.ucp_mem_map(net.context, &params, &r->memory) != UCS_OK) {
-        r->memory = NULL;
-        atomic_store(&r->end, 0);
-        return NULL;
-    }
-    if (pack_key(r))
-        return r;
-    drop(r);
+    if (pack_key(memory, out))
+        return memory;
+    ucx.ucp_mem_unmap(ucx.context, memory);
     return NULL;
 }
 
-bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out)
+static void drop_memory(void *memory)
 {
-    uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
-    uintptr_t end = ((uintptr_t)memory + (uintptr_t)bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    registration *r = NULL;
-
-    pthread_mutex_lock(&net.lock);
-    if (net.worker) {
-        drop_unmapped();
-        r = find(begin, end);
-        if (!r)
-            r = add(begin, end);
-    }
-    if (r) {
-        r->used = ++net.uses;
-        r->offers++;
-        *out = r->key;
-    }
-    pthread_mutex_unlock(&net.lock);
-    return r;
+    ucx.ucp_mem_unmap(ucx.context, memory);
 }
 
-void pw_net_withdraw(uint64_t number)
+static void *open_key(pw_net_peer *owner, const void *key, size_t bytes)
 {
-    pthread_mutex_lock(&net.lock);
-    for (int i = 0; i < REGISTRATIONS; i++)
-        if (net.kept[i].memory && net.kept[i].key.number == number)
-            net.kept[i].offers--;
-    pthread_mutex_unlock(&net.lock);
+    ucp_rkey_h rkey;
+
+    (void)bytes;
+    return ucx.ucp_ep_rkey_unpack(owner->state, key, &rkey) == UCS_OK ? rkey : NULL;
 }
 
-pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes)
+static void close_key(void *key)
 {
-    pw_net_source *s = bytes > 0 ? malloc(sizeof *s) : NULL;
-    ucs_status_t status;
-
-    if (!s)
-        return NULL;
-    pthread_mutex_lock(&net.lock);
-    status = net.ucp_ep_rkey_unpack(owner->ep, key, &s->key);
-    pthread_mutex_unlock(&net.lock);
-    if (status != UCS_OK) {
-        free(s);
-        return NULL;
-    }
-    s->owner = owner;
-    return s;
+    ucx.ucp_rkey_destroy(key);
 }
 
-void pw_net_source_close(pw_net_source *source)
-{
-    if (!source)
-        return;
-    pthread_mutex_lock(&net.lock);
-    net.ucp_rkey_destroy(source->key);
-    pthread_mutex_unlock(&net.lock);
-    free(source);
-}
-
-void pw_net_read(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op)
-{
-    ucp_request_param_t param;
-
-    pthread_mutex_lock(&net.lock);
-    param = param_of(op);
-    begun(net.ucp_get_nbx(source->owner->ep, to, (size_t)bytes, address, source->key, &param), op);
-    pthread_mutex_unlock(&net.lock);
-}
+const pw_net_backend pw_net_ucx = {
+    .open = open_ucx,
+    .close = close_ucx,
+    .address = address_of_worker,
+    .connect = connect_peer,
+    .progress = progress,
+    .send = send_message,
+    .receive = receive_message,
+    .read = read_memory,
+    .add_memory = add_memory,
+    .drop_memory = drop_memory,
+    .open_key = open_key,
+    .close_key = close_key,
+};

@@ -172,10 +172,10 @@ static pw_remote *remote_of(MPI_Comm comm, int rank)
 
 void pw_remote_start(void)
 {
-    enum { OFF, UCX };
+    bool is_named = pw_env_choice(PW_ENV_NET) != 0; /* "off" */
 
-    pw_remote_on = pw_env_choice(PW_ENV_NET) == UCX && pw_env_bool(PW_ENV_ALL_RANKS);
-    if (pw_env_choice(PW_ENV_NET) == UCX && !pw_remote_on)
+    pw_remote_on = is_named && pw_env_bool(PW_ENV_ALL_RANKS);
+    if (is_named && !pw_remote_on)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_NET does nothing without PACKWRIGHT_ALL_RANKS=1");
 }
 
