@@ -31,10 +31,13 @@ typedef struct pw_net_backend {
     void (*progress)(void);
     void (*send)(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
     void (*receive)(uint64_t tag, void *data, int64_t most, pw_net_op *op);
-    void (*read)(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op);
+    void (*read)(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op);
 
-    /* Registers pages, and writes what others need to read them. NULL: it failed. */
-    void *(*add_memory)(void *begin, size_t bytes, pw_net_key *out);
+    /* Whether what is read goes to registered memory only. */
+    bool reads_to_registered;
+    /* Registers pages for others to read, and if it is said so for reads of this process, too. Writes what others need.
+     * NULL: it failed, and errno is ENOMEM if it might not with less memory registered. */
+    void *(*add_memory)(void *begin, size_t bytes, bool written, pw_net_key *out);
     void (*drop_memory)(void *memory);
     void *(*open_key)(pw_net_peer *owner, const void *key, size_t bytes); /* NULL: the key is none */
     void (*close_key)(void *key);

@@ -139,7 +139,10 @@ void pw_net_progress(void)
 void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
 {
     pthread_mutex_lock(&net.lock);
-    net.backend->send(to, tag, data, bytes, op);
+    if (bytes <= PW_NET_MESSAGE_BYTES)
+        net.backend->send(to, tag, data, bytes, op);
+    else
+        op->failed = true;
     pthread_mutex_unlock(&net.lock);
 }
 
@@ -157,17 +160,31 @@ bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out)
     const pw_net_key *key;
 
     pthread_mutex_lock(&net.lock);
-    key = net.backend ? pw_registrations_offer(memory, bytes) : NULL;
+    key = net.backend ? pw_registrations_take(memory, bytes, false) : NULL;
     if (key)
         *out = *key;
     pthread_mutex_unlock(&net.lock);
     return key;
 }
 
+bool pw_net_prepare(void *memory, int64_t bytes, uint64_t *number)
+{
+    const pw_net_key *key = NULL;
+    bool is_needed;
+
+    pthread_mutex_lock(&net.lock);
+    is_needed = net.backend && net.backend->reads_to_registered;
+    if (is_needed)
+        key = pw_registrations_take(memory, bytes, true);
+    *number = key ? key->number : 0; /* which is no registration's */
+    pthread_mutex_unlock(&net.lock);
+    return key || !is_needed;
+}
+
 void pw_net_withdraw(uint64_t number)
 {
     pthread_mutex_lock(&net.lock);
-    pw_registrations_withdraw(number);
+    pw_registrations_give(number);
     pthread_mutex_unlock(&net.lock);
 }
 
@@ -197,9 +214,9 @@ void pw_net_source_close(pw_net_source *source)
     free(source);
 }
 
-void pw_net_read(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op)
+void pw_net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
 {
     pthread_mutex_lock(&net.lock);
-    net.backend->read(source, address, to, bytes, op);
+    net.backend->read(source, pieces, n, op);
     pthread_mutex_unlock(&net.lock);
 }

@@ -1,7 +1,8 @@
 /*
  * A network of processes that read each other's memory, by the library that PACKWRIGHT_NET names, loaded at run time.
- * What other processes read is registered first, and found by a key; reading needs nothing of the process
- * that is read, where the network has hardware for it. Short messages let processes tell each other of their keys.
+ * What other processes read is registered first, and found by a key, and so is memory to which this process reads.
+ * Reading needs nothing of the process that is read, where the network has hardware for it. Short messages let
+ * processes tell each other of their keys.
  *
  * An operation takes a pw_net_op, which may serve several at a time and must stay where it is until all are over.
  * Operations go on in pw_net_progress only. What fails marks its pw_net_op, and is not repeated.
@@ -15,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PW_NET_ADDRESS_BYTES = 2048, PW_NET_KEY_BYTES = 512 };
+enum {
+    PW_NET_ADDRESS_BYTES = 2048,
+    PW_NET_KEY_BYTES = 512,
+    PW_NET_MESSAGE_BYTES = 4096, /* the longest message */
+    PW_NET_REGISTRATIONS = 128   /* at most */
+};
 
 /* Opens the network at the first call. False: there is none; the log says why. */
 bool pw_net_start(void);
@@ -43,8 +49,8 @@ typedef struct pw_net_op {
 bool pw_net_is_over(const pw_net_op *op);
 void pw_net_progress(void);
 
-/* Messages of one tag arrive in the order in which they were sent. `data` stays as it is, or unread, until the
- * operation is over. */
+/* Messages of one tag from one process arrive in the order in which they were sent. `data` stays as it is, or unread,
+ * until the operation is over. */
 void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
 void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op);
 
@@ -58,12 +64,15 @@ typedef struct pw_net_key {
 } pw_net_key;
 
 /*
- * Registers the pages of [memory, memory + bytes), unless they are registered, and fills in the key. The registration
- * stays until pw_net_withdraw at least. The latest 64 are kept; one goes when some of its memory is unmapped. False: it
- * cannot be registered, or all 64 are offered.
+ * Registers the pages of [memory, memory + bytes), unless they are registered, for others to read, and fills in the
+ * key. The registration stays until pw_net_withdraw at least. The latest PW_NET_REGISTRATIONS are kept, of which those
+ * that are not in use have 1 GiB at most; one goes when some of its memory is unmapped. False: it cannot be registered,
+ * or all are in use.
  */
 bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out);
-/* Ends one offer, by the number of its key: nobody reads the memory any more. */
+/* Registers memory in the same way for reads of this process, which write there. *number is for pw_net_withdraw. */
+bool pw_net_prepare(void *memory, int64_t bytes, uint64_t *number);
+/* Ends one offer, by the number of its key, or one preparation: nobody reads the memory, or to it, any more. */
 void pw_net_withdraw(uint64_t number);
 
 typedef struct pw_net_source pw_net_source;
@@ -71,7 +80,16 @@ typedef struct pw_net_source pw_net_source;
 /* Memory that another process has offered. NULL: the key is none. */
 pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes);
 void pw_net_source_close(pw_net_source *source); /* NULL is allowed */
-/* Reads bytes at an address of the owner. They must lie within what was offered. */
-void pw_net_read(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op);
+
+/* Bytes at an address of the owner, which go to memory of this process. */
+typedef struct pw_net_piece {
+    uint64_t from;
+    char *to;
+    int64_t bytes;
+} pw_net_piece;
+
+/* Reads n pieces. They must lie within what was offered, and go to what was prepared. Pieces that follow each other
+ * without a gap at the owner are read by one request where the network scatters, so give them in that order. */
+void pw_net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op);
 
 #endif

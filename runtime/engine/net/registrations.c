@@ -2,17 +2,20 @@
 
 #include "runtime/engine/net/unmaps.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
-enum { REGISTRATIONS = 64, PAGE = 4096 };
+enum { IDLE_BYTES = 1 << 30 };
 
 typedef struct registration {
     void *memory; /* NULL: the place is free */
     _Atomic uintptr_t begin, end;
     _Atomic bool unmapped; /* some of the memory is gone since */
-    int offers;            /* that are not withdrawn; while there are any, the registration stays */
-    uint64_t used;
+    bool written;
+    int uses;      /* that have not ended; while there are any, the registration stays */
+    uint64_t last; /* use, by its number */
     pw_net_key key;
 } registration;
 
@@ -20,13 +23,14 @@ typedef struct registration {
 static struct {
     const pw_net_backend *backend;
     bool is_watched; /* unmapped memory is noted */
-    registration kept[REGISTRATIONS];
-    uint64_t registered, uses; /* how often */
+    uintptr_t page;
+    registration kept[PW_NET_REGISTRATIONS];
+    uint64_t registered, used; /* how often */
 } all;
 
 static void note_unmapped(uintptr_t begin, uintptr_t end)
 {
-    for (int i = 0; i < REGISTRATIONS; i++)
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (atomic_load(&all.kept[i].begin) < end && begin < atomic_load(&all.kept[i].end))
             atomic_store(&all.kept[i].unmapped, true);
 }
@@ -34,6 +38,7 @@ static void note_unmapped(uintptr_t begin, uintptr_t end)
 void pw_registrations_open(const pw_net_backend *backend)
 {
     all.backend = backend;
+    all.page = (uintptr_t)sysconf(_SC_PAGESIZE);
     all.is_watched = pw_unmaps_watch(note_unmapped);
 }
 
@@ -41,71 +46,105 @@ static void drop(registration *r)
 {
     all.backend->drop_memory(r->memory);
     r->memory = NULL;
-    r->offers = 0;
+    r->uses = 0;
     atomic_store(&r->end, 0);
 }
 
 void pw_registrations_close(void)
 {
     pw_unmaps_ignore();
-    for (int i = 0; i < REGISTRATIONS; i++)
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (all.kept[i].memory)
             drop(&all.kept[i]);
 }
 
-static bool is_stale(registration *r)
+/* ---- what goes --------------------------------------------------------------------------------------------------- */
+
+static bool is_idle(const registration *r)
+{
+    return r->memory && r->uses == 0;
+}
+
+static bool is_stale(const registration *r)
 {
     return !all.is_watched || atomic_load(&r->unmapped);
 }
 
 static void drop_stale(void)
 {
-    for (int i = 0; i < REGISTRATIONS; i++)
-        if (all.kept[i].memory && all.kept[i].offers == 0 && is_stale(&all.kept[i]))
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
+        if (is_idle(&all.kept[i]) && is_stale(&all.kept[i]))
             drop(&all.kept[i]);
 }
 
-static registration *find(uintptr_t begin, uintptr_t end)
-{
-    for (int i = 0; i < REGISTRATIONS; i++) {
-        registration *r = &all.kept[i];
-
-        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end)
-            return r;
-    }
-    return NULL;
-}
-
-/* Returns a free place, made by dropping the registration that was not used for the longest time if there is none.
- * NULL: all are offered. */
-static registration *make_room(void)
+/* Drops the registration that was not used for the longest time. False: all are in use. */
+static bool drop_oldest(void)
 {
     registration *oldest = NULL;
 
-    for (int i = 0; i < REGISTRATIONS; i++) {
-        registration *r = &all.kept[i];
-
-        if (!r->memory)
-            return r;
-        if (r->offers == 0 && (!oldest || r->used < oldest->used))
-            oldest = r;
-    }
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
+        if (is_idle(&all.kept[i]) && (!oldest || all.kept[i].last < oldest->last))
+            oldest = &all.kept[i];
     if (oldest)
         drop(oldest);
     return oldest;
 }
 
-static registration *add(uintptr_t begin, uintptr_t end)
+static uintptr_t idle_bytes(void)
 {
-    registration *r = make_room();
+    uintptr_t bytes = 0;
 
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
+        if (is_idle(&all.kept[i]))
+            bytes += all.kept[i].end - all.kept[i].begin;
+    return bytes;
+}
+
+/* ---- what comes -------------------------------------------------------------------------------------------------- */
+
+static registration *find(uintptr_t begin, uintptr_t end, bool written)
+{
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++) {
+        registration *r = &all.kept[i];
+
+        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end && r->written >= written)
+            return r;
+    }
+    return NULL;
+}
+
+static registration *free_place(void)
+{
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
+        if (!all.kept[i].memory)
+            return &all.kept[i];
+    return NULL;
+}
+
+/* Registers at a place. Systems limit how much memory a process registers. */
+static bool fill(registration *r)
+{
+    void *begin = (void *)r->begin; // NOLINT(performance-no-int-to-ptr)
+
+    do
+        r->memory = all.backend->add_memory(begin, r->end - r->begin, r->written, &r->key);
+    while (!r->memory && errno == ENOMEM && drop_oldest());
+    return r->memory;
+}
+
+static registration *add(uintptr_t begin, uintptr_t end, bool written)
+{
+    registration *r = free_place();
+
+    if (!r && drop_oldest())
+        r = free_place();
     if (!r)
         return NULL;
+    r->written = written;
     atomic_store(&r->unmapped, false);
     atomic_store(&r->begin, begin);
     atomic_store(&r->end, end);
-    r->memory = all.backend->add_memory((void *)begin, end - begin, &r->key); // NOLINT(performance-no-int-to-ptr)
-    if (!r->memory) {
+    if (!fill(r)) {
         atomic_store(&r->end, 0);
         return NULL;
     }
@@ -113,27 +152,36 @@ static registration *add(uintptr_t begin, uintptr_t end)
     return r;
 }
 
-const pw_net_key *pw_registrations_offer(const void *memory, int64_t bytes)
+const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes, bool written)
 {
-    uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
-    uintptr_t end = ((uintptr_t)memory + (uintptr_t)bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t begin = (uintptr_t)memory & -all.page;
+    uintptr_t end = ((uintptr_t)memory + (uintptr_t)bytes + all.page - 1) & -all.page;
     registration *r;
 
     drop_stale();
-    r = find(begin, end);
+    r = find(begin, end, written);
     if (!r)
-        r = add(begin, end);
+        r = add(begin, end, written);
     if (!r)
         return NULL;
-    r->used = ++all.uses;
-    r->offers++;
+    r->last = ++all.used;
+    r->uses++;
     return &r->key;
 }
 
-void pw_registrations_withdraw(uint64_t number)
+void pw_registrations_give(uint64_t number)
 {
-    for (int i = 0; i < REGISTRATIONS; i++)
+    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (all.kept[i].memory && all.kept[i].key.number == number)
-            all.kept[i].offers--;
+            all.kept[i].uses--;
     drop_stale();
+    while (idle_bytes() > IDLE_BYTES)
+        drop_oldest();
+}
+
+void *pw_registrations_find(const void *memory, int64_t bytes)
+{
+    registration *r = find((uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes, true);
+
+    return r && r->uses > 0 ? r->memory : NULL;
 }

@@ -2,6 +2,7 @@
 #include "runtime/engine/net/backend.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 
@@ -163,11 +164,14 @@ static void receive_message(uint64_t tag, void *data, int64_t most, pw_net_op *o
     begun(ucx.ucp_tag_recv_nbx(ucx.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
 }
 
-static void read_memory(pw_net_source *source, uint64_t address, void *to, int64_t bytes, pw_net_op *op)
+/* UCX has no gets with lists, and finds by itself where they go. */
+static void read_pieces(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
 {
-    const ucp_request_param_t param = param_of(op);
+    for (const pw_net_piece *p = pieces; p < pieces + n && !op->failed; p++) {
+        const ucp_request_param_t param = param_of(op);
 
-    begun(ucx.ucp_get_nbx(source->owner->state, to, (size_t)bytes, address, source->key, &param), op);
+        begun(ucx.ucp_get_nbx(source->owner->state, p->to, (size_t)p->bytes, p->from, source->key, &param), op);
+    }
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -187,14 +191,17 @@ static bool pack_key(ucp_mem_h memory, pw_net_key *out)
     return bytes <= PW_NET_KEY_BYTES;
 }
 
-static void *add_memory(void *begin, size_t bytes, pw_net_key *out)
+static void *add_memory(void *begin, size_t bytes, bool written, pw_net_key *out)
 {
     const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
                                          .address = begin,
                                          .length = bytes};
     ucp_mem_h memory;
+    ucs_status_t status = ucx.ucp_mem_map(ucx.context, &params, &memory);
 
-    if (ucx.ucp_mem_map(ucx.context, &params, &memory) != UCS_OK)
+    (void)written;
+    errno = status == UCS_ERR_NO_MEMORY ? ENOMEM : EINVAL;
+    if (status != UCS_OK)
         return NULL;
     if (pack_key(memory, out))
         return memory;
@@ -228,7 +235,7 @@ const pw_net_backend pw_net_ucx = {
     .progress = progress,
     .send = send_message,
     .receive = receive_message,
-    .read = read_memory,
+    .read = read_pieces,
     .add_memory = add_memory,
     .drop_memory = drop_memory,
     .open_key = open_key,

@@ -55,10 +55,10 @@ typedef struct slot {
     uint32_t id; /* what the other rank calls the communicator */
     offer offer; /* the latest, sent or received */
     shape own;
-    char *text;       /* of the shape of the sender; NULL: none was sent, or received, in full */
-    uint64_t key;     /* a sender's: the number of the key that was sent with it */
-    uint64_t offered; /* a sender's: the number of the key whose memory is offered in this call; 0: none is */
-    pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
+    char *text;          /* of the shape of the sender; NULL: none was sent, or received, in full */
+    uint64_t key;        /* a sender's: the number of the key that was sent with it */
+    uint64_t registered; /* the number of the registration of this call, which is offered or prepared; 0: none */
+    pw_joined joined;    /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
     /* The call at hand. */
     bool active, ready, agreed;
@@ -399,7 +399,7 @@ static void make_offer(slot *s, const pw_side *side)
         forget_text(s);
     if (!bounds_of(&s->m.buffer, &first, &span) || !pw_net_offer(first, span, &key))
         return;
-    s->offered = key.number;
+    s->registered = key.number;
     if (!add_details(s, &key))
         return;
     s->offer.address = (uintptr_t)pw_block_memory(&s->m);
@@ -478,31 +478,59 @@ static bool join(slot *s)
     return joined;
 }
 
+/* Registers the memory to which the block is read. */
+static bool prepare(slot *s)
+{
+    const char *first;
+    int64_t span;
+
+    return bounds_of(&s->m.buffer, &first, &span) && pw_net_prepare((char *)first, span, &s->registered);
+}
+
 /* Looks at the offer, and tells the sender whether this rank reads the block. */
 static void answer(const pw_remote_call *r, slot *s)
 {
     if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed)
         keep_details(s);
-    s->agreed = s->answer =
-        s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s));
+    s->agreed = s->answer = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source &&
+                            (s->joined.layout || join(s)) && prepare(s);
     pw_net_send(s->peer, tag_of(s->id, ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
+}
+
+/* Pieces on their way to the network. */
+typedef struct batch {
+    slot *slot;
+    int64_t n;
+    pw_net_piece pieces[64];
+} batch;
+
+static void flush(batch *b)
+{
+    if (b->n > 0)
+        pw_net_read(b->slot->source, b->pieces, b->n, &b->slot->op);
+    b->n = 0;
 }
 
 /* A pw_joined_block_fn. */
 static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
 {
-    slot *s = arg;
+    batch *b = arg;
+    slot *s = b->slot;
     int64_t from = s->joined.backwards ? packed : mem, to = s->joined.backwards ? mem : packed;
 
-    pw_net_read(s->source, s->offer.address + (uint64_t)from, pw_block_memory(&s->m) + to, bytes, &s->op);
+    b->pieces[b->n++] = (pw_net_piece){s->offer.address + (uint64_t)from, pw_block_memory(&s->m) + to, bytes};
+    if (b->n == sizeof b->pieces / sizeof *b->pieces)
+        flush(b);
     return !s->op.failed;
 }
 
 static void read_block(slot *s)
 {
     const pw_nest *nest = s->joined.layout->nest;
+    batch b = {.slot = s};
 
-    pw_nest_walk_joined(nest, s->bytes / nest->size, read_piece, s);
+    pw_nest_walk_joined(nest, s->bytes / nest->size, read_piece, &b);
+    flush(&b);
 }
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
@@ -603,9 +631,9 @@ static void report(const pw_remote_call *r, slot *s)
 
 static void withdraw(slot *s)
 {
-    if (s->offered)
-        pw_net_withdraw(s->offered);
-    s->offered = 0;
+    if (s->registered)
+        pw_net_withdraw(s->registered);
+    s->registered = 0;
 }
 
 static bool all_done(const slot *slots, int n)
@@ -635,6 +663,8 @@ pw_status pw_remote_close(pw_remote_call *r)
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nout; i++)
         withdraw(&g->out[i]);
+    for (int i = 0; i < g->nin; i++)
+        withdraw(&g->in[i]);
     pw_pool_give(r->counts, r->bytes);
     if (all_done(g->in, g->nin) && all_done(g->out, g->nout))
         return PW_OK;

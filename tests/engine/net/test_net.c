@@ -100,16 +100,22 @@ static void read_all(side s, int value)
     unsigned char *memory = new_memory();
     pw_net_op got = {0}, reads = {0}, sent = {0};
     pw_net_source *source;
+    uint64_t prepared;
     offered o;
 
     pw_net_receive(TAG, &o, sizeof o, &got);
     wait_for(&got);
     REQUIRE(got.received == sizeof o);
     source = pw_net_source_open(s.other, o.key.data, o.key.bytes);
-    REQUIRE(source);
-    for (int64_t at = (BYTES - 1) / PIECE * PIECE; at >= 0; at -= PIECE)
-        pw_net_read(source, o.address + (uint64_t)at, memory + at, BYTES - at < PIECE ? BYTES - at : PIECE, &reads);
+    REQUIRE(source && pw_net_prepare(memory, BYTES, &prepared));
+    for (int64_t at = (BYTES - 1) / PIECE * PIECE; at >= 0; at -= PIECE) {
+        const pw_net_piece piece = {o.address + (uint64_t)at, (char *)memory + at,
+                                    BYTES - at < PIECE ? BYTES - at : PIECE};
+
+        pw_net_read(source, &piece, 1, &reads);
+    }
     wait_for(&reads);
+    pw_net_withdraw(prepared);
     for (int64_t i = 0; i < BYTES; i++)
         REQUIRE(memory[i] == (unsigned char)(i * 7 + value));
     pw_net_send(s.other, TAG, "", 1, &sent);
@@ -147,7 +153,7 @@ static void own(side s)
 /* Memory that is offered keeps its registration: a further offer finds no place before one is withdrawn. */
 static void offer_many(void)
 {
-    enum { KEPT = 64, STEP = BYTES / (KEPT + 1) & ~4095 };
+    enum { KEPT = PW_NET_REGISTRATIONS, STEP = BYTES / (KEPT + 1) & ~4095 };
     unsigned char *memory = new_memory();
     uint64_t numbers[KEPT];
     pw_net_key key;
