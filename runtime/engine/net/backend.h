@@ -30,7 +30,7 @@ typedef struct pw_net_backend {
 
     void (*progress)(void);
     void (*send)(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
-    void (*receive)(uint64_t tag, void *data, int64_t most, pw_net_op *op);
+    void (*receive)(pw_net_peer *from, uint64_t tag, void *data, int64_t most, pw_net_op *op);
     void (*read)(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op);
 
     /* Whether what is read goes to registered memory only. */

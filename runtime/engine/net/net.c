@@ -146,10 +146,10 @@ void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes,
     pthread_mutex_unlock(&net.lock);
 }
 
-void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
+void pw_net_receive(pw_net_peer *from, uint64_t tag, void *data, int64_t most, pw_net_op *op)
 {
     pthread_mutex_lock(&net.lock);
-    net.backend->receive(tag, data, most, op);
+    net.backend->receive(from, tag, data, most, op);
     pthread_mutex_unlock(&net.lock);
 }
 

@@ -50,9 +50,9 @@ bool pw_net_is_over(const pw_net_op *op);
 void pw_net_progress(void);
 
 /* Messages of one tag from one process arrive in the order in which they were sent. `data` stays as it is, or unread,
- * until the operation is over. */
+ * until the operation is over. A network that notices that a process is gone ends what is received from it. */
 void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
-void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op);
+void pw_net_receive(pw_net_peer *from, uint64_t tag, void *data, int64_t most, pw_net_op *op);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 

@@ -414,7 +414,7 @@ static void begin_out(const pw_remote_call *r, slot *s)
     s->offer.again = true;
     if (r->ready)
         make_offer(s, &r->call->send);
-    pw_net_receive(tag_of(r->remote->id, ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
+    pw_net_receive(s->peer, tag_of(r->remote->id, ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
     pw_net_send(s->peer, tag_of(s->id, OFFER, r->remote->rank), &s->offer, (int64_t)offer_bytes(&s->offer), &s->op);
 }
 
@@ -435,7 +435,7 @@ static void begin_in(const pw_remote_call *r, slot *s)
     s->ready = r->ready && is_ready(s, &r->call->recv, &changed);
     if (changed)
         forget_joined(s);
-    pw_net_receive(tag_of(r->remote->id, OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+    pw_net_receive(s->peer, tag_of(r->remote->id, OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
 }
 
 /* Keeps the key and the text of an offer. */
@@ -653,8 +653,8 @@ pw_status pw_remote_close(pw_remote_call *r)
     g = group_of(r);
     for (int i = 0; i < g->nout; i++)
         if (g->out[i].agreed)
-            pw_net_receive(tag_of(r->remote->id, DONE, g->out[i].rank), &g->out[i].done, sizeof g->out[i].done,
-                           &g->out[i].op);
+            pw_net_receive(g->out[i].peer, tag_of(r->remote->id, DONE, g->out[i].rank), &g->out[i].done,
+                           sizeof g->out[i].done, &g->out[i].op);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)

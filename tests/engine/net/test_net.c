@@ -86,7 +86,7 @@ static uint64_t offer(side s, const unsigned char *memory)
     char word;
 
     REQUIRE(pw_net_offer(memory, BYTES, &o.key));
-    pw_net_receive(TAG, &word, 1, &done);
+    pw_net_receive(s.other, TAG, &word, 1, &done);
     pw_net_send(s.other, TAG, &o, sizeof o, &sent);
     wait_for(&sent);
     wait_for(&done);
@@ -103,7 +103,7 @@ static void read_all(side s, int value)
     uint64_t prepared;
     offered o;
 
-    pw_net_receive(TAG, &o, sizeof o, &got);
+    pw_net_receive(s.other, TAG, &o, sizeof o, &got);
     wait_for(&got);
     REQUIRE(got.received == sizeof o);
     source = pw_net_source_open(s.other, o.key.data, o.key.bytes);
