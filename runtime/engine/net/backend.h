@@ -43,7 +43,11 @@ typedef struct pw_net_backend {
     void (*close_key)(void *key);
 } pw_net_backend;
 
-extern const pw_net_backend pw_net_ucx;
+extern const pw_net_backend pw_net_ucx, pw_net_verbs;
+
+/* Returns the process at an address, which is connected if it is new: for backends, which learn of processes that
+ * connect to this one. NULL: it failed. */
+pw_net_peer *pw_net_peer_at(const void *address, size_t bytes);
 
 /* An operation begins and ends by these. */
 static inline void pw_net_op_begin(pw_net_op *op)

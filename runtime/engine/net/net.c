@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* By the words of PACKWRIGHT_NET, after "off". */
-static const pw_net_backend *const backends[] = {&pw_net_ucx};
+static const pw_net_backend *const backends[] = {&pw_net_ucx, &pw_net_verbs};
 
 /* The singleton. The lock is held through all calls of the backend. */
 static struct {
@@ -106,13 +106,20 @@ static pw_net_peer *add_peer(const void *address, size_t bytes)
     return p;
 }
 
+pw_net_peer *pw_net_peer_at(const void *address, size_t bytes)
+{
+    pw_net_peer *p = find_peer(address, bytes);
+
+    return p ? p : add_peer(address, bytes);
+}
+
 pw_net_peer *pw_net_connect(const void *address, size_t bytes)
 {
     pw_net_peer *p = NULL;
 
     pthread_mutex_lock(&net.lock);
-    if (net.backend && !(p = find_peer(address, bytes)))
-        p = add_peer(address, bytes);
+    if (net.backend)
+        p = pw_net_peer_at(address, bytes);
     pthread_mutex_unlock(&net.lock);
     return p;
 }

@@ -1,4 +1,5 @@
-/* OpenUCX, "UCM API": the functions are looked up in libucm.so.0, of which a process has one for all its users. */
+/* OpenUCX, "UCM API": the functions are looked up in libucm.so.0, of which a process has one for all its users. It
+ * cannot be loaded alone: libucs.so.0 loads it. */
 #include "runtime/engine/net/unmaps.h"
 
 #include <dlfcn.h>
@@ -20,7 +21,7 @@ static struct {
 
 static bool load(void)
 {
-    void *ucm = dlopen("libucm.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *ucm = dlopen("libucs.so.0", RTLD_NOW | RTLD_LOCAL);
     bool whole = ucm;
 
 #define X(result, name, parameters) whole = whole && (unmaps.name = (result(*) parameters)dlsym(ucm, #name)) != NULL;
