@@ -1,0 +1,126 @@
+/* The receiver of a block. */
+#include "runtime/mpi/collective/block.h"
+#include "runtime/mpi/collective/remote_slot.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void forget_joined(pw_remote_slot *s)
+{
+    pw_layout_unref(s->joined.layout);
+    s->joined.layout = NULL;
+}
+
+void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
+{
+    bool changed = false;
+
+    if (!pw_remote_begin(s, &r->call->recv))
+        return;
+    s->ready = r->ready && pw_remote_is_ready(s, &r->call->recv, &changed);
+    if (changed)
+        forget_joined(s);
+    pw_net_receive(s->peer, pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+}
+
+/* Keeps the key and the text of an offer. */
+static void keep_details(pw_remote_slot *s)
+{
+    const pw_remote_offer *o = &s->offer;
+    bool is_whole = o->key_bytes <= PW_NET_KEY_BYTES && o->text_bytes <= PW_REMOTE_TEXT_BYTES;
+
+    forget_joined(s);
+    pw_net_source_close(s->source);
+    free(s->text);
+    s->source = is_whole ? pw_net_source_open(s->peer, o->more, o->key_bytes) : NULL;
+    s->text = is_whole ? strndup(o->more + o->key_bytes, o->text_bytes) : NULL;
+}
+
+static pw_layout *layout_of(const char *text)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_layout *layout = NULL;
+    pw_diag diag;
+    pw_type type;
+
+    if (arena && text && pw_parse(text, arena, &type, NULL, &diag) == PW_OK)
+        pw_layout_get(pw_registry_engine(), &type, &layout, &diag);
+    pw_arena_destroy(arena);
+    return layout;
+}
+
+/* Joins the offered layout to that of this rank, of which the walk over blocks is wanted, and no kernel. */
+static bool join(pw_remote_slot *s)
+{
+    char *text = pw_remote_text(&s->m.buffer);
+    pw_layout *from = layout_of(s->text), *to = layout_of(text);
+    pw_diag diag;
+    bool joined = from && to && pw_layout_join(from, to, &s->joined, &diag) == PW_OK;
+
+    free(text);
+    pw_layout_unref(from);
+    pw_layout_unref(to);
+    return joined;
+}
+
+/* Registers the memory to which the block is read. */
+static bool prepare(pw_remote_slot *s)
+{
+    const char *first;
+    int64_t span;
+
+    return pw_remote_bounds(&s->m.buffer, &first, &span) && pw_net_prepare((char *)first, span, &s->registered);
+}
+
+void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
+{
+    if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed)
+        keep_details(s);
+    s->agreed = s->answer = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source &&
+                            (s->joined.layout || join(s)) && prepare(s);
+    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
+}
+
+/* Pieces on their way to the network. */
+typedef struct batch {
+    pw_remote_slot *slot;
+    int64_t n;
+    pw_net_piece pieces[64];
+} batch;
+
+static void flush(batch *b)
+{
+    if (b->n > 0)
+        pw_net_read(b->slot->source, b->pieces, b->n, &b->slot->op);
+    b->n = 0;
+}
+
+/* A pw_joined_block_fn. */
+static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
+{
+    batch *b = arg;
+    pw_remote_slot *s = b->slot;
+    int64_t from = s->joined.backwards ? packed : mem, to = s->joined.backwards ? mem : packed;
+
+    b->pieces[b->n++] = (pw_net_piece){s->offer.address + (uint64_t)from, pw_block_memory(&s->m) + to, bytes};
+    if (b->n == sizeof b->pieces / sizeof *b->pieces)
+        flush(b);
+    return !s->op.failed;
+}
+
+void pw_remote_read(pw_remote_slot *s)
+{
+    const pw_nest *nest = s->joined.layout->nest;
+    batch b = {.slot = s};
+
+    pw_nest_walk_joined(nest, s->bytes / nest->size, read_piece, &b);
+    flush(&b);
+}
+
+void pw_remote_report(const pw_remote_call *r, pw_remote_slot *s)
+{
+    s->done = !s->op.failed;
+    s->op = (pw_net_op){0};
+    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, r->remote->rank), &s->done, sizeof s->done, &s->op);
+}

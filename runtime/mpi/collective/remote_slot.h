@@ -1,0 +1,116 @@
+/*
+ * What the files of remote blocks (remote.h) share, by the file that defines it.
+ */
+#ifndef PW_RUNTIME_COLLECTIVE_REMOTE_SLOT_H
+#define PW_RUNTIME_COLLECTIVE_REMOTE_SLOT_H
+
+#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/net/net.h"
+#include "runtime/mpi/collective/remote.h"
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+enum { PW_REMOTE_TEXT_BYTES = 1024 };
+
+/* Ranks of one job have one representation. The key and the text follow the offer unless they are those of before. */
+typedef struct pw_remote_offer {
+    int64_t bytes; /* 0: the sender is not ready */
+    uint64_t address;
+    uint32_t key_bytes, text_bytes;
+    bool again;
+    char more[PW_NET_KEY_BYTES + PW_REMOTE_TEXT_BYTES];
+} pw_remote_offer;
+
+typedef enum pw_remote_message { PW_REMOTE_OFFER, PW_REMOTE_ANSWER, PW_REMOTE_DONE } pw_remote_message;
+
+/* What a rank of a communicator is known by to another one. */
+static inline uint64_t pw_remote_tag(uint32_t id, pw_remote_message kind, int rank)
+{
+    return (uint64_t)id << 32 | (uint64_t)kind << 30 | (uint64_t)rank;
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+
+/* What a rank's block looks like: objects of a layout, or one object of contiguous bytes. */
+typedef struct pw_remote_shape {
+    pw_hash hash; /* of the layout; of contiguous bytes: their number */
+    int64_t count;
+} pw_remote_shape;
+
+/* A block between this rank and another one. */
+typedef struct pw_remote_slot {
+    int block, rank; /* of the communicator */
+    pw_net_peer *peer;
+    uint32_t id;           /* what the other rank calls the communicator */
+    pw_remote_offer offer; /* the latest, sent or received */
+    pw_remote_shape own;
+    char *text;          /* of the shape of the sender; NULL: none was sent, or received, in full */
+    uint64_t key;        /* a sender's: the number of the key that was sent with it */
+    uint64_t registered; /* the number of the registration of this call, which is offered or prepared; 0: none */
+    pw_joined joined;    /* a receiver's: to its own shape; layout NULL: not known yet */
+    pw_net_source *source;
+    /* The call at hand. */
+    bool active, ready, agreed;
+    pw_message m;
+    int64_t bytes;     /* that this rank expects */
+    bool answer, done; /* whether the receiver reads the block, and whether it has read it */
+    pw_net_op op;
+} pw_remote_slot;
+
+/* One family of calls on a communicator. */
+typedef struct pw_remote_group {
+    bool agreed;   /* whether the ranks have agreed, on yes or no */
+    int nout, nin; /* 0 where they have agreed on no */
+    pw_remote_slot *out, *in;
+} pw_remote_group;
+
+struct pw_remote {
+    struct pw_remote *next, **link; /* of the list of all */
+    uint32_t id;
+    int rank;
+    pw_remote_group of[2]; /* by whether the call is one of neighbours */
+};
+
+/* ---- remote_kept.c ----------------------------------------------------------------------------------------------- */
+
+/* Returns what is kept of a communicator, which is made at the first look. NULL: it cannot be kept. */
+pw_remote *pw_remote_of(MPI_Comm comm, int rank);
+/* Frees slots and what they hold. */
+void pw_remote_slots_close(pw_remote_slot *slots, int n);
+
+/* ---- remote_agree.c ---------------------------------------------------------------------------------------------- */
+
+/* Fills in a group that has not agreed. All ranks call this for the same call, and leave it with the same answer. */
+void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective *c);
+
+/* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
+
+/* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
+bool pw_remote_begin(pw_remote_slot *s, const pw_side *side);
+/* Whether the block may be moved by pieces on this side. *changed is whether its shape is another one than before. */
+bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed);
+/* Finds the memory that the block touches. */
+bool pw_remote_bounds(const pw_buffer *b, const char **first, int64_t *bytes);
+/* Returns the text of the layout, or NULL. */
+char *pw_remote_text(const pw_buffer *b);
+
+/* The memory of the block is no longer offered, or read to. */
+void pw_remote_withdraw(pw_remote_slot *s);
+
+/* ---- remote_offer.c: the sender ---------------------------------------------------------------------------------- */
+
+/* Begins to offer a block, and to receive the answer. */
+void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s);
+
+/* ---- remote_read.c: the receiver --------------------------------------------------------------------------------- */
+
+/* Begins to receive the offer of a block. */
+void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s);
+/* Looks at the offer, and tells the sender whether this rank reads the block. */
+void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s);
+/* Begins to read the block. */
+void pw_remote_read(pw_remote_slot *s);
+/* Tells the sender that its memory is read. */
+void pw_remote_report(const pw_remote_call *r, pw_remote_slot *s);
+
+#endif
