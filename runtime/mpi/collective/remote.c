@@ -20,11 +20,6 @@ void pw_remote_start(void)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_NET does nothing without PACKWRIGHT_ALL_RANKS=1");
 }
 
-static pw_remote_group *group_of(const pw_remote_call *r)
-{
-    return &r->remote->of[r->call->family == PW_NEIGHBOUR_ALLTOALL];
-}
-
 /* Waits for what the slots have begun. Other ranks may be in a call of MPI that waits for this one, so MPI goes on,
  * too. */
 static void wait_for(pw_remote_slot *slots, int n)
@@ -59,9 +54,12 @@ void pw_remote_agree(pw_remote_call *r, pw_collective *c)
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours);
 
     *r = (pw_remote_call){.call = c, .remote = is_possible ? pw_remote_of(c->way.comm, c->group->rank) : NULL};
-    if (r->remote && !group_of(r)->agreed)
-        pw_remote_make_group(r->remote, group_of(r), c);
-    if (r->remote && group_of(r)->nout + group_of(r)->nin == 0)
+    if (!r->remote)
+        return;
+    r->group = &r->remote->of[c->family == PW_NEIGHBOUR_ALLTOALL];
+    if (!r->group->agreed)
+        pw_remote_make_group(r->remote, r->group, c);
+    if (r->group->nout + r->group->nin == 0)
         r->remote = NULL;
 }
 
@@ -76,14 +74,11 @@ static void take_out(pw_remote_slot *slots, int n, pw_side *side, MPI_Count *cou
     }
 }
 
-void pw_remote_open(pw_remote_call *r, bool sound)
+void pw_remote_negotiate(pw_remote_call *r, bool sound)
 {
     pw_collective *c = r->call;
-    pw_remote_group *g;
+    pw_remote_group *g = r->group;
 
-    if (!r->remote)
-        return;
-    g = group_of(r);
     r->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
     r->counts = pw_pool_take(r->bytes);
     r->ready = sound && r->counts;
@@ -98,12 +93,19 @@ void pw_remote_open(pw_remote_call *r, bool sound)
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nout; i++)
-        g->out[i].agreed = g->out[i].active && g->out[i].answer;
+        g->out[i].agreed = g->out[i].active && g->out[i].answer.reads;
     take_out(g->out, g->nout, &c->send, r->counts, PW_SEND);
     take_out(g->in, g->nin, &c->recv, (MPI_Count *)r->counts + c->send.blocks, PW_RECV);
-    for (int i = 0; i < g->nin; i++)
-        if (g->in[i].agreed)
-            pw_remote_read(&g->in[i]);
+}
+
+void pw_remote_open(pw_remote_call *r, bool sound)
+{
+    if (!r->remote)
+        return;
+    pw_remote_negotiate(r, sound);
+    for (int i = 0; i < r->group->nin; i++)
+        if (r->group->in[i].agreed)
+            pw_remote_read(&r->group->in[i]);
 }
 
 static bool all_done(const pw_remote_slot *slots, int n)
@@ -116,11 +118,10 @@ static bool all_done(const pw_remote_slot *slots, int n)
 
 pw_status pw_remote_close(pw_remote_call *r)
 {
-    pw_remote_group *g;
+    pw_remote_group *g = r->group;
 
     if (!r->remote)
         return PW_OK;
-    g = group_of(r);
     for (int i = 0; i < g->nout; i++)
         if (g->out[i].agreed)
             pw_net_receive(g->out[i].peer, pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank),
@@ -128,7 +129,7 @@ pw_status pw_remote_close(pw_remote_call *r)
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)
-            pw_remote_report(r, &g->in[i]);
+            pw_remote_report(&g->in[i], r->remote->rank, true);
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nout; i++)

@@ -79,9 +79,8 @@ void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective 
         !all_say(c->way.comm, PMPI_Allgather(&own, (int)sizeof own, MPI_BYTE, cards, (int)sizeof own, MPI_BYTE,
                                              c->way.comm) == MPI_SUCCESS &&
                                   connect(g->out, g->nout, cards) && connect(g->in, g->nin, cards))) {
-        pw_remote_slots_close(g->out, g->nout);
-        pw_remote_slots_close(g->in, g->nin);
-        *g = (pw_remote_group){.agreed = true};
+        pw_remote_group_close(g);
+        g->agreed = true;
     }
     free(ranks);
     free(cards);

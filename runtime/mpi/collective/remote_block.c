@@ -49,6 +49,7 @@ bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
         return false;
     *changed = s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash);
     s->own = now;
+    s->memory = pw_block_memory(&s->m);
     return true;
 }
 
@@ -61,19 +62,20 @@ bool pw_remote_begin(pw_remote_slot *s, const pw_side *side)
 {
     s->bytes = block_bytes(side, s->block);
     s->active = s->bytes >= (pw_strategy_is_named(PW_STRATEGY_REMOTE) ? 1 : PW_REMOTE_LEAST);
-    s->ready = s->agreed = s->answer = s->done = false;
+    s->ready = s->agreed = s->done = false;
+    s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
     return s->active;
 }
 
-bool pw_remote_bounds(const pw_buffer *b, const char **first, int64_t *bytes)
+bool pw_remote_bounds(const pw_buffer *b, char **first, int64_t *bytes)
 {
     int64_t lo = b->offset;
 
     *bytes = b->bytes;
     if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, bytes))
         return false;
-    *first = (const char *)b->base + lo;
+    *first = (char *)b->base + lo;
     return true;
 }
 

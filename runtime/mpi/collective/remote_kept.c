@@ -8,27 +8,40 @@
 static struct {
     pthread_mutex_t lock;
     int keyval;
-    uint32_t ids;
+    _Atomic uint32_t ids;
     pw_remote *all;
 } remotes = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
-void pw_remote_slots_close(pw_remote_slot *slots, int n)
+uint32_t pw_remote_new_id(void)
 {
-    for (int i = 0; i < n; i++) {
-        free(slots[i].text);
-        pw_layout_unref(slots[i].joined.layout);
-        pw_net_source_close(slots[i].source);
-    }
+    return ++remotes.ids;
+}
+
+void pw_remote_slot_close(pw_remote_slot *s)
+{
+    free(s->text);
+    pw_layout_unref(s->joined.layout);
+    pw_net_source_close(s->source);
+}
+
+static void close_slots(pw_remote_slot *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        pw_remote_slot_close(&slots[i]);
     free(slots);
+}
+
+void pw_remote_group_close(pw_remote_group *g)
+{
+    close_slots(g->out, g->nout);
+    close_slots(g->in, g->nin);
+    *g = (pw_remote_group){.agreed = false};
 }
 
 static void close_groups(pw_remote *r)
 {
-    for (int i = 0; i < 2; i++) {
-        pw_remote_slots_close(r->of[i].out, r->of[i].nout);
-        pw_remote_slots_close(r->of[i].in, r->of[i].nin);
-        r->of[i] = (pw_remote_group){.agreed = false};
-    }
+    for (int i = 0; i < 2; i++)
+        pw_remote_group_close(&r->of[i]);
 }
 
 /* The delete callback: MPI drops the communicator. */
@@ -60,7 +73,6 @@ static int keyval(void)
 static void enlist(pw_remote *r)
 {
     pthread_mutex_lock(&remotes.lock);
-    r->id = ++remotes.ids;
     r->next = remotes.all;
     r->link = &remotes.all;
     if (r->next)
@@ -83,6 +95,7 @@ pw_remote *pw_remote_of(MPI_Comm comm, int rank)
     if (!r)
         return NULL;
     r->rank = rank;
+    r->id = pw_remote_new_id();
     enlist(r);
     if (PMPI_Comm_set_attr(comm, key, r) == MPI_SUCCESS)
         return r;
@@ -93,6 +106,7 @@ pw_remote *pw_remote_of(MPI_Comm comm, int rank)
 /* MPI may still call the delete callback, which frees the rest. */
 void pw_remote_leave(void)
 {
+    pw_remote_thread_stop();
     pthread_mutex_lock(&remotes.lock);
     for (pw_remote *r = remotes.all; r; r = r->next)
         close_groups(r);

@@ -24,16 +24,21 @@ void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
     pw_net_receive(s->peer, pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
 }
 
-/* Keeps the key and the text of an offer. */
-static void keep_details(pw_remote_slot *s)
+static void keep_key(pw_remote_slot *s)
+{
+    const pw_remote_offer *o = &s->offer;
+
+    pw_net_source_close(s->source);
+    s->source = o->key_bytes <= PW_NET_KEY_BYTES ? pw_net_source_open(s->peer, o->more, o->key_bytes) : NULL;
+}
+
+static void keep_text(pw_remote_slot *s)
 {
     const pw_remote_offer *o = &s->offer;
     bool is_whole = o->key_bytes <= PW_NET_KEY_BYTES && o->text_bytes <= PW_REMOTE_TEXT_BYTES;
 
     forget_joined(s);
-    pw_net_source_close(s->source);
     free(s->text);
-    s->source = is_whole ? pw_net_source_open(s->peer, o->more, o->key_bytes) : NULL;
     s->text = is_whole ? strndup(o->more + o->key_bytes, o->text_bytes) : NULL;
 }
 
@@ -64,22 +69,38 @@ static bool join(pw_remote_slot *s)
     return joined;
 }
 
-/* Registers the memory to which the block is read. */
+/* Registers the memory to which the block is read, unless it is registered. */
 static bool prepare(pw_remote_slot *s)
 {
-    const char *first;
-    int64_t span;
+    uint64_t number;
 
-    return pw_remote_bounds(&s->m.buffer, &first, &span) && pw_net_prepare((char *)first, span, &s->registered);
+    if (!pw_net_prepare(s->first, s->span, &number))
+        return false;
+    pw_remote_withdraw(s);
+    s->registered = number;
+    return true;
 }
 
 void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
 {
-    if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed)
-        keep_details(s);
-    s->agreed = s->answer = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source &&
-                            (s->joined.layout || join(s)) && prepare(s);
+    if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed) {
+        keep_key(s);
+        keep_text(s);
+    }
+    s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
+                pw_remote_bounds(&s->m.buffer, &s->first, &s->span) && prepare(s);
+    s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
+}
+
+bool pw_remote_accept(pw_remote_slot *s)
+{
+    bool is_sound = s->offer.bytes == s->bytes && !s->op.failed;
+
+    if (is_sound && !s->offer.again)
+        keep_key(s);
+    s->op = (pw_net_op){0};
+    return is_sound && s->source && prepare(s);
 }
 
 /* Pieces on their way to the network. */
@@ -103,7 +124,7 @@ static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
     pw_remote_slot *s = b->slot;
     int64_t from = s->joined.backwards ? packed : mem, to = s->joined.backwards ? mem : packed;
 
-    b->pieces[b->n++] = (pw_net_piece){s->offer.address + (uint64_t)from, pw_block_memory(&s->m) + to, bytes};
+    b->pieces[b->n++] = (pw_net_piece){s->offer.address + (uint64_t)from, s->memory + to, bytes};
     if (b->n == sizeof b->pieces / sizeof *b->pieces)
         flush(b);
     return !s->op.failed;
@@ -118,9 +139,9 @@ void pw_remote_read(pw_remote_slot *s)
     flush(&b);
 }
 
-void pw_remote_report(const pw_remote_call *r, pw_remote_slot *s)
+void pw_remote_report(pw_remote_slot *s, int rank, bool read)
 {
-    s->done = !s->op.failed;
+    s->done = read && !s->op.failed;
     s->op = (pw_net_op){0};
-    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, r->remote->rank), &s->done, sizeof s->done, &s->op);
+    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, rank), &s->done, sizeof s->done, &s->op);
 }
