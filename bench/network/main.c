@@ -3,6 +3,11 @@
  * With PACKWRIGHT_NET=ucx PACKWRIGHT_ALL_RANKS=1, rows are read over the network that UCX_TLS names.
  *
  *   mpiexec -n 2 network_<mpi> [seconds a row]
+ *
+ * With a number of buffers, each exchange sends from another one, over and over: in the first turn their memory is not
+ * registered yet, and in the later ones it is, if there are no more buffers than are kept registered.
+ *
+ *   mpiexec -n 2 network_<mpi> 0 100
  */
 #include "bench/clock.h"
 
@@ -76,6 +81,58 @@ static void row(int bytes, int block, double seconds, MPI_Comm pair)
     free(expected);
 }
 
+static void cold_row(int bytes, int block, int buffers, MPI_Comm pair)
+{
+    enum { TURNS = 9 };
+    static double native[MOST_TURNS], cold[MOST_TURNS], warm[MOST_TURNS * TURNS], other[MOST_TURNS * TURNS];
+    size_t span = (size_t)bytes * 2 + 8192;
+    char *from = malloc(span * (size_t)buffers), *to = malloc(span);
+    MPI_Datatype type;
+
+    memset(from, rank + 1, span * (size_t)buffers);
+    memset(to, 0, span);
+    MPI_Type_vector(bytes / block, block, 2 * block, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    exchange(MPI_Neighbor_alltoallw, to, to + span / 2, MPI_BYTE, pair);
+    for (int turn = 0, n = 0; turn <= TURNS; turn++)
+        for (int i = 0; i < buffers; i++) {
+            double before = exchange(PMPI_Neighbor_alltoallw, from + (size_t)i * span, to, type, pair);
+            double ours = exchange(MPI_Neighbor_alltoallw, from + (size_t)i * span, to, type, pair);
+
+            if (turn == 0) {
+                native[i] = before;
+                cold[i] = ours;
+            } else {
+                other[n] = before;
+                warm[n++] = ours;
+            }
+        }
+    if (rank == 0)
+        printf("%9d %7d %10.1f %10.1f %10.1f %10.1f\n", bytes, block, 1e6 * median(native, buffers),
+               1e6 * median(cold, buffers), 1e6 * median(other, buffers * TURNS), 1e6 * median(warm, buffers * TURNS));
+    MPI_Type_free(&type);
+    free(from);
+    free(to);
+}
+
+static void cold_rows(int buffers, MPI_Comm pair)
+{
+    buffers = buffers < MOST_TURNS ? buffers : MOST_TURNS;
+    if (rank == 0)
+        printf("%9s %7s %10s %10s %10s %10s\n", "bytes", "block", "native us", "cold us", "native us", "warm us");
+    for (int bytes = 256 << 10; bytes <= 1 << 20; bytes *= 2)
+        cold_row(bytes, 64 << 10, buffers, pair);
+}
+
+static void rows(double seconds, MPI_Comm pair)
+{
+    if (rank == 0)
+        printf("%9s %7s %10s %10s %8s\n", "bytes", "block", "native us", "ours us", "ratio");
+    for (int bytes = 64 << 10; bytes <= 16 << 20; bytes *= 4)
+        for (int block = 4 << 10; block <= bytes / 4 && block <= 64 << 10; block *= 4)
+            row(bytes, block, seconds, pair);
+}
+
 int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 0.3;
@@ -91,11 +148,10 @@ int main(int argc, char **argv)
     }
     other = 1 - rank;
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
-    if (rank == 0)
-        printf("%9s %7s %10s %10s %8s\n", "bytes", "block", "native us", "ours us", "ratio");
-    for (int bytes = 64 << 10; bytes <= 16 << 20; bytes *= 4)
-        for (int block = 4 << 10; block <= bytes / 4 && block <= 64 << 10; block *= 4)
-            row(bytes, block, seconds, pair);
+    if (argc > 2)
+        cold_rows(atoi(argv[2]), pair);
+    else
+        rows(seconds, pair);
     MPI_Comm_free(&pair);
     MPI_Finalize();
     return 0;
