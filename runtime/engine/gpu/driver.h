@@ -53,6 +53,7 @@ enum {
     PW_CU_POINTER_CONTEXT = 1,
     PW_CU_POINTER_MEMORY_TYPE = 2,
     PW_CU_POINTER_ON_DEVICE = 3,
+    PW_CU_POINTER_BUFFER_ID = 7,
     PW_CU_POINTER_IS_MANAGED = 8,
     PW_CU_POINTER_DEVICE = 9
 };
@@ -102,6 +103,7 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_NO_T
 #define PW_CU_OPTIONAL_CALLS(X)                                                                                      \
     X(context_id, "cuCtxGetId", (void *, unsigned long long *))                                                      \
     X(range_attribute, "cuMemRangeGetAttribute", (void *, size_t, int, pw_cu_ptr, size_t))                           \
+    X(address_range, "cuMemGetAddressRange_v2", (pw_cu_ptr *, size_t *, pw_cu_ptr))                                  \
     X(host_register, "cuMemHostRegister_v2", (void *, size_t, unsigned))                                             \
     X(host_unregister, "cuMemHostUnregister", (void *))                                                              \
     X(ipc_get, "cuIpcGetMemHandle", (pw_cu_ipc *, pw_cu_ptr))                                                        \

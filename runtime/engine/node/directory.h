@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 6,
+    PW_SEGMENT_VERSION = 7,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 300,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -31,18 +31,19 @@ enum {
     PW_SEGMENT_STAND_IN_BYTES = 8 << 20 /* addresses of one: the longest message that it stands for */
 };
 
-/* Memory of a GPU that other processes may open, as the driver and the hardware identify it. */
-typedef struct pw_segment_replica {
-    uint64_t number; /* no other replica of the process has the same. 0: none */
+/* An allocation of GPU memory that other processes may open, as the driver and the hardware identify it. */
+typedef struct pw_segment_exported {
+    uint64_t number;         /* the driver's: no other allocation of the process ever has the same. 0: none */
+    uint64_t address, bytes; /* where it is in the owning process */
     unsigned char handle[64], gpu[16];
-} pw_segment_replica;
+} pw_segment_exported;
 
 /* The record of a block. A piece's records lie behind its blocks, in the same order. */
 typedef struct pw_segment_block {
     _Atomic uint64_t message;    /* bytes of the message that begins with the block; 0: not known */
     _Atomic uint64_t removed;    /* how often the owner has given the block's pages back to the system */
     _Atomic uint64_t replicated; /* not 0: the replica holds the message, too, from its beginning on */
-    pw_segment_replica replica;  /* constant while `replicated` is set */
+    pw_segment_exported replica; /* constant while `replicated` is set */
 } pw_segment_block;
 
 /* A piece: `count` blocks of 1 << shift bytes each, and their records. It never changes, and stays as long as the

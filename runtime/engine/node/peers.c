@@ -268,17 +268,16 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
                            .bytes = bytes,
                            .message = atomic_load_explicit(&b->message, memory_order_acquire),
                            .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
-                           .segment = p,
                            .lazy = m->piece.lazy,
                            .pid = pid,
                            .address = m->piece.address + number * bytes,
                            .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
-                           .wanted = &p->header->wanted};
+                           .replica = {.segment = p->header, .wanted = &p->header->wanted}};
 
     if (block.message > bytes)
         block.message = 0;
     if (block.replicated)
-        block.replica = b->replica;
+        block.replica.memory = b->replica;
     return block;
 }
 
@@ -320,7 +319,7 @@ static bool copy_lazy(const pw_peer_block *block, void *to, uint64_t address, si
         bytes -= (size_t)n;
     }
     errno = ESRCH;
-    return pw_segment_owner_lives(((const peer *)block->segment)->header);
+    return pw_segment_owner_lives(block->replica.segment);
 }
 
 bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes)

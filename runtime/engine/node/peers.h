@@ -13,20 +13,25 @@
 
 #include <stddef.h>
 
+/* GPU memory of another process that this process may open. */
+typedef struct pw_peer_exported {
+    const void *segment;      /* identifies the process's segment */
+    _Atomic uint32_t *wanted; /* the segment's pw_segment_header.wanted */
+    pw_segment_exported memory;
+} pw_peer_exported;
+
 /* A block of another process. The fields hold while a message lies in the block. */
 typedef struct pw_peer_block {
     const char *base; /* its address in this process; of a lazy block, whose bytes are not there: only pw_peer_copy and
                          replicas give them */
     size_t bytes;
-    size_t message;             /* bytes of the whole message that begins with the block; 0: not known */
-    uint64_t removed;           /* a changed number says that the block has other pages than before */
-    const void *segment;        /* identifies the segment, of which a process has one */
-    bool lazy;                  /* the bytes are in the replica, and only the owner can make others (lazy.h) */
-    pid_t pid;                  /* the owner */
-    uint64_t address;           /* the block's address there */
-    bool replicated;            /* the block's replica holds the message, too */
-    pw_segment_replica replica; /* valid if `replicated` */
-    _Atomic uint32_t *wanted;   /* the segment's pw_segment_header.wanted */
+    size_t message;           /* bytes of the whole message that begins with the block; 0: not known */
+    uint64_t removed;         /* a changed number says that the block has other pages than before */
+    bool lazy;                /* the bytes are in the replica, and only the owner can make others (lazy.h) */
+    pid_t pid;                /* the owner */
+    uint64_t address;         /* the block's address there */
+    bool replicated;          /* the block's replica holds the message, too */
+    pw_peer_exported replica; /* its memory is valid if `replicated` */
 } pw_peer_block;
 
 /* Returns the address in this process of the `bytes` bytes at address `remote` of process `pid`, and fills *block.

@@ -423,7 +423,7 @@ void pw_segment_note_replicated(const void *data, size_t bytes)
     note(data, bytes, true);
 }
 
-bool pw_segment_add_replica(const void *block, const pw_segment_replica *replica)
+bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica)
 {
     pw_segment_block *b = record_of(block);
 

@@ -56,7 +56,7 @@ void pw_segment_note_message(const void *data, size_t bytes);
 /* As pw_segment_note_message, for a message that the block's replica holds, too. */
 void pw_segment_note_replicated(const void *data, size_t bytes);
 /* Sets the replica of the block that begins there, until the block is given back. False: there is no such block. */
-bool pw_segment_add_replica(const void *block, const pw_segment_replica *replica);
+bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica);
 /* Takes a block back, which no GPU of this process may use any longer. False: the memory is not a block of the segment.
  * In a child of fork, whose copy of a pool may hold blocks of its parent, it does nothing and returns true. */
 bool pw_segment_give(void *block);

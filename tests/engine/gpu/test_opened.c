@@ -4,6 +4,7 @@
  *
  * usage: test_runtime_opened <driver>
  */
+#include "runtime/engine/gpu/peer/exported.h"
 #include "runtime/engine/gpu/peer/foreign.h"
 #include "runtime/engine/gpu/peer/opened.h"
 #include "runtime/engine/gpu/peer/replica.h"
@@ -22,7 +23,7 @@
 enum { BYTES = 4096, MANY = 300, KEPT = 256, AWAY = MANY - 1 /* AWAY is on the other GPU */, BLOCKS = 66 };
 
 static const char *driver;
-static pw_segment_replica exported[MANY];
+static pw_segment_exported exported[MANY];
 static gpu_memory target;
 static pw_gpu *gpu;
 static void (*make_fail)(const char *, int, int);
@@ -35,9 +36,9 @@ static unsigned char byte_of(int memory, int at)
     return (unsigned char)(memory * 5 + at * 3);
 }
 
-static pw_segment_replica export_memory(int i)
+static pw_segment_exported export_memory(int i)
 {
-    pw_segment_replica r = {.number = (uint64_t)i + 1};
+    pw_segment_exported r = {.number = (uint64_t)i + 1};
     unsigned char bytes[BYTES];
     gpu_memory m;
 
@@ -58,7 +59,7 @@ static void be_the_other(int to, int until)
     if (!gpu_start(driver))
         _exit(1);
     for (int i = 0; i < MANY; i++) {
-        pw_segment_replica r = export_memory(i);
+        pw_segment_exported r = export_memory(i);
 
         if (write(to, &r, sizeof r) != (ssize_t)sizeof r)
             _exit(1);
@@ -113,17 +114,15 @@ static pw_peer_block block_of(int i, int process)
     return (pw_peer_block){.base = base,
                            .bytes = BYTES,
                            .message = BYTES,
-                           .segment = &segments[process],
                            .replicated = true,
-                           .replica = exported[i],
-                           .wanted = &wanted};
+                           .replica = {&segments[process], &wanted, exported[i]}};
 }
 
 /* Returns whether the replica was read. False: it was refused. */
 static bool is_read(int i, int process)
 {
     pw_peer_block block = block_of(i, process);
-    pw_gpu_opened *o = pw_gpu_opened_take(gpu, &block);
+    pw_gpu_opened *o = pw_gpu_opened_take(gpu, &block.replica);
     unsigned char got[BYTES];
 
     if (!o)
@@ -182,6 +181,36 @@ static void the_least_lately_used_give_way(void **state)
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 3 + KEPT);
 }
 
+/* Opens allocation `i` as if it were at these addresses of its process. */
+static pw_gpu_opened *open_at(int i, uint64_t address)
+{
+    pw_peer_exported e = {&segments[0], &wanted, exported[i]};
+
+    e.memory.address = address;
+    e.memory.bytes = BYTES;
+    return pw_gpu_opened_take(gpu, &e);
+}
+
+static void what_its_owner_has_freed_is_closed(void **state)
+{
+    enum { AT = 1 << 20 };
+    long closed = calls("cuIpcCloseMemHandle");
+    pw_gpu_opened *first = open_at(5, AT), *beside = open_at(6, AT + BYTES);
+
+    (void)state;
+    assert_true(first && beside);
+    assert_null(open_at(7, AT + BYTES - 1)); /* both are in use */
+    pw_gpu_opened_give(first);
+    pw_gpu_opened_give(beside);
+    assert_int_equal(calls("cuIpcCloseMemHandle"), closed);
+    first = open_at(7, AT);
+    assert_non_null(first);
+    assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 1);
+    pw_gpu_opened_give(first);
+    pw_gpu_opened_close(gpu, true);
+    assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 3);
+}
+
 static void another_gpu_is_near_if_it_is_linked(void **state)
 {
     (void)state;
@@ -209,11 +238,11 @@ static void who_is_refused_is_not_asked_again(void **state)
     assert_int_equal(calls("cuIpcOpenMemHandle_v2"), before + 1);
     assert_int_equal(wanted, 0);
     make_fail("cuIpcOpenMemHandle_v2", 0, 0);
-    pw_gpu_opened_want(&refused, PW_GPU_REPLICA_LEAST);
+    pw_gpu_opened_want(&refused.replica, PW_GPU_REPLICA_LEAST);
     assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other, PW_GPU_LAZY_LEAST - 1);
+    pw_gpu_opened_want(&other.replica, PW_GPU_LAZY_LEAST - 1);
     assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other, PW_GPU_LAZY_LEAST);
+    pw_gpu_opened_want(&other.replica, PW_GPU_LAZY_LEAST);
     assert_int_equal(wanted, 1);
     assert_true(is_read(3, 3));
     pw_gpu_opened_close(gpu, true);
@@ -224,14 +253,44 @@ static void what_is_not_there_is_not_opened(void **state)
     pw_peer_block block = block_of(0, 0);
 
     (void)state;
-    block.replicated = false;
-    assert_null(pw_gpu_opened_take(gpu, &block));
-    block = block_of(0, 0);
-    block.replica.number = 0;
-    assert_null(pw_gpu_opened_take(gpu, &block));
+    block.replica.memory.number = 0;
+    assert_null(pw_gpu_opened_take(gpu, &block.replica));
 }
 
-/* ---- our own ----------------------------------------------------------------------------------------------------- */
+/* ---- our own allocations ------------------------------------------------------------------------------------------
+ */
+
+static pw_status export_at(const void *address, pw_segment_exported *out)
+{
+    return pw_gpu_export(gpu, pw_cu_address(address), out);
+}
+
+static void an_allocation_has_a_number_of_its_own(void **state)
+{
+    gpu_memory m = gpu_memory_make(GPU_DEVICE, BYTES), managed = gpu_memory_make(GPU_MANAGED, BYTES);
+    pw_segment_exported one, again;
+    long asked;
+
+    (void)state;
+    assert_int_equal(export_at(m.at + 100, &one), PW_OK);
+    assert_true(one.number && one.address == pw_cu_address(m.at) && one.bytes == BYTES);
+    asked = calls("cuIpcGetMemHandle");
+    assert_int_equal(export_at(m.at + 200, &again), PW_OK);
+    assert_memory_equal(&one, &again, sizeof one);
+    assert_int_equal(calls("cuIpcGetMemHandle"), asked);
+    gpu_memory_free(&m);
+    m = gpu_memory_make(GPU_DEVICE, BYTES);
+    assert_int_equal(export_at(m.at, &again), PW_OK);
+    assert_true(again.address == one.address && again.number != one.number);
+    gpu_memory_free(&m);
+    assert_int_not_equal(export_at(managed.at, &one), PW_OK);
+    asked = calls("cuIpcGetMemHandle");
+    assert_int_not_equal(export_at(managed.at, &one), PW_OK);
+    assert_int_equal(calls("cuIpcGetMemHandle"), asked);
+}
+
+/* ---- our own replicas
+ * ----------------------------------------------------------------------------------------------------- */
 
 static pw_gpu_block *a_block(void)
 {
@@ -258,7 +317,7 @@ static void a_block_has_a_replica_when_that_is_wanted(void **state)
 
     (void)state;
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
-    *b.wanted = 1;
+    *b.replica.wanted = 1;
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST - 1), 0);
     replica = pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST);
     assert_true(replica);
@@ -267,13 +326,13 @@ static void a_block_has_a_replica_when_that_is_wanted(void **state)
     assert_false(as_others_see(block).replicated);
     pw_segment_note_replicated(block->host, 7);
     b = as_others_see(block);
-    assert_true(b.replicated && b.replica.number);
+    assert_true(b.replicated && b.replica.memory.number);
     assert_int_equal(b.message, 7);
     pw_segment_note_message(block->host, 7);
     assert_false(as_others_see(block).replicated);
-    *b.wanted = 0;
+    *b.replica.wanted = 0;
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
-    *b.wanted = 1;
+    *b.replica.wanted = 1;
     pw_gpu_give(gpu, block);
 }
 
@@ -327,9 +386,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_replica_is_opened_once),
         cmocka_unit_test(a_message_is_unpacked_from_it),
         cmocka_unit_test(the_least_lately_used_give_way),
+        cmocka_unit_test(what_its_owner_has_freed_is_closed),
         cmocka_unit_test(another_gpu_is_near_if_it_is_linked),
         cmocka_unit_test(who_is_refused_is_not_asked_again),
         cmocka_unit_test(what_is_not_there_is_not_opened),
+        cmocka_unit_test(an_allocation_has_a_number_of_its_own),
         cmocka_unit_test(a_block_has_a_replica_when_that_is_wanted),
         cmocka_unit_test(replicas_outlive_their_blocks),
         cmocka_unit_test(a_driver_that_names_none_is_left_alone),

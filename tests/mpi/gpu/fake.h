@@ -47,6 +47,8 @@ long fake_calls(const char *call);
 void fake_place(void *at);
 /* Lets the CPU touch device memory. */
 void fake_open_memory(bool open);
+/* From now on an allocation is as one of a stream-ordered pool, which other processes cannot open. */
+void fake_pool(uint64_t address);
 /* Counts launched kernels by the beginning of their names: "pw_t0_" for tier 0, "pw_fused_" for fused moves, otherwise
  * all others. */
 long fake_launches(const char *prefix);

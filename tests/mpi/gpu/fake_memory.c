@@ -21,7 +21,9 @@ typedef struct allocation {
     fake_context_t *context;
     int device;
     bool used, to_cpu;
-    char *shadow; /* the CPU's address of imported memory */
+    bool pooled;     /* as memory of stream-ordered pools: other processes cannot open it */
+    uint64_t number; /* of all that was ever allocated */
+    char *shadow;    /* the CPU's address of imported memory */
 } allocation;
 
 static struct {
@@ -31,6 +33,7 @@ static struct {
     size_t top[DEVICES];
     allocation list[ALLOCATIONS];
     int n;
+    uint64_t numbers;
     int protection;
     void *place;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .protection = PROT_NONE};
@@ -80,7 +83,8 @@ static allocation *record(kind k, uint64_t address, size_t bytes, fake_context_t
                                   .bytes = bytes,
                                   .context = context,
                                   .device = context ? context->device : 0,
-                                  .used = true};
+                                  .used = true,
+                                  .number = ++memory.numbers};
     return &memory.list[i];
 }
 
@@ -92,7 +96,11 @@ static allocation *find(uint64_t address)
     return NULL;
 }
 
-/* Takes a free piece of exactly this size, or new memory. */
+static size_t arena_piece(size_t bytes)
+{
+    return (bytes + 2 * GRAIN - 1) & ~(size_t)(GRAIN - 1);
+}
+
 static uint64_t arena_take(int device, size_t bytes)
 {
     uint64_t address;
@@ -101,8 +109,17 @@ static uint64_t arena_take(int device, size_t bytes)
     if (memory.top[device] + bytes + GRAIN > arena_bytes)
         return 0;
     address = (uint64_t)(uintptr_t)memory.seen[device] + memory.top[device];
-    memory.top[device] += (bytes + 2 * GRAIN - 1) & ~(size_t)(GRAIN - 1);
+    memory.top[device] += arena_piece(bytes);
     return address;
+}
+
+/* The latest allocation gives its addresses to the next one. */
+static void arena_give(const allocation *a)
+{
+    size_t at = a->address - (uint64_t)(uintptr_t)memory.seen[a->device];
+
+    if (at + arena_piece(a->bytes) == memory.top[a->device])
+        memory.top[a->device] = at;
 }
 
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
@@ -151,6 +168,8 @@ static int forget(uint64_t address, kind k)
     a = find(address);
     if (a && a->address == address && a->kind == k) {
         a->used = false;
+        if (k == DEVICE)
+            arena_give(a);
         result = FAKE_OK;
     }
     pthread_mutex_unlock(&memory.lock);
@@ -329,7 +348,7 @@ bool fake_export(uint64_t address, fake_exported *out)
 
     pthread_mutex_lock(&memory.lock);
     a = find(address);
-    found = a && a->kind == DEVICE && a->address == address;
+    found = a && a->kind == DEVICE && a->address == address && !a->pooled;
     if (found)
         *out = (fake_exported){.pid = getpid(),
                                .file = memory.files[a->device],
@@ -357,6 +376,31 @@ bool fake_forget_import(uint64_t address)
     return forget(address, IMPORTED) == FAKE_OK;
 }
 
+int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address);
+int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
+{
+    allocation *a;
+    int result;
+
+    if (!fake_enter(__func__, &result))
+        return result;
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    if (a) {
+        *base = a->address;
+        *bytes = a->bytes;
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return a ? FAKE_OK : FAKE_NOT_FOUND;
+}
+
+void fake_pool(uint64_t address)
+{
+    pthread_mutex_lock(&memory.lock);
+    find(address)->pooled = true;
+    pthread_mutex_unlock(&memory.lock);
+}
+
 static bool is_device(kind k)
 {
     return k == DEVICE || k == IMPORTED || k == MANAGED;
@@ -378,6 +422,7 @@ int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uin
         case 1: *(void **)values[i] = a->context; break;
         case 2: *(unsigned *)values[i] = !a->used ? 0 : is_device(a->kind) ? 2 : 1; break;
         case 3: *(uint64_t *)values[i] = a->used ? address : 0; break;
+        case 7: *(unsigned long long *)values[i] = a->used ? a->number : 0; break;
         case 8: *(bool *)values[i] = a->used && a->kind == MANAGED; break;
         case 9: *(int *)values[i] = a->used ? a->device : -2; break;
         default: break;

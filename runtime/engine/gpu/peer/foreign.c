@@ -198,7 +198,7 @@ static bool unpack_registered(const pw_gpu_order *order, const void *from, const
 
 static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
 {
-    pw_gpu_opened *o = pw_gpu_opened_take(order->buffer.place.gpu, block);
+    pw_gpu_opened *o = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
     bool done;
 
     if (!o)
@@ -216,7 +216,7 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
         return true;
     if (block->lazy || !unpack_registered(order, from, block))
         return false;
-    pw_gpu_opened_want(block, order->bytes);
+    pw_gpu_opened_want(&block->replica, order->bytes);
     return true;
 }
 

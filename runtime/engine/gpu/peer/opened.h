@@ -1,11 +1,13 @@
 /*
- * Replicas (replica.h) of other processes of the node, opened for GPUs of this process. A replica stays open for the
- * next message; of more than 256, those used least recently are closed.
+ * GPU memory of other processes of the node, opened for GPUs of this process: replicas (replica.h) and allocations of
+ * the program (shown.h). It stays open for the next message; of more than 256 allocations, those used least recently
+ * are closed. An allocation at addresses of another one of the same process says that the other one has been freed,
+ * which is then closed.
  *
  * The driver may refuse to open one: the GPUs cannot reach each other, a container or a MIG slice separates them, or
  * the driver has no such calls. This file refuses GPUs that reach each other only across the bus, since they gain
- * nothing. After a refusal this process reads messages of that process in its pinned memory, and tells it that no GPU
- * here wants replicas.
+ * nothing. After a refusal this process opens no more memory of that process, and tells it that no GPU here wants
+ * replicas.
  *
  * All functions are thread safe.
  */
@@ -17,21 +19,22 @@
 
 typedef struct pw_gpu_opened {
     const void *segment; /* of the owning process; NULL: the slot is free */
-    uint64_t number;     /* the replica's */
-    pw_gpu *owner;       /* the context in which it is open */
-    pw_cu_ptr device;    /* 0: opening was refused */
+    uint64_t number;     /* the allocation's */
+    uint64_t address, bytes;
+    pw_gpu *owner;    /* the context in which it is open */
+    pw_cu_ptr device; /* 0: opening was refused */
     int users;
     int64_t used; /* time of the last use, by a counter */
 } pw_gpu_opened;
 
-/* Returns the replica of a block whose message is replicated, open for this GPU. NULL: there is none, or it cannot be
- * opened. The caller gives it back by pw_gpu_opened_give. */
-pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_block *block);
+/* Returns the allocation, open for this GPU. NULL: it has no number, or it cannot be opened. The caller gives it back
+ * by pw_gpu_opened_give. */
+pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *exported);
 void pw_gpu_opened_give(pw_gpu_opened *o);
 
-/* To be called after a message of `bytes` bytes was read in the pinned memory of the block's process: tells that
+/* To be called after a message of `bytes` bytes was read in the pinned memory of the exporting process: tells that
  * process that a replica would be read, if this GPU would read one. */
-void pw_gpu_opened_want(const pw_peer_block *block, int64_t bytes);
+void pw_gpu_opened_want(const pw_peer_exported *exported, int64_t bytes);
 
 /* Closes what is open in this context; without `driver` the context has ended. Contexts that end call this themselves
  * (pw_gpu_dependent). */

@@ -1,10 +1,10 @@
 #include "runtime/engine/gpu/peer/replica.h"
 
 #include "base/log.h"
+#include "runtime/engine/gpu/peer/exported.h"
 #include "runtime/engine/node/segment.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MISSES = 8 /* failed allocations after which no more replicas are made */ };
 
@@ -16,14 +16,13 @@ typedef struct replica {
     pw_gpu *owner;
     int64_t bytes;
     pw_cu_ptr device;
-    pw_segment_replica name;
+    pw_segment_exported exported;
 } replica;
 
 /* The singleton. */
 static struct {
     pthread_mutex_t lock;
     replica *waiting;
-    uint64_t numbers;
     int64_t bytes;
     int misses;
     _Atomic bool refused;
@@ -31,34 +30,10 @@ static struct {
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-_Static_assert(sizeof(pw_cu_ipc) == sizeof((pw_segment_replica *)NULL)->handle, "the directory has room for a handle");
-_Static_assert(sizeof(pw_cu_uuid) == sizeof((pw_segment_replica *)NULL)->gpu,
-               "the directory has room for a GPU's name");
-
 static void refuse(const char *why)
 {
     if (!atomic_exchange(&replicas.refused, true))
         pw_log(PW_LOG_INFO, "%s: messages of GPU memory are read in pinned memory", why);
-}
-
-/* Fills the name by which other processes open the replica. */
-static pw_status name(replica *t)
-{
-    pw_cu_uuid gpu;
-    pw_cu_ipc handle;
-    int device;
-    pw_status status = pw_cu_check(pw_cu.ipc_get(&handle, t->device), "cuIpcGetMemHandle");
-
-    if (status == PW_OK)
-        status = pw_cu_check(pw_cu.device_get(&device, t->owner->ordinal), "cuDeviceGet");
-    if (status == PW_OK)
-        status = pw_cu_check(pw_cu.device_uuid(&gpu, device), "cuDeviceGetUuid");
-    if (status != PW_OK)
-        return status;
-    memcpy(t->name.handle, &handle, sizeof handle);
-    memcpy(t->name.gpu, &gpu, sizeof gpu);
-    t->name.number = ++replicas.numbers;
-    return PW_OK;
 }
 
 /* Frees the replicas of a context, all of whose blocks are gone. */
@@ -114,7 +89,7 @@ static replica *make(pw_gpu *gpu, int64_t bytes)
         free(t);
         return NULL;
     }
-    if (name(t) != PW_OK) {
+    if (pw_gpu_export(gpu, t->device, &t->exported) != PW_OK) {
         refuse("the driver does not open device memory to other processes");
         pw_cu.free(t->device);
         free(t);
@@ -157,14 +132,14 @@ static replica *take(pw_gpu *gpu, int64_t bytes)
 
 static bool can_be(void)
 {
-    return pw_cu.ipc_get && pw_cu.device_uuid && !atomic_load_explicit(&replicas.refused, memory_order_relaxed);
+    return pw_gpu_can_export() && !atomic_load_explicit(&replicas.refused, memory_order_relaxed);
 }
 
 static void add(pw_gpu *gpu, pw_gpu_block *block)
 {
     replica *t = take(gpu, pw_gpu_block_bytes(block));
 
-    if (t && !pw_segment_add_replica(block->host, &t->name)) {
+    if (t && !pw_segment_add_replica(block->host, &t->exported)) {
         give(t);
         t = NULL;
     }
