@@ -10,7 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEVICES = 2, STREAMS = 256, NAMES = 80, DEPTH = 16, GATE_SECONDS = 2, DELAY_NS = 3000 };
+enum {
+    DEVICES = 2,
+    STREAMS = 256,
+    NAMES = 80,
+    DEPTH = 16,
+    GATE_SECONDS = 2,
+    DELAY_NS = 3000,
+    DEFAULT_DELAY_NS = 20000000
+};
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
@@ -220,6 +228,7 @@ typedef struct op {
     uint64_t *params;
     event *event;
     long number;
+    long after; /* works of the default stream that must be done before */
     struct op *next;
 } op;
 
@@ -227,6 +236,9 @@ typedef struct stream {
     fake_context_t *context;
     op *first, *last;
     bool busy, used;
+    bool is_default;  /* the context's default stream */
+    bool is_beside;   /* not ordered with that one */
+    long given, done; /* works of a default stream */
 } stream;
 
 static struct {
@@ -242,9 +254,29 @@ static struct {
     } gate;
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .random = 12345};
 
+static stream *default_of(const fake_context_t *context)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (streams.list[i].is_default && streams.list[i].context == context)
+            return &streams.list[i];
+    return NULL;
+}
+
+static stream *make_default(fake_context_t *context)
+{
+    int i = 0;
+
+    while (streams.list[i].used)
+        i++;
+    streams.list[i] = (stream){.context = context, .used = true, .is_default = true};
+    return &streams.list[i];
+}
+
 static bool is_ready(const stream *s)
 {
-    return s->used && s->first && !s->busy && (s->first->what != WAIT || s->first->event->done >= s->first->number);
+    return s->used && s->first && !s->busy &&
+           (s->first->after == 0 || s->first->after <= default_of(s->context)->done) &&
+           (s->first->what != WAIT || s->first->event->done >= s->first->number);
 }
 
 /* While launches are being gathered, waits until they have come, or until they are overdue. */
@@ -349,7 +381,7 @@ static void *work(void *arg)
         o = s->first;
         s->busy = true;
         pthread_mutex_unlock(&streams.lock);
-        nanosleep(&(struct timespec){.tv_nsec = DELAY_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = s->is_default ? DEFAULT_DELAY_NS : DELAY_NS}, NULL);
         if (!s->context->error)
             result = carry_out(s, o);
         pthread_mutex_lock(&streams.lock);
@@ -357,6 +389,7 @@ static void *work(void *arg)
             s->context->error = result;
         if (o->what == RECORD)
             o->event->done = o->number;
+        s->done++;
         s->first = o->next;
         if (!s->first)
             s->last = NULL;
@@ -371,13 +404,18 @@ static void *work(void *arg)
 /* Adds an operation to a stream. The stream's context must be current, and must have seen no fault. */
 static int put(void *handle, const op *o)
 {
-    stream *s = handle;
+    stream *s = handle, *first;
     op *copy = malloc(sizeof *copy);
     int error;
 
     *copy = *o;
     copy->next = NULL;
     pthread_mutex_lock(&streams.lock);
+    first = default_of(fake_current());
+    if (!s)
+        s = first = first ? first : make_default(fake_current());
+    copy->after = first && first != s && !s->is_beside ? first->given : 0;
+    s->given++;
     error = s->context->error ? s->context->error : s->context != fake_current() ? FAKE_BAD_HANDLE : FAKE_OK;
     if (error == FAKE_OK) {
         *(s->last ? &s->last->next : &s->first) = copy;
@@ -403,7 +441,6 @@ int cuStreamCreate(void **out, unsigned flags)
 {
     int i = 0;
 
-    (void)flags;
     FAKE_ENTER();
     if (!fake_current())
         return FAKE_NO_CONTEXT;
@@ -411,7 +448,8 @@ int cuStreamCreate(void **out, unsigned flags)
     while (i < STREAMS && streams.list[i].used)
         i++;
     if (i < STREAMS)
-        streams.list[i] = (stream){.context = fake_current(), .used = true};
+        streams.list[i] =
+            (stream){.context = fake_current(), .used = true, .is_beside = flags == PW_CU_STREAM_NON_BLOCKING};
     pthread_mutex_unlock(&streams.lock);
     *out = &streams.list[i];
     return i < STREAMS ? FAKE_OK : FAKE_NO_MEMORY;
