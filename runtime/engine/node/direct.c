@@ -28,15 +28,14 @@ typedef struct channel {
 /* What a stand-in is used for. Belongs to whoever has taken it. */
 typedef struct use {
     uint64_t channel;
-    pw_layout *layout; /* NULL: there is no message */
-    const void *memory;
-    int64_t bytes;
+    pw_direct_message message; /* bytes 0: there is none */
 } use;
 
 /* The singleton. */
 static struct {
     pthread_mutex_t lock;
     channel channels[CHANNELS]; /* guarded by the lock; one that falls on another's place takes it */
+    bool learned;               /* a channel is in use; guarded by the lock */
     char *base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
     bool tried;
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
@@ -52,6 +51,7 @@ static channel *channel_of(uint64_t key)
 {
     channel *c = &direct.channels[(key ^ key >> 32) % CHANNELS];
 
+    direct.learned = true;
     if (c->key != key)
         *c = (channel){.key = key, .least = INT64_MAX, .next = LEAST_WAIT};
     return c;
@@ -104,7 +104,9 @@ static void note(uint64_t key, int64_t bytes, bool taken)
 void pw_direct_forget_channels(void)
 {
     pthread_mutex_lock(&direct.lock);
-    memset(direct.channels, 0, sizeof direct.channels);
+    if (direct.learned)
+        memset(direct.channels, 0, sizeof direct.channels);
+    direct.learned = false;
     pthread_mutex_unlock(&direct.lock);
 }
 
@@ -203,75 +205,82 @@ static pw_segment_stand_in *record_of(int number)
     return h ? &h->stand_ins[number] : NULL;
 }
 
-/* Takes the record back, and learns from it. */
-static void end(int number)
+void pw_direct_end(int number)
 {
     use *u = &direct.uses[number];
-    pw_segment_stand_in *record = u->layout ? record_of(number) : NULL;
+    int64_t bytes = u->message.bytes;
+    pw_segment_stand_in *record = bytes > 0 ? record_of(number) : NULL;
     bool touched;
 
-    if (!u->layout)
+    if (bytes == 0)
         return;
     touched = pw_lazy_clear(pw_direct_data(number));
     if (record) {
         int64_t taken = (int64_t)atomic_load_explicit(&record->answered, memory_order_acquire);
 
         atomic_store_explicit(&record->bytes, 0, memory_order_release);
-        note(u->channel, u->bytes, !touched && taken == u->bytes);
-        if (touched || taken != u->bytes)
+        note(u->channel, bytes, !touched && taken == bytes);
+        if (touched || taken != bytes)
             pw_log(PW_LOG_DEBUG,
                    "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",
-                   (long long)taken, (long long)u->bytes, touched ? ", and the stand-in was touched" : "");
+                   (long long)taken, (long long)bytes, touched ? ", and the stand-in was touched" : "");
     }
-    u->layout = NULL;
+    u->message.bytes = 0;
 }
 
 /* Without a text on the board, nobody can read the record, which then stays empty. */
-static void show(pw_segment_stand_in *record, const use *u, const void *memory, int64_t count)
+static void show(pw_segment_stand_in *record, const pw_direct_message *m)
 {
-    int text = pw_board_put(u->layout);
+    int text = m->layout ? pw_board_put(m->layout) : PW_SEGMENT_NO_TEXT;
     pw_segment_file file = {.inode = 0};
     const void *begin;
     size_t bytes;
 
-    if (find_touched(u->layout, memory, count, &begin, &bytes))
+    if (m->layout && !m->exported && find_touched(m->layout, m->memory, m->count, &begin, &bytes))
         pw_window_holds(begin, bytes, &file);
+    record->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&record->device, file.device, memory_order_relaxed);
     atomic_store_explicit(&record->inode, file.inode, memory_order_relaxed);
     atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);
 
     atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
-    atomic_store_explicit(&record->memory, (uintptr_t)memory, memory_order_relaxed);
-    atomic_store_explicit(&record->count, (uint64_t)count, memory_order_relaxed);
-    atomic_store_explicit(&record->text, (uint32_t)text, memory_order_relaxed);
-    atomic_store_explicit(&record->bytes, text < 0 ? 0 : (uint64_t)u->bytes, memory_order_release);
+    atomic_store_explicit(&record->memory, (uintptr_t)m->memory, memory_order_relaxed);
+    atomic_store_explicit(&record->count, (uint64_t)m->count, memory_order_relaxed);
+    atomic_store_explicit(&record->text, text, memory_order_relaxed);
+    atomic_store_explicit(&record->bytes, m->layout && text < 0 ? 0 : (uint64_t)m->bytes, memory_order_release);
 }
 
-static bool make(void *of, int64_t at, void *to, int64_t bytes)
+static bool pack(void *of, int64_t at, void *to, int64_t bytes)
 {
-    const use *u = of;
+    const pw_direct_message *m = of;
 
-    pw_layout_pack_part(u->layout, u->memory, at, at + bytes, to);
+    pw_layout_pack_part(m->layout, m->memory, at, at + bytes, to);
     return true;
 }
 
-void pw_direct_begin(int number, pw_layout *layout, const void *memory, int64_t count)
+void pw_direct_begin(int number, const pw_direct_message *message)
 {
     pw_segment_stand_in *record = record_of(number);
     use *u = &direct.uses[number];
+    pw_direct_message *m = &u->message;
+    void *data = pw_direct_data(number);
 
-    end(number);
-    *u = (use){.channel = u->channel, .layout = layout, .memory = memory, .bytes = count * layout->size};
-    pw_lazy_set(pw_direct_data(number), u->bytes, make, u);
-    if ((!record || !is_proven(u->channel, u->bytes)) && !pw_lazy_fill(pw_direct_data(number)))
-        pw_layout_pack(layout, memory, count, pw_direct_data(number));
+    pw_direct_end(number);
+    *m = *message;
+    if (!m->make) {
+        m->make = pack;
+        m->arg = m;
+    }
+    pw_lazy_set(data, m->bytes, m->make, m->arg);
+    if ((!record || !is_proven(u->channel, m->bytes)) && !pw_lazy_fill(data) && m->make == pack)
+        pw_layout_pack(m->layout, m->memory, m->count, data);
     if (record)
-        show(record, u, memory, count);
+        show(record, m);
 }
 
 void pw_direct_give(int number)
 {
-    end(number);
+    pw_direct_end(number);
     pthread_mutex_lock(&direct.lock);
     direct.free[direct.nfree++] = number;
     pthread_mutex_unlock(&direct.lock);

@@ -2,8 +2,9 @@
  * Messages that the receiver takes from the sender's own memory, the sender's side. MPI gets a stand-in, a block of
  * lazy memory (lazy.h). The stand-in's record in the segment says where the message lies, how many objects it has, and
  * which layout of the board. The receiver's MPI asks for the bytes of the stand-in by process_vm_readv, and its
- * Packwright moves them from the memory of the record (stand_in.h). Whoever else reads the stand-in gets the message
- * packed, as far as lazy memory serves. MPI reports the send as complete when the receiver has said that its read is
+ * Packwright moves them from the memory of the record (stand_in.h). The memory is the host's or a GPU's
+ * (runtime/engine/gpu/peer/shown.h). Whoever else reads the stand-in gets the message packed, as far as lazy memory
+ * serves. MPI reports the send as complete when the receiver has said that its read is
  * over, so the program does not write to its buffer before.
  *
  * A channel is a communicator with a rank in it. Not every receiver reads in this way, and a sender learns it from
@@ -19,6 +20,8 @@
 #define PW_RUNTIME_DIRECT_H
 
 #include "runtime/engine/layout/layout.h"
+#include "runtime/engine/node/directory.h"
+#include "runtime/engine/node/lazy.h"
 
 /* How other processes get at memory of this one. */
 typedef enum pw_direct_way {
@@ -36,9 +39,22 @@ bool pw_direct_is_possible(void);
  * to go another way. */
 int pw_direct_take(uint64_t channel, int64_t bytes);
 void *pw_direct_data(int number);
+/* A message that a stand-in stands for: objects of `layout`, the first of which is at `memory`; or, without a layout,
+ * one block of `count` bytes there. */
+typedef struct pw_direct_message {
+    pw_layout *layout;
+    const void *memory;
+    int64_t count, bytes;
+    const pw_segment_exported *exported; /* the allocation of GPU memory that has the objects; NULL: host memory */
+    pw_lazy_maker *make;                 /* packs for readers of the stand-in; NULL: the CPU packs */
+    void *arg;
+} pw_direct_message;
+
 /* Lets the stand-in stand for a message, in place of the one before. */
-void pw_direct_begin(int number, pw_layout *layout, const void *memory, int64_t count);
-/* Ends the message, if there is one, and gives the stand-in back. */
+void pw_direct_begin(int number, const pw_direct_message *message);
+/* Ends the message, if there is one: nobody reads its memory any longer. */
+void pw_direct_end(int number);
+/* Ends the message, and gives the stand-in back. */
 void pw_direct_give(int number);
 
 /* The receiver's side, for receives that are staged only because a stand-in may come. `may` says whether to stage the

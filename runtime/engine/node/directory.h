@@ -27,6 +27,7 @@ enum {
     PW_SEGMENT_PIECE_BLOCKS = 8192, /* in one piece, at most */
     PW_SEGMENT_TEXTS = 256,
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
+    PW_SEGMENT_NO_TEXT = -1,         /* in place of a text's number: the message is one block of bytes */
     PW_SEGMENT_STAND_INS = 32,
     PW_SEGMENT_STAND_IN_BYTES = 8 << 20 /* addresses of one: the longest message that it stands for */
 };
@@ -81,20 +82,23 @@ typedef struct pw_segment_file {
 typedef struct pw_segment_stand_in {
     _Alignas(64) _Atomic uint64_t bytes; /* of the message; 0: it stands for none */
     _Atomic uint64_t memory;             /* address of the first object in the owning process */
-    _Atomic uint64_t count;              /* objects */
-    _Atomic uint32_t text;               /* of their layout, on the board */
+    _Atomic uint64_t count;              /* objects; bytes of a message that is one block */
+    _Atomic int32_t text;                /* of their layout, on the board; PW_SEGMENT_NO_TEXT */
     _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
     _Atomic uint64_t device, inode,
         shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
+    pw_segment_exported
+        exported; /* the allocation that has the objects, if they are in GPU memory; constant while `bytes` is not 0 */
 } pw_segment_stand_in;
 
 /* A message that a stand-in stands for, as another process believes it. */
 typedef struct pw_stand_in_record {
     uint64_t base; /* address of the stand-in in the owning process */
     uint64_t bytes, memory, count;
-    uint32_t text;
+    int32_t text;
     uint32_t number; /* of the stand-in */
     pw_segment_file file;
+    pw_segment_exported exported; /* number 0: the objects are in host memory */
 } pw_stand_in_record;
 
 /* An entry of the board, as another process believes it. */

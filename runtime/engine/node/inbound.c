@@ -13,12 +13,12 @@ struct pw_inbound {
     int64_t bytes;
     pw_layout *layout; /* the caller that expects the message holds a reference; NULL: messages are copied */
     void *buf;
-    pw_inbound_taker *take;      /* unpacks in place of layout and buf; NULL: there is none */
-    bool timed;                  /* the time is measured for the caller */
-    _Atomic(const char *) whole; /* the message in the sender's memory, if all of it was unpacked at once */
-    pw_peer_block whole_in;      /* the block there, where it is known */
+    const pw_inbound_taker *take; /* unpacks in place of layout and buf; NULL: there is none */
+    bool timed;                   /* the time is measured for the caller */
+    _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
+    pw_peer_block whole_in;       /* the block there, where it is known */
     _Atomic int64_t in_place, ns;
-    _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of `take` */
+    _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of the taker */
 };
 
 /*
@@ -88,7 +88,8 @@ pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)
     return expect(data, bytes, (pw_inbound){.layout = NULL}, NULL, 0);
 }
 
-pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, pw_inbound_taker *take, const void *arg, size_t arg_bytes)
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                 size_t arg_bytes)
 {
     if (arg_bytes > PW_INBOUND_ARG)
         return NULL;
@@ -196,7 +197,7 @@ static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t byte
 
     if (!in->take)
         pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
-    else if (!in->take(in->arg, from, bytes, block))
+    else if (!in->take->unpack(in->arg, from, bytes, block))
         return false;
     if (in->timed)
         atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
@@ -252,15 +253,28 @@ bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
     return true;
 }
 
+/* A stand-in as a block whose bytes only its owner can make. */
+static pw_peer_block lazy_block_of(const pw_stand_in *s)
+{
+    return (pw_peer_block){.base = s->message,
+                           .bytes = (size_t)s->bytes,
+                           .lazy = true,
+                           .pid = s->pid,
+                           .address = (uintptr_t)s->message,
+                           .replica = s->exported};
+}
+
 static bool move(pw_inbound *in, pw_stand_in *from)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0;
 
-    if (!in->layout || !pw_stand_in_move(from, in->layout, in->buf, in->bytes))
-        return false;
-    if (in->timed)
+    if (in->take)
+        from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from);
+    else if (in->layout)
+        pw_stand_in_move(from, in->layout, in->buf, in->bytes);
+    if (from->whole && in->timed)
         atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
-    return true;
+    return from->whole;
 }
 
 /* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
@@ -276,6 +290,7 @@ bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t
         return false;
     if (first == 0 && from->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0 &&
         move(in, from)) {
+        in->whole_in = lazy_block_of(from);
         atomic_store_explicit(&in->whole, message, memory_order_relaxed);
         atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
         return true;

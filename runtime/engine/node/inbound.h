@@ -31,20 +31,25 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
  * since memory that is not expected must first be tested whether it can be written, which takes as long as the copy. */
 pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes);
 /*
- * As pw_inbound_expect, for a buffer that the CPU does not unpack. `take` unpacks the whole message, `bytes` bytes at
- * `from` in a block of another process, before it returns. If it returns false, MPI copies the message, and whatever
- * `take` has written is overwritten. `take` gets a copy of the `arg_bytes` bytes at `arg`, and runs in any thread in
- * which MPI works.
+ * As pw_inbound_expect, for a buffer that the CPU does not unpack. The taker's functions move a whole message before
+ * they return: `unpack` one of `bytes` bytes at `from` in a block of another process, `move` one that a stand-in stands
+ * for, which is not longer than what is expected. If they return false, MPI copies the message, and whatever they have
+ * written is overwritten. They get a copy of the `arg_bytes` bytes at `arg`, and run in any thread in which MPI works.
+ * The taker must live as long as the process.
  */
-typedef bool pw_inbound_taker(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block);
+typedef struct pw_inbound_taker {
+    bool (*unpack)(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block);
+    bool (*move)(const void *arg, const pw_stand_in *from);
+} pw_inbound_taker;
 enum { PW_INBOUND_ARG = 128 };
-pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, pw_inbound_taker *take, const void *arg, size_t arg_bytes);
-/* The number of messages that are now expected by a `take` function. */
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                 size_t arg_bytes);
+/* The number of messages that are now expected by a taker. */
 int pw_inbound_takers(void);
 /* Expects the next message into the same memory. */
 void pw_inbound_expect_again(pw_inbound *in);
-/* Returns how many bytes, from the first on, are in the user's buffer; after a `take` function, all or 0. Sets *ns to
- * the time that unpacking took, if a `take` function did it or with PACKWRIGHT_STATS. */
+/* Returns how many bytes, from the first on, are in the user's buffer; after a taker, all or 0. Sets *ns to the time
+ * that unpacking took, if a taker did it or with PACKWRIGHT_STATS. */
 int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
 /* Ends the expectation. NULL is allowed. */
 void pw_inbound_forget(pw_inbound *in);

@@ -24,21 +24,37 @@ void pw_stand_in_start(pw_stand_in_engine *engine)
 
 /* ---- the sender's memory ----------------------------------------------------------------------------------------- */
 
-/* Finds the addresses that the objects touch in the sender. The numbers of a record may be anything. False: they are no
- * objects of that layout. */
+/* Finds the bounds of the objects of a record, whose numbers may be anything. False: they are no objects of that
+ * layout.
+ */
+static bool find_bounds(const pw_stand_in_record *r, const pw_layout *l, int64_t *lo, int64_t *bytes)
+{
+    *lo = 0;
+    *bytes = (int64_t)r->bytes;
+    if (!l)
+        return r->count == r->bytes;
+    return r->count > 0 && r->count <= INT64_MAX && (unsigned __int128)r->count * (uint64_t)l->size == r->bytes &&
+           pw_layout_bounds(l, (int64_t)r->count, lo, bytes);
+}
+
+/* Finds the addresses that the objects touch in the sender. False: there are no such objects. */
 static bool find_touched(const pw_stand_in_record *r, pw_stand_in *out)
 {
-    const pw_layout *l = out->layout;
     int64_t lo, bytes;
     __int128 lowest;
 
-    if (r->count == 0 || r->count > INT64_MAX || (unsigned __int128)r->count * (uint64_t)l->size != r->bytes ||
-        !pw_layout_bounds(l, (int64_t)r->count, &lo, &bytes))
+    if (!find_bounds(r, out->layout, &lo, &bytes))
         return false;
     lowest = (__int128)r->memory + lo;
     out->lowest = (uint64_t)lowest;
     out->stretch = (size_t)bytes;
     return lowest > 0 && bytes > 0 && lowest + bytes <= INT64_MAX;
+}
+
+/* Whether the allocation has all of the addresses. */
+static bool has_touched(const pw_segment_exported *e, const pw_stand_in *s)
+{
+    return s->lowest >= e->address && s->stretch <= e->bytes && s->lowest - e->address <= e->bytes - s->stretch;
 }
 
 static void set_memory(pw_stand_in *s, const void *lowest)
@@ -79,37 +95,52 @@ static bool read_copy(pw_stand_in *s)
     return false;
 }
 
+/* Finds the layout of a record. False: it has one that cannot be read. */
+static bool find_layout(pid_t pid, const pw_stand_in_record *r, pw_stand_in *out)
+{
+    pw_layout_engine *engine = engine_of ? engine_of() : NULL;
+
+    if (r->text == PW_SEGMENT_NO_TEXT)
+        return true;
+    out->layout = engine && r->text >= 0 ? pw_board_get(pid, (uint32_t)r->text, engine) : NULL;
+    return out->layout;
+}
+
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *out)
 {
     pw_segment_header *h = pw_peer_header(pid);
     pw_stand_in_record r;
-    pw_layout_engine *engine;
 
-    if (!h || !engine_of || !pw_segment_find_stand_in(h, (uintptr_t)remote, bytes, &r))
+    if (!h || !pw_segment_find_stand_in(h, (uintptr_t)remote, bytes, &r))
         return false;
-    engine = engine_of();
-    *out = (pw_stand_in){.layout = engine ? pw_board_get(pid, r.text, engine) : NULL,
-                         .pid = pid,
+    *out = (pw_stand_in){.pid = pid,
                          .remote = r.memory,
                          .count = (int64_t)r.count,
                          .bytes = (int64_t)r.bytes,
                          .message = (const void *)(uintptr_t)r.base,
                          .first = (int64_t)((uintptr_t)remote - r.base),
                          .answered = &h->stand_ins[r.number].answered,
+                         .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported},
                          .attached = {.place = -1}};
-    if (out->layout && find_touched(&r, out)) {
-        find_mapped(h, &r, out);
+    if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {
+        if (!r.exported.number)
+            find_mapped(h, &r, out);
         return true;
     }
     pw_layout_unref(out->layout);
     return false;
 }
 
+static bool is_in_host_memory(const pw_stand_in *s)
+{
+    return s->layout && !s->exported.memory.number;
+}
+
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 {
-    if (!s->memory && !read_copy(s))
+    if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
     pw_layout_pack_part(s->layout, s->memory, s->first, s->first + bytes, to);
     return true;
@@ -155,7 +186,7 @@ bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
     pw_joined joined;
     pw_diag diag;
 
-    if (s->bytes > room)
+    if (s->bytes > room || !is_in_host_memory(s))
         return false;
     if (s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK) {
         s->whole = move_joined(s, &joined, layout, to);

@@ -4,17 +4,18 @@
  * their layout comes from the board. This process has the sender's memory mapped where it can, as a block of the
  * segment (peers.h), as memory of a window (window.h) or by XPMEM (xpmem.h), and copies from there once. Where it
  * cannot, the system reads: the blocks straight to where they belong (system_read.h), or, where these are short, all
- * the addresses that the objects stretch over into memory of this process first.
+ * the addresses that the objects stretch over into memory of this process first. Objects in GPU memory are for a GPU of
+ * this process to move (runtime/engine/gpu/peer/foreign.h).
  */
 #ifndef PW_RUNTIME_STAND_IN_H
 #define PW_RUNTIME_STAND_IN_H
 
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/node/directory.h"
+#include "runtime/engine/node/peers.h"
 #include "runtime/engine/node/xpmem.h"
 
 typedef struct pw_stand_in {
-    pw_layout *layout;          /* of the objects, with a reference */
+    pw_layout *layout;          /* of the objects, with a reference; NULL: one block of bytes */
     pid_t pid;                  /* the sender */
     uint64_t remote;            /* address of the first object there */
     const char *memory;         /* where it is in this process; NULL: not mapped, nor read */
@@ -24,6 +25,7 @@ typedef struct pw_stand_in {
     const void *message;        /* address of the stand-in in the sender, which identifies the message */
     int64_t first;              /* of its bytes, the one that was asked for */
     _Atomic uint64_t *answered; /* pw_segment_stand_in.answered */
+    pw_peer_exported exported;  /* the allocation that has the objects, if its memory has a number */
     pw_xpmem_use attached;
     void *copy; /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
     bool whole; /* the message was moved */

@@ -1,14 +1,18 @@
 #include "runtime/mpi/strategy/direct.h"
 
 #include "base/env.h"
+#include "runtime/engine/gpu/peer/shown.h"
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/direct.h"
 #include "runtime/engine/node/inbound.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/engine/node/stand_in.h"
 #include "runtime/engine/node/xpmem.h"
+#include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
+
+#include <math.h>
 
 /* MPICH reads no shorter messages in the sender's memory. The system reads no blocks of less than LEAST_BLOCK as fast
  * as they are packed. */
@@ -34,8 +38,7 @@ void pw_direct_leave(void)
 
 void pw_direct_forget_comms(void)
 {
-    if (pw_direct_is_meant())
-        pw_direct_forget_channels();
+    pw_direct_forget_channels();
 }
 
 static int64_t least(void)
@@ -62,18 +65,37 @@ static pw_direct_way way_of(const pw_message *m)
     return pw_direct_way_to(m->buffer.layout, m->buffer.base, m->buffer.count);
 }
 
-/* A message with a channel is one of a call between two processes. A receive is staged as by `packed`. It is for
- * messages that `packed` would leave to MPI, which takes them out of stand-ins more slowly. */
-static bool direct_can(const pw_message *m)
+/* A message with a channel is one of a call between two processes. */
+static bool has_stand_in(const pw_message *m)
 {
-    if (!m->channel || !pw_direct_is_meant() || m->buffer.bytes < least() ||
-        m->buffer.bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_strategy_packed.can(m) || !pw_direct_is_possible())
+    return m->channel && m->buffer.bytes >= least() && m->buffer.bytes <= PW_SEGMENT_STAND_IN_BYTES;
+}
+
+/* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of
+ * stand-ins more slowly. */
+static bool host_can(const pw_message *m)
+{
+    if (!pw_direct_is_meant() || !pw_strategy_packed.can(m) || !pw_direct_is_possible())
         return false;
     return m->role == PW_RECV ? gains_by_system(m) : way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m);
 }
 
+/* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */
+static bool device_can(const pw_message *m)
+{
+    return m->role == PW_SEND && m->once && pw_strategy_is_named(PW_STRATEGY_DIRECT) && !pw_gpu_mpi_is_aware() &&
+           pw_gpu_may_show();
+}
+
+static bool direct_can(const pw_message *m)
+{
+    return has_stand_in(m) && (m->buffer.place.kind == PW_PLACE_DEVICE ? device_can(m) : host_can(m));
+}
+
 static double direct_cost(const pw_message *m)
 {
+    if (m->buffer.place.kind == PW_PLACE_DEVICE)
+        return INFINITY;
     return cost_by(m, m->role == PW_RECV ? PW_DIRECT_BY_SYSTEM : way_of(m));
 }
 
@@ -88,12 +110,21 @@ static uint64_t channel_of(const pw_staging *s)
     return (uintptr_t)s->own;
 }
 
+static bool is_on_device(const pw_staging *s)
+{
+    return s->buffer.place.kind == PW_PLACE_DEVICE;
+}
+
 static pw_status take_stand_in(pw_staging *s)
 {
     int number = pw_direct_take(s->channel, s->buffer.bytes);
 
     if (number < 0)
         return PW_ERR_NOMEM;
+    if (is_on_device(s) && !pw_gpu_show(number, &s->buffer)) {
+        pw_direct_give(number);
+        return PW_ERR_UNSUPPORTED;
+    }
     s->own = (void *)(intptr_t)number;
     s->data = pw_direct_data(number);
     return PW_OK;
@@ -111,9 +142,16 @@ static pw_status direct_take(pw_staging *s)
 
 static pw_status direct_pack(pw_staging *s)
 {
-    pw_direct_begin(number_of(s), s->buffer.layout, s->buffer.base, s->buffer.count);
+    const pw_direct_message message = {
+        .layout = s->buffer.layout, .memory = s->buffer.base, .count = s->buffer.count, .bytes = s->buffer.bytes};
+    pw_status status = PW_OK;
+
+    if (is_on_device(s))
+        status = pw_gpu_show_begin(number_of(s));
+    else
+        pw_direct_begin(number_of(s), &message);
     pw_sharing_note_message(s->buffer.bytes);
-    return PW_OK;
+    return status;
 }
 
 static void direct_expect(pw_staging *s)
@@ -132,10 +170,12 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
 
 static void direct_give(pw_staging *s)
 {
-    if (s->role == PW_SEND)
-        pw_direct_give(number_of(s));
-    else
+    if (s->role == PW_RECV)
         pw_strategy_packed.give(s);
+    else if (is_on_device(s))
+        pw_gpu_show_end(number_of(s));
+    else
+        pw_direct_give(number_of(s));
 }
 
 const pw_strategy pw_strategy_direct = {.can = direct_can,

@@ -156,6 +156,13 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
            pw_gpu_foreign_unpack(&order, from, block);
 }
 
+static bool take_shown(const void *arg, const pw_stand_in *from)
+{
+    return pw_gpu_foreign_move(arg, from);
+}
+
+static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown};
+
 _Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a receive");
 
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
@@ -166,7 +173,7 @@ static void gpu_expect(pw_staging *s)
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else if (is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, take_foreign, &order, sizeof order);
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, &taker, &order, sizeof order);
 }
 
 static bool is_in_place(pw_staging *s)

@@ -153,7 +153,9 @@ static pw_hash hash_of(const pw_message *m)
     return m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0};
 }
 
-/* Messages that `direct` can carry have decisions of their own, for device 1 of host memory. */
+enum { REACHED = 1 << 16 };
+
+/* Messages that `direct` can carry have decisions of their own, as for other devices. */
 static pw_decision_key key_of(const pw_message *m)
 {
     bool device = m->buffer.place.kind == PW_PLACE_DEVICE;
@@ -163,7 +165,7 @@ static pw_decision_key key_of(const pw_message *m)
                              .size = pw_decision_size(m->cost_bytes),
                              .kind = (uint8_t)m->kind,
                              .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                             .device = device ? m->buffer.place.device : reached};
+                             .device = (device ? m->buffer.place.device : 0) + (reached ? REACHED : 0)};
 }
 
 /* Lets the short path (runtime/mpi/strategy/is_native.h) find a decision that was native. */

@@ -95,6 +95,12 @@ static void spoil(int number, order what)
         atomic_store(&r->bytes, UINT64_MAX);
 }
 
+static void let_stand(int number, pw_layout *layout, const void *memory, int64_t count)
+{
+    pw_direct_begin(number, &(pw_direct_message){
+                                .layout = layout, .memory = memory, .count = count, .bytes = count * layout->size});
+}
+
 /* Does what programs do that close all files that they do not know. */
 static void close_segment(void)
 {
@@ -161,9 +167,9 @@ static void begin_message(sender *s, order what, answer *a)
     if (!a->good)
         return;
     if (what == BEGIN_ROWS)
-        pw_direct_begin(s->number, s->rows, memory, ROWS);
+        let_stand(s->number, s->rows, memory, ROWS);
     else
-        pw_direct_begin(s->number, s->layout, memory, OBJECTS);
+        let_stand(s->number, s->layout, memory, OBJECTS);
     a->data = pw_direct_data(s->number);
     a->has_pages = has_pages(a->data);
     if (what == BEGIN_WINDOW || what == BEGIN_XPMEM)

@@ -233,12 +233,14 @@ static bool take_it(const void *arg, const void *from, int64_t bytes, const pw_p
     return bytes >= 100;
 }
 
+static const pw_inbound_taker taker = {.unpack = take_it};
+
 static void takers_get_whole_messages_or_none(void **state)
 {
     static _Alignas(64) unsigned char other[STAGED];
     scenery *s = *state;
     taken t = {.calls = 0}, *arg = &t;
-    pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, take_it, &arg, sizeof arg);
+    pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, &taker, &arg, sizeof arg);
     pw_peer_block block = block_of(s, MESSAGE);
     int64_t ns;
 

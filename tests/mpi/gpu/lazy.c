@@ -2,8 +2,9 @@
  * Messages of GPU memory that stay there until somebody reads them elsewhere. Rank 0 sends from its GPU. Rank 1
  * receives into its GPU, which reads the message in rank 0's GPU; or in another way, so that MPI reads the block that
  * it was given: into host memory, of the message's type or not, by probe, too short for it. Rank 2 runs without
- * Packwright. Each way has a communicator of its own, on which a message into the GPU comes first and last. With the
- * stand-in, the driver's copies on rank 0 tell whether the bytes came to host memory.
+ * Packwright. Each way has a communicator of its own, on which messages into the GPU come first and last. With the
+ * stand-in, the driver's copies on rank 0 tell whether the bytes came to host memory. With the strategy `direct` the
+ * message stays in the program's memory, once the first ones of a communicator have gone that way.
  *
  * usage: lazy <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
@@ -14,7 +15,7 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
-enum { SKIPPED = 77, TAG = 3, BYTES = 1 << 20, FLIGHT = 8, WARM = 4, BUFFERED = BYTES + 4096 };
+enum { SKIPPED = 77, TAG = 3, BYTES = 1 << 20, FLIGHT = 8, WARM = 4, FIRST = 3, BUFFERED = BYTES + 4096 };
 
 typedef enum way {
     TO_GPU,
@@ -301,6 +302,8 @@ static MPI_Comm try_way(way w)
     long n;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 1; i < FIRST; i++)
+        to_gpu(comm, seed_of(w, 50 + i), w, "long before it");
     n = to_gpu(comm, seed_of(w, 50), w, "before it");
     judge_copies(TO_GPU, n);
     for (int i = 0; t.rank == 0 && i < (w == IN_FLIGHT ? FLIGHT : 1); i++)

@@ -1,6 +1,7 @@
 #include "runtime/engine/gpu/peer/foreign.h"
 
 #include "base/log.h"
+#include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/peer/opened.h"
 
 enum {
@@ -218,6 +219,99 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
         return false;
     pw_gpu_opened_want(&block->replica, order->bytes);
     return true;
+}
+
+/* ---- from the program's memory of another process ---------------------------------------------------------------- */
+
+/* One message: objects of a layout, the first of which has its origin at `there`, or bytes from there on; and the order
+ * to unpack it. */
+typedef struct objects {
+    const pw_gpu_order *order;
+    pw_layout *layout; /* NULL: bytes */
+    pw_cu_ptr there;
+    int64_t count, bytes;
+} objects;
+
+static bool pack_to(const objects *o, pw_cu_ptr packed)
+{
+    const pw_gpu_order order = {.buffer = {.layout = o->layout,
+                                           .place = o->order->buffer.place,
+                                           .base = (void *)(uintptr_t)o->there,
+                                           .count = o->count,
+                                           .bytes = o->bytes},
+                                .packed = {.device = packed},
+                                .bytes = o->bytes,
+                                .direction = PW_PACK,
+                                .path = PW_GPU_DIRECT};
+
+    return pw_gpu_carry_out(&order) == PW_OK;
+}
+
+static bool unpack_bytes(const objects *o, pw_cu_ptr packed)
+{
+    pw_gpu_order order = *o->order;
+
+    order.bytes = o->bytes;
+    order.path = PW_GPU_DIRECT;
+    return unpack_from(&order, (pw_gpu_packed){.device = packed});
+}
+
+static bool move_in_two(const objects *o)
+{
+    pw_gpu *gpu = o->order->buffer.place.gpu;
+    pw_gpu_block *block = NULL;
+    bool done;
+
+    if (pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, o->bytes, &block) != PW_OK)
+        return false;
+    done = pack_to(o, block->device) && unpack_bytes(o, block->device);
+    pw_gpu_give(gpu, block);
+    return done;
+}
+
+static bool move_joined(const objects *o)
+{
+    const pw_buffer *b = &o->order->buffer;
+    pw_joined joined;
+    pw_diag diag;
+    bool done;
+
+    if (o->bytes % b->layout->size != 0 || pw_layout_join(o->layout, b->layout, &joined, &diag) != PW_OK)
+        return move_in_two(o);
+    done = pw_gpu_joined_copy(&(pw_gpu_copy_order){.joined = &joined,
+                                                   .gpu = b->place.gpu,
+                                                   .from = (const void *)(uintptr_t)o->there,
+                                                   .to = b->base,
+                                                   .bytes = o->bytes}) == PW_OK;
+    pw_layout_unref(joined.layout);
+    return done;
+}
+
+static bool move_objects(const objects *o)
+{
+    const pw_buffer *b = &o->order->buffer;
+
+    if (!o->layout)
+        return unpack_bytes(o, o->there);
+    if (!b->layout)
+        return pack_to(o, pw_cu_address((char *)b->base + b->offset));
+    return move_joined(o);
+}
+
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
+{
+    pw_gpu_opened *opened = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported);
+    objects o = {.order = order, .layout = from->layout, .count = from->count, .bytes = from->bytes};
+    bool done;
+
+    if (!opened)
+        return false;
+    o.there = opened->device + (from->remote - from->exported.memory.address);
+    done = move_objects(&o);
+    pw_gpu_opened_give(opened);
+    if (done && order->buffer.layout)
+        atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
+    return done;
 }
 
 pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void)

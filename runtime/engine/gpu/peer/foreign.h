@@ -3,7 +3,7 @@
  * They read the block's replica, if the message is there and the replica can be opened (opened.h), else the block. The
  * block of a message is registered with the driver, read only, and stays registered for the next message there. At most
  * 256 blocks and 1 GiB are registered; those used least recently give way. A block whose owner has released its pages
- * is registered anew.
+ * is registered anew. Messages of stand-ins (shown.h) come from the sender's own GPU memory.
  *
  * All functions are thread safe.
  */
@@ -11,7 +11,7 @@
 #define PW_RUNTIME_GPU_FOREIGN_H
 
 #include "runtime/engine/gpu/transfer.h"
-#include "runtime/engine/node/peers.h"
+#include "runtime/engine/node/stand_in.h"
 
 /*
  * Carries out an order to unpack whose packed bytes are at `from` in this block. False: the driver does not register
@@ -19,6 +19,11 @@
  * block must hold its message during the call.
  */
 bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block);
+
+/* Moves a message of a stand-in, whose objects lie in GPU memory of another process, to the buffer of an order to
+ * unpack which has room for it: by one kernel where one side is contiguous or the layouts join. False: the memory
+ * cannot be opened, or something failed; the buffer may then hold part of the message. */
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from);
 
 /* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
  * themselves (pw_gpu_dependent). */

@@ -1,0 +1,346 @@
+/*
+ * Messages between two GPU buffers with the strategy `direct`: a kernel of the receiver reads the sender's memory. Rank
+ * 0 sends. Each case has a communicator of its own, on which messages come first that prove the channel. Then a
+ * message between two layouts must take no launch on the sender and one on the receiver; the sender's buffer is
+ * overwritten as soon as MPI says so, freed and allocated anew, still being filled by the default stream, in memory
+ * that other processes cannot open; and the receiver is the rank itself, or posts more or less than comes. (lazy.c and
+ * shared.c, by this strategy, have those who read the message in other ways.)
+ *
+ * usage: direct <driver, or ->. Exits 77, for "skipped", without a GPU.
+ */
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/support/harness.h"
+
+enum { SKIPPED = 77, TAG = 3, PROVING = 3, FLIGHT = 6, BYTES = 192 << 10, SPAN = 3 * BYTES, TYPES = 5 };
+
+static int rank;
+static bool counted; /* the stand-in's calls tell how messages went */
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+static const char *const names[TYPES] = {"bytes", "doubles apart", "pairs apart", "rows", "a list"};
+
+/* All have BYTES bytes in `count` objects, and lie in SPAN bytes. */
+static MPI_Datatype make_type(int i, int *count)
+{
+    MPI_Datatype type;
+    int places[48];
+
+    *count = 1;
+    switch (i) {
+    case 0: MPI_Type_contiguous(BYTES, MPI_BYTE, &type); break;
+    case 1: MPI_Type_vector(BYTES / 8, 1, 3, MPI_DOUBLE, &type); break;
+    case 2: MPI_Type_vector(BYTES / 16, 2, 5, MPI_DOUBLE, &type); break;
+    case 3: MPI_Type_vector(96, BYTES / 96, BYTES / 48, MPI_BYTE, &type); break;
+    default:
+        for (int k = 0; k < 48; k++)
+            places[k] = 9 * k + k % 3;
+        *count = BYTES / (48 * 4 * 4);
+        MPI_Type_create_indexed_block(48, 4, places, MPI_INT, &type);
+        break;
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* ---- one side ---------------------------------------------------------------------------------------------------- */
+
+typedef struct side {
+    MPI_Datatype type;
+    int count;
+    gpu_memory gpu;
+    unsigned char *image, *packed;
+} side;
+
+static side make_side(int type)
+{
+    side s = {.image = malloc(SPAN), .packed = malloc(BYTES)};
+
+    s.type = make_type(type, &s.count);
+    s.gpu = gpu_memory_make(GPU_DEVICE, SPAN);
+    return s;
+}
+
+static void free_side(side *s)
+{
+    if (s->gpu.at)
+        gpu_memory_free(&s->gpu);
+    MPI_Type_free(&s->type);
+    free(s->image);
+    free(s->packed);
+}
+
+static void fill(side *s, unsigned seed)
+{
+    test_fill(s->image, SPAN, seed);
+    gpu_write(&s->gpu, 0, s->image, SPAN);
+}
+
+/* Fills the buffer so that its packed form follows from `seed`. */
+static void put(side *s, unsigned seed)
+{
+    int at = 0;
+
+    test_fill(s->packed, BYTES, seed);
+    PMPI_Unpack(s->packed, BYTES, &at, s->image, s->count, s->type, MPI_COMM_SELF);
+    gpu_write(&s->gpu, 0, s->image, SPAN);
+}
+
+/* Checks what has come on top of what fill(s, 9) has written. */
+static void judge(side *s, unsigned seed, int objects, const char *what)
+{
+    unsigned char *got = malloc(SPAN);
+    int at = 0, bytes = test_packed_bytes(s->type, objects);
+
+    test_fill(s->packed, BYTES, seed);
+    test_fill(s->image, SPAN, 9);
+    PMPI_Unpack(s->packed, bytes, &at, s->image, objects, s->type, MPI_COMM_SELF);
+    gpu_read(&s->gpu, 0, got, SPAN);
+    CHECK(!memcmp(got, s->image, SPAN), "%s, seed %u", what, seed);
+    free(got);
+}
+
+/* Sends one message, and spoils its source at once. */
+static void send_one(side *s, unsigned seed, MPI_Comm comm)
+{
+    put(s, seed);
+    MPI_Send(s->gpu.at, s->count, s->type, 1, TAG, comm);
+    fill(s, 77);
+}
+
+static void receive_one(side *s, unsigned seed, MPI_Comm comm, const char *what)
+{
+    fill(s, 9);
+    MPI_Recv(s->gpu.at, s->count, s->type, 0, TAG, comm, MPI_STATUS_IGNORE);
+    judge(s, seed, s->count, what);
+}
+
+static void exchange(side *s, unsigned seed, MPI_Comm comm, const char *what)
+{
+    if (rank == 0)
+        send_one(s, seed, comm);
+    else
+        receive_one(s, seed, comm, what);
+}
+
+static MPI_Comm proven(side *s, const char *what)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < PROVING; i++)
+        exchange(s, 20 + (unsigned)i, comm, what);
+    return comm;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
+
+static long calls(const char *call)
+{
+    return ((long (*)(const char *))gpu_symbol("fake_calls"))(call);
+}
+
+static long work(void)
+{
+    return counted ? calls("cuLaunchKernel") + calls("cuGraphLaunch") + calls("cuMemcpyAsync") : 0;
+}
+
+static void between_layouts(int from, int to)
+{
+    char what[64];
+    long before;
+    MPI_Comm comm;
+    side s = make_side(rank == 0 ? from : to);
+
+    snprintf(what, sizeof what, "%s to %s", names[from], names[to]);
+    comm = proven(&s, what);
+    before = work();
+    exchange(&s, 30, comm, what);
+    before = work() - before;
+    CHECK(!counted || before == (rank == 1), "%s: rank %d has begun %ld works", what, rank, before);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
+/* Many at once, of which each source is spoilt when its request is complete. */
+static void in_flight(void)
+{
+    MPI_Request requests[FLIGHT];
+    side s[FLIGHT];
+    MPI_Comm comm;
+    int done;
+
+    for (int i = 0; i < FLIGHT; i++)
+        s[i] = make_side(1 + (i + rank) % 2);
+    comm = proven(&s[0], "in flight");
+    for (int i = 0; i < FLIGHT; i++) {
+        if (rank == 0) {
+            put(&s[i], 40 + (unsigned)i);
+            MPI_Isend(s[i].gpu.at, s[i].count, s[i].type, 1, i, comm, &requests[i]);
+        } else {
+            fill(&s[i], 9);
+            MPI_Irecv(s[i].gpu.at, s[i].count, s[i].type, 0, i, comm, &requests[i]);
+        }
+    }
+    for (int i = 0; i < FLIGHT; i++) {
+        MPI_Waitany(FLIGHT, requests, &done, MPI_STATUS_IGNORE);
+        if (rank == 0)
+            fill(&s[done], 78);
+        else
+            judge(&s[done], 40 + (unsigned)done, s[done].count, "in flight");
+    }
+    MPI_Comm_free(&comm);
+    for (int i = 0; i < FLIGHT; i++)
+        free_side(&s[i]);
+}
+
+/* The source is freed after each message, and its addresses are those of the next one. */
+static void reallocated(void)
+{
+    side s = make_side(1);
+    MPI_Comm comm = proven(&s, "allocated anew");
+
+    for (unsigned i = 0; i < 4; i++) {
+        gpu_memory_free(&s.gpu);
+        s.gpu = gpu_memory_make(GPU_DEVICE, SPAN + (i % 2 ? BYTES : 0));
+        exchange(&s, 50 + i, comm, "allocated anew");
+    }
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
+/* Memory that other processes cannot open goes in the other ways. */
+static void unopened(void)
+{
+    side s = make_side(2);
+    MPI_Comm comm;
+
+    if (rank == 0 && gpu_is_fake())
+        ((void (*)(uint64_t))gpu_symbol("fake_pool"))((uintptr_t)s.gpu.at);
+    comm = proven(&s, "not to be opened");
+    exchange(&s, 60, comm, "not to be opened");
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
+/* The default stream still copies to the source when it is sent. */
+static void being_filled(void)
+{
+    int (*copy)(uint64_t, uint64_t, size_t, void *) =
+        (int (*)(uint64_t, uint64_t, size_t, void *))gpu_symbol("cuMemcpyAsync");
+    gpu_memory other = gpu_memory_make(GPU_DEVICE, SPAN);
+    side s = make_side(1);
+    MPI_Comm comm = proven(&s, "being filled");
+
+    if (rank == 0) {
+        put(&s, 65);
+        gpu_write(&other, 0, s.image, SPAN);
+        fill(&s, 79);
+        copy((uintptr_t)s.gpu.at, (uintptr_t)other.at, SPAN, NULL);
+        MPI_Send(s.gpu.at, s.count, s.type, 1, TAG, comm);
+    } else {
+        receive_one(&s, 65, comm, "being filled");
+    }
+    MPI_Comm_free(&comm);
+    gpu_memory_free(&other);
+    free_side(&s);
+}
+
+/* A message of bytes that ends within an object of the receiver, and one that is too long for it. */
+static void of_other_lengths(void)
+{
+    enum { SHORT = BYTES - 20 };
+    side s = make_side(rank == 0 ? 0 : 4);
+    MPI_Comm comm = proven(&s, "of other lengths");
+    unsigned char *got = malloc(SPAN), *want = malloc(BYTES);
+    int rc = MPI_SUCCESS, at = 0, n = 0;
+    MPI_Status status;
+
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        put(&s, 67);
+        MPI_Send(s.gpu.at, SHORT, MPI_BYTE, 1, TAG, comm);
+        MPI_Send(s.gpu.at, BYTES, MPI_BYTE, 1, TAG, comm);
+    } else {
+        fill(&s, 9);
+        MPI_Recv(s.gpu.at, s.count, s.type, 0, TAG, comm, &status);
+        MPI_Get_elements(&status, s.type, &n);
+        gpu_read(&s.gpu, 0, got, SPAN);
+        PMPI_Pack(got, s.count, s.type, s.packed, BYTES, &at, MPI_COMM_SELF);
+        test_fill(want, BYTES, 67);
+        CHECK(!memcmp(s.packed, want, SHORT) && n == SHORT / 4, "a shorter message, of %d elements", n);
+        fill(&s, 9);
+        rc = MPI_Recv(s.gpu.at, s.count / 2, s.type, 0, TAG, comm, MPI_STATUS_IGNORE);
+        CHECK(test_class_of(rc) == MPI_ERR_TRUNCATE, "too long a message: class %d", test_class_of(rc));
+    }
+    MPI_Comm_free(&comm);
+    free(got);
+    free(want);
+    free_side(&s);
+}
+
+static void to_oneself(void)
+{
+    side from = make_side(1), to = make_side(2);
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+
+    for (unsigned i = 0; i < 4; i++) {
+        put(&from, 70 + i);
+        fill(&to, 9);
+        MPI_Irecv(to.gpu.at, to.count, to.type, rank, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(from.gpu.at, from.count, from.type, rank, TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, statuses);
+        judge(&to, 70 + i, to.count, "to oneself");
+    }
+    free_side(&from);
+    free_side(&to);
+}
+
+/* Whether the system lets this process handle the faults of others, without which nothing goes directly. */
+static bool has_userfaultfd(void)
+{
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+    if (fd < 0)
+        fd = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void run(void)
+{
+    for (int from = 0; from < TYPES; from++)
+        for (int to = 0; to < TYPES; to++)
+            between_layouts(from, to);
+    in_flight();
+    reallocated();
+    unopened();
+    being_filled();
+    of_other_lengths();
+    to_oneself();
+}
+
+int main(int argc, char **argv)
+{
+    int rc;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!gpu_start_as_told(argc, argv)) {
+        MPI_Finalize();
+        return SKIPPED;
+    }
+    if (!gpu_is_fake() && gpu_devices() > 1)
+        gpu_set_current(gpu_primary(rank % gpu_devices()));
+    counted = test_can_read_peer() && gpu_is_fake() && has_userfaultfd();
+    run();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
