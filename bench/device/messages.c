@@ -1,22 +1,25 @@
 /*
  * Messages between the GPU memory of two ranks of a node, as Packwright carries them out: this program calls MPI_X, and
  * is linked with the interposer. What is compared are runs: with PACKWRIGHT_SHARED=0 and without, by strategies
- * (PACKWRIGHT_STRATEGY), by MPIs; and, for contiguous messages, what a program does that copies to and from pinned
- * memory itself, with one message at a time. Each layout is verified before it is timed.
+ * (PACKWRIGHT_STRATEGY), by MPIs. Within a run, unless PACKWRIGHT_STRATEGY is set, the same messages follow by the
+ * strategy `direct`; and, for contiguous messages, what a program does that copies to and from pinned memory itself,
+ * with one message at a time. Each layout is verified before it is timed.
  *
  * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-n
  * messages in flight] [-d driver]
  */
 #include "base/samples.h"
 #include "bench/clock.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
 #include <unistd.h>
 
-enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 5, MAX_SIZES = 16 };
+enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 7, MAX_SIZES = 16 };
 
-static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8", "blocks_512", "box", "odd_251"};
+static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8", "blocks_64", "blocks_512",
+                                             "sparse_8",   "box",      "odd_251"};
 
 typedef struct row {
     MPI_Datatype type;
@@ -39,8 +42,10 @@ static MPI_Datatype make_type(int layout, int bytes)
     switch (layout) {
     case 0: MPI_Type_contiguous(bytes, MPI_BYTE, &type); break;
     case 1: MPI_Type_vector(bytes / 8, 1, 2, MPI_DOUBLE, &type); break;
-    case 2: MPI_Type_vector(bytes / 512, 64, 128, MPI_DOUBLE, &type); break;
-    case 3: /* three of sixteen columns of doubles, as a narrow box's halo has */
+    case 2: MPI_Type_vector(bytes / 64, 8, 16, MPI_DOUBLE, &type); break;
+    case 3: MPI_Type_vector(bytes / 512, 64, 128, MPI_DOUBLE, &type); break;
+    case 4: MPI_Type_vector(bytes / 8, 1, 8, MPI_DOUBLE, &type); break;
+    case 5: /* three of sixteen columns of doubles, as a narrow box's halo has */
         while (8 * 3 * (n + 1) * (n + 1) <= bytes)
             n++;
         MPI_Type_create_subarray(3, (int[]){n, n, 16}, (int[]){n, n, 3}, (int[]){0, 0, 3}, MPI_ORDER_C, MPI_DOUBLE,
@@ -125,10 +130,21 @@ static const struct {
     int ways;       /* the time of one way is reported */
     bool in_flight; /* many messages, else one */
     int layouts;    /* the first so many */
-} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS},
-             {"in flight", in_flight, 1, true, LAYOUTS},
-             {"by hand", by_hand, 2, false, 1}};
-enum { MODES = 3 };
+    bool direct;    /* by the strategy `direct`, where it can */
+} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS, false},
+             {"direct", there_and_back, 2, false, LAYOUTS, true},
+             {"in flight", in_flight, 1, true, LAYOUTS, false},
+             {"direct", in_flight, 1, true, LAYOUTS, true},
+             {"by hand", by_hand, 2, false, 1, false}};
+enum { MODES = 5 };
+
+/* Returns whether the mode is to be run: PACKWRIGHT_STRATEGY says by which strategy all messages go. */
+static bool enter_mode(int mode)
+{
+    if (getenv("PACKWRIGHT_STRATEGY"))
+        return !modes[mode].direct;
+    return packwright_force_strategy(modes[mode].direct ? PW_STRATEGY_DIRECT : PW_STRATEGY_COUNT);
+}
 
 static int messages_of(int mode)
 {
@@ -189,6 +205,8 @@ static void run(int layout, int bytes, double seconds)
     if (rank == 0)
         printf("%-12s %8d", layouts[layout], test_packed_bytes(r.type, 1));
     for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
+        if (!enter_mode(mode))
+            continue;
         verify(&r, layouts[layout], mode);
         double us = seconds > 0 ? measure(&r, mode, seconds) : 0;
 
