@@ -203,12 +203,15 @@ static void reallocated(void)
 {
     side s = make_side(1);
     MPI_Comm comm = proven(&s, "allocated anew");
+    long opened = counted ? calls("cuIpcOpenMemHandle_v2") : 0;
 
     for (unsigned i = 0; i < 4; i++) {
         gpu_memory_free(&s.gpu);
         s.gpu = gpu_memory_make(GPU_DEVICE, SPAN + (i % 2 ? BYTES : 0));
         exchange(&s, 50 + i, comm, "allocated anew");
     }
+    opened = counted ? calls("cuIpcOpenMemHandle_v2") - opened : 0;
+    CHECK(!counted || opened == (rank == 1 ? 4 : 0), "rank %d has opened %ld allocations", rank, opened);
     MPI_Comm_free(&comm);
     free_side(&s);
 }
