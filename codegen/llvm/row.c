@@ -10,6 +10,7 @@
 #include "codegen/llvm/gen.h"
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 16384, TWICE_LINES = 1 << 15 };
+enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -216,7 +217,51 @@ static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at 
     pw_for_close(g, &f);
 }
 
-static void emit_grouped(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size)
+/* Returns how many iterations ahead the lines of both sides are prefetched where that may pay. 0: nowhere. */
+static int prefetched_ahead(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
+{
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    int64_t ahead = n >= LINE ? AHEAD_BYTES / n : 0;
+    bool short_row = row->count.known && row->count.k < AHEAD_TURNS * ahead;
+    return g->shape->joined && !short_row && !pw_row_has_table(row) ? (int)ahead : 0;
+}
+
+/*
+ * The lines of a long copy from layout to layout are in no near cache: the source's were written by another core, and
+ * the destination's were pushed out since the last call. The processor's own prefetchers follow only one of the sides
+ * well. Short rows end before their lines are used, and shorter blocks than a line are prefetched too often.
+ */
+static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int ahead)
+{
+    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+    LLVMValueRef much = LLVMBuildICmp(g->b, LLVMIntSGE, total, pw_gen_k(g, AHEAD_LEAST), "");
+    LLVMValueRef turns = pw_gen_k(g, (int64_t)AHEAD_TURNS * ahead);
+    return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, turns, ""), "");
+}
+
+static void prefetch(pw_gen *g, LLVMValueRef p, int64_t n, bool is_stored)
+{
+    enum { NEAREST = 3, DATA = 1 };
+    for (int64_t line = 0; line < n; line += LINE) {
+        LLVMValueRef args[4] = {pw_gen_at_k(g, p, line), LLVMConstInt(g->i32, is_stored, false),
+                                LLVMConstInt(g->i32, NEAREST, false), LLVMConstInt(g->i32, DATA, false)};
+        pw_gen_call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
+    }
+}
+
+/* Prefetches the block that is `ahead` iterations behind the one at `at`. Prefetches of what is not there do no harm.
+ */
+static void prefetch_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int ahead)
+{
+    const pw_move *m = &leaf->moves[0];
+    LLVMValueRef src = pw_gen_at_val(g, at.src, step_times(g, row->src_step, ahead));
+    LLVMValueRef dst = pw_gen_at_val(g, at.dst, step_times(g, row->dst_step, ahead));
+    prefetch(g, pw_gen_at_k(g, src, m->src), m->n, false);
+    prefetch(g, pw_gen_at_k(g, dst, m->dst), m->n, true);
+}
+
+/* With `ahead`, groups prefetch so many iterations ahead. */
+static void emit_grouped(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size, int ahead)
 {
     pw_val dst_steps[WRITTEN_OUT + 1], src_steps[WRITTEN_OUT + 1], groups = group_count(g, row->count, size);
     pw_for f;
@@ -229,8 +274,12 @@ static void emit_grouped(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
     if (!pw_gen_is(groups, 0)) {
         pw_for_open(g, &f, groups, at.dst, dst_steps[size], at.src, src_steps[size]);
         LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
-        for (int k = 0; k < size; k++)
-            pw_leaf_emit(g, leaf, offset_in_group(g, row, (pw_at){f.dst, f.src}, first, k, dst_steps, src_steps));
+        for (int k = 0; k < size; k++) {
+            pw_at block = offset_in_group(g, row, (pw_at){f.dst, f.src}, first, k, dst_steps, src_steps);
+            if (ahead > 0)
+                prefetch_ahead(g, leaf, row, block, ahead);
+            pw_leaf_emit(g, leaf, block);
+        }
         pw_for_close(g, &f);
     }
     if (size == 1 || (row->count.known && row->count.k % size == 0))
@@ -258,6 +307,20 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
     return moves >= GROUP_MOVES ? 1 : (int)(GROUP_MOVES / moves);
 }
 
+static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+{
+    int size = group_size(g, leaf, row), ahead = prefetched_ahead(g, leaf, row);
+    pw_if f;
+    if (ahead > 0) {
+        pw_if_open(g, &f, prefetching_pays(g, row, ahead));
+        emit_grouped(g, leaf, row, at, size, ahead);
+        pw_if_else(g, &f);
+    }
+    emit_grouped(g, leaf, row, at, size, 0);
+    if (ahead > 0)
+        pw_if_close(g, &f);
+}
+
 static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
     bool twice = twice_suits(g, leaf, row);
@@ -267,7 +330,7 @@ static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
         emit_twice(g, leaf, row, at);
         pw_if_else(g, &f);
     }
-    emit_grouped(g, leaf, row, at, group_size(g, leaf, row));
+    emit_groups(g, leaf, row, at);
     if (twice)
         pw_if_close(g, &f);
 }

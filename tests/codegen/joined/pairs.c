@@ -175,6 +175,18 @@ void pair_init(pair *p, uint64_t seed, int64_t most)
         p->count[s] = p->bytes / sizes[s];
 }
 
+void pair_parse(pair *p, const char *one, const char *other)
+{
+    const char *text[2] = {one, other};
+    pw_diag diag = {0};
+
+    *p = (pair){.arena = pw_arena_create(), .count = {1, 1}};
+    for (int s = 0; s < 2; s++)
+        if (pw_parse(text[s], p->arena, &p->type[s], NULL, &diag) != PW_OK)
+            die(diag.text, 0);
+    p->bytes = p->type[0].root->size;
+}
+
 void pair_free(pair *p)
 {
     pw_arena_destroy(p->arena);

@@ -18,6 +18,8 @@ typedef struct pair {
 
 /* `most`: packed bytes. */
 void pair_init(pair *p, uint64_t seed, int64_t most);
+/* Two layouts of equal size as IR text, canonical already. */
+void pair_parse(pair *p, const char *one, const char *other);
 void pair_free(pair *p);
 
 /* A copy of `objects` joined objects from side 0 to side 1, or with `back` from side 1 to side 0. */

@@ -81,11 +81,38 @@ static void copies_as_typemaps_say(void **state)
     kernels_free(&k);
 }
 
+/* Rows of so many bytes that their kernels prefetch, with ends that are no whole group. */
+static void long_rows_are_copied_whole(void **state)
+{
+    static const char *const rows[][2] = {
+        {"type(lb 0, extent 600000) { stream 4099 stride 128 { bytes 64 align 8 } }",
+         "type(lb 0, extent 600000) { stream 4099 stride 144 { bytes 64 align 8 } }"},
+        {"type(lb 0, extent 3000000) { stream 1031 stride 2048 { bytes 256 align 8 } }",
+         "type(lb 0, extent 300000) { bytes 263936 align 8 }"},
+        {"type(lb 0, extent 900000) { stream 71 stride 12000 { stream 67 stride 160 { bytes 80 align 8 } } }",
+         "type(lb 0, extent 900000) { stream 71 stride 8000 { stream 67 stride 96 { bytes 80 align 8 } } }"}};
+    kernels k;
+
+    (void)state;
+    kernels_init(&k);
+    for (uint64_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint64_t target = 0; target < 8; target++) {
+            pair p;
+
+            pair_parse(&p, rows[i][0], rows[i][1]);
+            check(&k, &p, target);
+            pair_free(&p);
+        }
+    assert_true(k.compiled >= 3);
+    kernels_free(&k);
+}
+
 int main(int argc, char **argv)
 {
     plan p = {.pairs = argc > 1 ? strtoll(argv[1], NULL, 10) : DEFAULT_PAIRS,
               .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
-    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(copies_as_typemaps_say, &p)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(copies_as_typemaps_say, &p),
+                                       cmocka_unit_test(long_rows_are_copied_whole)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
