@@ -26,7 +26,8 @@
 
 enum {
     REGIONS = 256,
-    CHUNK = 1 << 20, /* bytes that are made at a time */
+    CHUNK = 1 << 20,         /* bytes that the thread makes at a time */
+    FILLED_CHUNK = 64 << 10, /* the same for pw_lazy_fill: so little memory malloc keeps, with its pages */
     ALIGNMENT = 2 << 20,
     STACK = 1 << 20, /* the driver of a GPU may run on it */
     UNTRIED = -1
@@ -196,12 +197,13 @@ static size_t whole_pages(int64_t bytes)
     return ((size_t)bytes + page() - 1) / page() * page();
 }
 
-/* Makes the bytes of a block, in whole pages, by way of `chunk`. The lock of the block must be held. */
-static bool make_all(block *b, char *base, char *chunk)
+/* Makes the bytes of a block, in whole pages, by way of `chunk`, which has `most` bytes. The lock of the block must be
+ * held. */
+static bool make_all(block *b, char *base, char *chunk, int64_t most)
 {
     b->filled = true;
-    for (int64_t at = 0; at < b->bytes; at += CHUNK) {
-        int64_t n = b->bytes - at < CHUNK ? b->bytes - at : CHUNK;
+    for (int64_t at = 0; at < b->bytes; at += most) {
+        int64_t n = b->bytes - at < most ? b->bytes - at : most;
 
         memset(chunk + n, 0, whole_pages(n) - (size_t)n);
         if (!b->make(b->arg, at, chunk, n) || !put(base + at, chunk, whole_pages(n)))
@@ -214,12 +216,12 @@ static bool make_all(block *b, char *base, char *chunk)
 bool pw_lazy_fill(void *at)
 {
     block *b = block_of(at);
-    char *chunk = malloc(whole_pages(b->bytes < CHUNK ? b->bytes : CHUNK));
+    char *chunk = malloc(whole_pages(b->bytes < FILLED_CHUNK ? b->bytes : FILLED_CHUNK));
     bool done = false;
 
     if (chunk) {
         pthread_mutex_lock(&b->lock);
-        done = make_all(b, at, chunk);
+        done = make_all(b, at, chunk, FILLED_CHUNK);
         pthread_mutex_unlock(&b->lock);
     }
     free(chunk);
@@ -249,7 +251,7 @@ static void answer(char *at)
 
     pthread_mutex_lock(&b->lock);
     if (b->make && !b->made && !b->closed)
-        done = make_all(b, base, lazy.chunk);
+        done = make_all(b, base, lazy.chunk, CHUNK);
     if (done && (!b->make || at >= base + b->bytes))
         done = put_zeros((char *)((uintptr_t)at & -page()));
     b->read = b->read || b->make;
