@@ -36,15 +36,23 @@ static pw_segment_piece copy_of(const pw_segment_entry *e)
                               .lazy = atomic_load_explicit(&e->lazy, memory_order_relaxed)};
 }
 
+bool pw_segment_piece_at(const pw_segment_header *h, uint64_t file_bytes, uint32_t number, pw_segment_piece *out)
+{
+    if (number >= PW_SEGMENT_PIECES || number >= atomic_load_explicit(&h->npieces, memory_order_acquire))
+        return false;
+    *out = copy_of(&h->pieces[number]);
+    return pw_segment_piece_is_sound(out, file_bytes);
+}
+
 bool pw_segment_find(const pw_segment_header *h, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out)
 {
     uint32_t n = atomic_load_explicit(&h->npieces, memory_order_acquire);
 
     for (uint32_t i = 0; i < n && i < PW_SEGMENT_PIECES; i++) {
-        pw_segment_piece p = copy_of(&h->pieces[i]);
+        pw_segment_piece p;
 
-        if (pw_segment_piece_is_sound(&p, file_bytes) && pw_segment_piece_holds(&p, address, bytes)) {
+        if (pw_segment_piece_at(h, file_bytes, i, &p) && pw_segment_piece_holds(&p, address, bytes)) {
             *out = p;
             return true;
         }

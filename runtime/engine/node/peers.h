@@ -39,6 +39,10 @@ typedef struct pw_peer_block {
  * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
 
+/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, so that the first message need not.
+ */
+void pw_peer_prepare(pid_t pid, size_t bytes);
+
 /* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
  * reason in errno; some of them may be there. */
 bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes);

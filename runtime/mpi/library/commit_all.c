@@ -41,7 +41,7 @@ static int prepare_for_peers(MPI_Comm node, MPI_Datatype type, const offer *own)
         offer o = *own;
 
         rc = PMPI_Bcast(&o, 2, MPI_INT, i, node);
-        if (rc == MPI_SUCCESS && i != rank && o.number >= 0 && packwright_prepare_peer)
+        if (rc == MPI_SUCCESS && i != rank && packwright_prepare_peer)
             packwright_prepare_peer(type, o.pid, o.number);
     }
     return rc;

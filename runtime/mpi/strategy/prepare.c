@@ -1,9 +1,13 @@
 #include "runtime/mpi/strategy/prepare.h"
 
+#include "base/env.h"
+#include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/direct.h"
+#include "runtime/engine/node/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 /* The layout by which messages of this type in host memory are moved. NULL: they are left to MPI. */
@@ -12,8 +16,20 @@ static pw_layout *layout_of(const pw_entry *entry)
     return entry && !entry->gpu_only ? entry->layout : NULL;
 }
 
+/* Makes the pages of a staging buffer for one object, which takes longer than moving the object, and leaves it to the
+ * messages. */
+static void make_staging(int64_t bytes)
+{
+    void *buffer = bytes >= PW_LEAST_READ && bytes <= pw_env_int(PW_ENV_STAGING)
+                       ? pw_pool_take_from(PW_POOL_OUTBOUND, bytes)
+                       : NULL;
+
+    pw_pool_give_to(PW_POOL_OUTBOUND, buffer, bytes);
+}
+
 static int prepare(pw_layout *layout)
 {
+    make_staging(layout->size);
     pw_layout_make_kernel(layout);
     return pw_direct_is_meant() && pw_direct_is_possible() ? pw_board_put(layout) : -1;
 }
@@ -50,8 +66,10 @@ void packwright_prepare_peer(MPI_Datatype type, int pid, int number)
 
     if (!pw_gate_enter(&mark))
         return;
-    to = pw_direct_is_meant() ? layout_of(pw_registry_learned(type)) : NULL;
-    from = to ? pw_board_get(pid, (uint32_t)number, pw_registry_engine()) : NULL;
+    to = layout_of(pw_registry_learned(type));
+    if (to)
+        pw_peer_prepare(pid, (size_t)to->size);
+    from = to && number >= 0 && pw_direct_is_meant() ? pw_board_get(pid, (uint32_t)number, pw_registry_engine()) : NULL;
     if (from)
         join(from, to);
     pw_layout_unref(from);

@@ -8,12 +8,13 @@
 
 #include <mpi.h>
 
-/* Learns the type and compiles its kernel in this thread. Returns the number of its layout on the board of this process
- * (runtime/engine/node/board.h). -1: no other process is to read it. */
+/* Learns the type, compiles its kernel in this thread, and makes staging memory for one object. Returns the number of
+ * its layout on the board of this process (runtime/engine/node/board.h). -1: no other process is to read it. */
 __attribute__((visibility("default"))) int packwright_prepare_type(MPI_Datatype type);
 
-/* Reads a layout on the board of another process of the node, joins it to that of `type`, which is to be a prepared
- * one, and compiles the kernel that copies from there in this thread. */
+/* Maps the staging memory of another process of the node that messages of `type`, which is to be a prepared one, will
+ * lie in. Reads the layout with that number on its board, if it is not -1, joins it to that of `type`, and compiles the
+ * kernel that copies from there in this thread. */
 __attribute__((visibility("default"))) void packwright_prepare_peer(MPI_Datatype type, int pid, int number);
 
 #endif
