@@ -1,13 +1,22 @@
 #include "bench/messages/exchange.h"
 
+#include "runtime/mpi/strategy/strategy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const modes[MSG_MODES] = {"ping-pong", "fresh", "in-flight", "alltoall", "neighbours", "self"};
+static const char *const modes[MSG_MODES] = {"ping-pong", "fresh",      "stream", "in-flight",
+                                             "alltoall",  "neighbours", "self"};
+static const char *const peers[MSG_PEERS] = {"native", "ours", "hand", "contiguous", "moved", "packed", "pipeline"};
 
 const char *msg_mode_name(int mode)
 {
     return modes[mode];
+}
+
+const char *msg_peer_name(int peer)
+{
+    return peers[peer];
 }
 
 bool msg_mode_returns(msg_mode mode)
@@ -20,9 +29,30 @@ bool msg_mode_can(msg_mode mode, const msg_parcel *p)
     return mode != MSG_FRESH || (msg_loop_is_there(&p->loop) && !p->loop.list && p->loop.block % 8 == 0);
 }
 
-bool msg_peer_can(msg_peer peer, const msg_parcel *p)
+/* Returns the strategy that a peer names. PW_STRATEGY_COUNT: it leaves the choice to the model. */
+static pw_strategy_id strategy_of(msg_peer peer)
 {
-    return (peer != MSG_HAND && peer != MSG_MOVED) || msg_loop_is_there(&p->loop);
+    return peer == MSG_PACKED ? PW_STRATEGY_PACKED : peer == MSG_PIPELINE ? PW_STRATEGY_PIPELINE : PW_STRATEGY_COUNT;
+}
+
+/* Whether the MPI has a place for the peer's strategy. */
+static bool has_place(msg_peer peer)
+{
+    bool there = packwright_force_strategy(strategy_of(peer));
+
+    packwright_force_strategy(PW_STRATEGY_COUNT);
+    return there;
+}
+
+bool msg_peer_can(msg_peer peer, msg_mode mode, const msg_world *w, const msg_parcel *p)
+{
+    switch (peer) {
+    case MSG_HAND: return msg_loop_is_there(&p->loop);
+    case MSG_MOVED: return mode != MSG_STREAM && msg_loop_is_there(&p->loop);
+    case MSG_PACKED:
+    case MSG_PIPELINE: return w->by_strategy && has_place(peer);
+    default: return true;
+    }
 }
 
 static MPI_Comm ring_of(msg_mode mode, const msg_world *w)
@@ -64,7 +94,8 @@ typedef struct cargo {
 static cargo cargo_of(msg_mode mode, msg_peer peer, const msg_buffers *b)
 {
     const msg_parcel *p = b->parcel;
-    cargo c = {.call = peer == MSG_OURS ? &ours : &below};
+    bool is_ours = peer == MSG_OURS || strategy_of(peer) != PW_STRATEGY_COUNT;
+    cargo c = {.call = is_ours ? &ours : &below};
 
     if (peer == MSG_PLAIN) {
         c.send = b->plain_send, c.recv = b->plain_recv;
@@ -90,6 +121,24 @@ static void ping_pong(const cargo *c, const msg_world *w)
     c->call->recv(c->recv, c->count, c->type, w->partner, 0, w->all, &status);
     if (w->rank > w->partner)
         c->call->send(c->send, c->count, c->type, w->partner, 0, w->all);
+}
+
+/* The empty message says that the last one has been received. */
+static void stream(const cargo *c, const msg_world *w)
+{
+    MPI_Status status;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    for (int i = 0; i < MSG_IN_FLIGHT; i++)
+        if (w->rank < w->partner)
+            c->call->send(c->send, c->count, c->type, w->partner, 0, w->all);
+        else
+            c->call->recv(c->recv, c->count, c->type, w->partner, 0, w->all, &status);
+    if (w->rank < w->partner)
+        PMPI_Recv(NULL, 0, MPI_BYTE, w->partner, 1, w->all, &status);
+    else
+        PMPI_Send(NULL, 0, MPI_BYTE, w->partner, 1, w->all);
 }
 
 static void fresh_ping_pong(const cargo *c, const msg_loop *l, const msg_world *w)
@@ -164,6 +213,27 @@ static void hand_ping_pong(const cargo *c, const msg_world *w, const msg_buffers
     }
 }
 
+static void hand_stream(const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    int bytes = (int)b->parcel->bytes;
+    MPI_Status status;
+
+    if (w->partner == MPI_PROC_NULL)
+        return;
+    for (int i = 0; i < MSG_IN_FLIGHT; i++)
+        if (w->rank < w->partner) {
+            pack(b, c, 1, 0);
+            PMPI_Send(b->plain_send, bytes, MPI_BYTE, w->partner, 0, w->all);
+        } else {
+            PMPI_Recv(b->plain_recv, bytes, MPI_BYTE, w->partner, 0, w->all, &status);
+            unpack(b, c, 1);
+        }
+    if (w->rank < w->partner)
+        PMPI_Recv(NULL, 0, MPI_BYTE, w->partner, 1, w->all, &status);
+    else
+        PMPI_Send(NULL, 0, MPI_BYTE, w->partner, 1, w->all);
+}
+
 static void hand_in_flight(const cargo *c, const msg_world *w, const msg_buffers *b)
 {
     MPI_Request requests[2 * MSG_IN_FLIGHT];
@@ -221,6 +291,7 @@ static void exchange_by_hand(msg_mode mode, const cargo *c, const msg_world *w, 
     switch (mode) {
     case MSG_PING_PONG:
     case MSG_FRESH: hand_ping_pong(c, w, b); break;
+    case MSG_STREAM: hand_stream(c, w, b); break;
     case MSG_IN_FLIGHT_8: hand_in_flight(c, w, b); break;
     case MSG_ALLTOALL: hand_alltoall(c, w, b); break;
     default: hand_neighbours(c, ring_of(mode, w), b); break;
@@ -232,6 +303,7 @@ static void exchange(msg_mode mode, const cargo *c, const msg_world *w, const ms
     switch (mode) {
     case MSG_PING_PONG: ping_pong(c, w); break;
     case MSG_FRESH: fresh_ping_pong(c, &b->parcel->loop, w); break;
+    case MSG_STREAM: stream(c, w); break;
     case MSG_IN_FLIGHT_8: in_flight(c, w); break;
     case MSG_ALLTOALL: c->call->alltoall(c->send, c->count, c->type, c->recv, c->count, c->type, w->all); break;
     default: neighbours(c, ring_of(mode, w)); break;
@@ -240,8 +312,11 @@ static void exchange(msg_mode mode, const cargo *c, const msg_world *w, const ms
 
 void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times)
 {
+    bool by_strategy = strategy_of(peer) != PW_STRATEGY_COUNT;
     cargo c = cargo_of(mode, peer, b);
 
+    if (by_strategy)
+        packwright_force_strategy(strategy_of(peer));
     for (int i = 0; i < times; i++) {
         if (peer == MSG_HAND)
             exchange_by_hand(mode, &c, w, b);
@@ -250,6 +325,8 @@ void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_bu
         else
             exchange(mode, &c, w, b);
     }
+    if (by_strategy)
+        packwright_force_strategy(PW_STRATEGY_COUNT);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -263,7 +340,8 @@ int msg_received(msg_mode mode, const msg_world *w)
 {
     switch (mode) {
     case MSG_PING_PONG:
-    case MSG_FRESH: return 1;
+    case MSG_FRESH:
+    case MSG_STREAM: return 1;
     case MSG_IN_FLIGHT_8: return MSG_IN_FLIGHT;
     case MSG_ALLTOALL: return w->ranks;
     default: return 2;
@@ -352,22 +430,27 @@ static void fill(char *memory, int64_t bytes, unsigned seed)
         memory[i] = (char)(i * 131 + (i >> 8) * 17 + seed * 29);
 }
 
+/* A rank without a partner receives nothing, nor does the one that sends a stream. */
+static bool receives(msg_mode mode, const msg_world *w)
+{
+    return mode > MSG_IN_FLIGHT_8 || (w->partner != MPI_PROC_NULL && (mode != MSG_STREAM || w->rank > w->partner));
+}
+
 bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b)
 {
-    uint64_t untouched, after[MSG_HAND + 1];
+    uint64_t untouched, after[MSG_PEERS];
     bool same = true;
 
     fill(b->send, b->send_bytes, (unsigned)w->rank + 1);
     memset(b->recv, 0xa5, (size_t)b->recv_bytes);
     untouched = digest(b->recv, b->recv_bytes);
-    for (msg_peer peer = MSG_NATIVE; peer <= MSG_HAND; peer++) {
-        if (!msg_peer_can(peer, b->parcel))
+    for (msg_peer peer = MSG_NATIVE; peer < MSG_PEERS; peer++) {
+        if (peer == MSG_PLAIN || peer == MSG_MOVED || !msg_peer_can(peer, mode, w, b->parcel))
             continue;
         memset(b->recv, 0xa5, (size_t)b->recv_bytes);
         msg_exchange(mode, peer, w, b, 1);
         after[peer] = digest(b->recv, b->recv_bytes);
         same = same && after[peer] == after[MSG_NATIVE];
     }
-    /* A rank without a partner receives nothing. */
-    return same && (after[MSG_OURS] == untouched) == (mode <= MSG_IN_FLIGHT_8 && w->partner == MPI_PROC_NULL);
+    return same && (after[MSG_OURS] != untouched) == receives(mode, w);
 }

@@ -21,7 +21,7 @@ static bool is_wanted(const program *p, const bench_spec *spec)
     char row[2 * BENCH_PARAMS_TEXT];
 
     snprintf(row, sizeof row, "%s %s", spec->name, spec->params);
-    return fnmatch(p->options.filter, row, 0) == 0 && !msg_is_repetition(spec);
+    return fnmatch(p->options.filter, row, FNM_EXTMATCH) == 0 && !msg_is_repetition(spec);
 }
 
 static bool all_agree(const msg_world *w, bool here)
@@ -130,6 +130,7 @@ int main(int argc, char **argv)
     p.world = world_of();
     if (msg_options_parse(&p.options, argc, argv, p.world.rank == 0, &code)) {
         p.world.alloc_mem = p.options.alloc_mem;
+        p.world.by_strategy = p.options.by_strategy;
         suite.quick = p.options.quick;
         msg_add_own(&suite);
         if (!p.options.own_only)

@@ -13,8 +13,9 @@
 /* 0 of a peer that does not take part. */
 typedef struct msg_times {
     double min[MSG_PEERS], median[MSG_PEERS];
-    double paired, by_hand; /* medians over the rounds: of native by ours, and of hand by ours */
-    double stores[2];       /* msg_stores before and after */
+    double paired, by_hand;     /* medians over the rounds: of native by ours, and of hand by ours */
+    double by_plain[MSG_PEERS]; /* of each peer by contiguous */
+    double stores[2];           /* msg_stores before and after */
     int rounds;
 } msg_times;
 

@@ -10,8 +10,8 @@
 
 static const char usage[] =
     "usage: mpiexec -n 2 messages_<mpi> [options]\n"
-    "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or 'NAS_*'\n"
-    "  --mode LIST        of ping-pong, fresh, in-flight, alltoall, neighbours, self (default: all)\n"
+    "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or '@(NAS|MILC)_*'\n"
+    "  --mode LIST        of ping-pong, fresh, stream, in-flight, alltoall, neighbours, self (default: all)\n"
     "  --seconds S        about S seconds a row and mode (default 0.3)\n"
     "  --csv FILE         write all numbers to FILE\n"
     "  --least BYTES      no shorter messages (default 64)\n"
@@ -19,11 +19,12 @@ static const char usage[] =
     "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
     "  --own              only the benchmark's own layouts, without the suite's\n"
     "  --alloc-mem        typed messages from and to memory of MPI_Alloc_mem\n"
+    "  --strategies       also by packing and in the MPI's pipeline, chosen or not, beside contiguous messages\n"
     "  --worst N          length of the list of the slowest (default 15)\n"
     "  --quick            two exchanges of each kind, verified; the times mean nothing\n"
     "  --list             names of the rows, and nothing else\n";
 
-enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, ALLOC_MEM, WORST, QUICK, LIST, HELP };
+enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, ALLOC_MEM, STRATEGIES, WORST, QUICK, LIST, HELP };
 
 static const struct option table[] = {{"filter", required_argument, NULL, FILTER},
                                       {"mode", required_argument, NULL, MODE},
@@ -34,6 +35,7 @@ static const struct option table[] = {{"filter", required_argument, NULL, FILTER
                                       {"max-memory", required_argument, NULL, MEMORY},
                                       {"own", no_argument, NULL, OWN},
                                       {"alloc-mem", no_argument, NULL, ALLOC_MEM},
+                                      {"strategies", no_argument, NULL, STRATEGIES},
                                       {"worst", required_argument, NULL, WORST},
                                       {"quick", no_argument, NULL, QUICK},
                                       {"list", no_argument, NULL, LIST},
@@ -75,6 +77,7 @@ static bool set(msg_options *o, int id)
     case MODE: return modes_of(optarg, &o->modes);
     case OWN: return o->own_only = true;
     case ALLOC_MEM: return o->alloc_mem = true;
+    case STRATEGIES: return o->by_strategy = true;
     case QUICK: return o->quick = true;
     case LIST: return o->list = true;
     case SECONDS: return number(0, &o->seconds);

@@ -14,7 +14,8 @@ typedef struct msg_options {
     int64_t max_memory;  /* bytes of buffers that a rank may have */
     int worst;           /* rows in the list of the slowest */
     bool own_only, quick, list;
-    bool alloc_mem; /* typed buffers are from MPI_Alloc_mem */
+    bool by_strategy; /* also by named strategies */
+    bool alloc_mem;   /* typed buffers are from MPI_Alloc_mem */
 } msg_options;
 
 /* False: `*exit_code` is what the program ends with; `loud` ranks say why. */

@@ -60,13 +60,14 @@ static void add(bench_suite *suite, const char *name, bench_build_fn *build, int
 }
 
 /* Blocks far apart, of programs' own sizes: faces of NAS MG's grids of 258 x 258 x 258 and 258 x 130 x 130 doubles, and
- * an edge of NAS LU's. */
+ * an edge of NAS LU's; and longer messages in blocks that are as far apart as the first face's. */
 static void add_single(bench_suite *suite)
 {
     static const struct {
         const char *name;
         int64_t bytes, block, stride;
-    } rows[] = {{"FaceX", 512 << 10, 8, 2064}, {"FaceY", 256 << 10, 2048, 268320}, {"Edge", 480, 40, 560}};
+    } rows[] = {{"FaceX", 512 << 10, 8, 2064},  {"FaceY", 256 << 10, 2048, 268320}, {"Edge", 480, 40, 560},
+                {"Far64", 256 << 10, 64, 2064}, {"Far64", 1 << 20, 64, 2064},       {"Far64", 4 << 20, 64, 2064}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         add(suite, rows[i].name, build_blocks, rows[i].bytes, rows[i].block, rows[i].stride);

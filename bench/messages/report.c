@@ -68,6 +68,18 @@ void msg_report_header(int argc, char **argv, int ranks)
     fflush(stdout);
 }
 
+/* Where peers with named strategies take part. */
+static void print_by_plain(const msg_times *t)
+{
+    if (t->by_plain[MSG_PACKED] <= 0)
+        return;
+    printf("%-10s by contiguous, medians of %d:", "", t->rounds);
+    for (int peer = 0; peer < MSG_PEERS; peer++)
+        if (peer != MSG_PLAIN && peer != MSG_MOVED && t->by_plain[peer] > 0)
+            printf(" %s %.2f", msg_peer_name(peer), t->by_plain[peer]);
+    printf("\n");
+}
+
 void msg_report_row(const msg_result *r)
 {
     const msg_times *t = &r->times;
@@ -78,6 +90,7 @@ void msg_report_row(const msg_result *r)
            msg_mode_name(r->mode), row, (long long)r->bytes, r->block, t->min[MSG_NATIVE], t->median[MSG_NATIVE],
            t->min[MSG_OURS], t->median[MSG_OURS], t->min[MSG_HAND], t->min[MSG_PLAIN], t->min[MSG_MOVED], by_min(r),
            t->paired, t->by_hand, msg_distance_name(distance_of(r)));
+    print_by_plain(t);
     fflush(stdout);
 }
 
@@ -90,17 +103,18 @@ bool msg_report_csv(const msg_results *results, int ranks, const char *path)
         fprintf(stderr, "messages: cannot write %s\n", path);
         return false;
     }
-    fprintf(f, "ranks,mode,name,params,bytes,block,rounds,native_least,native_median,ours_least,ours_median,"
-               "hand_least,hand_median,contiguous_least,contiguous_median,moved_least,moved_median,"
-               "ratio_least,ratio_paired,ratio_hand,"
-               "stores_before,stores_after\n");
+    fprintf(f, "ranks,mode,name,params,bytes,block,rounds");
+    for (int peer = 0; peer < MSG_PEERS; peer++)
+        fprintf(f, ",%s_least,%s_median,%s_by_contiguous", msg_peer_name(peer), msg_peer_name(peer),
+                msg_peer_name(peer));
+    fprintf(f, ",ratio_least,ratio_paired,ratio_hand,stores_before,stores_after\n");
     for (int i = 0; i < results->n; i++) {
         const msg_result *r = &results->all[i];
 
         fprintf(f, "%d,%s,%s,\"%s\",%lld,%.1f,%d", ranks, msg_mode_name(r->mode), r->name, r->params,
                 (long long)r->bytes, r->block, r->times.rounds);
         for (int peer = 0; peer < MSG_PEERS; peer++)
-            fprintf(f, ",%.3f,%.3f", r->times.min[peer], r->times.median[peer]);
+            fprintf(f, ",%.3f,%.3f,%.4f", r->times.min[peer], r->times.median[peer], r->times.by_plain[peer]);
         fprintf(f, ",%.4f,%.4f,%.4f,%.1f,%.1f\n", by_min(r), r->times.paired, r->times.by_hand, r->times.stores[0],
                 r->times.stores[1]);
     }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-MODES = ["ping-pong", "fresh", "in-flight", "alltoall", "neighbours"]
+MODES = ["ping-pong", "fresh", "stream", "in-flight", "alltoall", "neighbours"]
 # bytes and block of the rows, and the modes that are run
 ROWS = {
     "Stride8 32K": (32768, 8, MODES),
@@ -16,14 +16,14 @@ ROWS = {
     "FaceX 512K": (524288, 8, ["ping-pong", "in-flight"]),
     "FaceY 256K": (262144, 2048, ["ping-pong", "in-flight"]),
 }
-TIMES = ["native_least", "native_median", "ours_least", "ours_median", "hand_least", "contiguous_least", "moved_least", "ratio_least",
+TIMES = ["native_least", "native_median", "ours_least", "ours_median", "hand_least", "contiguous_least", "packed_least", "ratio_least",
          "stores_before", "stores_after"]
 
 
 def run(command, row, modes):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "messages.csv")
-        done = subprocess.run(command + ["--quick", "--own", "--filter", row, "--mode", ",".join(modes), "--csv", path])
+        done = subprocess.run(command + ["--quick", "--own", "--strategies", "--filter", row, "--mode", ",".join(modes), "--csv", path])
         if done.returncode != 0:
             sys.exit(f"{row}: the program ended with {done.returncode}")
         with open(path, newline="") as f:
