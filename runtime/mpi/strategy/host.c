@@ -157,27 +157,33 @@ static void packed_expect(pw_staging *s)
         s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, s->buffer.layout, s->buffer.base);
 }
 
-/* Returns how many bytes are in the user's buffer already. */
-static int64_t in_place(pw_staging *s)
+/* Returns which bytes are in the user's buffer already. */
+static pw_inbound_range in_place(pw_staging *s)
 {
     bool expected = s->inbound && !is_collective(s);
-    int64_t bytes = expected ? pw_inbound_in_place(s->inbound, &s->ahead_ns) : 0;
+    pw_inbound_range r = {0, 0};
 
-    if (expected)
+    if (expected) {
+        r = pw_inbound_in_place(s->inbound, &s->ahead_ns);
         pw_sharing_note_message(s->buffer.bytes);
-    if (bytes > 0)
-        atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
-    return bytes;
+    }
+    if (r.last > 0)
+        atomic_fetch_add_explicit(pw_inbound_by_socket(s->inbound) ? &s->buffer.layout->stats.while_coming
+                                                                   : &s->buffer.layout->stats.shared,
+                                  1, memory_order_relaxed);
+    return r;
 }
 
 static pw_status packed_unpack(pw_staging *s, int64_t received)
 {
-    int64_t first = in_place(s);
+    pw_inbound_range done = in_place(s);
 
-    if (first == 0 && received == s->buffer.bytes)
+    if (done.last == 0 && received == s->buffer.bytes) {
         pw_layout_unpack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
-    else
-        pw_layout_unpack_part(s->buffer.layout, s->buffer.base, first, received, (char *)s->data + first);
+        return PW_OK;
+    }
+    pw_layout_unpack_part(s->buffer.layout, s->buffer.base, 0, done.first < received ? done.first : received, s->data);
+    pw_layout_unpack_part(s->buffer.layout, s->buffer.base, done.last, received, (char *)s->data + done.last);
     return PW_OK;
 }
 
