@@ -168,12 +168,14 @@ static pw_model *find(const char *mpi, reach r)
 }
 
 /* Returns what ranks that each have a node are to take: their own tables, and of their node's those that are not about
- * messages. */
+ * messages. What stores cost says whether ranks share a cache, which ranks of two nodes do not, nor does it matter. */
 static pw_model *find_for_network(const char *mpi)
 {
     pw_model *node = find(mpi, NODE), *network = find(mpi, NETWORK);
     pw_diag diag = {0};
 
+    if (network)
+        pw_model_drop(network, PW_TABLE_STORES_HOST);
     if (!node)
         return network;
     pw_model_drop_messages(node);

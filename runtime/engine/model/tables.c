@@ -133,12 +133,16 @@ pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int n
     return PW_OK;
 }
 
+void pw_model_drop(pw_model *m, pw_model_table_id id)
+{
+    free((void *)m->tables[id].x);
+    m->tables[id] = (pw_model_table){.nx = 0};
+}
+
 void pw_model_drop_messages(pw_model *m)
 {
-    for (int id = PW_TABLE_SEND_HOST; id <= PW_TABLE_NATIVE_DEVICE_NEIGHBOUR; id++) {
-        free((void *)m->tables[id].x);
-        m->tables[id] = (pw_model_table){.nx = 0};
-    }
+    for (int id = PW_TABLE_SEND_HOST; id <= PW_TABLE_NATIVE_DEVICE_NEIGHBOUR; id++)
+        pw_model_drop(m, (pw_model_table_id)id);
 }
 
 pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag)

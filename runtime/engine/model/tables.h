@@ -135,6 +135,8 @@ void pw_model_destroy(pw_model *m); /* NULL is allowed */
  */
 pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int nx, const double *y, int ny,
                        const double *t, pw_diag *diag);
+/* Removes a table, if it is there. */
+void pw_model_drop(pw_model *m, pw_model_table_id id);
 /* Removes the tables of messages between ranks. */
 void pw_model_drop_messages(pw_model *m);
 /* Copies all tables that `from` has. */

@@ -362,6 +362,7 @@ static void a_network_has_a_model_of_its_own(void **state)
     assert_int_equal(pw_model_set(of_node, PW_TABLE_SEND_HOST_NB, x, 2, NULL, 1, cheap, &diag), PW_OK);
     assert_int_equal(pw_model_set(of_node, PW_TABLE_COPY_D2H, x, 2, NULL, 1, cheap, &diag), PW_OK);
     assert_int_equal(pw_model_set(of_network, PW_TABLE_SEND_HOST, x, 2, NULL, 1, dear, &diag), PW_OK);
+    assert_int_equal(pw_model_set(of_network, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, dear, &diag), PW_OK);
     assert_true(pw_model_path("mpich", node, sizeof node));
     assert_int_equal(pw_model_write(node, of_node, &diag), PW_OK);
     setenv("MPI_LOCALNRANKS", "1", 1);
@@ -373,6 +374,7 @@ static void a_network_has_a_model_of_its_own(void **state)
     model = start_again();
     assert_true(pw_model_send(model, PW_MODEL_HOST, PW_CALL_BLOCKING, 64) > 999);
     assert_false(pw_model_has(model, PW_TABLE_SEND_HOST_NB));
+    assert_false(pw_model_has(model, PW_TABLE_STORES_HOST));
     assert_true(pw_model_copy(model, PW_MODEL_D2H, 64) < 11);
     unsetenv("MPI_LOCALNRANKS");
     unsetenv("PMI_SIZE");
