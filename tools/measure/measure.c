@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "runtime/engine/model/file.h"
 #include "tools/command.h"
+#include "tools/measure/rank.h"
 #include "tools/measure/report.h"
 #include "tools/measure/save.h"
 #include "tools/run/interposer.h"
@@ -38,41 +39,13 @@ static const char help[] =
     "\n"
     "MODEL is a file; by default that of --mpi, or of the first MPI that has one.\n";
 
-/* ---- which MPI --------------------------------------------------------------------------------------------------- */
-
-/* Environment variables that launchers set for their ranks. Open MPI's launcher also starts MPICHs that were built for
- * PMIx, so --mpi overrides what is found here. */
-static const struct {
-    const char *variable, *mpi;
-} launchers[] = {{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"PMI_SIZE", "mpich"}, {"PMI_RANK", "mpich"}};
-
-static const char *mpi_of_launcher(void)
-{
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (pw_env_foreign(launchers[i].variable))
-            return launchers[i].mpi;
-    return NULL;
-}
-
-/* Finds the program that is installed beside this one. */
-static bool find_program(const char *mpi, char *out, size_t size)
-{
-    ssize_t n = readlink("/proc/self/exe", out, size - 1);
-    char *slash;
-
-    out[n > 0 ? n : 0] = '\0';
-    slash = strrchr(out, '/');
-    if (!slash)
-        return false;
-    snprintf(slash, size - (size_t)(slash - out), "/packwright-measure-%s", mpi);
-    return !access(out, X_OK);
-}
+/* ---- a rank ------------------------------------------------------------------------------------------------------- */
 
 static int become(const char *mpi, char **argv)
 {
     char path[4096];
 
-    if (!find_program(mpi, path, sizeof path)) {
+    if (!pw_measure_program(mpi, path, sizeof path)) {
         pw_command_error("measure", "this is a rank of %s, but there is no %s", mpi, path);
         return PW_EXIT_FAILURE;
     }
@@ -193,7 +166,7 @@ static int run_measure(int argc, char **argv)
         use_kernels_at_once();
     if (o.show || o.plot || o.check)
         return pw_measure_report(&o) ? PW_EXIT_OK : PW_EXIT_FAILURE;
-    mpi = mpi_of_launcher();
+    mpi = pw_measure_launcher();
     if (mpi && o.mpi)
         mpi = o.mpi;
     if (o.dry_run)
