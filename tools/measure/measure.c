@@ -39,7 +39,7 @@ static const char help[] =
     "\n"
     "MODEL is a file; by default that of --mpi, or of the first MPI that has one.\n";
 
-/* ---- a rank ------------------------------------------------------------------------------------------------------- */
+/* ---- a rank ----------------------------------------------------------------------------------------------------- */
 
 static int become(const char *mpi, char **argv)
 {

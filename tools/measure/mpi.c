@@ -1,6 +1,7 @@
 /*
  * packwright-measure-<mpi>: the program that `packwright measure` becomes on every rank that a launcher has started.
- * Rank 0 measures the machine, ranks 0 and 1 measure messages, and further ranks wait.
+ * Rank 0 measures the machine, ranks 0 and 1 measure messages, and further ranks wait. `packwright plan` starts it to
+ * time the messages of one exchange (exchange.h).
  */
 #include "base/env.h"
 #include "base/log.h"
@@ -8,6 +9,7 @@
 #include "runtime/engine/model/file.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "tools/command.h"
+#include "tools/measure/exchange.h"
 #include "tools/measure/messages.h"
 #include "tools/measure/node.h"
 #include "tools/measure/save.h"
@@ -124,21 +126,36 @@ static void set_environment(void)
 
 /* For errors of the command line, which `packwright measure` has found before it became this program. */
 static const pw_command command = {.name = "measure", .help = ""};
+static int measure_model(const pw_measure_options *o)
+{
+    int rank, ranks, can_save;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    can_save = rank != 0 || pw_measure_can_save(o, mpi_name);
+    MPI_Bcast(&can_save, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return can_save ? measure(o, rank, ranks) : 1;
+}
+
+static int measure_exchange(void)
+{
+    int status = pw_measure_exchange();
+
+    wait_for_all();
+    return status;
+}
 
 int main(int argc, char **argv)
 {
+    bool exchange = argc > 1 && !strcmp(argv[1], PW_EXCHANGE_WORD);
     pw_measure_options o;
-    int rank, ranks, can_save, status = pw_measure_options_parse(&command, argc, argv, &o);
+    int status = exchange ? -1 : pw_measure_options_parse(&command, argc, argv, &o);
 
     if (status >= 0)
         return status;
     set_environment();
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    can_save = rank != 0 || pw_measure_can_save(&o, mpi_name);
-    MPI_Bcast(&can_save, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    status = can_save ? measure(&o, rank, ranks) : 1;
+    status = exchange ? measure_exchange() : measure_model(&o);
     pw_gpu_close();
     MPI_Finalize();
     return status;

@@ -38,7 +38,7 @@ static bool describe(const pw_type *type, int64_t count, pw_plan_type *out)
         __builtin_mul_overflow(type->extent, count - 1, &stretch) ||
         __builtin_add_overflow(llabs(stretch), root->hi - root->lo, &stretch))
         return false;
-    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense};
+    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense, NULL};
     return true;
 }
 
@@ -55,10 +55,11 @@ static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_
         pw_command_error("plan", "out of memory");
     else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
         pw_input_error(input, item, &diag);
+    else if (describe(&canonical, count, out))
+        ok = (out->text = pw_print(&canonical, 0)) || pw_command_error("plan", "out of memory");
     else
-        ok = describe(&canonical, count, out) ||
-             pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
-                              pw_input_name(input), (long long)count, label);
+        pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
+                         pw_input_name(input), (long long)count, label);
     pw_arena_destroy(arena);
     return ok;
 }
@@ -211,6 +212,8 @@ bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out)
 
 void pw_plan_exchange_free(pw_plan_exchange *x)
 {
+    for (int i = 0; x->types && i < x->ntypes; i++)
+        free(x->types[i].text);
     free(x->types);
     x->types = NULL;
 }
@@ -234,15 +237,9 @@ static int64_t neighbour(const pw_plan_options *o, int64_t rank, const int offse
     return to;
 }
 
-int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k, int *sent, int *received)
+int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k)
 {
     const int along[PW_PLAN_AXES] = {k};
 
-    if (x->o->pattern == PW_PLAN_TRANSPOSE) {
-        *sent = 0;
-        *received = x->ntypes - 1;
-        return neighbour(x->o, rank, along);
-    }
-    *sent = *received = x->directions[k].type;
-    return neighbour(x->o, rank, x->directions[k].offset);
+    return neighbour(x->o, rank, x->ndirections ? x->directions[k].offset : along);
 }

@@ -2,6 +2,7 @@
 
 #include "tools/command.h"
 #include "tools/draw/draw.h"
+#include "tools/measure/rank.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,24 +11,25 @@
 #include <string.h>
 
 const char pw_plan_help[] =
-    "usage: packwright plan --grid=XxYxZ --nodes=N [options] TYPES|-\n"
+    "usage: mpiexec -n 2 packwright plan --grid=XxYxZ --nodes=N [options] TYPES\n"
+    "       packwright plan --grid=XxYxZ --nodes=N [options] TYPES|-\n"
     "\n"
     "Says how long an exchange would take on a machine that is not there: a halo exchange or a transpose of types,\n"
-    "left to the MPI (native), with Packwright (ours), and of contiguous messages of the same bytes. The costs of\n"
-    "packing are those of a model (packwright measure), what travels between nodes is simulated message by message.\n"
+    "left to the MPI (native), with Packwright (ours), and of contiguous messages of the same bytes. Two ranks of a\n"
+    "node time the messages of the exchange; without ranks a model (packwright measure) estimates them. What travels\n"
+    "between nodes is simulated message by message.\n"
     "TYPES is a file in the datatype language or a trace (packwright trace).\n"
     "\n"
     "      --grid=XxYxZ        ranks on each axis of the process grid, 1 to 4 axes, the last one fastest\n"
     "      --nodes=N           how many nodes the ranks are on\n"
     "      --ranks-per-node=N  the same, said otherwise\n"
-    "      --cores=N           cores of a node (default: one for each rank); ranks share them equally\n"
     "      --pattern=WORD      halo: to the neighbours of a periodic grid (default);\n"
     "                          transpose: to all ranks along the first axis\n"
     "      --to=OFFSET=TYPE    the neighbour at OFFSET (such as 1,0,-1) gets the type of this name; may be repeated.\n"
     "                          Without it types count by order: 1 for all faces, one for each axis, for each face\n"
     "                          (-x, +x, -y, ...) or for each neighbour (the first axis fastest)\n"
     "      --count=N           objects in each message (default 1)\n"
-    "      --model=FILE        the costs within a node (default: this machine's)\n"
+    "      --model=FILE        without ranks: the costs within a node (default: this machine's)\n"
     "      --mpi=WORD          mpich or openmpi: this machine's model for it\n"
     "      --network=FILE      the link's figures from a model that was measured between two nodes\n"
     "      --latency=US        microseconds of a short message between nodes\n"
@@ -41,7 +43,6 @@ enum {
     GRID = 1,
     NODES,
     PER_NODE,
-    CORES,
     PATTERN,
     TO,
     COUNT,
@@ -59,7 +60,6 @@ enum {
 static const struct option known[] = {{"grid", required_argument, NULL, GRID},
                                       {"nodes", required_argument, NULL, NODES},
                                       {"ranks-per-node", required_argument, NULL, PER_NODE},
-                                      {"cores", required_argument, NULL, CORES},
                                       {"pattern", required_argument, NULL, PATTERN},
                                       {"to", required_argument, NULL, TO},
                                       {"count", required_argument, NULL, COUNT},
@@ -170,7 +170,6 @@ static int take(int option, pw_plan_options *o)
     case GRID: return take_grid(o);
     case NODES: return take_number(option, &o->nodes);
     case PER_NODE: return take_number(option, &o->ranks_per_node);
-    case CORES: return take_number(option, &o->cores);
     case PATTERN: return take_pattern(o);
     case TO: return take_to(o);
     case COUNT: return take_number(option, &o->count);
@@ -227,7 +226,12 @@ int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
 {
     int option, result;
 
-    *o = (pw_plan_options){.count = 1, .latency = NAN, .bandwidth = NAN, .overhead = NAN, .memory = NAN};
+    *o = (pw_plan_options){.launcher = pw_measure_launcher(),
+                           .count = 1,
+                           .latency = NAN,
+                           .bandwidth = NAN,
+                           .overhead = NAN,
+                           .memory = NAN};
     optind = 0;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -241,8 +245,14 @@ int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
     o->input = argv[optind];
     if (o->plot && !pw_draw_is_picture(o->plot))
         return pw_usage_error(&pw_command_plan, "--plot takes a name that ends in .svg or .png, got '%s'", o->plot);
+    if (o->model && o->launcher)
+        return pw_usage_error(&pw_command_plan, "--model is for plans without ranks; here the messages are timed");
+    if (!strcmp(o->input, "-") && o->launcher)
+        return pw_usage_error(&pw_command_plan, "ranks need a file of types: there is one standard input for them all");
     if (o->model && o->mpi)
         return pw_usage_error(&pw_command_plan, "--mpi is for this machine's models, --model names a file");
+    if (o->launcher && o->mpi)
+        o->launcher = o->mpi;
     if ((result = place_ranks(o)) >= 0)
         return result;
     return check_offsets(o);

@@ -46,19 +46,26 @@ static bool find_model(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_mo
 
 /* ---- the simulation ---------------------------------------------------------------------------------------------- */
 
-/* What a simulation asks for: the exchange by one way. A message costs what its types and its distance say. */
+/* What a simulation asks for: the exchange by one way. A message costs what its place in the exchange and its distance
+ * say. */
 typedef struct way_of_exchange {
     const pw_plan_exchange *x;
-    int64_t ranks_per_node;
-    pw_sim_message costs[PW_PLAN_DIRECTIONS][2]; /* by the sent type, and by whether it leaves the node */
+    pw_sim_message costs[PW_PLAN_DIRECTIONS][PW_PLAN_DISTANCES];
 } way_of_exchange;
+
+static pw_plan_distance distance_of(const pw_plan_exchange *x, int64_t from, int64_t to)
+{
+    if (from == to)
+        return PW_PLAN_SELF;
+    return from / x->o->ranks_per_node == to / x->o->ranks_per_node ? PW_PLAN_NODE : PW_PLAN_ABROAD;
+}
 
 static pw_sim_message message_of(const void *arg, int64_t rank, int k)
 {
     const way_of_exchange *w = arg;
-    int sent, received;
-    int64_t to = pw_plan_route(w->x, rank, k, &sent, &received);
-    pw_sim_message message = w->costs[sent][rank / w->ranks_per_node != to / w->ranks_per_node];
+    int64_t to = pw_plan_route(w->x, rank, k);
+    /* All blocks of a transpose are alike. */
+    pw_sim_message message = w->costs[w->x->ndirections ? k : 0][distance_of(w->x, rank, to)];
 
     message.to = to;
     return message;
@@ -66,17 +73,13 @@ static pw_sim_message message_of(const void *arg, int64_t rank, int k)
 
 static bool simulate(const pw_plan_exchange *x, const pw_plan_machine *m, pw_plan_way way, pw_sim_rank *out)
 {
-    bool transpose = x->o->pattern == PW_PLAN_TRANSPOSE;
-    way_of_exchange w = {.x = x, .ranks_per_node = x->o->ranks_per_node};
-    pw_sim_exchange exchange = {.messages = pw_plan_messages(x),
-                                .staged = transpose && pw_plan_packs(m, way, x->o->pattern, x->types),
-                                .message = message_of,
-                                .arg = &w};
+    way_of_exchange w = {.x = x};
+    pw_sim_exchange exchange = {
+        .messages = pw_plan_messages(x), .staged = pw_plan_is_staged(m, way, x), .message = message_of, .arg = &w};
 
-    for (int i = 0; i < (transpose ? 1 : x->ntypes); i++)
-        for (int abroad = 0; abroad < 2; abroad++)
-            w.costs[i][abroad] =
-                pw_plan_cost(m, way, x->o->pattern, &x->types[i], &x->types[transpose ? x->ntypes - 1 : i], abroad);
+    for (int k = 0; k < (x->ndirections ? x->ndirections : 1); k++)
+        for (int distance = 0; distance < PW_PLAN_DISTANCES; distance++)
+            w.costs[k][distance] = pw_plan_cost(m, way, x, k, distance);
     return pw_sim_run(&m->sim, &exchange, out) == PW_OK;
 }
 
@@ -126,19 +129,31 @@ static bool report(const pw_plan_exchange *x, const pw_plan_machine *m, const ch
     return ok;
 }
 
+static bool read_models(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_model **model, pw_model **network)
+{
+    if (o->launcher && !(*model = pw_model_create()))
+        return fail("out of memory");
+    return (o->launcher || find_model(o, path, model)) && (!o->network || read_model(o->network, network));
+}
+
 static bool plan(const pw_plan_options *o)
 {
-    char path[PW_MODEL_PATH];
+    char path[PW_MODEL_PATH] = "";
     pw_model *model = NULL, *network = NULL;
     pw_plan_machine machine;
     pw_plan_exchange exchange = {0};
-    bool ok = find_model(o, path, &model) && (!o->network || read_model(o->network, &network)) &&
-              pw_plan_machine_make(o, model, network, &machine) && pw_plan_exchange_make(o, &exchange) &&
-              report(&exchange, &machine, path);
+    pw_plan_timed *timed = calloc(1, sizeof *timed);
+    bool first = true;
+    bool ok = (timed || fail("out of memory")) && read_models(o, path, &model, &network) &&
+              pw_plan_exchange_make(o, &exchange) && (!o->launcher || pw_plan_time(&exchange, timed, &first));
 
+    if (ok && first)
+        ok = pw_plan_machine_make(o, model, network, o->launcher ? timed : NULL, &machine) &&
+             report(&exchange, &machine, path);
     pw_plan_exchange_free(&exchange);
     pw_model_destroy(network);
     pw_model_destroy(model);
+    free(timed);
     return ok;
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/engine/model/tables.h"
 #include "tools/input/input.h"
+#include "tools/measure/exchange.h"
 #include "tools/plan/sim.h"
 
 #include <stdio.h>
@@ -33,11 +34,12 @@ typedef struct pw_plan_to {
 
 typedef struct pw_plan_options {
     const char *input, *model, *network, *mpi, *plot; /* NULL: not given */
+    const char *launcher;                             /* the MPI whose rank this process is; NULL: it is none */
     pw_plan_pattern pattern;
     int64_t grid[PW_PLAN_AXES], ranks;
     int axes;
     int64_t nodes, ranks_per_node;               /* both are set, given or from the other */
-    int64_t cores, count;                        /* cores of a node, 0: one for each rank; objects of a message */
+    int64_t count;                               /* objects of a message */
     double latency, bandwidth, overhead, memory; /* us, GB/s, us, GB/s; NaN: not given */
     bool csv;
     int nto;
@@ -55,6 +57,7 @@ extern const char pw_plan_help[];
 typedef struct pw_plan_type {
     pw_model_shape shape;
     bool contiguous;
+    char *text; /* IR */
 } pw_plan_type;
 
 typedef struct pw_plan_direction {
@@ -65,7 +68,7 @@ typedef struct pw_plan_direction {
 typedef struct pw_plan_exchange {
     const pw_plan_options *o;
     int ntypes, ndirections; /* a transpose has no directions */
-    pw_plan_type *types;     /* halo: by direction; transpose: what is sent, and what is received */
+    pw_plan_type *types;     /* a transpose has one, or what is sent and what is received */
     pw_plan_direction directions[PW_PLAN_DIRECTIONS];
 } pw_plan_exchange;
 
@@ -73,33 +76,49 @@ typedef struct pw_plan_exchange {
 bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out);
 void pw_plan_exchange_free(pw_plan_exchange *x);
 
-int pw_plan_messages(const pw_plan_exchange *x); /* that each rank sends */
-/* Where message k of a rank goes, and its types: what the sender packs and what the receiver unpacks. */
-int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k, int *sent, int *received);
+int pw_plan_messages(const pw_plan_exchange *x);                       /* that each rank sends */
+int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k); /* where message k of a rank goes */
 
 /* ---- cost.c: what a message costs -------------------------------------------------------------------------------- */
 
 /* The parameters of the machine that is planned for. */
 typedef struct pw_plan_machine {
     const pw_model *model;
+    const struct pw_plan_timed *timed; /* the messages as this machine has timed them; NULL: the model tells */
     pw_sim_machine sim;
     double overhead; /* of a message to another node, for each of the two cores */
-    double crowd;    /* how many ranks share a core: core times are that many times as long */
 } pw_plan_machine;
 
-/* Fills in the link from the options and `network`, which may be NULL. False: they do not say enough, which is
- * reported. */
+/* Fills in the link from the options, or else from what was timed, or from `network`; both may be NULL. False: they do
+ * not say enough, which is reported. */
 bool pw_plan_machine_make(const pw_plan_options *o, const pw_model *model, const pw_model *network,
-                          pw_plan_machine *out);
+                          const struct pw_plan_timed *timed, pw_plan_machine *out);
+
+/* How far a message goes. */
+typedef enum pw_plan_distance { PW_PLAN_SELF, PW_PLAN_NODE, PW_PLAN_ABROAD, PW_PLAN_DISTANCES } pw_plan_distance;
 
 pw_call_kind pw_plan_kind(pw_plan_pattern pattern); /* the calls that exchange it */
 
-/* Whether messages of the type are packed by Packwright. */
-bool pw_plan_packs(const pw_plan_machine *m, pw_plan_way way, pw_plan_pattern pattern, const pw_plan_type *type);
+/* Whether all that a rank sends is packed before the first message leaves. */
+bool pw_plan_is_staged(const pw_plan_machine *m, pw_plan_way way, const pw_plan_exchange *x);
 
-/* The cost of a message by one way, without its destination. `abroad`: to another node. */
-pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, pw_plan_pattern pattern,
-                            const pw_plan_type *sent, const pw_plan_type *received, bool abroad);
+/* The cost of message k of a rank by one way, without its destination. */
+pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, const pw_plan_exchange *x, int k,
+                            pw_plan_distance distance);
+
+/* ---- timed.c: what this machine takes for these messages ----------------------------------------------------------
+ */
+
+/* The messages of a halo by direction; the one of a transpose. */
+typedef struct pw_plan_timed {
+    bool peer;             /* there were two ranks on one node */
+    pw_exchange_link link; /* the two ranks were on different nodes; else all 0 */
+    pw_exchange_times at[PW_PLAN_WAYS][PW_PLAN_DIRECTIONS];
+} pw_plan_timed;
+
+/* As a rank of an MPI's launcher: has the messages timed by two ranks. *first: this is the rank that goes on with the
+ * plan. Errors are reported. */
+bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first);
 
 /* ---- report.c, chart.c ------------------------------------------------------------------------------------------- */
 

@@ -53,8 +53,13 @@ static void print_costs(FILE *out, const pw_plan_result *r, const char *begin, c
 {
     const pw_model_origin *origin = &r->machine->model->origin;
 
-    fprintf(out, "%scosts of packing and within a node: %s (%s, %s, %s), %s messages%s", begin, r->model_path,
-            *origin->mpi ? origin->mpi : "any MPI", *origin->cpu ? origin->cpu : "any CPU",
+    if (r->machine->timed) {
+        fprintf(out, "%scosts of packing and within a node: timed here by %s rank%s of %s%s", begin,
+                r->machine->timed->peer ? "two" : "one", r->machine->timed->peer ? "s" : "", r->o->launcher, end);
+        return;
+    }
+    fprintf(out, "%scosts of packing and within a node, estimated: %s (%s, %s, %s), %s messages%s", begin,
+            r->model_path, *origin->mpi ? origin->mpi : "any MPI", *origin->cpu ? origin->cpu : "any CPU",
             *origin->date ? origin->date : "no date",
             pw_plan_kind(r->o->pattern) == PW_CALL_COLLECTIVE ? "collective" : "nonblocking", end);
 }
@@ -76,10 +81,13 @@ void pw_plan_print_header(FILE *out, const pw_plan_result *r, const char *begin,
         fputs("copies do not slow each other", out);
     else
         fprintf(out, "copies share %.4g GB/s, first come first served", m->sim.memory);
-    if (m->crowd > 1)
-        fprintf(out, "; %.3g ranks share a core%s", m->crowd, end);
-    else
-        fprintf(out, "; each rank has a core%s", end);
+    fprintf(out, "; each rank has a core of its own%s", end);
+}
+
+/* Copies and waiting: what is left, but for the rounding of sums. */
+static double wire_of(const pw_sim_rank *r)
+{
+    return fmax(r->end - r->pack - r->unpack, 0);
 }
 
 /* ---- table and CSV ----------------------------------------------------------------------------------------------- */
@@ -96,8 +104,7 @@ void pw_plan_print_table(const pw_plan_result *r, const pw_plan_summary summarie
         const pw_sim_rank *m = &s->median;
 
         printf("%-10s %11.1f %11.1f %11.1f %11.1f %11.1f %11.2f\n", pw_plan_way_names[way], m->pack * 1e-3,
-               (m->end - m->pack - m->unpack) * 1e-3, m->unpack * 1e-3, m->end * 1e-3, s->slowest * 1e-3,
-               native / s->slowest);
+               wire_of(m) * 1e-3, m->unpack * 1e-3, m->end * 1e-3, s->slowest * 1e-3, native / s->slowest);
     }
 }
 
@@ -111,6 +118,6 @@ void pw_plan_print_csv(const pw_plan_result *r)
 
             printf("%s,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%.3f,%.3f,%.3f,%.3f\n",
                    pw_plan_way_names[way], i, i / r->o->ranks_per_node, r->messages, k->sent, k->abroad, k->pack * 1e-3,
-                   (k->end - k->pack - k->unpack) * 1e-3, k->unpack * 1e-3, k->end * 1e-3);
+                   wire_of(k) * 1e-3, k->unpack * 1e-3, k->end * 1e-3);
         }
 }

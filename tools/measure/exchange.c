@@ -1,0 +1,449 @@
+/*
+ * What is timed, in turns of all ways:
+ *
+ * - all messages of a rank at once, as an exchange has them in flight: to itself, and to the peer, which does the same;
+ * - the messages of a halo one by one. They share the time of all in proportion;
+ * - packing and unpacking of each.
+ *
+ * Every message has memory of its own, and one round touches that of all: so the caches hold what they hold in an
+ * exchange. Each number is the median of its samples.
+ */
+#include "tools/measure/exchange.h"
+
+#include "base/clock.h"
+#include "base/samples.h"
+#include "runtime/engine/layout/layout.h"
+#include "tools/measure/mpi_type.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MOST_MESSAGES = 80, BLOCKS = 6, ROUNDS = 8, WARM_UP = 4, SAMPLES = BLOCKS * ROUNDS, MOST_SECONDS = 60 };
+
+/* What samples are of. */
+enum { PACK, UNPACK, SELF, PEER, QUANTITIES };
+
+typedef struct message {
+    MPI_Datatype sent, received;
+    int count;          /* objects in each block */
+    int bytes;          /* of a block */
+    char *from, *to;    /* the user's memory */
+    char *packed, *got; /* contiguous memory */
+} message;
+
+/* A halo has `n` messages; a transpose one, of which each rank sends a block to every rank. */
+typedef struct exchange {
+    bool transpose;
+    int n, rank, blocks;
+    bool peer;   /* there is another rank on this node */
+    bool linked; /* there is one on another node */
+    MPI_Comm pair;
+    message messages[MOST_MESSAGES];
+} exchange;
+
+typedef struct calls {
+    int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*waitall)(int, MPI_Request[], MPI_Status *);
+    int (*alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
+    int (*unpack)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
+} calls;
+
+static const calls below = {PMPI_Isend, PMPI_Irecv, PMPI_Waitall, PMPI_Alltoall, PMPI_Pack, PMPI_Unpack};
+static const calls ours = {MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall, MPI_Pack, MPI_Unpack};
+
+/* Samples of one way. Those of all messages at once stand behind those of the single ones. */
+typedef struct samples {
+    double at[QUANTITIES][MOST_MESSAGES + 1][SAMPLES];
+} samples;
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "packwright plan: %s\n", what);
+    return 1;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* Memory for `count` objects; returns the address that displacement 0 stands for. NULL: there is not so much. */
+static char *allocate(MPI_Datatype type, int64_t count)
+{
+    MPI_Aint lb, extent, true_lb, true_extent, stretch, low, high;
+    char *p;
+
+    MPI_Type_get_extent(type, &lb, &extent);
+    MPI_Type_get_true_extent(type, &true_lb, &true_extent);
+    stretch = extent * (MPI_Aint)(count - 1);
+    low = true_lb + (stretch < 0 ? stretch : 0);
+    high = true_lb + true_extent + (stretch > 0 ? stretch : 0);
+    p = mmap(NULL, (size_t)(high - low), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p - low;
+}
+
+static bool open_message(message *m, int blocks)
+{
+    int64_t objects = (int64_t)blocks * m->count, bytes;
+    int size, position = 0;
+
+    PMPI_Type_size(m->sent, &size);
+    bytes = (int64_t)size * m->count;
+    if (bytes * blocks > INT32_MAX)
+        return false;
+    m->bytes = (int)bytes;
+    m->from = allocate(m->sent, objects);
+    m->to = allocate(m->received, objects);
+    m->packed = allocate(MPI_BYTE, bytes * blocks);
+    m->got = allocate(MPI_BYTE, bytes * blocks);
+    if (!m->from || !m->to || !m->packed || !m->got)
+        return false;
+    /* Pages that were never written would all be one. */
+    memset(m->packed, 1, (size_t)(bytes * blocks));
+    PMPI_Unpack(m->packed, m->bytes * blocks, &position, m->from, m->count * blocks, m->sent, MPI_COMM_SELF);
+    return true;
+}
+
+/* ---- what is timed ----------------------------------------------------------------------------------------------- */
+
+/* How a message goes by a way, which `typed` tells: as it is, or as its packed bytes. */
+typedef struct buffers {
+    char *from, *to;
+    MPI_Datatype sent, received;
+    int count;
+} buffers;
+
+static buffers buffers_of(const message *m, bool typed)
+{
+    return typed ? (buffers){m->from, m->to, m->sent, m->received, m->count}
+                 : (buffers){m->packed, m->got, MPI_BYTE, MPI_BYTE, m->bytes};
+}
+
+/* Sends and receives messages [first, last) of a halo. */
+static void halo(const exchange *x, const calls *c, bool typed, bool peer, int first, int last)
+{
+    MPI_Comm comm = peer ? x->pair : MPI_COMM_SELF;
+    MPI_Request requests[2 * MOST_MESSAGES];
+    MPI_Status statuses[2 * MOST_MESSAGES]; /* GCC 12 warns of MPICH's constant for none */
+    int n = 0, other = peer ? 1 - x->rank : 0;
+
+    for (int i = first; i < last; i++) {
+        buffers b = buffers_of(&x->messages[i], typed);
+
+        c->irecv(b.to, b.count, b.received, other, i, comm, &requests[n++]);
+    }
+    for (int i = first; i < last; i++) {
+        buffers b = buffers_of(&x->messages[i], typed);
+
+        c->isend(b.from, b.count, b.sent, other, i, comm, &requests[n++]);
+    }
+    c->waitall(n, requests, statuses);
+}
+
+static double time_messages(const exchange *x, const calls *c, bool typed, bool peer, int first, int last)
+{
+    buffers b = buffers_of(&x->messages[0], typed);
+    int64_t begin;
+
+    if (peer)
+        PMPI_Barrier(x->pair);
+    begin = pw_clock_ns();
+    if (x->transpose)
+        c->alltoall(b.from, b.count, b.sent, b.to, b.count, b.received, peer ? x->pair : MPI_COMM_SELF);
+    else
+        halo(x, c, typed, peer, first, last);
+    return (double)(pw_clock_ns() - begin);
+}
+
+static double time_pack(const calls *c, const message *m)
+{
+    int64_t begin = pw_clock_ns();
+    int position = 0;
+
+    c->pack(m->from, m->count, m->sent, m->packed, m->bytes, &position, MPI_COMM_SELF);
+    return (double)(pw_clock_ns() - begin);
+}
+
+static double time_unpack(const calls *c, const message *m)
+{
+    int64_t begin = pw_clock_ns();
+    int position = 0;
+
+    c->unpack(m->packed, m->bytes, &position, m->to, m->count, m->received, MPI_COMM_SELF);
+    return (double)(pw_clock_ns() - begin);
+}
+
+/* One block of samples of one way. Rounds below 0 only warm the caches up; all write where the last of them stays. */
+static void sample(const exchange *x, int way, int block, samples *s)
+{
+    const calls *c = way == PW_EXCHANGE_OURS ? &ours : &below;
+    bool typed = way != PW_EXCHANGE_CONTIGUOUS;
+
+    for (int q = SELF; q <= (x->peer ? PEER : SELF); q++) {
+        for (int i = -WARM_UP; i < ROUNDS; i++)
+            s->at[q][x->n][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q == PEER, 0, x->n);
+        for (int i = -WARM_UP; i < ROUNDS && x->n > 1; i++)
+            for (int k = 0; k < x->n; k++)
+                s->at[q][k][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q == PEER, k, k + 1);
+    }
+    for (int i = -WARM_UP; i < ROUNDS && typed; i++) {
+        for (int k = 0; k < x->n; k++)
+            s->at[PACK][k][block * ROUNDS + (i < 0 ? 0 : i)] = time_pack(c, &x->messages[k]);
+        for (int k = 0; k < x->n; k++)
+            s->at[UNPACK][k][block * ROUNDS + (i < 0 ? 0 : i)] = time_unpack(c, &x->messages[k]);
+    }
+}
+
+/* ---- from samples to times --------------------------------------------------------------------------------------- */
+
+static double median(samples *s, int quantity, int k, int n)
+{
+    return pw_samples_median(s->at[quantity][k], n);
+}
+
+/* Divides the time of all messages among them, in proportion to what each takes alone. */
+static void share_out(const exchange *x, samples *s, int quantity, int n, double *times)
+{
+    double all = median(s, quantity, x->n, n), sum = 0;
+
+    for (int k = 0; k < x->n; k++)
+        sum += times[k] = x->n > 1 ? median(s, quantity, k, n) : all;
+    for (int k = 0; k < x->n; k++)
+        times[k] *= all / sum;
+}
+
+/* The slower of two ranks tells how long a message takes between them. */
+static void agree(const exchange *x, double *times)
+{
+    double mine[MOST_MESSAGES];
+
+    if (x->pair == MPI_COMM_NULL)
+        return;
+    memcpy(mine, times, sizeof mine);
+    PMPI_Allreduce(mine, times, x->n, MPI_DOUBLE, MPI_MAX, x->pair);
+}
+
+static void print_way(const exchange *x, int way, samples *s, int n)
+{
+    double times[QUANTITIES][MOST_MESSAGES] = {0};
+    bool typed = way != PW_EXCHANGE_CONTIGUOUS;
+
+    for (int k = 0; k < x->n && typed; k++) {
+        times[PACK][k] = median(s, PACK, k, n);
+        times[UNPACK][k] = median(s, UNPACK, k, n);
+    }
+    share_out(x, s, SELF, n, times[SELF]);
+    if (x->peer)
+        share_out(x, s, PEER, n, times[PEER]);
+    for (int q = 0; q < QUANTITIES; q++)
+        agree(x, times[q]);
+    /* The all-to-all of two ranks has a block for oneself, too. */
+    if (x->transpose && x->peer)
+        times[PEER][0] = fmax(times[PEER][0] - times[SELF][0], times[PEER][0] / 4);
+    for (int k = 0; k < x->n && x->rank == 0; k++)
+        printf("%d %d %.1f %.1f %.1f %.1f\n", way, k, times[PACK][k], times[UNPACK][k], times[SELF][k], times[PEER][k]);
+}
+
+/* ---- the link ---------------------------------------------------------------------------------------------------- */
+
+enum { SHORT = 64, LONG = 1 << 20, LONGEST = 4 << 20, IN_FLIGHT = 8, LINK_ROUNDS = 24 };
+
+static void ping_pong(const exchange *x, char *buffer, int bytes)
+{
+    MPI_Status status;
+
+    if (x->rank == 0)
+        PMPI_Send(buffer, bytes, MPI_BYTE, 1, 0, x->pair);
+    PMPI_Recv(buffer, bytes, MPI_BYTE, 1 - x->rank, 0, x->pair, &status);
+    if (x->rank == 1)
+        PMPI_Send(buffer, bytes, MPI_BYTE, 0, 0, x->pair);
+}
+
+static void in_flight(const exchange *x, char *buffer, int bytes)
+{
+    MPI_Request requests[2 * IN_FLIGHT];
+    MPI_Status statuses[2 * IN_FLIGHT];
+
+    for (int i = 0; i < IN_FLIGHT; i++)
+        PMPI_Irecv(buffer + (size_t)(i + 1) * (size_t)bytes, bytes, MPI_BYTE, 1 - x->rank, i, x->pair, &requests[i]);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        PMPI_Isend(buffer, bytes, MPI_BYTE, 1 - x->rank, i, x->pair, &requests[IN_FLIGHT + i]);
+    PMPI_Waitall(2 * IN_FLIGHT, requests, statuses);
+}
+
+static double time_link(const exchange *x, char *buffer, int bytes, bool many)
+{
+    double times[LINK_ROUNDS];
+
+    for (int i = -WARM_UP; i < LINK_ROUNDS; i++) {
+        int64_t begin;
+
+        PMPI_Barrier(x->pair);
+        begin = pw_clock_ns();
+        if (many)
+            in_flight(x, buffer, bytes);
+        else
+            ping_pong(x, buffer, bytes);
+        times[i < 0 ? 0 : i] = (double)(pw_clock_ns() - begin) / (many ? IN_FLIGHT : 2);
+    }
+    return pw_samples_median(times, LINK_ROUNDS);
+}
+
+static bool measure_link(const exchange *x)
+{
+    char *buffer = calloc(1, LONGEST);
+    pw_exchange_link link = {0};
+
+    if (buffer && x->linked) {
+        double most = time_link(x, buffer, LONGEST, false), less = time_link(x, buffer, LONG, false);
+
+        link.latency = time_link(x, buffer, SHORT, false);
+        link.overhead = time_link(x, buffer, SHORT, true) / 2;
+        link.bandwidth = most > less ? (LONGEST - LONG) / (most - less) : INFINITY;
+    }
+    if (x->rank == 0)
+        printf("%.1f %.6f %.1f\n", link.latency, link.bandwidth, link.overhead);
+    free(buffer);
+    return buffer;
+}
+
+/* ---- the exchange ------------------------------------------------------------------------------------------------ */
+
+static bool is_enough(const exchange *x, int64_t begin)
+{
+    int enough = pw_clock_ns() - begin > (int64_t)MOST_SECONDS * 1000000000;
+
+    if (x->pair != MPI_COMM_NULL)
+        PMPI_Bcast(&enough, 1, MPI_INT, 0, x->pair);
+    return enough;
+}
+
+static int measure(const exchange *x)
+{
+    samples *s = calloc(PW_EXCHANGE_WAYS, sizeof *s);
+    int64_t begin = pw_clock_ns();
+    int blocks = 0;
+
+    if (!s)
+        return fail("out of memory");
+    while (blocks < BLOCKS && (blocks == 0 || !is_enough(x, begin))) {
+        for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
+            sample(x, way, blocks, &s[way]);
+        blocks++;
+    }
+    for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
+        print_way(x, way, &s[way], blocks * ROUNDS);
+    free(s);
+    return 0;
+}
+
+static bool read_type(const char **text, MPI_Datatype *out)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_diag diag = {0};
+    pw_type type;
+    bool ok = arena && pw_parse(*text, arena, &type, text, &diag) == PW_OK && pw_measure_mpi_type(&type, out);
+
+    pw_arena_destroy(arena);
+    return ok;
+}
+
+/* Reads what standard input says (exchange.h). */
+static bool read_exchange(const char *text, exchange *x)
+{
+    char pattern[16];
+    int count, end, types;
+
+    if (sscanf(text, "%15s %d %d%n", pattern, &types, &count, &end) != 3 || types < 1 || types > MOST_MESSAGES)
+        return false;
+    x->transpose = !strcmp(pattern, "transpose");
+    x->n = x->transpose ? 1 : types;
+    text += end;
+    for (int i = 0; i < x->n; i++)
+        x->messages[i] = (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count};
+    for (int i = 0; i < x->n; i++) {
+        message *m = &x->messages[i];
+
+        if (!read_type(&text, &m->sent))
+            return false;
+        m->received = m->sent;
+        if (x->transpose && types == 2 && !read_type(&text, &m->received))
+            return false;
+        if (!open_message(m, x->blocks))
+            return false;
+    }
+    return true;
+}
+
+static void free_types(exchange *x)
+{
+    for (int i = 0; i < x->n; i++) {
+        message *m = &x->messages[i];
+
+        if (m->received != m->sent && m->received != MPI_DATATYPE_NULL)
+            MPI_Type_free(&m->received);
+        if (m->sent != MPI_DATATYPE_NULL)
+            MPI_Type_free(&m->sent);
+    }
+}
+
+/* Returns what is on standard input. NULL: memory is short. The caller frees it. */
+static char *read_input(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t n = getdelim(&text, &size, '\0', stdin);
+
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Ranks 0 and 1 measure; if they are on different nodes, each for itself. */
+static void join_peer(exchange *x, int rank)
+{
+    MPI_Comm node;
+    int size, there, all;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &x->pair);
+    if (rank > 1)
+        return;
+    PMPI_Comm_split_type(x->pair, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    there = size == 2;
+    PMPI_Allreduce(&there, &all, 1, MPI_INT, MPI_MIN, x->pair);
+    MPI_Comm_size(x->pair, &size);
+    x->peer = all && size == 2;
+    x->linked = !all && size == 2;
+    x->blocks = x->peer ? 2 : 1;
+}
+
+int pw_measure_exchange(void)
+{
+    exchange x = {.n = 0};
+    char *text = read_input();
+    int rank, ok, all, status;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    x.rank = rank;
+    join_peer(&x, rank);
+    if (rank > 1) {
+        free(text);
+        return 0;
+    }
+    ok = text && read_exchange(text, &x);
+    free(text);
+    PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, x.pair);
+    if (all && !measure_link(&x))
+        MPI_Abort(x.pair, 1); /* the other rank would wait for ever */
+    status = all ? measure(&x) : ok ? 1 : fail("the messages are too long to be timed on this machine");
+    free_types(&x);
+    MPI_Comm_free(&x.pair);
+    return status;
+}

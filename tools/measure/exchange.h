@@ -1,0 +1,39 @@
+/*
+ * The messages of one exchange, timed for `packwright plan`. The command starts packwright-measure-<mpi> with the first
+ * argument PW_EXCHANGE_WORD on each rank, and gives it on standard input a line
+ *
+ *     PATTERN MESSAGES COUNT
+ *
+ * and layouts as IR text: "halo" with one for each message of a rank, or "transpose" with what each block is sent as
+ * and received as. Rank 0 prints, in nanoseconds and bytes, for the link between two ranks on different nodes
+ *
+ *     LATENCY BANDWIDTH OVERHEAD
+ *
+ * and for each way and each message
+ *
+ *     WAY MESSAGE PACK UNPACK SELF PEER
+ *
+ * with 0 for what was not measured: the link, or PEER, or both if there is one rank.
+ */
+#ifndef PW_TOOLS_MEASURE_EXCHANGE_H
+#define PW_TOOLS_MEASURE_EXCHANGE_H
+
+#define PW_EXCHANGE_WORD "exchange"
+
+enum { PW_EXCHANGE_NATIVE, PW_EXCHANGE_OURS, PW_EXCHANGE_CONTIGUOUS, PW_EXCHANGE_WAYS };
+
+/* The times of one message. */
+typedef struct pw_exchange_times {
+    double pack, unpack; /* by MPI_Pack and MPI_Unpack */
+    double self, peer;   /* sent and received, in the company of all others; 0: not measured */
+} pw_exchange_times;
+
+/* What messages between nodes take, as in tools/plan/sim.h; `overhead` of each core. All 0: it was not measured. */
+typedef struct pw_exchange_link {
+    double latency, bandwidth, overhead;
+} pw_exchange_link;
+
+/* Called by all ranks between MPI_Init and MPI_Finalize. Returns the exit status. */
+int pw_measure_exchange(void);
+
+#endif

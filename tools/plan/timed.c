@@ -1,0 +1,107 @@
+/* Has the messages of an exchange timed by the program of this rank's MPI (tools/measure/exchange.h). */
+#include "tools/plan/plan.h"
+
+#include "tools/command.h"
+#include "tools/measure/rank.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool fail(const char *what, const char *detail)
+{
+    fprintf(stderr, "packwright plan: %s%s\n", what, detail);
+    return false;
+}
+
+/* Writes what the program reads. NULL: there is no room for it. */
+static FILE *describe(const pw_plan_exchange *x)
+{
+    FILE *in = tmpfile();
+    bool halo = x->o->pattern == PW_PLAN_HALO;
+    int n = halo ? x->ndirections : x->ntypes;
+
+    if (!in)
+        return NULL;
+    fprintf(in, "%s %d %lld\n", halo ? "halo" : "transpose", n, (long long)x->o->count);
+    for (int i = 0; i < n; i++)
+        fputs(x->types[halo ? x->directions[i].type : i].text, in);
+    if (fflush(in) == 0 && !ferror(in) && fseek(in, 0, SEEK_SET) == 0)
+        return in;
+    fclose(in);
+    return NULL;
+}
+
+/* In the child: becomes the program. */
+static void become(const char *program, FILE *in, FILE *out)
+{
+    dup2(fileno(in), STDIN_FILENO);
+    dup2(fileno(out), STDOUT_FILENO);
+    execl(program, program, PW_EXCHANGE_WORD, (char *)NULL);
+    fprintf(stderr, "packwright plan: cannot run %s: %s\n", program, strerror(errno));
+    _exit(PW_EXIT_FAILURE);
+}
+
+static bool run(const char *program, FILE *in, FILE *out)
+{
+    int state = 0;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        become(program, in, out);
+    while (child > 0 && waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    return child > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+/* Reads what rank 0 prints; the other ranks print nothing. */
+static bool read_times(FILE *in, const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
+{
+    int n = x->ndirections ? x->ndirections : 1, lines = 0, way, k;
+    pw_exchange_times t;
+
+    rewind(in);
+    *first = fscanf(in, "%lf %lf %lf", &out->link.latency, &out->link.bandwidth, &out->link.overhead) == 3;
+    while (fscanf(in, "%d %d %lf %lf %lf %lf", &way, &k, &t.pack, &t.unpack, &t.self, &t.peer) == 6) {
+        if (way < 0 || way >= PW_PLAN_WAYS || k < 0 || k >= n)
+            return false;
+        out->at[way][k] = t;
+        lines++;
+    }
+    out->peer = out->at[PW_PLAN_NATIVE][0].peer > 0;
+    return lines == (*first ? PW_PLAN_WAYS * n : 0);
+}
+
+static bool check(const pw_plan_exchange *x, const pw_plan_timed *t)
+{
+    if (t->peer && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        return fail("two ranks share the one core of this machine, so messages between them cannot be timed", "");
+    if (t->peer || x->o->ranks_per_node == 1)
+        return true;
+    return fail("messages between ranks of a node are timed by two ranks that are on one: mpiexec -n 2", "");
+}
+
+bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
+{
+    char program[4096];
+    FILE *in, *times;
+    bool ok;
+
+    if (!pw_measure_program(x->o->launcher, program, sizeof program))
+        return fail("this is a rank of an MPI whose program is not there: ", program);
+    in = describe(x);
+    times = tmpfile();
+    if (!in || !times)
+        ok = fail("no temporary file: ", strerror(errno));
+    else
+        ok = run(program, in, times) && (read_times(times, x, out, first) || fail("there are no times", ""));
+    if (in)
+        fclose(in);
+    if (times)
+        fclose(times);
+    return ok && (!*first || check(x, out));
+}
