@@ -114,7 +114,8 @@ static bool plot(const pw_plan_result *r, const pw_plan_summary summaries[PW_PLA
 
 static bool report(const pw_plan_exchange *x, const pw_plan_machine *m, const char *path)
 {
-    pw_plan_result r = {.o = x->o, .machine = m, .messages = pw_plan_messages(x), .model_path = path};
+    pw_plan_result r = {
+        .o = x->o, .machine = m, .messages = pw_plan_messages(x), .model_path = path, .own = pw_plan_own_most(x)};
     pw_plan_summary summaries[PW_PLAN_WAYS];
     bool ok = simulate_all(x, &r, summaries);
 

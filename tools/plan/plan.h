@@ -120,6 +120,20 @@ typedef struct pw_plan_timed {
  * plan. Errors are reported. */
 bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first);
 
+/* ---- own.c: what Packwright itself takes ------------------------------------------------------------------------- */
+
+/* Of one rank, if all its messages are packed; bytes. */
+typedef struct pw_plan_own {
+    int descriptors;
+    int64_t peers;  /* other ranks of its node that send to it */
+    int64_t copies; /* packed messages, sent and received */
+    int64_t read;   /* messages in the segments of its peers */
+    int64_t resident;
+} pw_plan_own;
+
+/* Returns the most of any rank. */
+pw_plan_own pw_plan_own_most(const pw_plan_exchange *x);
+
 /* ---- report.c, chart.c ------------------------------------------------------------------------------------------- */
 
 typedef struct pw_plan_result {
@@ -127,6 +141,7 @@ typedef struct pw_plan_result {
     const pw_plan_machine *machine;
     int messages; /* of a rank */
     const char *model_path;
+    pw_plan_own own;
     pw_sim_rank *ranks[PW_PLAN_WAYS];
 } pw_plan_result;
 

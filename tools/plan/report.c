@@ -90,6 +90,15 @@ static double wire_of(const pw_sim_rank *r)
     return fmax(r->end - r->pack - r->unpack, 0);
 }
 
+static void print_own(const pw_plan_own *own)
+{
+    printf(
+        "# Packwright itself takes on a rank at most %.3g MiB, if all is packed: %.3g MiB of packed messages, %" PRId64
+        " peer%s on the node; %d descriptors\n",
+        (double)own->resident / (1 << 20), (double)own->copies / (1 << 20), own->peers, own->peers == 1 ? "" : "s",
+        own->descriptors);
+}
+
 /* ---- table and CSV ----------------------------------------------------------------------------------------------- */
 
 void pw_plan_print_table(const pw_plan_result *r, const pw_plan_summary summaries[PW_PLAN_WAYS])
@@ -97,6 +106,7 @@ void pw_plan_print_table(const pw_plan_result *r, const pw_plan_summary summarie
     double native = summaries[PW_PLAN_NATIVE].slowest;
 
     pw_plan_print_header(stdout, r, "# ", "\n");
+    print_own(&r->own);
     puts("# microseconds of the rank with the median time, and of the slowest one; wire: copies and waiting\n"
          "way               pack        wire      unpack      median     slowest  native/way");
     for (int way = 0; way < PW_PLAN_WAYS; way++) {
@@ -111,6 +121,7 @@ void pw_plan_print_table(const pw_plan_result *r, const pw_plan_summary summarie
 void pw_plan_print_csv(const pw_plan_result *r)
 {
     pw_plan_print_header(stdout, r, "# ", "\n");
+    print_own(&r->own);
     puts("way,rank,node,messages,sent_bytes,sent_bytes_to_other_nodes,pack_us,wire_us,unpack_us,total_us");
     for (int way = 0; way < PW_PLAN_WAYS; way++)
         for (int64_t i = 0; i < r->o->ranks; i++) {
