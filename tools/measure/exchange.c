@@ -5,8 +5,8 @@
  * - the messages of a halo one by one. They share the time of all in proportion;
  * - packing and unpacking of each.
  *
- * Every message has memory of its own, and one round touches that of all: so the caches hold what they hold in an
- * exchange. Each number is the median of its samples.
+ * One round touches the memory of all messages, so the caches hold what they hold in an exchange. Each number is the
+ * median of its samples.
  */
 #include "tools/measure/exchange.h"
 
@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { MOST_MESSAGES = 80, BLOCKS = 6, ROUNDS = 8, WARM_UP = 4, SAMPLES = BLOCKS * ROUNDS, MOST_SECONDS = 60 };
 
@@ -29,6 +28,7 @@ enum { PACK, UNPACK, SELF, PEER, QUANTITIES };
 
 typedef struct message {
     MPI_Datatype sent, received;
+    pw_hash layout;     /* of what is sent */
     int count;          /* objects in each block */
     int bytes;          /* of a block */
     char *from, *to;    /* the user's memory */
@@ -70,24 +70,79 @@ static int fail(const char *what)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Memory for `count` objects; returns the address that displacement 0 stands for. NULL: there is not so much. */
-static char *allocate(MPI_Datatype type, int64_t count)
-{
-    MPI_Aint lb, extent, true_lb, true_extent, stretch, low, high;
-    char *p;
+/* The bytes that `count` objects touch, relative to the address that is passed with them. */
+typedef struct range {
+    MPI_Aint low, high;
+} range;
 
-    MPI_Type_get_extent(type, &lb, &extent);
-    MPI_Type_get_true_extent(type, &true_lb, &true_extent);
+static range range_of(MPI_Datatype type, int64_t count)
+{
+    MPI_Aint lb, extent, true_lb, true_extent, stretch;
+
+    PMPI_Type_get_extent(type, &lb, &extent);
+    PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
     stretch = extent * (MPI_Aint)(count - 1);
-    low = true_lb + (stretch < 0 ? stretch : 0);
-    high = true_lb + true_extent + (stretch > 0 ? stretch : 0);
-    p = mmap(NULL, (size_t)(high - low), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p - low;
+    return (range){true_lb + (stretch < 0 ? stretch : 0), true_lb + true_extent + (stretch > 0 ? stretch : 0)};
 }
 
-static bool open_message(message *m, int blocks)
+static void widen(range *all, range more)
 {
-    int64_t objects = (int64_t)blocks * m->count, bytes;
+    all->low = more.low < all->low ? more.low : all->low;
+    all->high = more.high > all->high ? more.high : all->high;
+}
+
+/* Returns the address that displacement 0 stands for. NULL: there is not so much memory. It comes from malloc, as that
+ * of most programs: large arrays then begin 16 bytes behind a page, which kernels feel. */
+static char *allocate(range r)
+{
+    char *p = malloc((size_t)(r.high - r.low));
+
+    return p ? p - r.low : NULL;
+}
+
+/* Which of the messages of the same layout this is, from 0. */
+static int repetition_of(const exchange *x, int k)
+{
+    int n = 0;
+
+    for (int i = 0; i < k; i++)
+        n += pw_hash_equal(x->messages[i].layout, x->messages[k].layout);
+    return n;
+}
+
+/* Allocates what the first, second ... messages of each layout share: different layouts are places in one array. */
+static bool allocate_users(exchange *x)
+{
+    int done = 0;
+
+    for (int repetition = 0; done < x->n; repetition++) {
+        range sent = {0}, received = {0};
+        char *from, *to;
+
+        for (int k = 0; k < x->n; k++)
+            if (repetition_of(x, k) == repetition) {
+                int64_t objects = (int64_t)x->blocks * x->messages[k].count;
+
+                widen(&sent, range_of(x->messages[k].sent, objects));
+                widen(&received, range_of(x->messages[k].received, objects));
+            }
+        from = allocate(sent);
+        to = allocate(received);
+        if (!from || !to)
+            return false;
+        for (int k = 0; k < x->n; k++)
+            if (repetition_of(x, k) == repetition) {
+                x->messages[k].from = from;
+                x->messages[k].to = to;
+                done++;
+            }
+    }
+    return true;
+}
+
+static bool allocate_packed(message *m, int blocks)
+{
+    int64_t bytes;
     int size, position = 0;
 
     PMPI_Type_size(m->sent, &size);
@@ -95,16 +150,23 @@ static bool open_message(message *m, int blocks)
     if (bytes * blocks > INT32_MAX)
         return false;
     m->bytes = (int)bytes;
-    m->from = allocate(m->sent, objects);
-    m->to = allocate(m->received, objects);
-    m->packed = allocate(MPI_BYTE, bytes * blocks);
-    m->got = allocate(MPI_BYTE, bytes * blocks);
-    if (!m->from || !m->to || !m->packed || !m->got)
+    m->packed = allocate((range){0, (MPI_Aint)bytes * blocks});
+    m->got = allocate((range){0, (MPI_Aint)bytes * blocks});
+    if (!m->packed || !m->got)
         return false;
     /* Pages that were never written would all be one. */
     memset(m->packed, 1, (size_t)(bytes * blocks));
     PMPI_Unpack(m->packed, m->bytes * blocks, &position, m->from, m->count * blocks, m->sent, MPI_COMM_SELF);
     return true;
+}
+
+static bool allocate_all(exchange *x)
+{
+    bool ok = allocate_users(x);
+
+    for (int k = 0; k < x->n && ok; k++)
+        ok = allocate_packed(&x->messages[k], x->blocks);
+    return ok;
 }
 
 /* ---- what is timed ----------------------------------------------------------------------------------------------- */
@@ -340,13 +402,15 @@ static int measure(const exchange *x)
     return 0;
 }
 
-static bool read_type(const char **text, MPI_Datatype *out)
+static bool read_type(const char **text, MPI_Datatype *out, pw_hash *layout)
 {
     pw_arena *arena = pw_arena_create();
     pw_diag diag = {0};
     pw_type type;
     bool ok = arena && pw_parse(*text, arena, &type, text, &diag) == PW_OK && pw_measure_mpi_type(&type, out);
 
+    if (ok)
+        *layout = pw_type_hash(&type);
     pw_arena_destroy(arena);
     return ok;
 }
@@ -366,16 +430,15 @@ static bool read_exchange(const char *text, exchange *x)
         x->messages[i] = (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count};
     for (int i = 0; i < x->n; i++) {
         message *m = &x->messages[i];
+        pw_hash other;
 
-        if (!read_type(&text, &m->sent))
+        if (!read_type(&text, &m->sent, &m->layout))
             return false;
         m->received = m->sent;
-        if (x->transpose && types == 2 && !read_type(&text, &m->received))
-            return false;
-        if (!open_message(m, x->blocks))
+        if (types > x->n && !read_type(&text, &m->received, &other))
             return false;
     }
-    return true;
+    return allocate_all(x);
 }
 
 static void free_types(exchange *x)
