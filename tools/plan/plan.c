@@ -133,7 +133,7 @@ static bool report(const pw_plan_exchange *x, const pw_plan_machine *m, const ch
 static bool read_models(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_model **model, pw_model **network)
 {
     if (o->launcher && !(*model = pw_model_create()))
-        return fail("out of memory");
+        return pw_command_error("plan", "out of memory");
     return (o->launcher || find_model(o, path, model)) && (!o->network || read_model(o->network, network));
 }
 
@@ -145,7 +145,7 @@ static bool plan(const pw_plan_options *o)
     pw_plan_exchange exchange = {0};
     pw_plan_timed *timed = calloc(1, sizeof *timed);
     bool first = true;
-    bool ok = (timed || fail("out of memory")) && read_models(o, path, &model, &network) &&
+    bool ok = (timed || pw_command_error("plan", "out of memory")) && read_models(o, path, &model, &network) &&
               pw_plan_exchange_make(o, &exchange) && (!o->launcher || pw_plan_time(&exchange, timed, &first));
 
     if (ok && first)

@@ -10,12 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool fail(const char *what, const char *detail)
-{
-    fprintf(stderr, "packwright plan: %s%s\n", what, detail);
-    return false;
-}
-
 /* Writes what the program reads. NULL: there is no room for it. */
 static FILE *describe(const pw_plan_exchange *x)
 {
@@ -79,10 +73,12 @@ static bool read_times(FILE *in, const pw_plan_exchange *x, pw_plan_timed *out, 
 static bool check(const pw_plan_exchange *x, const pw_plan_timed *t)
 {
     if (t->peer && sysconf(_SC_NPROCESSORS_ONLN) < 2)
-        return fail("two ranks share the one core of this machine, so messages between them cannot be timed", "");
+        return pw_command_error(
+            "plan", "two ranks share the one core of this machine, so messages between them cannot be timed");
     if (t->peer || x->o->ranks_per_node == 1)
         return true;
-    return fail("messages between ranks of a node are timed by two ranks that are on one: mpiexec -n 2", "");
+    return pw_command_error("plan",
+                            "messages between ranks of a node are timed by two ranks that are on one: mpiexec -n 2");
 }
 
 bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
@@ -92,13 +88,14 @@ bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
     bool ok;
 
     if (!pw_measure_program(x->o->launcher, program, sizeof program))
-        return fail("this is a rank of an MPI whose program is not there: ", program);
+        return pw_command_error("plan", "this is a rank of an MPI whose program is not there: %s", program);
     in = describe(x);
     times = tmpfile();
     if (!in || !times)
-        ok = fail("no temporary file: ", strerror(errno));
+        ok = pw_command_error("plan", "no temporary file: %s", strerror(errno));
     else
-        ok = run(program, in, times) && (read_times(times, x, out, first) || fail("there are no times", ""));
+        ok = run(program, in, times) &&
+             (read_times(times, x, out, first) || pw_command_error("plan", "there are no times"));
     if (in)
         fclose(in);
     if (times)
