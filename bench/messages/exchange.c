@@ -7,7 +7,8 @@
 
 static const char *const modes[MSG_MODES] = {"ping-pong", "fresh",      "stream", "in-flight",
                                              "alltoall",  "neighbours", "self"};
-static const char *const peers[MSG_PEERS] = {"native", "ours", "hand", "contiguous", "moved", "packed", "pipeline"};
+static const char *const peers[MSG_PEERS] = {"native", "ours",   "hand",     "contiguous",
+                                             "moved",  "packed", "pipeline", "direct"};
 
 const char *msg_mode_name(int mode)
 {
@@ -32,7 +33,12 @@ bool msg_mode_can(msg_mode mode, const msg_parcel *p)
 /* Returns the strategy that a peer names. PW_STRATEGY_COUNT: it leaves the choice to the model. */
 static pw_strategy_id strategy_of(msg_peer peer)
 {
-    return peer == MSG_PACKED ? PW_STRATEGY_PACKED : peer == MSG_PIPELINE ? PW_STRATEGY_PIPELINE : PW_STRATEGY_COUNT;
+    switch (peer) {
+    case MSG_PACKED: return PW_STRATEGY_PACKED;
+    case MSG_PIPELINE: return PW_STRATEGY_PIPELINE;
+    case MSG_DIRECT: return PW_STRATEGY_DIRECT;
+    default: return PW_STRATEGY_COUNT;
+    }
 }
 
 /* Whether the MPI has a place for the peer's strategy. */
@@ -51,6 +57,7 @@ bool msg_peer_can(msg_peer peer, msg_mode mode, const msg_world *w, const msg_pa
     case MSG_MOVED: return mode != MSG_STREAM && msg_loop_is_there(&p->loop);
     case MSG_PACKED:
     case MSG_PIPELINE: return w->by_strategy && has_place(peer);
+    case MSG_DIRECT: return w->by_strategy && w->alloc_mem;
     default: return true;
     }
 }

@@ -30,6 +30,7 @@ typedef enum msg_peer {
     MSG_MOVED,
     MSG_PACKED,
     MSG_PIPELINE,
+    MSG_DIRECT,
     MSG_PEERS
 } msg_peer;
 

@@ -108,8 +108,9 @@ static msg_times summary(double (*samples)[MAX_ROUNDS], int rounds, double unit)
 static msg_times take_turns(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick)
 {
     static double samples[MSG_PEERS][MAX_ROUNDS];
-    msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS, MSG_HAND, MSG_PLAIN, MSG_MOVED, MSG_PACKED, MSG_PIPELINE};
-    int times[MSG_PEERS] = {1, 1, 1, 1, 1, 1, 1}, rounds = 0;
+    msg_peer order[MSG_PEERS] = {MSG_NATIVE, MSG_OURS,   MSG_HAND,     MSG_PLAIN,
+                                 MSG_MOVED,  MSG_PACKED, MSG_PIPELINE, MSG_DIRECT};
+    int times[MSG_PEERS] = {1, 1, 1, 1, 1, 1, 1, 1}, rounds = 0;
     uint32_t state = 1;
     double until;
 

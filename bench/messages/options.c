@@ -19,7 +19,7 @@ static const char usage[] =
     "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
     "  --own              only the benchmark's own layouts, without the suite's\n"
     "  --alloc-mem        typed messages from and to memory of MPI_Alloc_mem\n"
-    "  --strategies       also by packing and in the MPI's pipeline, chosen or not, beside contiguous messages\n"
+    "  --strategies       also packed, in the MPI's pipeline, and with --alloc-mem direct, whatever is chosen\n"
     "  --worst N          length of the list of the slowest (default 15)\n"
     "  --quick            two exchanges of each kind, verified; the times mean nothing\n"
     "  --list             names of the rows, and nothing else\n";

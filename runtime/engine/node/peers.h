@@ -1,8 +1,8 @@
 /*
  * The segments (segment.h) of other processes of the node, mapped for reading. This process maps the header of a
- * segment when it first looks for memory of its owner, and a piece when it first reads a message in it. A process that
- * has no segment at the first look is taken to have none for good. A pid that has come to mean another process is
- * looked up again.
+ * segment when it first looks for memory of its owner, and a piece when it first reads a message in it or is told to
+ * beforehand. A process that has no segment at the first look is taken to have none for good. A pid that has come to
+ * mean another process is looked up again.
  *
  * All functions are thread safe.
  */
