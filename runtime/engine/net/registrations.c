@@ -102,12 +102,14 @@ static uintptr_t idle_bytes(void)
 
 /* ---- what comes -------------------------------------------------------------------------------------------------- */
 
-static registration *find(uintptr_t begin, uintptr_t end, bool written)
+/* Returns a registration that has these bytes, may be written if that is asked, and has so many uses at least. */
+static registration *find(uintptr_t begin, uintptr_t end, bool written, int uses)
 {
     for (int i = 0; i < PW_NET_REGISTRATIONS; i++) {
         registration *r = &all.kept[i];
 
-        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end && r->written >= written)
+        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end && r->written >= written &&
+            r->uses >= uses)
             return r;
     }
     return NULL;
@@ -159,7 +161,7 @@ const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes, bool 
     registration *r;
 
     drop_stale();
-    r = find(begin, end, written);
+    r = find(begin, end, written, 0);
     if (!r)
         r = add(begin, end, written);
     if (!r)
@@ -181,7 +183,7 @@ void pw_registrations_give(uint64_t number)
 
 void *pw_registrations_find(const void *memory, int64_t bytes)
 {
-    registration *r = find((uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes, true);
+    registration *r = find((uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes, true, 1);
 
-    return r && r->uses > 0 ? r->memory : NULL;
+    return r ? r->memory : NULL;
 }

@@ -203,6 +203,20 @@ static void splits(side *s)
     give(s->socket, "", 1);
 }
 
+/* A part of the memory was prepared before, and is registered on its own. */
+static void reads_over_a_part(side *s)
+{
+    pw_net_piece piece = {(uintptr_t)s->memory, s->memory, PW_NET_MESSAGE_BYTES};
+    uint64_t part;
+
+    get_key(s);
+    REQUIRE(pw_net_prepare(s->memory, PW_NET_MESSAGE_BYTES, &part));
+    pw_net_withdraw(part);
+    REQUIRE(read_pieces(s, &piece, 1));
+    REQUIRE(s->memory[PW_NET_MESSAGE_BYTES - 1] == byte_of(PW_NET_MESSAGE_BYTES - 1));
+    give(s->socket, "", 1);
+}
+
 static void test_scatters(void **state)
 {
     (void)state;
@@ -213,6 +227,12 @@ static void test_splits(void **state)
 {
     (void)state;
     run_both(owns, splits);
+}
+
+static void test_registered_in_part(void **state)
+{
+    (void)state;
+    run_both(owns, reads_over_a_part);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -438,9 +458,10 @@ static void test_registering_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scatters),       cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_messages),       cmocka_unit_test(test_wrong_reads),
-        cmocka_unit_test(test_a_process_dies), cmocka_unit_test(test_registering_fails),
+        cmocka_unit_test(test_scatters),           cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_registered_in_part), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_wrong_reads),        cmocka_unit_test(test_a_process_dies),
+        cmocka_unit_test(test_registering_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
