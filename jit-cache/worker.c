@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -190,17 +190,8 @@ static void *compiler_main(void *arg)
 static int create_thread(pw_cache *cache, pw_worker *worker)
 {
     bool reads = worker == &cache->reader;
-    pthread_attr_t attr;
-    sigset_t all, before;
-    int error;
+    int error = pw_thread_start(&worker->thread, STACK_BYTES, reads ? reader_main : compiler_main, cache);
 
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&worker->thread, &attr, reads ? reader_main : compiler_main, cache);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
     if (!error)
         pthread_setname_np(worker->thread, reads ? "packwright-read" : "packwright-jit");
     return error;

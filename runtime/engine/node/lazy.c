@@ -1,6 +1,7 @@
 #include "runtime/engine/node/lazy.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "runtime/engine/node/reserve.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,23 +301,11 @@ static int open_faults(pw_lazy_readers *serves)
     return (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
 }
 
-/* The thread takes none of the program's signals. */
 static bool start_thread(void)
 {
-    sigset_t all, before;
-    pthread_attr_t attributes;
     pthread_t thread;
-    int rc;
 
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&thread, &attributes, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return rc == 0;
+    return pw_thread_start(&thread, STACK, serve, NULL) == 0 && pthread_detach(thread) == 0;
 }
 
 /* Runs in the child of a fork, which has neither the thread nor the memory. A process that waits for a page is let go

@@ -7,8 +7,8 @@
  */
 #include "runtime/mpi/collective/remote_slot.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include "base/thread.h"
+
 #include <time.h>
 
 /* Nanoseconds between looks, and pauses without a request under way until it sleeps. */
@@ -122,19 +122,6 @@ static void *work(void *unused)
     return unused;
 }
 
-/* The thread takes none of the program's signals. */
-static bool create(void)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&worker.thread, NULL, work, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc == 0;
-}
-
 bool pw_remote_thread_start(void)
 {
     bool runs;
@@ -142,7 +129,7 @@ bool pw_remote_thread_start(void)
     pthread_mutex_lock(&worker.lock);
     if (!worker.runs) {
         worker.stops = false;
-        worker.runs = create();
+        worker.runs = pw_thread_start(&worker.thread, 0, work, NULL) == 0;
     }
     runs = worker.runs;
     pthread_mutex_unlock(&worker.lock);

@@ -14,14 +14,13 @@
  * MPICH 4.2 has its barrier before it disconnects, and does not wait for ranks that have ended.
  */
 #include "base/log.h"
+#include "base/thread.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/entry/version.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,21 +68,7 @@ static void *answer(void *arg)
     return arg;
 }
 
-/* The thread takes none of the program's signals. */
-static bool start_thread(void)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&state.thread, NULL, answer, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc == 0;
-}
-
-/* ---- MPICH's calls while the thread runs ---------------------------------------------------------------------------
- */
+/* ---- MPICH's calls while the thread runs ------------------------------------------------------------------------ */
 
 static bool redirect(const calls *to);
 
@@ -183,7 +168,8 @@ static void start_answering(void *code, const char *path)
     };
     state.ends = false;
     state.answers = state.next.progress && state.next.release && state.next.destroy &&
-                    dl_iterate_phdr(look_at_object, &s) && redirect(&ours) && start_thread();
+                    dl_iterate_phdr(look_at_object, &s) && redirect(&ours) &&
+                    pw_thread_start(&state.thread, 0, answer, NULL) == 0;
     if (!state.answers)
         pw_log(PW_LOG_INFO, "the calls of %s to UCX cannot be redirected: MPI_Finalize may wait forever", path);
 }

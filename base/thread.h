@@ -1,0 +1,16 @@
+/*
+ * Threads of the library's own inside somebody else's program: they take none of its signals. Thread safe.
+ */
+#ifndef PW_BASE_THREAD_H
+#define PW_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+/*
+ * Starts a thread that runs `work(argument)` with all signals blocked, which the caller joins or detaches. `stack`: the
+ * bytes of its stack; 0: as many as the system gives by default. Returns 0, or pthread_create's error number.
+ */
+int pw_thread_start(pthread_t *thread, size_t stack, void *(*work)(void *), void *argument);
+
+#endif
