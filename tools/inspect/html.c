@@ -32,8 +32,7 @@ static void put_text(FILE *out, const char *text)
     fputs("</pre>\n", out);
 }
 
-/* ---- the layout ---------------------------------------------------------------------------------------------------
- */
+/* ---- the layout ------------------------------------------------------------------------------------------------- */
 
 static void put_picture(FILE *out, const pw_subject *s)
 {
@@ -89,8 +88,7 @@ static void put_tree(FILE *out, const pw_subject *s)
     put_stage(out, s, PW_STAGE_TREE);
 }
 
-/* ---- passes --------------------------------------------------------------------------------------------------------
- */
+/* ---- passes ----------------------------------------------------------------------------------------------------- */
 
 static bool is_nest(const char *text)
 {
@@ -150,8 +148,7 @@ static void put_loops(FILE *out, const pw_subject *s)
     free(text);
 }
 
-/* ---- code ----------------------------------------------------------------------------------------------------------
- */
+/* ---- code ------------------------------------------------------------------------------------------------------- */
 
 static const char link_help[] = "<p>Point at a line to see what belongs to it; click to scroll there.</p>\n";
 
@@ -210,8 +207,7 @@ static void put_gpu_code(FILE *out, pw_subject *s)
     free(sass);
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------------------
- */
+/* ---- the page --------------------------------------------------------------------------------------------------- */
 
 /* The user's text on one line, behind the name. */
 static char *make_title(const pw_subject *s)

@@ -49,8 +49,7 @@ static void put_product(const writer *w, const pw_region *r, int dim, int64_t st
     put_variable(w, r, dim);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 static void put_entries(const writer *w, const pw_table *t, int64_t n)
 {

@@ -59,8 +59,7 @@ void pw_probe_free(pw_probe_list *list)
     *list = (pw_probe_list){NULL, 0, 0};
 }
 
-/* ---- trust --------------------------------------------------------------------------------------------------------
- */
+/* ---- trust ------------------------------------------------------------------------------------------------------ */
 
 /* Returns which of the sorted samples is the point: the end of the quickest quarter, since other work only makes
  * samples longer. */

@@ -79,8 +79,7 @@ static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, 
     return pw_model_set(m, table, x, nx, y, ny, t, diag);
 }
 
-/* ---- coverage -----------------------------------------------------------------------------------------------------
- */
+/* ---- coverage --------------------------------------------------------------------------------------------------- */
 
 typedef struct coverage {
     int all, reached, trusted;

@@ -106,8 +106,7 @@ bool pw_plan_is_staged(const pw_plan_machine *m, pw_plan_way way, const pw_plan_
 pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, const pw_plan_exchange *x, int k,
                             pw_plan_distance distance);
 
-/* ---- timed.c: what this machine takes for these messages ----------------------------------------------------------
- */
+/* ---- timed.c: what this machine takes for these messages -------------------------------------------------------- */
 
 /* The messages of a halo by direction; the one of a transpose. */
 typedef struct pw_plan_timed {

@@ -306,8 +306,7 @@ bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t
     return pw_stand_in_pack(from, to, bytes);
 }
 
-/* ---- through a socket ---------------------------------------------------------------------------------------------
- */
+/* ---- through a socket ------------------------------------------------------------------------------------------- */
 
 /* Whether the kernel moves most of bytes [first, last), or the part of an object that they are. */
 static bool is_moved_by_kernel(const pw_layout *layout, int64_t first, int64_t last)

@@ -145,8 +145,7 @@ static inline void pw_gate_flush(void)
         pw_gate_flush_slow();
 }
 
-/* ---- what the gate needs of the parts that start behind it ---------------------------------------------------------
- */
+/* ---- what the gate needs of the parts that start behind it ------------------------------------------------------ */
 
 /* This folder knows none of these parts. runtime/mpi/start/parts.c, which lists them all, defines the functions. */
 

@@ -69,8 +69,7 @@ void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representati
 /* MPI is about to close the file, and may reuse its handle for the next. */
 void pw_io_view_forget(MPI_File fh);
 
-/* ---- io_staging.c --------------------------------------------------------------------------------------------------
- */
+/* ---- io_staging.c ----------------------------------------------------------------------------------------------- */
 
 /*
  * The stand-in for a buffer that is written to a file or read from one. MPI gets it as bytes. For GPU memory and a file

@@ -162,8 +162,7 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
     return PW_DONE;
 }
 
-/* ---- calls by which a program learns that others are done ---------------------------------------------------------
- */
+/* ---- calls by which a program learns that others are done ------------------------------------------------------- */
 
 /* These calls are wrapped because every wrapped call settles orphans on its way out of the gate. */
 pw_verdict pw_hook_Barrier(MPI_Comm comm, int *rc)

@@ -9,8 +9,7 @@
 #include "runtime/mpi/strategy/mirror.h"
 #include "runtime/mpi/types/registry.h"
 
-/* ---- the short path, inlined into wrappers ------------------------------------------------------------------------
- */
+/* ---- the short path, inlined into wrappers ---------------------------------------------------------------------- */
 
 /* Whether this is certainly host memory. False: the hook must find out. True only in threads that have called a hook
  * before. */

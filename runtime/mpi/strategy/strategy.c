@@ -303,8 +303,7 @@ void pw_stagings_left(void)
         pw_staging_close(&held[i]);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy)
 {

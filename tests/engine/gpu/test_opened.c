@@ -257,8 +257,7 @@ static void what_is_not_there_is_not_opened(void **state)
     assert_null(pw_gpu_opened_take(gpu, &block.replica));
 }
 
-/* ---- our own allocations ------------------------------------------------------------------------------------------
- */
+/* ---- our own allocations ---------------------------------------------------------------------------------------- */
 
 static pw_status export_at(const void *address, pw_segment_exported *out)
 {

@@ -21,8 +21,7 @@ static const bool can_stream = false;
 
 static const double cheap = 2, dear = 30; /* nanoseconds for a line */
 
-/* ---- bytes --------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------ */
 
 static void check_write(pw_outbound_path path, size_t offset, size_t bytes)
 {
@@ -56,8 +55,7 @@ static void all_bytes_and_no_others_are_written(void **state)
                 check_write(path, offset, lengths[i]);
 }
 
-/* ---- the rule ------------------------------------------------------------------------------------------------------
- */
+/* ---- the rule --------------------------------------------------------------------------------------------------- */
 
 static void settle(double line_ns)
 {

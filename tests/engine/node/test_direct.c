@@ -519,8 +519,7 @@ static void a_longer_message_does_not_overflow(void **state)
     pw_inbound_forget(in);
 }
 
-/* ---- whose memory is not of the heap ------------------------------------------------------------------------------
- */
+/* ---- whose memory is not of the heap ---------------------------------------------------------------------------- */
 
 static void memory_of_a_window_is_read_where_it_is_mapped(void **state)
 {

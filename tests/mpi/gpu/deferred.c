@@ -294,8 +294,7 @@ static void check_waiting(unsigned seed)
     }
 }
 
-/* ---- when packing and sending begin --------------------------------------------------------------------------------
- */
+/* ---- when packing and sending begin ----------------------------------------------------------------------------- */
 
 /* How many launches pack N messages of a forced strategy: one for all that are gathered, or one for each. */
 static void check_launches(void)
@@ -410,8 +409,7 @@ static void check_pause_is_forgotten(void)
           after);
 }
 
-/* ---- requests that are not waited for ------------------------------------------------------------------------------
- */
+/* ---- requests that are not waited for --------------------------------------------------------------------------- */
 
 /* Whether a send to oneself was cancelled. */
 static bool cancel(const void *buf, bool ours)

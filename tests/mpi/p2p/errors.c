@@ -175,8 +175,7 @@ static void check_truncation(int rank, int elements)
     free(values);
 }
 
-/* ---- messages to oneself that are too long ------------------------------------------------------------------------
- */
+/* ---- messages to oneself that are too long ---------------------------------------------------------------------- */
 
 typedef enum sending { SEND, RSEND, BSEND, ISEND, SEND_INIT, SENDRECV, LATE_RECV, SENDINGS } sending;
 
