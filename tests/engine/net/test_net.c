@@ -1,5 +1,5 @@
 /* Two processes that read each other's memory over the network that PACKWRIGHT_NET names. */
-#include "runtime/engine/net/net.h"
+#include "tests/engine/net/processes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,52 +22,19 @@ typedef struct side {
     pw_net_peer *other;
 } side;
 
-static void require(bool holds, int line)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s:%d does not hold in process %d\n", __FILE__, line, (int)getpid());
-    _exit(1);
-}
-
-#define REQUIRE(condition) require(condition, __LINE__)
-
-static void give(int socket, const void *data, size_t bytes)
-{
-    REQUIRE(write(socket, data, bytes) == (ssize_t)bytes);
-}
-
-static void take(int socket, void *data, size_t bytes)
-{
-    REQUIRE(recv(socket, data, bytes, MSG_WAITALL) == (ssize_t)bytes);
-}
-
 static void wait_for(pw_net_op *op)
 {
-    while (!pw_net_is_over(op))
-        pw_net_progress();
+    finish(op);
     REQUIRE(!op->failed);
 }
 
 /* Begins the network in this process, and finds the other one. */
-static side meet(int socket)
+static side begin(int socket)
 {
-    unsigned char own[PW_NET_ADDRESS_BYTES] = {0}, other[PW_NET_ADDRESS_BYTES];
-    side s = {.socket = socket};
-    size_t bytes;
-
     alarm(PATIENCE); /* the other one may have failed */
     if (!pw_net_start())
         _exit(SKIPPED);
-    bytes = pw_net_address(own, sizeof own);
-    REQUIRE(bytes > 0);
-    give(socket, &bytes, sizeof bytes);
-    give(socket, own, sizeof own);
-    take(socket, &bytes, sizeof bytes);
-    take(socket, other, sizeof other);
-    s.other = pw_net_connect(other, bytes);
-    REQUIRE(s.other && pw_net_connect(other, bytes) == s.other);
-    return s;
+    return (side){.socket = socket, .other = meet(socket)};
 }
 
 static unsigned char *new_memory(void)
@@ -184,13 +151,13 @@ static void test_reads(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     child = fork();
     if (child == 0) {
-        own(meet(sockets[1]));
+        own(begin(sockets[1]));
         offer_many();
         give(sockets[1], "", 1);
         _exit(0);
     }
     if (fork() == 0) {
-        side s = meet(sockets[0]);
+        side s = begin(sockets[0]);
         char end;
 
         for (int value = 1; value <= 3; value++)

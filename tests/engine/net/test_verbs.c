@@ -2,7 +2,7 @@
  * What PACKWRIGHT_NET=verbs does with a network card's limits and failures, between two processes over the stand-in
  * (verbs_stand_in/). Each test has a process that owns memory, and one that reads it.
  */
-#include "runtime/engine/net/net.h"
+#include "tests/engine/net/processes.h"
 #include "tests/engine/net/verbs_stand_in/card.h"
 
 #include <dlfcn.h>
@@ -30,32 +30,6 @@ typedef struct side {
     pw_net_key key; /* of the owner's memory, which the reader is given */
 } side;
 
-static void require(bool holds, int line)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s:%d does not hold in process %d\n", __FILE__, line, (int)getpid());
-    _exit(1);
-}
-
-#define REQUIRE(condition) require(condition, __LINE__)
-
-static void give(int socket, const void *data, size_t bytes)
-{
-    REQUIRE(write(socket, data, bytes) == (ssize_t)bytes);
-}
-
-static void take(int socket, void *data, size_t bytes)
-{
-    REQUIRE(recv(socket, data, bytes, MSG_WAITALL) == (ssize_t)bytes);
-}
-
-static void finish(const pw_net_op *op)
-{
-    while (!pw_net_is_over(op))
-        pw_net_progress();
-}
-
 /* Lets the card work until the other process, which has no need of this one, says a word over the socket. */
 static void serve(side *s)
 {
@@ -71,21 +45,6 @@ static stand_in_counts *counts(void)
 
     REQUIRE(c);
     return c;
-}
-
-static void meet(side *s)
-{
-    unsigned char own[PW_NET_ADDRESS_BYTES] = {0}, other[PW_NET_ADDRESS_BYTES];
-    size_t bytes;
-
-    alarm(PATIENCE); /* the other one may have failed */
-    REQUIRE(pw_net_start());
-    bytes = pw_net_address(own, sizeof own);
-    REQUIRE(bytes > 0);
-    give(s->socket, own, sizeof own);
-    take(s->socket, other, sizeof other);
-    s->other = pw_net_connect(other, bytes);
-    REQUIRE(s->other);
 }
 
 static char byte_of(int64_t i)
@@ -112,7 +71,9 @@ static _Noreturn void run_side(side_fn *fn, int socket, char *memory)
 {
     side s = {.socket = socket, .memory = memory};
 
-    meet(&s);
+    alarm(PATIENCE); /* the other one may have failed */
+    REQUIRE(pw_net_start());
+    s.other = meet(socket);
     fn(&s);
     REQUIRE(counts()->not_ready == 0);
     pw_net_stop(); /* the stand-in ends the process if objects are left */

@@ -8,9 +8,6 @@
  *
  * usage: direct <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
@@ -304,18 +301,6 @@ static void to_oneself(void)
     free_side(&to);
 }
 
-/* Whether the system lets this process handle the faults of others, without which nothing goes directly. */
-static bool has_userfaultfd(void)
-{
-    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-
-    if (fd < 0)
-        fd = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
 static void run(void)
 {
     for (int from = 0; from < TYPES; from++)
@@ -339,9 +324,8 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return SKIPPED;
     }
-    if (!gpu_is_fake() && gpu_devices() > 1)
-        gpu_set_current(gpu_primary(rank % gpu_devices()));
-    counted = test_can_read_peer() && gpu_is_fake() && has_userfaultfd();
+    gpu_set_current_of(rank);
+    counted = test_can_read_peer() && gpu_is_fake() && test_has_userfaultfd();
     run();
     rc = test_result();
     MPI_Finalize();

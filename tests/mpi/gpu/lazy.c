@@ -8,9 +8,6 @@
  *
  * usage: lazy <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
@@ -54,18 +51,6 @@ static struct {
 static long copies(void)
 {
     return t.counted ? ((long (*)(const char *))gpu_symbol("fake_calls"))("cuMemcpyAsync") : 0;
-}
-
-/* Whether the system lets this process handle the faults of others. */
-static bool has_userfaultfd(void)
-{
-    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-
-    if (fd < 0)
-        fd = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
 }
 
 /* Whether ranks 0 and 1 may read each other's memory. */
@@ -364,7 +349,7 @@ int main(int argc, char **argv)
     }
     if (t.rank < 2 && !gpu_is_fake() && gpu_devices() > 1)
         gpu_set_current(gpu_primary(t.rank % gpu_devices()));
-    t.counted = can_read() && t.rank < 2 && gpu_is_fake() && has_userfaultfd();
+    t.counted = can_read() && t.rank < 2 && gpu_is_fake() && test_has_userfaultfd();
     create();
     run();
     MPI_Buffer_detach(&t.attached, &n);

@@ -102,6 +102,12 @@ void gpu_set_current(void *context)
     CALL(cuCtxSetCurrent, (void *), context);
 }
 
+void gpu_set_current_of(int rank)
+{
+    if (!gpu_is_fake() && gpu_devices() > 1)
+        gpu_set_current(gpu_primary(rank % gpu_devices()));
+}
+
 void *gpu_current(void)
 {
     void *context;

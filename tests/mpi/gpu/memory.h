@@ -33,6 +33,8 @@ void *gpu_symbol(const char *name);
 void *gpu_primary(int device);
 void *gpu_new_context(int device);
 void gpu_set_current(void *context);
+/* Makes the primary context of this rank's GPU current, if there are several that are real. */
+void gpu_set_current_of(int rank);
 void *gpu_current(void);
 
 typedef struct gpu_memory {

@@ -384,8 +384,7 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return SKIPPED;
     }
-    if (!gpu_is_fake() && gpu_devices() > 1)
-        gpu_set_current(gpu_primary(rank % gpu_devices()));
+    gpu_set_current_of(rank);
     if (!test_can_read_peer() && rank == 0)
         printf("SKIPPED: ranks may not read each other's memory\n");
     for (int r = 0; r < rounds; r++) {

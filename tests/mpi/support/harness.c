@@ -1,5 +1,6 @@
 #include "tests/mpi/support/harness.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
@@ -62,6 +63,17 @@ bool test_can_read_peer(void)
     good = process_vm_readv(there.pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof mine;
     PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return good;
+}
+
+bool test_has_userfaultfd(void)
+{
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+    if (fd < 0)
+        fd = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 void test_give_up_reading(void)

@@ -39,6 +39,8 @@ int test_result(void);
 /* Returns whether each of two ranks may read the other's memory (process_vm_readv). MPIs copy through shared memory
  * where they may not. */
 bool test_can_read_peer(void);
+/* Returns whether the system lets this process handle the faults of others. */
+bool test_has_userfaultfd(void);
 /* Gives up the capability with which this process may read every other one. */
 void test_give_up_reading(void);
 /* Returns the error class of what a call has returned. */
