@@ -1,9 +1,5 @@
-#include "runtime/engine/model/decide.h"
-
-#include "base/clock.h"
 #include "runtime/engine/model/internal.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +7,8 @@
 enum {
     SLOTS_SHIFT = 5, /* log2 of the slots of a thread's table */
     BUCKETS = 2 * PW_DECIDE_RECORDS,
-    OCTAVES = 64,
-    TRUSTED = PW_DECIDE_TRUSTED,
-    SEVERAL = 4,  /* so many observations are enough to doubt an estimate, if all of them do */
-    AGAIN = 1024, /* uses after which a decision is made again */
-    BURST = 24,   /* messages that make a round if all have one direction and do not block; it has many divisors */
-    STALE_NS = 500000000 /* after so long without a use, a trial is over */
+    AGAIN = 1024 /* uses after which a decision is made again */
 };
-
-static const float most_correction = 2; /* the largest correction, as a logarithm of base 2 */
-_Static_assert(PW_DECIDE_MOST_OFF == 1 << 2, "it is the same correction");
 
 /* The singleton. Records are added under the lock, and stay until pw_decision_reset. */
 static struct {
@@ -28,7 +16,6 @@ static struct {
     pw_decision *buckets[BUCKETS];
     pw_decision *all[PW_DECIDE_RECORDS];
     int n;
-    pw_correction corrections[PW_DECIDE_STRATEGIES][OCTAVES][PW_DIRECTIONS];
     _Atomic unsigned generation; /* goes up when records are removed */
 } decisions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -39,16 +26,6 @@ typedef struct slot {
 } slot;
 
 static _Thread_local slot slots[1 << SLOTS_SHIFT];
-
-/* The singleton: the trial that is going on. The lock guards all fields except the clock. */
-static struct {
-    pthread_mutex_t lock;
-    pw_decision *decision; /* NULL: there is no trial */
-    const slot *owner;     /* the table of the thread whose uses count in the trial */
-    int64_t last;          /* use */
-    pw_trial trial;
-    int64_t (*_Atomic clock)(void);
-} trying = {.lock = PTHREAD_MUTEX_INITIALIZER, .clock = pw_clock_ns};
 
 int64_t pw_decision_most(uint16_t size)
 {
@@ -69,84 +46,7 @@ static bool same(const pw_decision_key *a, const pw_decision_key *b)
     return !memcmp(a, b, sizeof *a);
 }
 
-/* ---- corrections ---------------------------------------------------------------------------------------------- */
-
-static pw_correction *correction_of(int strategy, uint16_t size, pw_direction direction)
-{
-    return &decisions.corrections[strategy][size / 4 % OCTAVES][direction];
-}
-
-static float limited(float log)
-{
-    return log < -most_correction ? -most_correction : log > most_correction ? most_correction : log;
-}
-
-double pw_decision_factor(int strategy, uint16_t size, pw_direction direction)
-{
-    pw_correction *c = correction_of(strategy, size, direction);
-
-    if (atomic_load_explicit(&c->count, memory_order_relaxed) < TRUSTED)
-        return 1;
-    return exp2((double)atomic_load_explicit(&c->log, memory_order_relaxed));
-}
-
-/* Moves a mean. Interruptions make times longer and never shorter, so longer times count less. */
-static float moved(float old, float log)
-{
-    return old + (log - old) / (log > old ? 4 * TRUSTED : TRUSTED);
-}
-
-/* Updates a correction: with the least observation until there are enough for a moving mean. */
-static void update(pw_correction *c, float log)
-{
-    int count = atomic_load_explicit(&c->count, memory_order_relaxed);
-    float old = atomic_load_explicit(&c->log, memory_order_relaxed), next = limited(log);
-
-    if (count >= TRUSTED)
-        next = moved(old, next);
-    else if (count > 0 && old < next)
-        next = old;
-    atomic_store_explicit(&c->log, next, memory_order_relaxed);
-    if (count < TRUSTED)
-        atomic_store_explicit(&c->count, count + 1, memory_order_relaxed);
-}
-
-static void relax(int strategy, uint16_t size)
-{
-    for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
-        pw_correction *c = correction_of(strategy, size, (pw_direction)direction);
-
-        atomic_store_explicit(&c->log, atomic_load_explicit(&c->log, memory_order_relaxed) / 2, memory_order_relaxed);
-    }
-}
-
-void pw_decision_observe(pw_decision *d, int strategy, pw_direction direction, int64_t ns, bool learn)
-{
-    pw_decision_cell *cell = d ? &d->cells[strategy] : NULL;
-    float estimate = cell ? atomic_load_explicit(&cell->own[direction], memory_order_relaxed) : 0;
-
-    if (estimate <= 0 || ns <= 0)
-        return;
-    atomic_fetch_add_explicit(&cell->timed[direction], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&cell->observed[direction], ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&cell->estimated[direction], (int64_t)estimate, memory_order_relaxed);
-    if (learn)
-        update(d->key.memory == PW_MODEL_HOST ? &cell->seen[direction]
-                                              : correction_of(strategy, d->key.size, direction),
-               log2f((float)ns / estimate));
-}
-
 /* ---- deciding --------------------------------------------------------------------------------------------------- */
-
-static double corrected(const pw_estimate *e, int strategy, uint16_t size)
-{
-    double total = e->total;
-
-    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
-        if (e->own[direction] > 0)
-            total += e->own[direction] * (pw_decision_factor(strategy, size, (pw_direction)direction) - 1);
-    return total > 0 ? total : 0;
-}
 
 static void note(pw_decision *d, int strategy, const pw_estimate *e, double total)
 {
@@ -177,7 +77,9 @@ static int make(const pw_decision_key *key, const pw_question *q, pw_decision *d
 
     for (int id = 0; id < q->strategies; id++) {
         pw_estimate e = q->fn(q->arg, id);
-        double total = e.total < 0 ? -1 : key->memory == PW_MODEL_HOST ? e.total : corrected(&e, id, key->size);
+        double total = e.total < 0                    ? -1
+                       : key->memory == PW_MODEL_HOST ? e.total
+                                                      : pw_corrected_total(&e, id, key->size);
 
         if (d)
             note(d, id, &e, total);
@@ -199,7 +101,7 @@ static void remake(pw_decision *d, const pw_question *q)
 
     for (int id = 0; id < d->strategies; id++)
         if (id != best)
-            relax(id, d->key.size);
+            pw_correction_halve(id, d->key.size);
 }
 
 static bool is_due(int64_t uses)
@@ -280,160 +182,11 @@ static pw_decision *find(const pw_decision_key *key, const pw_question *q, int *
     return d ? add(d) : NULL;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------ */
-
-static int64_t uses_of(const pw_decision *d)
-{
-    int64_t uses = 0;
-
-    for (int id = 0; id < d->strategies; id++)
-        uses += atomic_load_explicit(&d->cells[id].uses, memory_order_relaxed);
-    return uses;
-}
-
-static bool has_own(const pw_decision_cell *cell)
-{
-    return cell->own[PW_PACK] > 0 || cell->own[PW_UNPACK] > 0;
-}
-
-/* Returns the logarithm of observed over estimated time in one direction of a cell. 0: there are too few observations.
- */
-static float seen_log(const pw_decision_cell *cell, int direction)
-{
-    const pw_correction *c = &cell->seen[direction];
-
-    return atomic_load_explicit(&c->count, memory_order_relaxed) < SEVERAL
-               ? 0
-               : atomic_load_explicit(&c->log, memory_order_relaxed);
-}
-
-static bool is_wrong(const pw_decision_cell *cell)
-{
-    return fabsf(seen_log(cell, PW_PACK)) > 1 || fabsf(seen_log(cell, PW_UNPACK)) > 1;
-}
-
-/* Returns an estimate in which the rank's own work is as observed. */
-static double expected(const pw_decision_cell *cell)
-{
-    double total = (double)cell->total;
-
-    for (int direction = 0; direction < PW_DIRECTIONS; direction++)
-        total += (double)cell->own[direction] * (exp2((double)seen_log(cell, direction)) - 1);
-    return total > 0 ? total : 0;
-}
-
-/* Returns the cheapest other strategy that can carry the message. -1: there is none. */
-static int challenger_of(const pw_decision *d, int incumbent)
-{
-    int best = -1;
-
-    for (int id = 0; id < d->strategies; id++)
-        if (id != incumbent && d->cells[id].total >= 0 &&
-            (best < 0 || expected(&d->cells[id]) < expected(&d->cells[best])))
-            best = id;
-    return best;
-}
-
-static bool is_in_doubt(const pw_decision *d, int incumbent, int challenger, int64_t uses)
-{
-    const pw_decision_cell *cell = &d->cells[incumbent];
-
-    if (uses < atomic_load_explicit(&d->next_trial, memory_order_relaxed) || expected(cell) < pw_decide_least_ns)
-        return false;
-    if (atomic_load_explicit(&d->verdict, memory_order_relaxed) >= 0)
-        return true;
-    return has_own(cell) && expected(&d->cells[challenger]) < 2 * expected(cell) &&
-           (is_wrong(cell) || uses >= PW_DECIDE_CLOSE);
-}
-
-/* Returns the most uses in a round. Messages in flight in one direction come in bursts of unknown length; a blocking
- * message is a round of its own. */
-static int longest_round(const pw_decision *d)
-{
-    unsigned directions = atomic_load_explicit(&d->directions, memory_order_relaxed);
-
-    return directions & (directions - 1) ? PW_TRIAL_MIXED : d->key.kind == PW_CALL_NONBLOCKING ? BURST : 1;
-}
-
-/* Returns whether a trial may begin. A trial that got stuck ends without a result. The caller holds the lock. */
-static bool is_free(int64_t now)
-{
-    if (trying.decision && now - trying.last < STALE_NS)
-        return false;
-    if (trying.decision)
-        atomic_store_explicit(&trying.decision->chosen, trying.trial.strategies[PW_TRIAL_INCUMBENT],
-                              memory_order_relaxed);
-    return true;
-}
-
-static bool begin_trial(pw_decision *d, int incumbent, int challenger)
-{
-    int64_t now = trying.clock();
-    bool begun;
-
-    pthread_mutex_lock(&trying.lock);
-    begun = is_free(now);
-    if (begun) {
-        trying.decision = d;
-        trying.owner = slots;
-        trying.last = now;
-        trying.trial = pw_trial_of(incumbent, challenger, d->first_direction, longest_round(d));
-        atomic_store_explicit(&d->chosen, PW_DECIDE_ON_TRIAL, memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&trying.lock);
-    return begun;
-}
-
-/* Ends the trial, and returns the better strategy. The caller holds the lock. */
-static int end_trial(pw_decision *d)
-{
-    int verdict = pw_trial_verdict(&trying.trial);
-
-    for (int side = 0; side < PW_TRIAL_SIDES; side++)
-        atomic_store_explicit(&d->cells[trying.trial.strategies[side]].tried,
-                              (float)pw_trial_time(&trying.trial, (pw_trial_side)side), memory_order_relaxed);
-    atomic_store_explicit(&d->verdict, verdict, memory_order_relaxed);
-    atomic_store_explicit(&d->next_trial, PW_DECIDE_LATER * uses_of(d), memory_order_relaxed);
-    atomic_store_explicit(&d->chosen, verdict, memory_order_relaxed);
-    trying.decision = NULL;
-    return verdict;
-}
-
-/* Takes the strategy whose turn it is in the trial. Messages of other threads take no part in it. */
-static int try(pw_decision *d, int direction)
-{
-    int id;
-
-    pthread_mutex_lock(&trying.lock);
-    if (trying.decision != d) {
-        id = atomic_load_explicit(&d->chosen, memory_order_relaxed);
-    } else if (trying.owner != slots) {
-        id = trying.trial.strategies[PW_TRIAL_INCUMBENT];
-    } else {
-        trying.last = trying.clock();
-        if (!pw_trial_use(&trying.trial, direction, trying.last, &id))
-            id = end_trial(d);
-    }
-    pthread_mutex_unlock(&trying.lock);
-    return id < 0 ? 0 : id;
-}
-
 /* ---- using ------------------------------------------------------------------------------------------------------- */
 
 static bool is_forced(const pw_question *q)
 {
     return q->forced >= 0 && q->forced < q->strategies;
-}
-
-/* Returns whether the decision is to be tried; called when a strategy has been used a power of two times. */
-static bool is_to_be_tried(pw_decision *d, const pw_question *q, int chosen)
-{
-    int challenger;
-
-    if (d->key.memory != PW_MODEL_HOST || d->key.kind > PW_CALL_NEIGHBOUR || is_forced(q))
-        return false;
-    challenger = challenger_of(d, chosen);
-    return challenger >= 0 && is_in_doubt(d, chosen, challenger, uses_of(d)) && begin_trial(d, chosen, challenger);
 }
 
 /* Counts a use. Threads may lose some uses, which does no harm; an addition that loses none would take longer than all
@@ -453,7 +206,7 @@ static int use(pw_decision *d, const pw_question *q)
     int64_t uses;
 
     if (chosen == PW_DECIDE_ON_TRIAL) {
-        chosen = try(d, q->direction);
+        chosen = pw_doubt_turn(d, q->direction);
         count(&d->cells[chosen]);
         return chosen;
     }
@@ -468,8 +221,8 @@ static int use(pw_decision *d, const pw_question *q)
         remake(d, q);
         chosen = atomic_load_explicit(&d->chosen, memory_order_relaxed);
     }
-    if (uses >= PW_DECIDE_FIRST && (uses & (uses - 1)) == 0 && is_to_be_tried(d, q, chosen))
-        try(d, q->direction); /* the trial begins with the strategy that was used so far */
+    if (uses >= PW_DECIDE_FIRST && (uses & (uses - 1)) == 0 && !is_forced(q) && pw_doubt_begin(d, chosen))
+        pw_doubt_turn(d, q->direction); /* the trial begins with the strategy that was used so far */
     return chosen;
 }
 
@@ -509,14 +262,9 @@ void pw_decision_reset(void)
     for (int i = 0; i < decisions.n; i++)
         free(decisions.all[i]);
     memset(decisions.buckets, 0, sizeof decisions.buckets);
-    memset(decisions.corrections, 0, sizeof decisions.corrections);
     decisions.n = 0;
     pthread_mutex_unlock(&decisions.lock);
-    trying.decision = NULL;
+    pw_correction_reset();
+    pw_doubt_reset();
     atomic_fetch_add(&decisions.generation, 1);
-}
-
-void pw_decision_set_clock(int64_t (*clock)(void))
-{
-    trying.clock = clock ? clock : pw_clock_ns;
 }

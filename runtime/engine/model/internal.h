@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "runtime/engine/model/cost.h"
+#include "runtime/engine/model/decide.h"
 #include "runtime/engine/model/model.h"
 
 /* ---- default.c --------------------------------------------------------------------------------------------------- */
@@ -89,6 +90,27 @@ double pw_touch_wait(pw_model_shape s);
 
 /* Sets the size of the last-level cache, for tests. 0: as the system says. */
 void pw_touch_set_cache(int64_t bytes);
+
+/* ---- correct.c --------------------------------------------------------------------------------------------------- */
+
+/* The corrections for GPU memory, as decide.h describes them. */
+
+/* Returns an estimate's total with the rank's own work corrected. */
+double pw_corrected_total(const pw_estimate *e, int strategy, uint16_t size);
+/* Lets a strategy that was not taken lose half of its correction. */
+void pw_correction_halve(int strategy, uint16_t size);
+void pw_correction_reset(void);
+
+/* ---- doubt.c ----------------------------------------------------------------------------------------------------- */
+
+/* Decisions in doubt, for host memory, and the one trial that carries such a decision out both ways. Thread safe. */
+
+/* Called when the chosen strategy of a decision that is not forced has been used a power of two times. Returns true if
+ * a trial has begun; pw_doubt_turn then says which strategy is next, and d->chosen is PW_DECIDE_ON_TRIAL. */
+bool pw_doubt_begin(pw_decision *d, int chosen);
+/* Returns the strategy whose turn it is in the trial. Messages of other threads take no part in it. */
+int pw_doubt_turn(pw_decision *d, int direction);
+void pw_doubt_reset(void);
 
 /* ---- trial.c ----------------------------------------------------------------------------------------------------- */
 
