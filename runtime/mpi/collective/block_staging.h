@@ -14,6 +14,7 @@
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/collective/collective.h"
 #include "runtime/mpi/collective/dense_type.h"
+#include "runtime/mpi/strategy/staging.h"
 
 typedef struct pw_run {
     pw_buffer buffer; /* layout NULL: the run is dense */

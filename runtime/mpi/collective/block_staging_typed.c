@@ -59,7 +59,7 @@ static handling handling_of(const pw_side *side, int i, pw_message *m)
     if (!m->entry)
         return IS_IMPOSSIBLE;
     if (pw_message_describe(m)) {
-        if (!side->displs.wide || pw_mirror_is_needed(m) || pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE)
+        if (!side->displs.wide || pw_mirror_is_needed(m) || !pw_message_is_left(m))
             return IS_STAGED;
         return can_pass_bytes(m) ? IN_PLACE_AS_BYTES : IN_PLACE;
     }

@@ -62,7 +62,7 @@ static bool is_packed(const pw_message *m, pw_role role)
     pw_message sent = *m;
 
     sent.role = role;
-    return !m->entry->layout || pw_strategy_choose(&sent, 0) != PW_STRATEGY_NATIVE;
+    return !m->entry->layout || !pw_message_is_left(&sent);
 }
 
 static bool is_worthwhile(const pw_collective *c, const pw_message *from, const pw_message *to)

@@ -64,7 +64,7 @@ static inline bool pw_gate_has_deferred(void)
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) >= PW_GATE_DEFERRED;
 }
 
-/* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/strategy.h). */
+/* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/staging.h). */
 extern _Thread_local int pw_gate_holds;
 
 /*

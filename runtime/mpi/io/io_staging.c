@@ -32,7 +32,7 @@ static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
                                .blocks = m->buffer.count * m->entry->blocks};
 
     return (m->buffer.place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
-           pw_strategy_choose(m, 0) != PW_STRATEGY_NATIVE;
+           !pw_message_is_left(m);
 }
 
 /* A mirror for reading begins with the contents of the buffer: MPI may fill only a part of it, and report more. */

@@ -8,7 +8,7 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
 /* Looks up the type of a buffer that goes to or comes from `peer`. `times`: how many uses of the type the call stands

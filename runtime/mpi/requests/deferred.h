@@ -29,7 +29,7 @@
 #define PW_RUNTIME_DEFERRED_H
 
 #include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 
 typedef struct pw_deferred {
     pw_pending *pending;

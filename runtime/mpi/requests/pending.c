@@ -3,7 +3,7 @@
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/entry/reach.h"
 #include "runtime/mpi/requests/internal.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 
 #include <sched.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "runtime/mpi/requests/received.h"
 
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
 int64_t pw_received_bytes(const MPI_Status *status)

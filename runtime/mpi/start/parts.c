@@ -19,7 +19,7 @@
 #include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/noted.h"
 #include "runtime/mpi/types/registry.h"
 

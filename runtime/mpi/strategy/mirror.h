@@ -6,7 +6,7 @@
 #ifndef PW_RUNTIME_MIRROR_H
 #define PW_RUNTIME_MIRROR_H
 
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 
 /* Plain data: may be moved. */
 typedef struct pw_mirror {

@@ -1,0 +1,48 @@
+/* A message on its way by a strategy that stages it: opened, packed, expected, unpacked, closed. */
+#ifndef PW_RUNTIME_STAGING_H
+#define PW_RUNTIME_STAGING_H
+
+#include "runtime/mpi/strategy/strategy.h"
+
+/* Chooses a strategy and takes its memory. False: the message is native, and *s is empty. */
+bool pw_staging_open(pw_staging *s, const pw_message *m);
+/* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
+pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy);
+/* Does pw_message_describe and pw_staging_open for a message, of which the caller has filled buffer.base, buffer.count,
+ * entry, kind, role, channel and once. */
+bool pw_staging_try(pw_staging *s, pw_message *m);
+/* Packs the user's buffer. */
+pw_status pw_staging_pack(pw_staging *s);
+/* To be called before each point-to-point receive: MPI will write the memory and not read it, so the message may be
+ * unpacked while it arrives. */
+void pw_staging_expect(pw_staging *s);
+/* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
+ * an error of MPI. */
+pw_status pw_staging_unpack(pw_staging *s, int64_t received);
+/*
+ * Starts packing (or unpacking) without waiting, for callers with several stagings. False: it cannot start now. In both
+ * cases the caller must still call pw_staging_pack (pw_staging_unpack), which waits for what was started and does the
+ * rest.
+ */
+bool pw_staging_begin_pack(pw_staging *s);
+bool pw_staging_begin_unpack(pw_staging *s, int64_t received);
+/* Whether this packing should begin together with others, as one launch. */
+bool pw_staging_is_fusable(const pw_staging *s);
+/* The modelled time, in nanoseconds, by which packing this makes a launch longer. To be called before MPI. */
+double pw_staging_fused_ns(const pw_staging *s, const struct pw_entry *entry);
+/* Whether packing has begun and is over, so that pw_staging_pack does not wait. */
+bool pw_staging_is_packed(const pw_staging *s);
+/* Releases everything that *s holds, which is empty then. Does nothing if it is empty. */
+void pw_staging_close(pw_staging *s);
+
+/* To be called when an operation that outlives the current call has taken over what this call has staged. */
+void pw_stagings_handed_over(void);
+/* To be called after an error handler has left a call by longjmp: closes what that call has staged. */
+void pw_stagings_left(void);
+
+static inline bool pw_staging_is_open(const pw_staging *s)
+{
+    return s->strategy;
+}
+
+#endif
