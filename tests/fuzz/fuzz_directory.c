@@ -34,14 +34,15 @@ static void check_title(const pw_segment_title *title, pid_t pid)
         fuzz_fail("title", "of something else");
 }
 
-/* The blocks and the records lie in the file, and the bytes in one block. */
+/* The records lie in the file, and so do the blocks unless the piece is lazy; the bytes lie in one block. */
 static void check_found(const pw_segment_piece *p, const question *q)
 {
     uint64_t at = q->address - p->address, block = (uint64_t)1 << p->shift;
+    uint64_t each = sizeof(pw_segment_block) + (p->lazy ? 0 : block); /* bytes in the file */
 
     if (!pw_segment_piece_is_sound(p, q->file_bytes))
         fuzz_fail("found", "a piece that is not sound");
-    if (p->at > q->file_bytes || p->count * (block + sizeof(pw_segment_block)) > q->file_bytes - p->at)
+    if (p->at > q->file_bytes || p->count * each > q->file_bytes - p->at)
         fuzz_fail("found", "a piece outside the file");
     if (q->address < p->address || at >= p->count * block || q->bytes > block || at % block > block - q->bytes)
         fuzz_fail("found", "a piece without the bytes");
@@ -50,7 +51,7 @@ static void check_found(const pw_segment_piece *p, const question *q)
 /* One piece alone is found if and only if it is sound and holds the bytes. */
 static bool is_answer(const pw_segment_entry *e, const question *q)
 {
-    pw_segment_piece p = {e->address, e->at, e->shift, e->count};
+    pw_segment_piece p = {e->address, e->at, e->shift, e->count, e->lazy};
 
     return pw_segment_piece_is_sound(&p, q->file_bytes) && pw_segment_piece_holds(&p, q->address, q->bytes);
 }
