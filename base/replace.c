@@ -145,6 +145,28 @@ void pw_replace_discard(pw_replacement *r)
     forget(r);
 }
 
+pw_status pw_replace_check(const char *path, pw_diag *diag)
+{
+    pw_status status = check_path(path, diag);
+    char *place = status == PW_OK ? place_of(path) : NULL, *slash;
+    const char *dir = ".";
+
+    if (status != PW_OK)
+        return status;
+    if (!place)
+        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    slash = strrchr(place, '/');
+    if (slash) {
+        slash[slash == place] = '\0'; /* the root's slash stays */
+        dir = place;
+    }
+    /* The temporary file and the renaming need the directory, whatever the file's own mode is. */
+    if (access(dir, W_OK | X_OK) != 0)
+        status = failed(diag, "write", path, errno);
+    free(place);
+    return status;
+}
+
 pw_status pw_replace_file(const char *path, const void *data, size_t size, pw_diag *diag)
 {
     pw_replacement r;

@@ -24,6 +24,10 @@ pw_status pw_replace_commit(pw_replacement *r, pw_diag *diag);
 /* Drops what is pending, if anything is. */
 void pw_replace_discard(pw_replacement *r);
 
+/* Checks whether a file can be written there, for callers that have something to write only much later. Makes nothing.
+ * A full disk, and what changes in the meantime, go unnoticed. */
+pw_status pw_replace_check(const char *path, pw_diag *diag);
+
 /* Prepares and commits. */
 pw_status pw_replace_file(const char *path, const void *data, size_t size, pw_diag *diag);
 

@@ -121,6 +121,28 @@ static void refuses_what_is_no_file(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+/* The check before the work says what the write after it would say, and leaves nothing. */
+static void checks_as_it_would_write(void **state)
+{
+    pw_diag diag;
+
+    (void)state;
+    assert_int_equal(pw_replace_check(path, &diag), PW_OK);
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(pw_replace_check("name_in_this_directory", &diag), PW_OK);
+    assert_int_equal(pw_replace_check("/nonexistent/x", &diag), PW_ERR_IO);
+    assert_non_null(strstr(diag.text, "cannot write /nonexistent/x: No such file or directory"));
+    assert_int_equal(pw_replace_check("/nonexistent", &diag), getuid() ? PW_ERR_IO : PW_OK);
+    assert_int_equal(pw_replace_check(dir, &diag), PW_ERR_IO);
+    assert_non_null(strstr(diag.text, "Is a directory"));
+    assert_int_equal(pw_replace_check("/dev/null", &diag), PW_ERR_IO);
+    /* What is there may be read-only: another file takes its place. */
+    assert_int_equal(pw_replace_file(path, "old", 3, &diag), PW_OK);
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(pw_replace_check(path, &diag), PW_OK);
+    assert_content("old");
+}
+
 /* A limit on file sizes stands for a full disk. */
 static void leaves_nothing_of_a_write_that_fails(void **state)
 {
@@ -149,6 +171,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(replaces_behind_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(checks_as_it_would_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaves_nothing_of_a_write_that_fails, set_up, tear_down),
     };
 

@@ -1,5 +1,6 @@
 #include "tools/run/options.h"
 
+#include "base/replace.h"
 #include "base/report_endings.h"
 #include "tools/run/program.h"
 
@@ -43,6 +44,18 @@ static void set_path(pw_run_settings *settings, pw_env_id id, const char *value)
     free(absolute);
 }
 
+/* Refuses a file that the run would fail to write at its end, when all that it would say is lost. */
+static int check_output(const pw_run_options *o, const char *arg, pw_env_id id, const char *value)
+{
+    pw_diag diag = {0};
+
+    if (id == PW_ENV_REPORT && pw_report_ending_of(value) == PW_REPORT_UNKNOWN)
+        return pw_usage_error(o->command, "%s: the name must end with %s", arg, PW_REPORT_ENDINGS);
+    if ((id != PW_ENV_REPORT && id != PW_ENV_TRACE) || pw_replace_check(value, &diag) == PW_OK)
+        return PW_EXIT_OK;
+    return pw_usage_error(o->command, "%.*s: %s", (int)strcspn(arg, "="), arg, diag.text);
+}
+
 static const struct {
     const char *name;
     pw_env_id id;
@@ -57,11 +70,12 @@ static const struct {
 static int take_variable(const pw_run_options *o, const char *arg, pw_env_id id, const char *value)
 {
     const pw_env_info *variable = pw_env_describe(id);
+    int status = check_output(o, arg, id, value);
 
+    if (status != PW_EXIT_OK)
+        return status;
     if (variable->choices && !is_choice(variable->choices, value))
         return pw_usage_error(o->command, "%s: expected one of %s", arg, variable->choices);
-    if (id == PW_ENV_REPORT && pw_report_ending_of(value) == PW_REPORT_UNKNOWN)
-        return pw_usage_error(o->command, "%s: the name must end with %s", arg, PW_REPORT_ENDINGS);
     if (variable->type == PW_ENV_TYPE_PATH)
         set_path(o->settings, id, value);
     else

@@ -30,8 +30,10 @@ static void world_started(void)
     if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
         return;
     pw_log_set_rank(rank);
-    if (rank == 0)
+    if (rank == 0) {
         pw_env_check_unknown();
+        pw_stats_check_files();
+    }
 }
 
 pw_verdict pw_hook_Init(int *argc, char ***argv, int *rc)

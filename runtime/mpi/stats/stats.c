@@ -270,6 +270,18 @@ void pw_stats_start(void)
                         PW_REPORT_ENDINGS);
 }
 
+void pw_stats_check_files(void)
+{
+    static const pw_env_id files[] = {PW_ENV_REPORT, PW_ENV_TRACE};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        pw_diag diag = {0};
+
+        if (*pw_env_string(files[i]) && pw_replace_check(pw_env_path(files[i]), &diag) != PW_OK)
+            pw_log(PW_LOG_WARN, "%s: %s; mend it before the run ends", pw_env_describe(files[i])->name, diag.text);
+    }
+}
+
 void pw_stats_report_process(void)
 {
     static int number;

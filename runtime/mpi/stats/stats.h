@@ -6,8 +6,11 @@
 #ifndef PW_RUNTIME_STATS_H
 #define PW_RUNTIME_STATS_H
 
-/* Notes when the program began to use MPI, and says so if no report can be written under the name that was given. */
+/* Notes when the program began to use MPI, and says so if no report has the name that was given. */
 void pw_stats_start(void);
+
+/* Warns of a report or a trace that rank 0, which must call this, could not write if the run ended now. */
+void pw_stats_check_files(void);
 
 /*
  * Reports the sums over all ranks on rank 0. Collective over MPI_COMM_WORLD; must be called before MPI_Finalize proper.
