@@ -40,17 +40,24 @@ static const char *item_name(const pw_input *input, int64_t item, const pw_aot_n
     return *name ? text(arena, name, number, "") : "";
 }
 
+/* Says once what all variants of an entry lack. */
+static pw_status refuse_nameless(const pw_input *input, int64_t item)
+{
+    pw_input_item i = pw_input_get(input, item);
+    pw_diag diag = {.status = PW_ERR_INVALID, .line = i.line, .col = i.col};
+
+    snprintf(diag.text, sizeof diag.text, "a type needs a name to be compiled: write 'NAME = ' before it%s",
+             pw_input_count(input) == 1 ? ", or say --name=NAME" : "");
+    if (i.variant == 0)
+        pw_input_error_at(input, &diag);
+    return PW_ERR_INVALID;
+}
+
 static pw_status name_type(const pw_input *input, const pw_aot_names *names, pw_arena *arena, pw_aot_type *t)
 {
-    pw_diag diag = {0};
-
     t->name = item_name(input, t->item, names, arena);
-    if (t->name && !*t->name) {
-        pw_diag_set(&diag, PW_ERR_INVALID, "it needs a name to be compiled: put 'name =' before it%s",
-                    pw_input_count(input) == 1 ? ", or say --name=NAME" : "");
-        pw_input_error(input, t->item, &diag);
-        return PW_ERR_INVALID;
-    }
+    if (t->name && !*t->name)
+        return refuse_nameless(input, t->item);
     t->pack = t->name ? text(arena, names->prefix, "pack_", t->name) : NULL;
     t->unpack = t->name ? text(arena, names->prefix, "unpack_", t->name) : NULL;
     return t->pack && t->unpack ? PW_OK : no_memory();

@@ -184,10 +184,26 @@ pw_status pw_input_build(const pw_input *in, int64_t i, pw_arena *arena, pw_type
 
 /* ---- the input --------------------------------------------------------------------------------------------------- */
 
+/* Returns whether an argument is a single word that no file has as its name. It may be a misspelt type as well. */
+static bool is_word(const char *arg)
+{
+    struct stat st;
+
+    return *arg && !arg[strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] &&
+           stat(arg, &st) != 0;
+}
+
 static bool read_source(const char *arg, pw_source *out)
 {
     if (is_meant_as_type(arg))
         return pw_source_from_text("<argument>", arg, out);
+    if (is_word(arg)) {
+        fprintf(stderr,
+                "packwright: '%s' is neither a file nor a type; 'packwright help types' says how types are "
+                "written\n",
+                arg);
+        return false;
+    }
     return pw_source_read(arg, PW_DDT_MAX_TEXT, out);
 }
 
@@ -273,13 +289,19 @@ void pw_input_label(const pw_input *in, int64_t i, char out[PW_INPUT_LABEL])
         snprintf(out, PW_INPUT_LABEL, "line %d%s", item.line, variant);
 }
 
+void pw_input_error_at(const pw_input *in, const pw_diag *diag)
+{
+    pw_source_error(&in->source, in->source.text, diag);
+}
+
 void pw_input_error(const pw_input *in, int64_t i, const pw_diag *diag)
 {
     pw_input_item item = pw_input_get(in, i);
     pw_diag placed = {.status = diag->status, .line = item.line, .col = item.col};
     char label[PW_INPUT_LABEL];
+    bool told = !*item.name && item.variants == 1; /* the place before the text says which type it is */
 
     pw_input_label(in, i, label);
-    snprintf(placed.text, sizeof placed.text, "%s: %.160s", label, diag->text);
+    snprintf(placed.text, sizeof placed.text, "%s%s%.160s", told ? "" : label, told ? "" : ": ", diag->text);
     pw_source_error(&in->source, in->source.text, &placed);
 }

@@ -58,7 +58,9 @@ pw_status pw_input_build(const pw_input *input, int64_t i, pw_arena *arena, pw_t
 enum { PW_INPUT_LABEL = 80 };
 void pw_input_label(const pw_input *input, int64_t i, char out[PW_INPUT_LABEL]);
 
-/* Reports that a later step failed on item i, at the entry's place and with its label. */
+/* Reports that a later step failed on item i, at the entry's place and with the label of what the place leaves open. */
 void pw_input_error(const pw_input *input, int64_t i, const pw_diag *diag);
+/* Reports an error at the place that `diag` names. */
+void pw_input_error_at(const pw_input *input, const pw_diag *diag);
 
 #endif
