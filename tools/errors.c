@@ -44,11 +44,12 @@ int pw_unknown_word(const pw_command *command, const char *what, const char *wor
 
 enum { OPTIONS = 48, OPTION_LENGTH = 32 };
 
-/* The long options that a help text lists: "--name" at the beginning of a line, or behind "-o, ". */
+/* The options that a help text lists: "--name" at the beginning of a line, or behind "-o, ". */
 typedef struct option_list {
     int n;
-    char text[OPTIONS][OPTION_LENGTH];
-    bool valued[OPTIONS]; /* "--name=..." */
+    char text[OPTIONS][OPTION_LENGTH]; /* long names, without the hyphens */
+    char letter[OPTIONS];              /* '\0' for none */
+    bool valued[OPTIONS];              /* "--name=..." */
     const char *name[OPTIONS + 1];
 } option_list;
 
@@ -56,39 +57,60 @@ static void list_options(const char *help, option_list *out)
 {
     for (const char *line = help; line && out->n < OPTIONS; line = strchr(line, '\n')) {
         size_t length;
+        char letter = '\0';
 
         line += strspn(line, "\n ");
-        if (line[0] == '-' && line[1] != '-' && line[1] && line[2] == ',')
+        if (line[0] == '-' && line[1] != '-' && line[1] && line[2] == ',') {
+            letter = line[1];
             line += 3 + strspn(line + 3, " ");
+        }
+        if (strncmp(line, "--", 2) != 0)
+            continue;
+        line += 2;
         length = strcspn(line, "=, \n");
-        if (strncmp(line, "--", 2) != 0 || length >= OPTION_LENGTH)
+        if (length >= OPTION_LENGTH)
             continue;
         memcpy(out->text[out->n], line, length);
+        out->letter[out->n] = letter;
         out->valued[out->n] = line[length] == '=';
         out->name[out->n] = out->text[out->n];
         out->n++;
     }
 }
 
+/* Returns the place of an option in the list, by its long name or its letter. -1: it is not listed. */
+static int find_option(const option_list *known, const char *name, size_t hyphens)
+{
+    for (int i = 0; i < known->n; i++)
+        if (hyphens == 2 ? !strcmp(name, known->name[i]) : *name && *name == known->letter[i] && !name[1])
+            return i;
+    return -1;
+}
+
 int pw_wrong_argument(const pw_command *command, const char *word)
 {
     option_list known = {.n = 0};
-    bool listed = false, valued = false;
+    size_t hyphens = strspn(word, "-");
     char name[64];
+    const char *best;
+    int i;
 
-    if (word[0] != '-')
+    if (hyphens == 0)
         return pw_usage_error(command, "unexpected argument '%s'", word);
     list_options(command->help, &known);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    for (int i = 0; i < known.n; i++) {
-        bool same = !strcmp(name, known.name[i]);
-
-        listed |= same;
-        valued |= same && known.valued[i];
-    }
-    if (valued)
-        return pw_usage_error(command, "%s needs a value: %s=...", name, name);
-    if (listed)
-        return pw_usage_error(command, "%s takes no value", name);
-    return pw_unknown_word(command, "option", name, known.name);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + hyphens, "="), word + hyphens);
+    i = find_option(&known, name, hyphens);
+    if (i >= 0 && !known.valued[i])
+        return pw_usage_error(command, "%.*s takes no value", (int)strcspn(word, "="), word);
+    if (i >= 0)
+        return pw_usage_error(command, "%.*s needs a value: %s%s", (int)strcspn(word, "="), word, word,
+                              hyphens == 1                   ? " ..."
+                              : word[hyphens + strlen(name)] ? "..."
+                                                             : "=...");
+    /* The hyphens would make short words alike. */
+    best = pw_suggest(name, known.name);
+    if (best)
+        return pw_usage_error(command, "unknown option '%.*s' (did you mean '--%s'?)", (int)strcspn(word, "="), word,
+                              best);
+    return pw_usage_error(command, "unknown option '%.*s'", (int)strcspn(word, "="), word);
 }
