@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """facts.py ROOT: do the files for packages say what the build says? The version of project() in CMakeLists.txt is the newest in
 CHANGELOG.md, CITATION.cff and the Spack recipe; what the recipe and pyproject.toml define are options that CMake knows. The
-recipe is run with stand-ins for what it needs of Spack."""
+recipe is run with stand-ins for what it needs of Spack. The two environment modules say the same, and name folders and variables
+that there are."""
 import re
 import sys
 import types
@@ -91,6 +92,43 @@ def check_pyproject(known):
         expect(name in known, f"pyproject.toml defines {name}, which CMake does not know")
 
 
+MODULES = {
+    "packwright.lua.in": (r'^(prepend|append)_path\("(\w+)", (?:(prefix)|pathJoin\(prefix, "([^"]*)"\)|(""))\)', r'^local prefix = "@PREFIX@"$',
+                          r'^-- setenv\("(\w+)", pathJoin\(prefix, "([^"]*)"\)\)$'),
+    "packwright.tcl.in": (r'^(prepend|append)-path (\w+) (?:"\$(prefix)"|"\$prefix/([^"]*)"|(""))', r'^set prefix "@PREFIX@"$',
+                          r'^# setenv (\w+) "\$prefix/([^"]*)"$'),
+}
+
+
+def installed_folders():
+    """The folders that CMake installs to, below a prefix, with the names that GNUInstallDirs gives them by default."""
+    names = {"BINDIR": "bin", "LIBDIR": "lib", "INCLUDEDIR": "include", "DATADIR": "share", "MANDIR": "share/man"}
+    files = [*(ROOT / "cmake").glob("*.cmake"), ROOT / "tools/CMakeLists.txt", ROOT / "runtime/engine/CMakeLists.txt"]
+    text = "".join(path.read_text(encoding="utf-8") for path in files)
+    found = re.findall(r"DESTINATION \${CMAKE_INSTALL_(\w+)}(/[\w/-]+)?", text)
+    folders = {"", *(names[name] + rest for name, rest in found if name in names)}
+    return folders | {str(parent) for folder in folders for parent in Path(folder).parents}
+
+
+def check_modules():
+    said = {}
+    for name, (setting, prefix, commented) in MODULES.items():
+        text = read("packaging/modules/" + name)
+        where = f"packaging/modules/{name}"
+        said[name] = [(how, variable, folder) for how, variable, _, folder, _ in re.findall(setting, text, re.M)]
+        lines = re.findall(r"^(?:prepend|append)[_-]path", text, re.M)
+        expect(len(lines) == len(said[name]) > 0, f"{where}: a prefix and a folder in each setting")
+        expect(len(re.findall(prefix, text, re.M)) == 1, f"{where}: one place for the prefix")
+        expect(set(re.findall(r"@\w+@", text)) == {"@PREFIX@", "@VERSION@"}, f"{where}: @PREFIX@ and @VERSION@ to replace, nothing else")
+        for _, variable, folder in said[name]:
+            expect(folder in installed_folders(), f"{where}: {variable} has {folder}, which nothing installs")
+        for variable, _ in re.findall(commented, text, re.M):
+            expect(f'"{variable}"' in read("base/env_table.h"), f"{where}: {variable} is a variable of Packwright's")
+        expect("packwright run -- mpiexec" in text and re.findall(commented, text, re.M), f"{where}: help, and the cache for all users")
+    expect(said["packwright.lua.in"] == said["packwright.tcl.in"], "the two modules to set the same, in the same order")
+    expect(("prepend", "PYTHONPATH", "share/packwright/python") in said["packwright.tcl.in"], "modules to set what the Spack recipe sets")
+
+
 def main():
     version = re.search(r"project\(packwright VERSION ([0-9.]+)", read("CMakeLists.txt")).group(1)
     known = options_of_cmake()
@@ -100,6 +138,7 @@ def main():
         expect(not re.search(r"^\.TH.*[0-9]\.[0-9]", page.read_text(encoding="utf-8"), re.M), f"{page.name}: no version of its own")
     check_recipe(version, known)
     check_pyproject(known)
+    check_modules()
     for what in wrong:
         print("expected:", what)
     sys.exit(1 if wrong else 0)
