@@ -276,9 +276,9 @@ static int run(int argc, char **argv)
 const pw_command pw_command_trace = {
     "trace", "merge files that PACKWRIGHT_TRACE has written",
     "usage: packwright trace merge FILE... [-o OUTPUT]\n\n"
-    "A run with PACKWRIGHT_TRACE=FILE writes the types that its ranks committed, in the datatype\n"
-    "language, each with the number of commits, packs, unpacks, sends and receives as a comment. This\n"
-    "command merges such files: types that are equal are there once, and their numbers are added. Names\n"
+    "packwright run --trace=FILE (PACKWRIGHT_TRACE) writes the types that the ranks committed, in the\n"
+    "datatype language, each with the number of commits, packs, unpacks, sends and receives as a comment.\n"
+    "This command merges such files: types that are equal are there once, and their numbers are added. Names\n"
     "that you gave to types stay.\n\n"
     "  -o, --output=FILE     where the result goes (default: standard output)\n",
     run};
