@@ -9,11 +9,13 @@ from typing import Mapping, Optional
 from ._install import NotInstalled, command
 
 
-def svg(text: str) -> Optional[str]:
-    """The picture of a type; None where the command is not there or cannot draw it."""
+def svg(text: str, name: Optional[str] = None) -> Optional[str]:
+    """The picture of the type of this name in the text, or of its only one; None where the command is not there or
+    cannot draw it."""
+    choice = [] if name is None else [f"--name={name}"]
     try:
         program = command()
-        done = subprocess.run([program, "draw", "-"], input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        done = subprocess.run([program, "draw", *choice, "-"], input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               encoding="utf-8", check=False)
     except (NotInstalled, OSError):
         return None
@@ -24,4 +26,4 @@ def page(picture: str, facts: Mapping[str, int]) -> str:
     """The picture with a line of facts below. As an image, its styles stay its own."""
     data = base64.b64encode(picture.encode()).decode()
     line = " · ".join(f"{html.escape(name)} {value}" for name, value in facts.items())
-    return f'<img alt="the layout" src="data:image/svg+xml;base64,{data}"/><p>{line}</p>'
+    return f'<img alt="the layout" style="max-width:100%" src="data:image/svg+xml;base64,{data}"/><p>{line}</p>'

@@ -41,6 +41,7 @@ class Type:
     def __init__(self, text: str, name: Optional[str] = None) -> None:
         self._reference: Optional[Reference] = make("from_ddt_named", text_bytes(text),
                                                    None if name is None else text_bytes(name))
+        self._written: Optional[Tuple[str, Optional[str]]] = text, name
 
     @classmethod
     def from_ir(cls, text: str) -> Type:
@@ -51,6 +52,7 @@ class Type:
     def _of(cls, reference: Reference) -> Type:
         made = cls.__new__(cls)
         made._reference = reference
+        made._written = None
         return made
 
     # ---- lifetime
@@ -247,7 +249,10 @@ class Type:
         return f"packwright.Type({text!r})" if len(text) <= 200 else f"<packwright.Type {text[:200]}…>"
 
     def _repr_svg_(self) -> Optional[str]:
-        return _pictures.svg(self.text) if self._reference is not None else None
+        """The picture has the text, the name and the elements that the type was made of, if they were text."""
+        if self._reference is None:
+            return None
+        return _pictures.svg(*(self._written or (self.text, None)))
 
     def _repr_html_(self) -> Optional[str]:
         picture = self._repr_svg_()

@@ -113,6 +113,14 @@ def test_pictures():
     assert "extent 208" in page
 
 
+def test_a_picture_has_the_user_s_text():
+    """The canonical form has blocks of bytes, and no names."""
+    both = "N = 4\nface = MPI_Type_vector(N, 2, 8, MPI_DOUBLE)\nedge = int"
+    picture = packwright.Type(both, "face")._repr_svg_()
+    assert "face = MPI_Type_vector(N, 2, 8, MPI_DOUBLE)" in picture and "a cell 8" in picture
+    assert "vec(4 " in packwright.Type.from_ir(packwright.Type(both, "face").ir)._repr_svg_()
+
+
 def test_without_the_command_there_is_text(monkeypatch):
     t = packwright.Type("vec(4 2 8)[double]")
     monkeypatch.setenv("PATH", "/nonexistent")
