@@ -240,14 +240,22 @@ static int compare(comparison *c)
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* Makes the three command lines. */
+/* Copies words except for one, which is found by its address. False: out of memory. */
+static bool copy_words_without(const pw_words *words, const char *left_out, pw_words *out)
+{
+    out->word = calloc((size_t)words->n + 1, sizeof *out->word);
+    for (int i = 0; out->word && i < words->n; i++)
+        if (words->word[i] != left_out)
+            out->word[out->n++] = words->word[i];
+    return out->word != NULL;
+}
+
+/* Makes the three command lines. That with Packwright comes from that with a report, so that warnings are said once. */
 static int prepare(comparison *c, compare_options *o, int argc, char *const *argv)
 {
-    const char *tmp = pw_env_foreign("TMPDIR");
-    int status = pw_run_words(&o->run, argc, argv, &c->packwright);
+    const char *tmp = pw_env_foreign("TMPDIR"), *setting;
+    int status;
 
-    if (status != PW_EXIT_OK)
-        return status;
     snprintf(c->folder, sizeof c->folder, "%s/packwright-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(c->folder)) {
         pw_log(PW_LOG_ERROR, "%s: %s", c->folder, strerror(errno));
@@ -258,9 +266,13 @@ static int prepare(comparison *c, compare_options *o, int argc, char *const *arg
     c->native = (const char *const *)argv;
     c->native_seconds = calloc((size_t)o->pairs, sizeof(double));
     c->packwright_seconds = calloc((size_t)o->pairs, sizeof(double));
-    if (!o->run.setting[o->run.n - 1] || !c->native_seconds || !c->packwright_seconds)
+    setting = o->run.setting[o->run.n - 1];
+    if (!setting || !c->native_seconds || !c->packwright_seconds)
         return PW_EXIT_FAILURE;
-    return pw_run_words(&o->run, argc, argv, &c->reporting);
+    status = pw_run_words(&o->run, argc, argv, &c->reporting);
+    if (status != PW_EXIT_OK)
+        return status;
+    return copy_words_without(&c->reporting, setting, &c->packwright) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
 static int run(int argc, char **argv)
