@@ -3,6 +3,7 @@
 #include "tools/doctor/doctor.h"
 
 #include <dlfcn.h>
+#include <string.h>
 #include <unistd.h>
 
 void pw_doctor_compiler(pw_finding *f)
@@ -10,8 +11,10 @@ void pw_doctor_compiler(pw_finding *f)
     pw_diag diag = {0};
     const pw_backend *backend = pw_backend_load("llvm", &diag);
 
+    /* The version is that of the generator, then that of the library: "4-llvm19.1.7". */
     if (backend)
-        pw_doctor_ok(f, "%s %s", backend->name, backend->version);
+        pw_doctor_ok(f, "%s, generator %.*s", strchr(backend->version, '-') + 1, (int)strcspn(backend->version, "-"),
+                     backend->version);
     else
         pw_doctor_off(f, PW_DOCTOR_BAD, "build with LLVM (PW_LLVM=ON); kernels in the cache work without it",
                       "no kernel is compiled: %s", diag.text);

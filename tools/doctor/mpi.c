@@ -73,17 +73,23 @@ void pw_doctor_launcher(pw_finding *f)
 
 void pw_doctor_variables(pw_finding *f)
 {
+    /* What programs may gain by, and what changes where their memory lies or which network it is read over. */
+    static const pw_env_id choices[] = {PW_ENV_HEAP, PW_ENV_NET};
     int unknown = pw_env_check_unknown();
-    char set[512] = "";
+    char set[512] = "", unused[128] = "";
 
     for (int id = 0; id < PW_ENV_COUNT; id++)
         if (pw_env_is_set((pw_env_id)id))
             append(set, sizeof set, pw_env_describe((pw_env_id)id)->name, "");
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (!strcmp(pw_env_string(choices[i]), "off"))
+            append(unused, sizeof unused, pw_env_describe(choices[i])->name, "");
     if (pw_env_bool(PW_ENV_DISABLE))
         pw_doctor_off(f, PW_DOCTOR_BAD, "unset PACKWRIGHT_DISABLE", "PACKWRIGHT_DISABLE turns Packwright off");
     else if (unknown > 0)
         pw_doctor_off(f, PW_DOCTOR_OFF, "unset them, or see packwright env",
                       "%d that Packwright does not know, named on standard error", unknown);
     else
-        pw_doctor_ok(f, "%s", *set ? set : "none set");
+        pw_doctor_ok(f, "%s%s%s%s", *set ? set : "none set", *unused ? "; off unless set: " : "", unused,
+                     *unused ? " (packwright env)" : "");
 }

@@ -61,8 +61,9 @@ void pw_doctor_cache(pw_finding *f)
         pw_doctor_off(f, PW_DOCTOR_OFF, "packwright cache clear", "%.600s: %lld of %lld kernels are refused: %s", dir,
                       (long long)sum.refused, (long long)sum.entries, sum.why);
     else
-        pw_doctor_ok(f, "%.800s: %lld kernels, %.1f of %.0f MiB", dir, (long long)sum.entries,
-                     (double)sum.bytes / 0x1p20, (double)pw_env_int(PW_ENV_CACHE_SIZE) / 0x1p20);
+        pw_doctor_ok(f, "%.800s: %lld kernel%s, %.1f of %.0f MiB", dir, (long long)sum.entries,
+                     sum.entries == 1 ? "" : "s", (double)sum.bytes / 0x1p20,
+                     (double)pw_env_int(PW_ENV_CACHE_SIZE) / 0x1p20);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
