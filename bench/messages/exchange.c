@@ -1,12 +1,13 @@
 #include "bench/messages/exchange.h"
 
+#include "bench/clock.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const modes[MSG_MODES] = {"ping-pong", "fresh",      "stream", "in-flight",
-                                             "alltoall",  "neighbours", "self"};
+static const char *const modes[MSG_MODES] = {"ping-pong", "fresh",    "stream",     "overlap",
+                                             "in-flight", "alltoall", "neighbours", "self"};
 static const char *const peers[MSG_PEERS] = {"native", "ours",   "hand",     "contiguous",
                                              "moved",  "packed", "pipeline", "direct"};
 
@@ -50,14 +51,21 @@ static bool has_place(msg_peer peer)
     return there;
 }
 
+static bool is_direct_allowed(void)
+{
+    const char *heap = getenv("PACKWRIGHT_HEAP");
+
+    return heap && strcmp(heap, "shared") == 0;
+}
+
 bool msg_peer_can(msg_peer peer, msg_mode mode, const msg_world *w, const msg_parcel *p)
 {
     switch (peer) {
     case MSG_HAND: return msg_loop_is_there(&p->loop);
-    case MSG_MOVED: return mode != MSG_STREAM && msg_loop_is_there(&p->loop);
+    case MSG_MOVED: return mode != MSG_STREAM && mode != MSG_OVERLAP && msg_loop_is_there(&p->loop);
     case MSG_PACKED:
     case MSG_PIPELINE: return w->by_strategy && has_place(peer);
-    case MSG_DIRECT: return w->by_strategy && w->alloc_mem;
+    case MSG_DIRECT: return w->by_strategy && is_direct_allowed();
     default: return true;
     }
 }
@@ -76,18 +84,33 @@ typedef struct calls {
     int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
     int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*wait)(MPI_Request *, MPI_Status *);
     int (*waitall)(int, MPI_Request[], MPI_Status *);
     int (*alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
     int (*neighbours)(const void *, const int[], const MPI_Aint[], const MPI_Datatype[], void *, const int[],
                       const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
 } calls;
 
-static const calls ours = {MPI_Type_commit, MPI_Type_free, MPI_Send,
-                           MPI_Recv,        MPI_Isend,     MPI_Irecv,
-                           MPI_Waitall,     MPI_Alltoall,  MPI_Neighbor_alltoallw};
-static const calls below = {PMPI_Type_commit, PMPI_Type_free, PMPI_Send,
-                            PMPI_Recv,        PMPI_Isend,     PMPI_Irecv,
-                            PMPI_Waitall,     PMPI_Alltoall,  PMPI_Neighbor_alltoallw};
+static const calls ours = {.commit = MPI_Type_commit,
+                           .free = MPI_Type_free,
+                           .send = MPI_Send,
+                           .recv = MPI_Recv,
+                           .isend = MPI_Isend,
+                           .irecv = MPI_Irecv,
+                           .wait = MPI_Wait,
+                           .waitall = MPI_Waitall,
+                           .alltoall = MPI_Alltoall,
+                           .neighbours = MPI_Neighbor_alltoallw};
+static const calls below = {.commit = PMPI_Type_commit,
+                            .free = PMPI_Type_free,
+                            .send = PMPI_Send,
+                            .recv = PMPI_Recv,
+                            .isend = PMPI_Isend,
+                            .irecv = PMPI_Irecv,
+                            .wait = PMPI_Wait,
+                            .waitall = PMPI_Waitall,
+                            .alltoall = PMPI_Alltoall,
+                            .neighbours = PMPI_Neighbor_alltoallw};
 
 /* What one peer moves. */
 typedef struct cargo {
@@ -161,6 +184,41 @@ static void fresh_ping_pong(const cargo *c, const msg_loop *l, const msg_world *
     ping_pong(&own, w);
     if (c->type != MPI_BYTE)
         c->call->free(&own.type);
+}
+
+static void compute(double ns)
+{
+    double until = bench_now() + ns;
+
+    while (bench_now() < until)
+        ;
+}
+
+/* Returns the time that the sender spends in the two calls, in which it cannot compute, and 0 on other ranks. By hand
+ * it packs, too. The empty message says that the next message will be received. */
+static double overlap(const cargo *c, const msg_world *w, const msg_buffers *b, bool by_hand)
+{
+    MPI_Request request;
+    MPI_Status status;
+    double begin, in_calls;
+
+    if (w->partner == MPI_PROC_NULL)
+        return 0;
+    if (w->rank > w->partner) {
+        PMPI_Send(NULL, 0, MPI_BYTE, w->partner, 1, w->all);
+        c->call->recv(c->recv, c->count, c->type, w->partner, 0, w->all, &status);
+        return 0;
+    }
+    PMPI_Recv(NULL, 0, MPI_BYTE, w->partner, 1, w->all, &status);
+    begin = bench_now();
+    if (by_hand)
+        msg_loop_pack(&b->parcel->loop, b->send - b->parcel->lo, b->plain_send);
+    c->call->isend(c->send, c->count, c->type, w->partner, 0, w->all, &request);
+    in_calls = bench_now() - begin;
+    compute(b->compute_ns);
+    begin = bench_now();
+    c->call->wait(&request, &status);
+    return in_calls + (bench_now() - begin);
 }
 
 /* All sends read one buffer, as is allowed; receives have one each. */
@@ -241,6 +299,16 @@ static void hand_stream(const cargo *c, const msg_world *w, const msg_buffers *b
         PMPI_Send(NULL, 0, MPI_BYTE, w->partner, 1, w->all);
 }
 
+static double hand_overlap(const msg_world *w, const msg_buffers *b)
+{
+    const cargo packed = cargo_of(MSG_OVERLAP, MSG_PLAIN, b);
+    double in_calls = overlap(&packed, w, b, true);
+
+    if (w->partner != MPI_PROC_NULL && w->rank > w->partner)
+        msg_loop_unpack(&b->parcel->loop, b->recv - b->parcel->lo, b->plain_recv);
+    return in_calls;
+}
+
 static void hand_in_flight(const cargo *c, const msg_world *w, const msg_buffers *b)
 {
     MPI_Request requests[2 * MSG_IN_FLIGHT];
@@ -317,101 +385,35 @@ static void exchange(msg_mode mode, const cargo *c, const msg_world *w, const ms
     }
 }
 
-void msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times)
+/* Returns the time of one exchange. */
+static double exchange_timed(msg_mode mode, msg_peer peer, const cargo *c, const msg_world *w, const msg_buffers *b)
+{
+    double begin = bench_now();
+
+    if (mode == MSG_OVERLAP)
+        return peer == MSG_HAND ? hand_overlap(w, b) : overlap(c, w, b, false);
+    if (peer == MSG_HAND)
+        exchange_by_hand(mode, c, w, b);
+    else if (peer == MSG_MOVED)
+        move(mode, c, w, b);
+    else
+        exchange(mode, c, w, b);
+    return bench_now() - begin;
+}
+
+double msg_exchange(msg_mode mode, msg_peer peer, const msg_world *w, const msg_buffers *b, int times)
 {
     bool by_strategy = strategy_of(peer) != PW_STRATEGY_COUNT;
     cargo c = cargo_of(mode, peer, b);
+    double ns = 0;
 
     if (by_strategy)
         packwright_force_strategy(strategy_of(peer));
-    for (int i = 0; i < times; i++) {
-        if (peer == MSG_HAND)
-            exchange_by_hand(mode, &c, w, b);
-        else if (peer == MSG_MOVED)
-            move(mode, &c, w, b);
-        else
-            exchange(mode, &c, w, b);
-    }
+    for (int i = 0; i < times; i++)
+        ns += exchange_timed(mode, peer, &c, w, b);
     if (by_strategy)
         packwright_force_strategy(PW_STRATEGY_COUNT);
-}
-
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-int msg_sent(msg_mode mode, const msg_world *w)
-{
-    return mode == MSG_ALLTOALL ? w->ranks : 1;
-}
-
-int msg_received(msg_mode mode, const msg_world *w)
-{
-    switch (mode) {
-    case MSG_PING_PONG:
-    case MSG_FRESH:
-    case MSG_STREAM: return 1;
-    case MSG_IN_FLIGHT_8: return MSG_IN_FLIGHT;
-    case MSG_ALLTOALL: return w->ranks;
-    default: return 2;
-    }
-}
-
-static int64_t typed_bytes(const msg_parcel *p, msg_mode mode, int messages)
-{
-    return (messages - 1) * (mode == MSG_ALLTOALL ? p->step : p->apart) + p->span;
-}
-
-int64_t msg_memory(const msg_parcel *p, msg_mode mode, const msg_world *w)
-{
-    int sent = msg_sent(mode, w), received = msg_received(mode, w);
-
-    return typed_bytes(p, mode, sent) + typed_bytes(p, mode, received) + (sent + received) * p->bytes;
-}
-
-/* With `mpi`, memory of MPI_Alloc_mem. */
-static char *take(bool mpi, int64_t bytes, int fill)
-{
-    char *memory = NULL;
-
-    if (!mpi)
-        memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
-    else if (MPI_Alloc_mem(bytes, MPI_INFO_NULL, &memory) != MPI_SUCCESS)
-        memory = NULL;
-
-    if (memory)
-        memset(memory, fill, (size_t)bytes);
-    return memory;
-}
-
-static void give(bool mpi, char *memory)
-{
-    if (mpi && memory)
-        MPI_Free_mem(memory);
-    else
-        free(memory);
-}
-
-bool msg_buffers_take(msg_buffers *b, const msg_parcel *p, msg_mode mode, const msg_world *w)
-{
-    int sent = msg_sent(mode, w), received = msg_received(mode, w);
-
-    *b = (msg_buffers){.parcel = p,
-                       .alloc_mem = w->alloc_mem,
-                       .send_bytes = typed_bytes(p, mode, sent),
-                       .recv_bytes = typed_bytes(p, mode, received),
-                       .plain_bytes = (sent > received ? sent : received) * p->bytes};
-    b->send = take(b->alloc_mem, b->send_bytes, 1);
-    b->recv = take(b->alloc_mem, b->recv_bytes, 2);
-    b->plain_send = take(false, b->plain_bytes, 3);
-    b->plain_recv = take(false, b->plain_bytes, 4);
-    return b->send && b->recv && b->plain_send && b->plain_recv;
-}
-
-void msg_buffers_give(msg_buffers *b)
-{
-    give(b->alloc_mem, b->send);
-    give(b->alloc_mem, b->recv);
-    free(b->plain_send);
-    free(b->plain_recv);
+    return ns;
 }
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
@@ -440,7 +442,8 @@ static void fill(char *memory, int64_t bytes, unsigned seed)
 /* A rank without a partner receives nothing, nor does the one that sends a stream. */
 static bool receives(msg_mode mode, const msg_world *w)
 {
-    return mode > MSG_IN_FLIGHT_8 || (w->partner != MPI_PROC_NULL && (mode != MSG_STREAM || w->rank > w->partner));
+    return mode > MSG_IN_FLIGHT_8 ||
+           (w->partner != MPI_PROC_NULL && ((mode != MSG_STREAM && mode != MSG_OVERLAP) || w->rank > w->partner));
 }
 
 bool msg_verify(msg_mode mode, const msg_world *w, const msg_buffers *b)

@@ -37,7 +37,7 @@ static void run_mode(program *p, const bench_spec *spec, const msg_parcel *parce
     msg_result r = {.name = spec->name, .mode = mode, .bytes = parcel->bytes, .block = parcel->block};
     msg_buffers b;
 
-    if (!all_agree(&p->world, msg_memory(parcel, mode, &p->world) <= p->options.max_memory)) {
+    if (!all_agree(&p->world, msg_memory_of(parcel, mode, &p->world) <= p->options.max_memory)) {
         p->skipped++;
         return;
     }
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     p.world = world_of();
     if (msg_options_parse(&p.options, argc, argv, p.world.rank == 0, &code)) {
-        p.world.alloc_mem = p.options.alloc_mem;
+        p.world.memory = p.options.memory;
         p.world.by_strategy = p.options.by_strategy;
         suite.quick = p.options.quick;
         msg_add_own(&suite);

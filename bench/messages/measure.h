@@ -2,7 +2,8 @@
  * Times of the peers for one row and mode.
  *
  * They take turns in short batches, with a barrier before each, so that whatever else the machine does falls on all
- * of them alike. Rank 0's clock counts. Times are microseconds: half a round trip of a ping-pong, else an exchange.
+ * of them alike. Rank 0's clock counts. Times are microseconds: half a round trip of a ping-pong, the
+ * sender's time in its calls of an overlap, else an exchange.
  */
 #ifndef PW_BENCH_MESSAGES_MEASURE_H
 #define PW_BENCH_MESSAGES_MEASURE_H
@@ -20,6 +21,6 @@ typedef struct msg_times {
 } msg_times;
 
 /* Collective over w->all; the result is rank 0's. `quick`: two rounds of one exchange. */
-msg_times msg_measure(msg_mode mode, const msg_world *w, const msg_buffers *b, double seconds, bool quick);
+msg_times msg_measure(msg_mode mode, const msg_world *w, msg_buffers *b, double seconds, bool quick);
 
 #endif

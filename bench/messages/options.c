@@ -11,20 +11,21 @@
 static const char usage[] =
     "usage: mpiexec -n 2 messages_<mpi> [options]\n"
     "  --filter GLOB      only rows whose \"name params\" match, e.g. 'Blocks*' or '@(NAS|MILC)_*'\n"
-    "  --mode LIST        of ping-pong, fresh, stream, in-flight, alltoall, neighbours, self (default: all)\n"
+    "  --mode LIST        of ping-pong, fresh, stream, overlap, in-flight, alltoall, neighbours, self (default: all)\n"
     "  --seconds S        about S seconds a row and mode (default 0.3)\n"
     "  --csv FILE         write all numbers to FILE\n"
     "  --least BYTES      no shorter messages (default 64)\n"
     "  --most BYTES       no longer messages (default 8388608)\n"
     "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
     "  --own              only the benchmark's own layouts, without the suite's\n"
-    "  --alloc-mem        typed messages from and to memory of MPI_Alloc_mem\n"
-    "  --strategies       also packed, in the MPI's pipeline, and with --alloc-mem direct, whatever is chosen\n"
+    "  --memory KIND      typed messages from and to memory of malloc (default), alloc-mem, window or file\n"
+    "  --strategies       also packed, in the MPI's pipeline, and with PACKWRIGHT_HEAP=shared direct, whatever is "
+    "chosen\n"
     "  --worst N          length of the list of the slowest (default 15)\n"
     "  --quick            two exchanges of each kind, verified; the times mean nothing\n"
     "  --list             names of the rows, and nothing else\n";
 
-enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, ALLOC_MEM, STRATEGIES, WORST, QUICK, LIST, HELP };
+enum { FILTER = 1, MODE, SECONDS, CSV, LEAST, MOST, MEMORY, OWN, MEMORY_KIND, STRATEGIES, WORST, QUICK, LIST, HELP };
 
 static const struct option table[] = {{"filter", required_argument, NULL, FILTER},
                                       {"mode", required_argument, NULL, MODE},
@@ -34,7 +35,7 @@ static const struct option table[] = {{"filter", required_argument, NULL, FILTER
                                       {"most", required_argument, NULL, MOST},
                                       {"max-memory", required_argument, NULL, MEMORY},
                                       {"own", no_argument, NULL, OWN},
-                                      {"alloc-mem", no_argument, NULL, ALLOC_MEM},
+                                      {"memory", required_argument, NULL, MEMORY_KIND},
                                       {"strategies", no_argument, NULL, STRATEGIES},
                                       {"worst", required_argument, NULL, WORST},
                                       {"quick", no_argument, NULL, QUICK},
@@ -67,6 +68,17 @@ static bool modes_of(const char *text, unsigned *modes)
     return *modes;
 }
 
+static bool memory_of(const char *text, msg_memory *memory)
+{
+    static const char *const kinds[MSG_MEMORIES] = {"malloc", "alloc-mem", "window", "file"};
+    int kind = 0;
+
+    while (kind < MSG_MEMORIES && strcmp(kinds[kind], text) != 0)
+        kind++;
+    *memory = (msg_memory)kind;
+    return kind < MSG_MEMORIES;
+}
+
 static bool set(msg_options *o, int id)
 {
     double x = 0;
@@ -76,7 +88,7 @@ static bool set(msg_options *o, int id)
     case CSV: o->csv = optarg; return true;
     case MODE: return modes_of(optarg, &o->modes);
     case OWN: return o->own_only = true;
-    case ALLOC_MEM: return o->alloc_mem = true;
+    case MEMORY_KIND: return memory_of(optarg, &o->memory);
     case STRATEGIES: return o->by_strategy = true;
     case QUICK: return o->quick = true;
     case LIST: return o->list = true;

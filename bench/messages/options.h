@@ -2,6 +2,8 @@
 #ifndef PW_BENCH_MESSAGES_OPTIONS_H
 #define PW_BENCH_MESSAGES_OPTIONS_H
 
+#include "bench/messages/buffers.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +16,8 @@ typedef struct msg_options {
     int64_t max_memory;  /* bytes of buffers that a rank may have */
     int worst;           /* rows in the list of the slowest */
     bool own_only, quick, list;
-    bool by_strategy; /* also by named strategies */
-    bool alloc_mem;   /* typed buffers are from MPI_Alloc_mem */
+    bool by_strategy;  /* also by named strategies */
+    msg_memory memory; /* of typed buffers */
 } msg_options;
 
 /* False: `*exit_code` is what the program ends with; `loud` ranks say why. */

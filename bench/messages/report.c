@@ -57,7 +57,8 @@ void msg_report_header(int argc, char **argv, int ranks)
     for (int i = 0; i < argc; i++)
         printf(" %s", argv[i]);
     printf(
-        "\n\ntimes in us, least/median; a ping-pong is half a round trip, all else an exchange\n"
+        "\n\ntimes in us, least/median; a ping-pong is half a round trip, an overlap the sender's time in its "
+        "calls, all else an exchange\n"
         "ratios are native by ours: of the least times, and the median over the rounds; by hand: the median of hand by "
         "ours; moved: packed and unpacked by loops, without messages\n"
         "near: cores share a cache; far: they do not (a store to a line that the other has read takes %d ns or "

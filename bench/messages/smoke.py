@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-MODES = ["ping-pong", "fresh", "stream", "in-flight", "alltoall", "neighbours"]
+MODES = ["ping-pong", "fresh", "stream", "overlap", "in-flight", "alltoall", "neighbours"]
 # bytes and block of the rows, and the modes that are run
 ROWS = {
     "Stride8 32K": (32768, 8, MODES),
