@@ -36,8 +36,8 @@ static struct {
     pthread_mutex_t lock;
     channel channels[CHANNELS]; /* guarded by the lock; one that falls on another's place takes it */
     bool learned;               /* a channel is in use; guarded by the lock */
-    char *base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
-    bool tried;
+    _Atomic(char *) base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
+    _Atomic bool tried;   /* set last */
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
     use uses[PW_SEGMENT_STAND_INS];
 } direct = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -57,20 +57,17 @@ static channel *channel_of(uint64_t key)
     return c;
 }
 
+/* The lock must be held. */
 static bool may_begin(uint64_t key)
 {
-    channel *c;
-    bool may;
+    channel *c = channel_of(key);
+    bool may = c->wait == 0;
 
-    pthread_mutex_lock(&direct.lock);
-    c = channel_of(key);
-    may = c->wait == 0;
     c->wait -= !may;
-    pthread_mutex_unlock(&direct.lock);
     return may;
 }
 
-static bool is_proven(uint64_t key, int64_t bytes)
+bool pw_direct_is_proven(uint64_t key, int64_t bytes)
 {
     const channel *c;
     bool proven;
@@ -138,7 +135,12 @@ pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int6
 
 bool pw_direct_may_receive(uint64_t key)
 {
-    return may_begin(key);
+    bool may;
+
+    pthread_mutex_lock(&direct.lock);
+    may = may_begin(key);
+    pthread_mutex_unlock(&direct.lock);
+    return may;
 }
 
 void pw_direct_note_received(uint64_t key, int64_t bytes, bool taken)
@@ -149,43 +151,39 @@ void pw_direct_note_received(uint64_t key, int64_t bytes, bool taken)
 /* The stand-ins are mapped once. The lock must be held. */
 static void map_stand_ins(void)
 {
-    direct.tried = true;
-    direct.base = pw_lazy_map(SHIFT, PW_SEGMENT_STAND_INS);
-    while (direct.base && direct.nfree < PW_SEGMENT_STAND_INS) {
+    char *base = pw_lazy_map(SHIFT, PW_SEGMENT_STAND_INS);
+
+    while (base && direct.nfree < PW_SEGMENT_STAND_INS) {
         direct.free[direct.nfree] = PW_SEGMENT_STAND_INS - 1 - direct.nfree;
         direct.nfree++;
     }
+    atomic_store_explicit(&direct.base, base, memory_order_relaxed);
+    atomic_store_explicit(&direct.tried, true, memory_order_release);
 }
 
 bool pw_direct_is_possible(void)
 {
-    bool possible;
-
     if (!pw_segment_own_header() || pw_lazy_serves() == PW_LAZY_NOBODY)
         return false;
-    pthread_mutex_lock(&direct.lock);
-    if (!direct.tried)
-        map_stand_ins();
-    possible = direct.base;
-    pthread_mutex_unlock(&direct.lock);
-    return possible;
-}
-
-/* Returns the number of a stand-in that is free. -1: none is. */
-static int take_free(void)
-{
-    int number;
-
-    pthread_mutex_lock(&direct.lock);
-    number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;
-    pthread_mutex_unlock(&direct.lock);
-    return number;
+    if (!atomic_load_explicit(&direct.tried, memory_order_acquire)) {
+        pthread_mutex_lock(&direct.lock);
+        if (!atomic_load_explicit(&direct.tried, memory_order_relaxed))
+            map_stand_ins();
+        pthread_mutex_unlock(&direct.lock);
+    }
+    return atomic_load_explicit(&direct.base, memory_order_relaxed);
 }
 
 int pw_direct_take(uint64_t key, int64_t bytes)
 {
-    int number = bytes <= PW_SEGMENT_STAND_IN_BYTES && pw_direct_is_possible() && may_begin(key) ? take_free() : -1;
+    int number = -1;
 
+    if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible())
+        return -1;
+    pthread_mutex_lock(&direct.lock);
+    if (may_begin(key) && direct.nfree > 0)
+        number = direct.free[--direct.nfree];
+    pthread_mutex_unlock(&direct.lock);
     if (number >= 0)
         direct.uses[number] = (use){.channel = key};
     return number;
@@ -193,7 +191,7 @@ int pw_direct_take(uint64_t key, int64_t bytes)
 
 void *pw_direct_data(int number)
 {
-    return direct.base + ((size_t)number << SHIFT);
+    return atomic_load_explicit(&direct.base, memory_order_relaxed) + ((size_t)number << SHIFT);
 }
 
 static pw_segment_stand_in *record_of(int number)
@@ -201,7 +199,7 @@ static pw_segment_stand_in *record_of(int number)
     pw_segment_header *h = pw_segment_own_header();
 
     if (h && !atomic_load_explicit(&h->stand_ins_at, memory_order_relaxed))
-        atomic_store_explicit(&h->stand_ins_at, (uintptr_t)direct.base, memory_order_release);
+        atomic_store_explicit(&h->stand_ins_at, (uintptr_t)pw_direct_data(0), memory_order_release);
     return h ? &h->stand_ins[number] : NULL;
 }
 
@@ -272,7 +270,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
         m->arg = m;
     }
     pw_lazy_set(data, m->bytes, m->make, m->arg);
-    if ((!record || !is_proven(u->channel, m->bytes)) && !pw_lazy_fill(data) && m->make == pack)
+    if ((!record || !pw_direct_is_proven(u->channel, m->bytes)) && !pw_lazy_fill(data) && m->make == pack)
         pw_layout_pack(m->layout, m->memory, m->count, data);
     if (record)
         show(record, m);

@@ -64,6 +64,11 @@ static size_t page(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static void end_service(void)
+{
+    atomic_store_explicit(&lazy.serves, PW_LAZY_NOBODY, memory_order_relaxed);
+}
+
 /* Whether the descriptor is still a userfaultfd: a program may close descriptors that it does not know. */
 static bool has_descriptor(void)
 {
@@ -107,7 +112,7 @@ static void empty(const region *r, block *b, char *base)
         (b->closed && mprotect(base, (size_t)1 << r->shift, PROT_READ | PROT_WRITE) != 0)) {
         /* The program has locked its memory: what is there stays there, and no later message may use it. */
         pw_log(PW_LOG_INFO, "lazy memory cannot be emptied (%s): there is no more", strerror(errno));
-        atomic_store_explicit(&lazy.serves, PW_LAZY_NOBODY, memory_order_relaxed);
+        end_service();
         return;
     }
     b->filled = b->closed = false;
@@ -134,7 +139,10 @@ void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg)
 
     pthread_mutex_lock(&b->lock);
     empty(region_of(at), b, at);
-    b->filled = b->filled || !has_descriptor(); /* the memory is ordinary then */
+    if (!b->filled && !has_descriptor()) {
+        b->filled = true; /* the memory is ordinary then */
+        end_service();
+    }
     is_empty = !b->filled;
     b->make = make;
     b->arg = arg;
@@ -270,12 +278,13 @@ static void *serve(void *unused)
     for (;;) {
         ssize_t n = read(lazy.fd, &message, sizeof message);
 
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            break; /* the program has closed the descriptor, and the system ended all faults */
+        /* When the program has closed the descriptor, the system ends all faults as soon as this call returns. */
+        if ((n < 0 && errno != EINTR && errno != EAGAIN) || !has_descriptor())
+            break;
         if (n == (ssize_t)sizeof message && message.event == UFFD_EVENT_PAGEFAULT)
             answer((char *)(uintptr_t)message.arg.pagefault.address);
     }
-    atomic_store_explicit(&lazy.serves, PW_LAZY_NOBODY, memory_order_relaxed);
+    end_service();
     return NULL;
 }
 
@@ -314,7 +323,7 @@ static void forget(void)
 {
     if (lazy.fd >= 0 && has_descriptor())
         close(lazy.fd);
-    atomic_store_explicit(&lazy.serves, PW_LAZY_NOBODY, memory_order_relaxed);
+    end_service();
 }
 
 static pw_lazy_readers begin(void)
@@ -351,12 +360,9 @@ static void try_to_begin(void)
 
 pw_lazy_readers pw_lazy_serves(void)
 {
-    int serves;
-
     if (atomic_load_explicit(&lazy.serves, memory_order_acquire) == UNTRIED)
         try_to_begin();
-    serves = atomic_load_explicit(&lazy.serves, memory_order_acquire);
-    return serves > PW_LAZY_NOBODY && has_descriptor() ? (pw_lazy_readers)serves : PW_LAZY_NOBODY;
+    return (pw_lazy_readers)atomic_load_explicit(&lazy.serves, memory_order_acquire);
 }
 
 /* ---- mapping ----------------------------------------------------------------------------------------------------- */

@@ -31,7 +31,8 @@ typedef enum pw_lazy_readers {
     PW_LAZY_EVERYBODY
 } pw_lazy_readers;
 
-/* Whom lazy memory serves now. The first call starts the thread. */
+/* Whom lazy memory serves. The first call starts the thread. Whether the program has closed the descriptor meanwhile is
+ * seen by the next pw_lazy_set, which then writes the bytes to the block, and lazy memory serves nobody any longer. */
 pw_lazy_readers pw_lazy_serves(void);
 
 /* Maps `count` blocks of 1 << shift bytes each, one behind the other, aligned to a block or 2 MiB. They stay mapped as

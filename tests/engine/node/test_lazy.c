@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -23,7 +26,7 @@
 enum { SHIFT = 22, BLOCK = 1 << SHIFT, MESSAGE = 3 << 20 | 1234, THREADS = 4, LOST = -1 };
 
 static char *blocks[2];
-static _Atomic int64_t made;
+static _Atomic int64_t made, longest; /* bytes that were made, and the most of them at once */
 static unsigned char got[BLOCK];
 
 /* Makes the bytes of message `number`. */
@@ -32,6 +35,7 @@ static bool make(void *number, int64_t at, void *to, int64_t bytes)
     for (int64_t i = 0; i < bytes; i++)
         ((unsigned char *)to)[i] = (unsigned char)((at + i) * 7 + *(int *)number);
     made += bytes;
+    longest = bytes > longest ? bytes : longest;
     return *(int *)number != LOST;
 }
 
@@ -45,7 +49,7 @@ static bool is_message(const unsigned char *bytes, int64_t first, int64_t n, int
 
 static void set(char *block, int *number)
 {
-    made = 0;
+    made = longest = 0;
     pw_lazy_set(block, MESSAGE, make, number);
 }
 
@@ -109,18 +113,71 @@ static void without_permission_threads_are_served(void **state)
     assert_int_equal(threads_alone, RIGHT);
 }
 
+/* ---- without the descriptor -------------------------------------------------------------------------------------- */
+
+static int descriptor_lost;
+
+/* Does what programs do that close all files that they do not know. */
+static void close_descriptor(void)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        char path[32], link[64] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (readlink(path, link, sizeof link - 1) > 0 && strstr(link, "userfaultfd"))
+            close(fd);
+    }
+}
+
+/* The thread waits at the descriptor while it is closed, and must not take the memory for its own afterwards. */
+static int lose_descriptor(void)
+{
+    int number = 90;
+    char *block = pw_lazy_serves() != PW_LAZY_NOBODY ? pw_lazy_map(SHIFT, 1) : NULL;
+
+    if (!block)
+        return HAS_PERMISSION;
+    usleep(1000);
+    close_descriptor();
+    for (; number < 93; number++) {
+        set(block, &number);
+        if (made != MESSAGE || !is_message((unsigned char *)block, 0, MESSAGE, number))
+            return WRONG;
+        pw_lazy_clear(block);
+    }
+    return pw_lazy_serves() == PW_LAZY_NOBODY ? RIGHT : WRONG;
+}
+
+static void without_the_descriptor_messages_are_copied(void **state)
+{
+    (void)state;
+    if (descriptor_lost == HAS_PERMISSION)
+        skip();
+    assert_int_equal(descriptor_lost, RIGHT);
+}
+
 /* ---- the scene --------------------------------------------------------------------------------------------------- */
+
+static int in_child(int (*fn)(void))
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        alarm(20);
+        _exit(fn());
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WRONG;
+}
 
 /* A child has no lazy memory once the parent has begun. */
 static int start(void **state)
 {
-    pid_t child = fork();
-
     (void)state;
-    if (child == 0)
-        _exit(serve_threads_alone());
-    waitpid(child, &threads_alone, 0);
-    threads_alone = WIFEXITED(threads_alone) ? WEXITSTATUS(threads_alone) : WRONG;
+    threads_alone = in_child(serve_threads_alone);
+    descriptor_lost = in_child(lose_descriptor);
     if (pw_lazy_serves() != PW_LAZY_EVERYBODY)
         return 0;
     blocks[0] = pw_lazy_map(SHIFT, 2);
@@ -204,6 +261,29 @@ static void filled_memory_has_pages(void **state)
     set(blocks[0], &number);
     assert_false(pw_lazy_clear(blocks[0]));
     assert_int_equal(made, 0);
+}
+
+/* The bytes go by way of so little memory that malloc keeps it: filling again makes no pages but the block's. */
+static void filling_takes_little_memory(void **state)
+{
+    struct rusage before, after;
+    int number = 26;
+
+    (void)state;
+    need_lazy();
+    for (int i = 0; i < 2; i++) {
+        set(blocks[0], &number);
+        getrusage(RUSAGE_SELF, &before);
+        assert_true(pw_lazy_fill(blocks[0]));
+        getrusage(RUSAGE_SELF, &after);
+        assert_int_equal(made, MESSAGE);
+        assert_in_range(longest, 1, 64 << 10);
+        assert_true(is_message((unsigned char *)blocks[0], 0, MESSAGE, number));
+        assert_int_equal(blocks[0][BLOCK - 1], 0);
+        pw_lazy_clear(blocks[0]);
+        number++;
+    }
+    assert_in_range(after.ru_minflt - before.ru_minflt, 0, 8);
 }
 
 static void *read_here(void *number)
@@ -326,11 +406,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_permission_threads_are_served),
+        cmocka_unit_test(without_the_descriptor_messages_are_copied),
         cmocka_unit_test(what_nobody_reads_is_not_made),
         cmocka_unit_test(this_process_reads_each_message),
         cmocka_unit_test(the_kernel_reads_for_it),
         cmocka_unit_test(another_process_reads_it),
         cmocka_unit_test(filled_memory_has_pages),
+        cmocka_unit_test(filling_takes_little_memory),
         cmocka_unit_test(threads_read_it_at_once),
         cmocka_unit_test(without_a_message_there_are_zeros),
         cmocka_unit_test(a_lost_message_is_an_error),
