@@ -49,6 +49,7 @@
 #pragma weak PMPI_Query_thread
 #pragma weak PMPI_Request_free
 #pragma weak PMPI_Request_get_status
+#pragma weak PMPI_Sendrecv
 #pragma weak PMPI_Start
 #pragma weak PMPI_Test
 #pragma weak PMPI_Test_cancelled

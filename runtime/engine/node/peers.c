@@ -304,15 +304,26 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     return m->base + (address - m->piece.address);
 }
 
-void pw_peer_prepare(pid_t pid, size_t bytes)
+/* Maps the pieces whose blocks are the shortest for messages of a length from `least` to `most`. */
+static void prepare(pid_t pid, size_t least, size_t most)
 {
     peer *p = pid > 0 ? peer_of(pid) : &peers.none;
     pw_segment_piece piece;
 
     for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++)
         if (pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) && !piece.lazy &&
-            bytes <= (size_t)1 << piece.shift && bytes > (size_t)1 << piece.shift >> 1)
-            mapped_with(p, piece.address, bytes);
+            least <= (size_t)1 << piece.shift && most > (size_t)1 << piece.shift >> 1)
+            mapped_with(p, piece.address, 1);
+}
+
+void pw_peer_prepare(pid_t pid, size_t bytes)
+{
+    prepare(pid, bytes, bytes);
+}
+
+void pw_peer_prepare_all(pid_t pid)
+{
+    prepare(pid, 0, SIZE_MAX);
 }
 
 /* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */

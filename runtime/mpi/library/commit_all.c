@@ -13,6 +13,8 @@
 
 #pragma weak packwright_prepare_type
 #pragma weak packwright_prepare_peer
+#pragma weak packwright_can_prove
+#pragma weak packwright_prove
 /* The program's own calls, which the interposer sees: it notes the type, and sends what it has deferred before this
  * rank waits for others. */
 #pragma weak MPI_Type_commit
@@ -25,24 +27,35 @@ static void look_for_mpi(void)
     is_mpi_there = pw_mpi_handles_find() && MPI_Type_commit;
 }
 
-/* What a rank tells the others of its node: its process, and the number of its layout on the board, or -1. */
+/* What a rank tells the others of its node: its process, the number of its layout on the board, or -1, its rank in the
+ * program's communicator, and whether it can prove channels. */
 typedef struct offer {
-    int pid, number;
+    int pid, number, rank, proves;
 } offer;
 
-/* Broadcasts, not one gather: no rank needs memory that it might not get while the others wait for it. */
-static int prepare_for_peers(MPI_Comm node, MPI_Datatype type, const offer *own)
+static int prepare_with(MPI_Comm node, int peer, MPI_Comm comm, MPI_Datatype type, const offer *own)
+{
+    offer theirs;
+    int rc = PMPI_Sendrecv(own, 4, MPI_INT, peer, 0, &theirs, 4, MPI_INT, peer, 0, node, MPI_STATUS_IGNORE);
+
+    if (rc == MPI_SUCCESS && packwright_prepare_peer)
+        packwright_prepare_peer(type, theirs.pid, theirs.number);
+    return rc == MPI_SUCCESS && own->proves && theirs.proves ? packwright_prove(node, peer, comm, theirs.rank) : rc;
+}
+
+/* Each rank meets each other one: in round i those two whose ranks sum up to i, or to i and the number of ranks. No
+ * rank needs memory that it might not get while the others wait for it. */
+static int prepare_for_peers(MPI_Comm node, MPI_Comm comm, MPI_Datatype type, const offer *own)
 {
     int rank, size, rc = PMPI_Comm_rank(node, &rank);
 
     if (rc == MPI_SUCCESS)
         rc = PMPI_Comm_size(node, &size);
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++) {
-        offer o = *own;
+        int peer = (i - rank + size) % size;
 
-        rc = PMPI_Bcast(&o, 2, MPI_INT, i, node);
-        if (rc == MPI_SUCCESS && i != rank && packwright_prepare_peer)
-            packwright_prepare_peer(type, o.pid, o.number);
+        if (peer != rank)
+            rc = prepare_with(node, peer, comm, type, own);
     }
     return rc;
 }
@@ -55,7 +68,7 @@ static int prepare_node(MPI_Comm comm, MPI_Datatype type, const offer *own)
 
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = prepare_for_peers(node, type, own);
+    rc = prepare_for_peers(node, comm, type, own);
     PMPI_Comm_free(&node);
     return rc;
 }
@@ -63,13 +76,15 @@ static int prepare_node(MPI_Comm comm, MPI_Datatype type, const offer *own)
 int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type)
 {
     static pthread_once_t looked = PTHREAD_ONCE_INIT;
-    offer own = {.pid = (int)getpid(), .number = -1};
+    offer own = {.pid = (int)getpid(), .number = -1, .proves = packwright_can_prove && packwright_can_prove()};
     int between_groups, committed, rc;
 
     pthread_once(&looked, look_for_mpi);
     if (!is_mpi_there)
         return MPI_ERR_OTHER;
     rc = PMPI_Comm_test_inter(comm, &between_groups);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_rank(comm, &own.rank);
     if (rc != MPI_SUCCESS)
         return rc;
     committed = MPI_Type_commit(type);

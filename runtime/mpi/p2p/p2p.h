@@ -20,16 +20,6 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
         type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
 }
 
-/* The number of the channel between this process and rank `peer` of a communicator (pw_message.channel): odd for what
- * leaves, even for what arrives. */
-static inline uint64_t pw_p2p_channel(MPI_Comm comm, int peer, pw_role role)
-{
-    uint64_t handle = (uint64_t)(uintptr_t)comm;
-    uint64_t number = (handle ^ ((uint64_t)peer + 1) << 40 ^ (uint64_t)peer >> 24) * 0x9e3779b97f4a7c15u | 3;
-
-    return role == PW_SEND ? number : number ^ 1;
-}
-
 static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
                                    const void *buf, MPI_Count count, int peer, MPI_Comm comm, bool once)
 {
@@ -43,7 +33,7 @@ static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role rol
                      .role = role,
                      .entry = entry,
                      .buffer = {.base = (void *)buf, .count = count},
-                     .channel = role == PW_BOTH ? 0 : pw_p2p_channel(comm, peer, role),
+                     .channel = role == PW_BOTH ? 0 : pw_message_channel(comm, peer, role),
                      .once = once};
     return pw_staging_try(s, &m);
 }

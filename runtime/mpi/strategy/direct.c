@@ -14,9 +14,8 @@
 
 #include <math.h>
 
-/* MPICH reads no shorter messages in the sender's memory. The system reads no blocks of less than LEAST_BLOCK as fast
- * as they are packed. */
-enum { LEAST = 32 << 10, SHARED = 1, LEAST_BLOCK = 1 << 10 };
+/* The system reads no blocks of less than LEAST_BLOCK as fast as they are packed. */
+enum { SHARED = 1, LEAST_BLOCK = 1 << 10 };
 
 bool pw_direct_is_meant(void)
 {
@@ -43,7 +42,7 @@ void pw_direct_forget_comms(void)
 
 static int64_t least(void)
 {
-    return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : LEAST;
+    return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
 }
 
 static double cost_by(const pw_message *m, pw_direct_way way)

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+/* MPICH reads no shorter messages in the sender's memory. */
+enum { PW_DIRECT_LEAST = 32 << 10 };
+
 /* To be called at start and before the registry is closed. */
 void pw_direct_start(void);
 void pw_direct_leave(void);

@@ -16,20 +16,36 @@ static pw_layout *layout_of(const pw_entry *entry)
     return entry && !entry->gpu_only ? entry->layout : NULL;
 }
 
-/* Makes the pages of a staging buffer for one object, which takes longer than moving the object, and leaves it to the
- * messages. */
+/* Makes a staging buffer for one object on each side, and leaves it to the messages. Outbound ones get their pages,
+ * which takes longer than moving the object. */
 static void make_staging(int64_t bytes)
 {
-    void *buffer = bytes >= PW_LEAST_READ && bytes <= pw_env_int(PW_ENV_STAGING)
-                       ? pw_pool_take_from(PW_POOL_OUTBOUND, bytes)
-                       : NULL;
+    static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND};
 
-    pw_pool_give_to(PW_POOL_OUTBOUND, buffer, bytes);
+    for (int i = 0; i < 2 && bytes >= PW_LEAST_READ && bytes <= pw_env_int(PW_ENV_STAGING); i++)
+        pw_pool_give_to(sides[i], pw_pool_take_from(sides[i], bytes), bytes);
 }
 
-static int prepare(pw_layout *layout)
+/* Makes the choices for messages of one object, so that the first one does not wait for the tables that choices need.
+ * Of the buffer only the address is looked at. */
+static void choose(const pw_entry *entry)
+{
+    static const pw_role roles[] = {PW_SEND, PW_RECV};
+    char buffer;
+
+    for (int i = 0; i < 2; i++) {
+        pw_message m = {
+            .kind = PW_CALL_BLOCKING, .role = roles[i], .entry = entry, .buffer = {.base = &buffer, .count = 1}};
+
+        if (pw_message_describe(&m))
+            pw_message_is_left(&m);
+    }
+}
+
+static int prepare(const pw_entry *entry, pw_layout *layout)
 {
     make_staging(layout->size);
+    choose(entry);
     pw_layout_make_kernel(layout);
     return pw_direct_is_meant() && pw_direct_is_possible() ? pw_board_put(layout) : -1;
 }
@@ -37,13 +53,15 @@ static int prepare(pw_layout *layout)
 int packwright_prepare_type(MPI_Datatype type)
 {
     pw_gate_mark mark;
+    pw_entry *entry;
     pw_layout *layout;
     int number;
 
     if (!pw_gate_enter(&mark))
         return -1;
-    layout = layout_of(pw_registry_learn(type));
-    number = layout ? prepare(layout) : -1;
+    entry = pw_registry_learn(type);
+    layout = layout_of(entry);
+    number = layout ? prepare(entry, layout) : -1;
     pw_gate_leave();
     return number;
 }
@@ -67,7 +85,9 @@ void packwright_prepare_peer(MPI_Datatype type, int pid, int number)
     if (!pw_gate_enter(&mark))
         return;
     to = layout_of(pw_registry_learned(type));
-    if (to)
+    if (to && pw_direct_is_meant())
+        pw_peer_prepare_all(pid);
+    else if (to)
         pw_peer_prepare(pid, (size_t)to->size);
     from = to && number >= 0 && pw_direct_is_meant() ? pw_board_get(pid, (uint32_t)number, pw_registry_engine()) : NULL;
     if (from)
