@@ -13,6 +13,8 @@ MIDDLE = ROOM // 2
 LIMIT = 6000  # of what types touch, so that all of it is in the room
 NAMED = [MPI.BYTE, MPI.CHAR, MPI.SHORT, MPI.INT, MPI.DOUBLE, MPI.DOUBLE_COMPLEX, MPI.INT64_T, MPI.FLOAT_INT, MPI.SHORT_INT,
          MPI.DOUBLE_INT, MPI.LONG_INT]
+# Open MPI 5.0 receives complex numbers in wrong places (docs/mpi-libraries.md, "Types").
+LOSES_COMPLEX = MPI.Get_library_version().startswith("Open MPI v5.0.")
 
 
 class Maker:
@@ -21,6 +23,7 @@ class Maker:
     def __init__(self, seed):
         self.choose = random.Random(seed)
         self.made = []
+        self.has_complex = False
 
     def number(self, last):
         return self.choose.randrange(0, last + 1)
@@ -30,7 +33,11 @@ class Maker:
         return datatype
 
     def type(self, depth):
-        return self.choose.choice(NAMED) if depth == 0 else self.keep(self.derived(depth))
+        if depth > 0:
+            return self.keep(self.derived(depth))
+        named = self.choose.choice(NAMED)
+        self.has_complex |= named == MPI.DOUBLE_COMPLEX
+        return named
 
     def derived(self, depth):
         old = self.type(depth - 1)
@@ -84,8 +91,14 @@ def transfer(sent, received):
     MPI.COMM_SELF.Sendrecv(sent, 0, 0, received, 0, 0)
 
 
-def compare(datatype, seed=1):
-    """Holds a type against MPI, two objects of it."""
+def is_misplaced(datatype):
+    """Are there blocks that lie no multiple of a complex number apart?"""
+    starts = [start for start, _ in packwright.from_mpi(datatype).iov(2)]
+    return any((start - starts[0]) % MPI.DOUBLE_COMPLEX.size for start in starts)
+
+
+def compare(datatype, seed=1, received=True):
+    """Holds a type against MPI, two objects of it; what MPI receives only if `received`."""
     t = packwright.from_mpi(datatype)
     assert (t.size, t.lb, t.extent) == (datatype.size, datatype.lb, datatype.extent)
     source = noise(ROOM, seed)
@@ -93,6 +106,8 @@ def compare(datatype, seed=1):
     packed = np.zeros(size, np.uint8)
     transfer([source[MIDDLE:], count, datatype], [packed, size, MPI.PACKED])
     assert np.array_equal(np.frombuffer(t.pack(source, count=count, offset=MIDDLE), np.uint8), packed), t
+    if not received:
+        return
     by_mpi, by_us = np.zeros(ROOM, np.uint8), np.zeros(ROOM, np.uint8)
     transfer([packed, size, MPI.PACKED], [by_mpi[MIDDLE:], count, datatype])
     t.unpack(by_us, packed, count, offset=MIDDLE)
@@ -100,17 +115,19 @@ def compare(datatype, seed=1):
 
 
 def test_random_types():
-    compared, combiners = 0, set()
+    compared, unreceived, combiners = 0, 0, set()
     for seed in range(2000):
         maker = Maker(seed)
         datatype = maker.type(1 + seed % 3)
         if 0 < datatype.size and abs(datatype.true_lb) + datatype.true_extent + abs(datatype.extent) < LIMIT:
             datatype.Commit()
-            compare(datatype, seed)
+            lost = LOSES_COMPLEX and maker.has_complex and is_misplaced(datatype)
+            compare(datatype, seed, received=not lost)
             compared += 1
+            unreceived += lost
             combiners.add(datatype.combiner)
         maker.free()
-    assert compared > 1200 and len(combiners) >= 12, (compared, combiners)
+    assert compared > 1200 and unreceived < compared / 10 and len(combiners) >= 12, (compared, unreceived, combiners)
 
 
 def test_every_predefined_type():
