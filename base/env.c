@@ -221,22 +221,44 @@ int pw_env_local_rank(void)
     return -1;
 }
 
-bool pw_env_is_alone_on_node(void)
+/* MPICH's hydra and Open MPI tell how many processes are on this node and in the job. Returns whether one does. */
+static bool count_processes(int *here, int *all)
 {
-    /* MPICH's hydra and Open MPI: the processes on this node, and those of the job. */
     static const char *const names[][2] = {{"MPI_LOCALNRANKS", "PMI_SIZE"},
                                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *on_node = look_up(names[i][0]), *of_job = look_up(names[i][1]);
+
+        if (on_node && of_job) {
+            *here = atoi(on_node);
+            *all = atoi(of_job);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pw_env_is_alone_on_node(void)
+{
     /* Slurm: "1(x4)" are four nodes with a process each. */
     static const char one_each[] = "1(x";
     const char *slurm = look_up("SLURM_STEP_TASKS_PER_NODE");
+    int here, all;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *here = look_up(names[i][0]), *all = look_up(names[i][1]);
-
-        if (here && all)
-            return atoi(here) == 1 && atoi(all) > 1;
-    }
+    if (count_processes(&here, &all))
+        return here == 1 && all > 1;
     return slurm && !strncmp(slurm, one_each, strlen(one_each)) && !strchr(slurm, ',');
+}
+
+bool pw_env_is_on_one_node(void)
+{
+    const char *slurm = look_up("SLURM_STEP_NUM_NODES");
+    int here, all;
+
+    if (count_processes(&here, &all))
+        return all > 0 && here == all;
+    return slurm && !strcmp(slurm, "1");
 }
 
 bool pw_env_bool(pw_env_id id)

@@ -50,6 +50,8 @@ int pw_env_local_rank(void);
 
 /* Whether launchers tell that the job has other processes, but none of them on this node. */
 bool pw_env_is_alone_on_node(void);
+/* Whether launchers tell that all processes of the job are on this node. */
+bool pw_env_is_on_one_node(void);
 
 bool pw_env_bool(pw_env_id id);
 int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */

@@ -240,33 +240,52 @@ static void foreign_names(void **state)
     assert_null(pw_env_foreign("PW_TEST_FOREIGN"));
 }
 
-static bool alone_with(const char *name, const char *here, const char *other, const char *all)
+typedef bool place_fn(void);
+
+static bool with(place_fn *is, const char *name, const char *here, const char *other, const char *all)
 {
-    bool alone;
+    bool it_is;
 
     setenv(name, here, 1);
     if (other)
         setenv(other, all, 1);
-    alone = pw_env_is_alone_on_node();
+    it_is = is();
     unsetenv(name);
     if (other)
         unsetenv(other);
-    return alone;
+    return it_is;
 }
 
 /* A process alone on its node has peers elsewhere; a job of one process has none. */
 static void launchers_say_who_is_alone(void **state)
 {
+    place_fn *alone = pw_env_is_alone_on_node;
+
     (void)state;
-    assert_false(pw_env_is_alone_on_node());
-    assert_true(alone_with("MPI_LOCALNRANKS", "1", "PMI_SIZE", "2"));
-    assert_false(alone_with("MPI_LOCALNRANKS", "2", "PMI_SIZE", "4"));
-    assert_false(alone_with("MPI_LOCALNRANKS", "1", "PMI_SIZE", "1"));
-    assert_true(alone_with("OMPI_COMM_WORLD_LOCAL_SIZE", "1", "OMPI_COMM_WORLD_SIZE", "16"));
-    assert_false(alone_with("OMPI_COMM_WORLD_LOCAL_SIZE", "16", "OMPI_COMM_WORLD_SIZE", "16"));
-    assert_true(alone_with("SLURM_STEP_TASKS_PER_NODE", "1(x4)", NULL, NULL));
-    assert_false(alone_with("SLURM_STEP_TASKS_PER_NODE", "1(x4),2", NULL, NULL));
-    assert_false(alone_with("SLURM_STEP_TASKS_PER_NODE", "16(x4)", NULL, NULL));
+    assert_false(alone());
+    assert_true(with(alone, "MPI_LOCALNRANKS", "1", "PMI_SIZE", "2"));
+    assert_false(with(alone, "MPI_LOCALNRANKS", "2", "PMI_SIZE", "4"));
+    assert_false(with(alone, "MPI_LOCALNRANKS", "1", "PMI_SIZE", "1"));
+    assert_true(with(alone, "OMPI_COMM_WORLD_LOCAL_SIZE", "1", "OMPI_COMM_WORLD_SIZE", "16"));
+    assert_false(with(alone, "OMPI_COMM_WORLD_LOCAL_SIZE", "16", "OMPI_COMM_WORLD_SIZE", "16"));
+    assert_true(with(alone, "SLURM_STEP_TASKS_PER_NODE", "1(x4)", NULL, NULL));
+    assert_false(with(alone, "SLURM_STEP_TASKS_PER_NODE", "1(x4),2", NULL, NULL));
+    assert_false(with(alone, "SLURM_STEP_TASKS_PER_NODE", "16(x4)", NULL, NULL));
+}
+
+/* Where no launcher tells, processes may be on several nodes. */
+static void launchers_say_what_is_on_one_node(void **state)
+{
+    place_fn *together = pw_env_is_on_one_node;
+
+    (void)state;
+    assert_false(together());
+    assert_true(with(together, "MPI_LOCALNRANKS", "4", "PMI_SIZE", "4"));
+    assert_true(with(together, "MPI_LOCALNRANKS", "1", "PMI_SIZE", "1"));
+    assert_false(with(together, "MPI_LOCALNRANKS", "2", "PMI_SIZE", "4"));
+    assert_true(with(together, "OMPI_COMM_WORLD_LOCAL_SIZE", "16", "OMPI_COMM_WORLD_SIZE", "16"));
+    assert_true(with(together, "SLURM_STEP_NUM_NODES", "1", NULL, NULL));
+    assert_false(with(together, "SLURM_STEP_NUM_NODES", "12", NULL, NULL));
 }
 
 static void unknown_names_get_a_suggestion(void **state)
@@ -328,6 +347,7 @@ int main(void)
         cmocka_unit_test_setup(strings_live_on, setup),
         cmocka_unit_test_setup(foreign_names, setup),
         cmocka_unit_test_setup(launchers_say_who_is_alone, setup),
+        cmocka_unit_test_setup(launchers_say_what_is_on_one_node, setup),
         cmocka_unit_test_setup(unknown_names_get_a_suggestion, setup),
         cmocka_unit_test_setup(nothing_is_read_with_rights_of_another, setup),
     };

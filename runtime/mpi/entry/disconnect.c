@@ -11,8 +11,11 @@
  * makes meanwhile are redirected here, and take the thread's lock. The order and the effect of MPICH's calls stay as
  * they are, no other rank needs to have this library, and no message is sent that was not sent without it.
  *
- * MPICH 4.2 has its barrier before it disconnects, and does not wait for ranks that have ended.
+ * MPICH 4.2 has its barrier before it disconnects, and does not wait for ranks that have ended. Within a node UCX uses
+ * shared memory, which waits for nobody, so the thread is not started where all ranks are on one node and the user
+ * leaves the choice of transports to UCX.
  */
+#include "base/env.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "runtime/mpi/entry/gate.h"
@@ -151,8 +154,9 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 static bool needs_answers(void)
 {
     int version = atomic_load(&pw_gate_now) == PW_GATE_OPEN ? pw_version_behind(PW_VERSION_MPICH) : 0;
+    bool by_shared_memory = pw_env_is_on_one_node() && !pw_env_foreign("UCX_TLS");
 
-    return version >= FIRST_VERSION && version <= LAST_VERSION;
+    return version >= FIRST_VERSION && version <= LAST_VERSION && !by_shared_memory;
 }
 
 /* `code`: in the MPI that disconnects. If its calls cannot be redirected, MPI ends as it would natively. */
