@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 pw_verbs_device pw_verbs;
 
@@ -24,6 +25,17 @@ static const char *load(void)
     VERBS_FUNCTIONS(X)
 #undef X
     return whole ? NULL : "this libibverbs.so.1 lacks functions";
+}
+
+/*
+ * Keeps the memory that is registered in place when the program forks: without this, some kernels give a page that
+ * this process writes next to the child, while the card goes on with the old one. The MPI does the same. It must come
+ * before anything is registered, and does nothing where the kernel copies such pages at the fork (Linux 5.12).
+ */
+static void prepare_for_fork(void)
+{
+    if (pw_verbs.fork_init() != 0)
+        pw_log(PW_LOG_INFO, "PACKWRIGHT_NET: libibverbs cannot be prepared for fork");
 }
 
 /* Takes the first port of an open device that is active and of this kind. */
@@ -121,6 +133,7 @@ static const char *open_parts(void)
 
     if (why)
         return why;
+    prepare_for_fork();
     if (!choose_device())
         return "no InfiniBand or RoCE device has an active port";
     if (pw_verbs.is_ethernet && !find_gid())
@@ -162,6 +175,19 @@ void pw_verbs_poll(struct ibv_cq *cq)
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+void *pw_verbs_pages(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void pw_verbs_pages_free(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
 
 static void *add_memory(void *begin, size_t bytes, bool written, pw_net_key *out)
 {

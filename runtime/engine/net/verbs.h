@@ -13,6 +13,7 @@
 
 /* X(result type, name without ibv_, parameters): what is looked up. Other functions of verbs.h are inline ones. */
 #define VERBS_FUNCTIONS(X)                                                                                   \
+    X(int, fork_init, (void))                                                                                \
     X(struct ibv_device **, get_device_list, (int *n))                                                       \
     X(void, free_device_list, (struct ibv_device * *list))                                                   \
     X(const char *, get_device_name, (struct ibv_device * device))                                           \
@@ -79,6 +80,11 @@ typedef struct pw_verbs_event {
 
 /* Passes on what a completion queue has. */
 void pw_verbs_poll(struct ibv_cq *cq);
+
+/* Returns zeroed memory on pages of its own, as a child of fork may lack the pages of what is registered. NULL: there
+ * is none. */
+void *pw_verbs_pages(size_t bytes);
+void pw_verbs_pages_free(void *memory, size_t bytes); /* NULL is allowed */
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 

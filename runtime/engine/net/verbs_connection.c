@@ -33,6 +33,11 @@ typedef struct inbound_hello {
 } inbound_hello;
 
 typedef struct box {
+typedef struct hellos {
+    inbound_hello in[INBOX];
+    hello out[OUTBOX];
+} hellos;
+
     pw_verbs_event event;
     bool is_used;
 } box;
@@ -43,10 +48,7 @@ static struct {
     struct ibv_cq *hello_cq;
     struct ibv_qp *hello_qp;
     struct ibv_mr *mr; /* of the datagrams */
-    struct {
-        inbound_hello in[INBOX];
-        hello out[OUTBOX];
-    } hellos;
+    hellos *hellos;
     box in[INBOX], out[OUTBOX];
     pw_verbs_peer *peers;
     int n, asking; /* peers; those of which something is to be known */
@@ -88,13 +90,13 @@ static void say_hello(pw_verbs_peer *p)
         i++;
     if (i == OUTBOX)
         return;
-    connections.hellos.out[i] = (hello){.from = pw_verbs.own,
-                                        .number = p->qp->qp_num,
-                                        .psn = p->psn,
-                                        .is_answered = p->is_answered,
-                                        .is_broken = p->is_broken,
-                                        .is_asking = is_asking(p)};
-    sge.addr = (uintptr_t)&connections.hellos.out[i];
+    connections.hellos->out[i] = (hello){.from = pw_verbs.own,
+                                         .number = p->qp->qp_num,
+                                         .psn = p->psn,
+                                         .is_answered = p->is_answered,
+                                         .is_broken = p->is_broken,
+                                         .is_asking = is_asking(p)};
+    sge.addr = (uintptr_t)&connections.hellos->out[i];
     wr.wr_id = (uintptr_t)&connections.out[i].event;
     wr.wr.ud.ah = p->route;
     wr.wr.ud.remote_qpn = p->address.number;
@@ -104,7 +106,7 @@ static void say_hello(pw_verbs_peer *p)
 
 static bool post_inbound(box *b)
 {
-    inbound_hello *to = &connections.hellos.in[b - connections.in];
+    inbound_hello *to = &connections.hellos->in[b - connections.in];
     struct ibv_sge sge = {.addr = (uintptr_t)to, .length = sizeof *to, .lkey = connections.mr->lkey};
     struct ibv_recv_wr *bad, wr = {.wr_id = (uintptr_t)&b->event, .sg_list = &sge, .num_sge = 1};
 
@@ -186,7 +188,7 @@ static void hear(const hello *h)
 static void hello_came(pw_verbs_event *event, const struct ibv_wc *wc)
 {
     box *b = (box *)event;
-    hello h = connections.hellos.in[b - connections.in].hello;
+    hello h = connections.hellos->in[b - connections.in].hello;
 
     if (wc->status != IBV_WC_SUCCESS)
         return;
@@ -307,8 +309,10 @@ static bool open_hello_qp(void)
 
 static bool open_boxes(void)
 {
-    connections.mr =
-        pw_verbs.reg_mr(pw_verbs.pd, &connections.hellos, sizeof connections.hellos, IBV_ACCESS_LOCAL_WRITE);
+    connections.hellos = pw_verbs_pages(sizeof(hellos));
+    if (!connections.hellos)
+        return false;
+    connections.mr = pw_verbs.reg_mr(pw_verbs.pd, connections.hellos, sizeof(hellos), IBV_ACCESS_LOCAL_WRITE);
     for (int i = 0; i < OUTBOX; i++)
         connections.out[i] = (box){.event.over = hello_sent};
     for (int i = 0; i < INBOX; i++) {
@@ -349,3 +353,5 @@ void pw_verbs_connections_close(void)
     connections.mr = NULL;
     connections.hello_cq = connections.cq = NULL;
 }
+    pw_verbs_pages_free(connections.hellos, sizeof(hellos));
+    connections.hellos = NULL;

@@ -19,6 +19,9 @@ struct pw_verbs_message {
     char data[PW_NET_MESSAGE_BYTES];
 };
 
+/* The bytes of the memory for a connection's messages. */
+enum { MEMORY = 2 * PW_VERBS_MESSAGES * sizeof(pw_verbs_message) };
+
 struct pw_verbs_work {
     pw_verbs_event event;
     pw_verbs_work *next;
@@ -443,10 +446,10 @@ bool pw_verbs_queue_open(pw_verbs_peer *p)
     p->last_wanted = &p->wanted;
     p->last_arrived = &p->arrived;
     p->credits = PW_VERBS_MESSAGES;
-    p->memory = calloc(2 * PW_VERBS_MESSAGES, sizeof *p->memory);
+    p->memory = pw_verbs_pages(MEMORY);
     if (!p->memory)
         return false;
-    p->mr = pw_verbs.reg_mr(pw_verbs.pd, p->memory, 2 * PW_VERBS_MESSAGES * sizeof *p->memory, IBV_ACCESS_LOCAL_WRITE);
+    p->mr = pw_verbs.reg_mr(pw_verbs.pd, p->memory, MEMORY, IBV_ACCESS_LOCAL_WRITE);
     for (int i = 0; i < PW_VERBS_MESSAGES; i++) {
         p->inbound[i] = (pw_verbs_inbound){.event.over = message_came, .peer = p};
         if (!p->mr || !post_inbound(&p->inbound[i]))
@@ -492,5 +495,5 @@ void pw_verbs_queue_close(pw_verbs_peer *p)
     }
     if (p->mr)
         pw_verbs.dereg_mr(p->mr);
-    free(p->memory);
+    pw_verbs_pages_free(p->memory, MEMORY);
 }

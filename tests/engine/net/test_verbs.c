@@ -75,7 +75,7 @@ static _Noreturn void run_side(side_fn *fn, int socket, char *memory)
     REQUIRE(pw_net_start());
     s.other = meet(socket);
     fn(&s);
-    REQUIRE(counts()->not_ready == 0);
+    REQUIRE(counts()->not_ready == 0 && counts()->fork_inits == 1);
     pw_net_stop(); /* the stand-in ends the process if objects are left */
     _exit(0);
 }

@@ -36,6 +36,7 @@ typedef struct stand_in_counts {
     int reads, pieces; /* pieces of all reads */
     int not_ready;     /* times that a message found no receive */
     int lost;          /* datagrams */
+    int fork_inits;
 } stand_in_counts;
 
 extern __attribute__((visibility("default"))) stand_in_counts verbs_stand_in_counts;

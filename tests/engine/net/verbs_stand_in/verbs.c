@@ -43,6 +43,14 @@ static union ibv_gid own_gid(void)
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */
 
+int ibv_fork_init(void)
+{
+    if (registered > 0)
+        return EINVAL;
+    verbs_stand_in_counts.fork_inits++;
+    return 0;
+}
+
 struct ibv_device **ibv_get_device_list(int *n)
 {
     struct ibv_device **list = calloc(2, sizeof *list);
