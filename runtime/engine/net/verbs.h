@@ -143,6 +143,9 @@ void pw_verbs_queue_close(pw_verbs_peer *p);
 void pw_verbs_queue_fail(pw_verbs_peer *p);
 /* Posts what can be. */
 void pw_verbs_queue_advance(pw_verbs_peer *p);
+/* If a message of the peer is waited for, and nothing is under way to it that would fail if the connection were broken:
+ * begins to find out whether it is. */
+void pw_verbs_queue_probe(pw_verbs_peer *p);
 
 void pw_verbs_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
 void pw_verbs_receive(pw_net_peer *from, uint64_t tag, void *data, int64_t most, pw_net_op *op);

@@ -16,6 +16,7 @@ enum {
     OUTBOX = 16,         /* datagrams that are under way */
     ROUTE_HEADER = 40,   /* bytes before each datagram that is received */
     PATIENCE = 20000000, /* ns after which a process asks again */
+    PAUSE = 5000000,     /* ns between looks at all connections */
     MOST_ASKED = 500     /* times after which it warns */
 };
 
@@ -32,12 +33,12 @@ typedef struct inbound_hello {
     hello hello;
 } inbound_hello;
 
-typedef struct box {
 typedef struct hellos {
     inbound_hello in[INBOX];
     hello out[OUTBOX];
 } hellos;
 
+typedef struct box {
     pw_verbs_event event;
     bool is_used;
 } box;
@@ -51,7 +52,8 @@ static struct {
     hellos *hellos;
     box in[INBOX], out[OUTBOX];
     pw_verbs_peer *peers;
-    int n, asking; /* peers; those of which something is to be known */
+    int n;       /* peers */
+    int64_t due; /* when to look at them */
 } connections;
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
@@ -155,7 +157,6 @@ void pw_verbs_break(pw_verbs_peer *p, const char *why)
     if (p->is_broken)
         return;
     pw_log(PW_LOG_WARN, "PACKWRIGHT_NET: a connection to another process is broken: %s", why);
-    connections.asking += p->is_open;
     p->is_broken = true;
     pw_verbs.modify_qp(p->qp, &error, IBV_QP_STATE); /* completes all that is posted */
     pw_verbs_queue_fail(p);
@@ -172,13 +173,11 @@ static void hear(const hello *h)
     if (h->is_broken && !p->is_told) {
         pw_verbs_break(p, "the other process says so");
         p->is_told = true;
-        connections.asking--;
     }
     if (!p->is_broken && !p->is_answered && !answer(p, h))
         pw_verbs_break(p, "the device does not take the other one's address");
     if (!p->is_broken && !p->is_open && h->is_answered) {
         p->is_open = true;
-        connections.asking--;
         pw_verbs_queue_advance(p);
     }
     if (h->is_asking)
@@ -204,18 +203,31 @@ static void ask_again(pw_verbs_peer *p)
     say_hello(p);
 }
 
+/* A process that breaks a connection may not hear questions until its next call, nor repeat what it has said. So one
+ * that waits for a message of it asks the card. */
+static void look_at(pw_verbs_peer *p, int64_t now)
+{
+    if (p->due > now)
+        return;
+    if (is_asking(p))
+        ask_again(p);
+    else if (!p->is_broken)
+        pw_verbs_queue_probe(p);
+    p->due = now + PATIENCE;
+}
+
 void pw_verbs_connections_progress(void)
 {
     int64_t now;
 
     pw_verbs_poll(connections.cq);
     pw_verbs_poll(connections.hello_cq);
-    if (connections.asking == 0)
-        return;
     now = pw_clock_ns();
+    if (now < connections.due)
+        return;
+    connections.due = now + PAUSE;
     for (pw_verbs_peer *p = connections.peers; p; p = p->next)
-        if (is_asking(p) && p->due <= now)
-            ask_again(p);
+        look_at(p, now);
 }
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
@@ -275,7 +287,6 @@ void *pw_verbs_connect(const pw_net_peer *peer)
     p->next = connections.peers;
     connections.peers = p;
     connections.n++;
-    connections.asking++;
     say_hello(p);
     return p;
 }
@@ -340,7 +351,7 @@ void pw_verbs_connections_close(void)
         connections.peers = p->next;
         close_peer(p);
     }
-    connections.n = connections.asking = 0;
+    connections.n = 0;
     if (connections.hello_qp)
         pw_verbs.destroy_qp(connections.hello_qp);
     if (connections.mr)
@@ -349,9 +360,9 @@ void pw_verbs_connections_close(void)
         pw_verbs.destroy_cq(connections.hello_cq);
     if (connections.cq)
         pw_verbs.destroy_cq(connections.cq);
+    pw_verbs_pages_free(connections.hellos, sizeof(hellos));
+    connections.hellos = NULL;
     connections.hello_qp = NULL;
     connections.mr = NULL;
     connections.hello_cq = connections.cq = NULL;
 }
-    pw_verbs_pages_free(connections.hellos, sizeof(hellos));
-    connections.hellos = NULL;

@@ -437,6 +437,17 @@ void pw_verbs_read(pw_net_peer *owner, uint32_t rkey, const pw_net_piece *pieces
     pw_verbs_queue_advance(r.peer);
 }
 
+/* A read of no bytes, which asks for no memory: the peer's card answers it, and no program. */
+void pw_verbs_queue_probe(pw_verbs_peer *p)
+{
+    pw_verbs_work *w = p->wanted && !p->first && !p->first_posted ? new_work(p, NULL, 0) : NULL;
+
+    if (!w)
+        return;
+    begin(w);
+    pw_verbs_queue_advance(p);
+}
+
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
 bool pw_verbs_queue_open(pw_verbs_peer *p)

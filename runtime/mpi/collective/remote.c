@@ -92,6 +92,8 @@ void pw_remote_negotiate(pw_remote_call *r, bool sound)
             pw_remote_answer(r, &g->in[i]);
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
+    for (int i = 0; i < g->nin; i++)
+        pw_remote_answered(r, &g->in[i]);
     for (int i = 0; i < g->nout; i++)
         g->out[i].agreed = g->out[i].active && g->out[i].answer.reads;
     take_out(g->out, g->nout, &c->send, r->counts, PW_SEND);
@@ -111,7 +113,7 @@ void pw_remote_open(pw_remote_call *r, bool sound)
 static bool all_done(const pw_remote_slot *slots, int n)
 {
     for (int i = 0; i < n; i++)
-        if (slots[i].agreed && !slots[i].done)
+        if (slots[i].lost || (slots[i].agreed && !slots[i].done))
             return false;
     return true;
 }

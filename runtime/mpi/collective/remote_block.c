@@ -62,7 +62,7 @@ bool pw_remote_begin(pw_remote_slot *s, const pw_side *side)
 {
     s->bytes = block_bytes(side, s->block);
     s->active = s->bytes >= (pw_strategy_is_named(PW_STRATEGY_REMOTE) ? 1 : PW_REMOTE_LEAST);
-    s->ready = s->agreed = s->done = false;
+    s->ready = s->agreed = s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
     return s->active;

@@ -91,6 +91,13 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
                 pw_remote_bounds(&s->m.buffer, &s->first, &s->span) && prepare(s);
     s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
+    s->agreed &= !s->op.failed;
+}
+
+void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s)
+{
+    s->lost = s->agreed && s->op.failed;
+    s->agreed &= !s->lost || r->id != 0;
 }
 
 bool pw_remote_accept(pw_remote_slot *s)

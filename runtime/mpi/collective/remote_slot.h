@@ -70,6 +70,7 @@ typedef struct pw_remote_slot {
     pw_remote_stage stage; /* of a persistent request */
     /* The call at hand. */
     bool active, ready, agreed;
+    bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
     pw_message m;
     char *memory;  /* from which copies count */
     int64_t bytes; /* that this rank expects */
@@ -140,6 +141,9 @@ void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank);
 void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s);
 /* Looks at the offer, and tells the sender whether this rank reads the block. */
 void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s);
+/* Looks at whether the answer is sent. If it may be lost, nobody knows whether the sender gives the block to MPI: MPI
+ * receives it, and the call fails. A persistent request keeps such a block, and its starts fail. */
+void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s);
 /* Looks at the offer of a block that was agreed before. Returns whether it may be read. */
 bool pw_remote_accept(pw_remote_slot *s);
 /* Begins to read the block. */

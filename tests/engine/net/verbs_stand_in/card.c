@@ -7,6 +7,7 @@
 enum { ROUTE_HEADER = 40 };
 
 stand_in_counts verbs_stand_in_counts;
+stand_in_failures verbs_stand_in_failures;
 
 static card_qp *all;
 static uint32_t chance = 2463534242;
@@ -156,6 +157,8 @@ static enum ibv_wc_status read_memory(fabric *f, const shared_qp *self, const wo
         flush(f, of);
         return IBV_WC_REM_INV_REQ_ERR;
     }
+    if (bytes == 0) /* then a card does not look at the key */
+        return IBV_WC_SUCCESS;
     if (!fabric_memory(f, of->owner, of->pd, w->rkey, w->address, bytes, IBV_ACCESS_REMOTE_READ)) {
         flush(f, of);
         return IBV_WC_REM_ACCESS_ERR;
@@ -166,6 +169,26 @@ static enum ibv_wc_status read_memory(fabric *f, const shared_qp *self, const wo
                                                                                                : IBV_WC_RETRY_EXC_ERR;
 }
 
+/* Counts down to a failure that a test has ordered. */
+static bool fails_now(int *ordered)
+{
+    return *ordered > 0 && --*ordered == 0;
+}
+
+/* Carries out a work of a connection, and fails where that is ordered. */
+static enum ibv_wc_status carry_over(fabric *f, const shared_qp *self, const work *w, bool *again)
+{
+    bool is_message = w->opcode == IBV_WR_SEND;
+    enum ibv_wc_status status;
+
+    if (fails_now(is_message ? &verbs_stand_in_failures.message : &verbs_stand_in_failures.read))
+        return IBV_WC_RETRY_EXC_ERR;
+    status = is_message ? send_message(f, self, w, again) : read_memory(f, self, w);
+    if (is_message && !*again && fails_now(&verbs_stand_in_failures.unacknowledged))
+        return IBV_WC_RETRY_EXC_ERR;
+    return status;
+}
+
 /* Carries out the first work of a queue pair. */
 static enum ibv_wc_status carry_out(fabric *f, shared_qp *self, const work *w, bool *again)
 {
@@ -173,9 +196,7 @@ static enum ibv_wc_status carry_out(fabric *f, shared_qp *self, const work *w, b
         return IBV_WC_WR_FLUSH_ERR;
     if (bytes_of(w) > MESSAGE)
         return IBV_WC_LOC_LEN_ERR;
-    if (self->type == IBV_QPT_UD)
-        return send_datagram(f, self, w);
-    return w->opcode == IBV_WR_SEND ? send_message(f, self, w, again) : read_memory(f, self, w);
+    return self->type == IBV_QPT_UD ? send_datagram(f, self, w) : carry_over(f, self, w, again);
 }
 
 static void step(fabric *f, card_qp *q)

@@ -41,6 +41,14 @@ typedef struct stand_in_counts {
 
 extern __attribute__((visibility("default"))) stand_in_counts verbs_stand_in_counts;
 
+/* What connections of this process are to fail at, for tests: the n-th read or message from now; 0: none. The other end
+ * gets an unacknowledged message, and this one an error all the same. */
+typedef struct stand_in_failures {
+    int read, message, unacknowledged;
+} stand_in_failures;
+
+extern __attribute__((visibility("default"))) stand_in_failures verbs_stand_in_failures;
+
 void card_add(card_qp *q);
 void card_remove(card_qp *q);
 /* Carries out one work of each queue pair that this process has, or none for now. */
