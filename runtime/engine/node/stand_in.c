@@ -198,6 +198,11 @@ bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
     return s->whole;
 }
 
+bool pw_stand_in_lives(const pw_stand_in *s)
+{
+    return pw_segment_owner_lives(s->exported.segment);
+}
+
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)
 {
     if (s->whole || !s->copy)

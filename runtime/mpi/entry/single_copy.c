@@ -90,19 +90,35 @@ static bool is_writable(const struct iovec *to)
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
 
-/* Moves bytes that a stand-in stands for, unless they are in none, cannot be read where they are, or cannot be
- * written. */
+/* Reads what the sender makes for the reader. If the sender ends meanwhile, the system may deliver zeros. */
+static outcome read_as_made(const pw_stand_in *from, const struct iovec *to, const struct iovec *of)
+{
+    ssize_t n = read_by_system(from->pid, to, 1, of, 1, 0);
+    bool lives = pw_stand_in_lives(from);
+
+    if (n == (ssize_t)to->iov_len && lives)
+        return READ;
+    if (n >= 0)
+        errno = lives ? EFAULT : ESRCH;
+    return FAILED;
+}
+
+/* Moves bytes that a stand-in stands for, unless they are in none. The sender makes them if they cannot be read where
+ * they are, or cannot be written. */
 static outcome read_in_stand_in(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
 {
     pw_stand_in from;
+    outcome read = READ;
     bool done;
 
     if (!pw_stand_in_open(pid, of->iov_base, of->iov_len, &from))
         return NOT_HERE;
     done = in ? pw_inbound_arrive_from(in, to->iov_base, &from, (int64_t)to->iov_len)
               : is_writable(to) && pw_stand_in_pack(&from, to->iov_base, (int64_t)to->iov_len);
+    if (!done)
+        read = read_as_made(&from, to, of);
     pw_stand_in_close(&from, done ? (int64_t)to->iov_len : 0);
-    return done ? READ : NOT_HERE;
+    return read;
 }
 
 /* Copies or unpacks bytes out of a segment, unless they are in none or cannot be written. */
@@ -134,9 +150,9 @@ static ssize_t read_for_mpi(pw_inbound *in, pid_t pid, const struct iovec *local
     if (to.iov_len > (uint64_t)room)
         to.iov_len = of.iov_len = (size_t)room;
     read = read_in_segment(in, pid, &to, &of);
-    if (read != NOT_HERE)
-        return read == READ ? (ssize_t)local->iov_len : -1;
-    n = to.iov_len > 0 ? read_by_system(pid, &to, 1, &of, 1, 0) : 0;
+    n = read == READ ? (ssize_t)to.iov_len : -1;
+    if (read == NOT_HERE)
+        n = to.iov_len > 0 ? read_by_system(pid, &to, 1, &of, 1, 0) : 0;
     if (n < 0 && errno == EPERM)
         pw_sharing_note_refusal();
     return n == (ssize_t)to.iov_len ? (ssize_t)local->iov_len : n;

@@ -24,6 +24,8 @@ enum { BYTES = 4096, MANY = 300, KEPT = 256, AWAY = MANY - 1 /* AWAY is on the o
 
 static const char *driver;
 static pw_segment_exported exported[MANY];
+enum { PROCESSES = 5, ALIVE = 1 };
+static pw_segment_header segments[PROCESSES]; /* stand for so many processes */
 static gpu_memory target;
 static pw_gpu *gpu;
 static void (*make_fail)(const char *, int, int);
@@ -98,13 +100,14 @@ static int start(void **state)
     calls = (long (*)(const char *))gpu_symbol("fake_calls");
     target = gpu_memory_make(GPU_DEVICE, BYTES);
     gpu = pw_gpu_place_of(target.at).gpu;
+    for (int i = 0; i < PROCESSES; i++)
+        segments[i].owner.__data.__lock = ALIVE;
     pw_segment_open();
     return !gpu;
 }
 
 /* ---- replicas of others ------------------------------------------------------------------------------------------ */
 
-static char segments[64]; /* stand for so many processes, by their addresses */
 static _Atomic uint32_t wanted;
 
 static pw_peer_block block_of(int i, int process)
@@ -147,6 +150,7 @@ static void a_replica_is_opened_once(void **state)
     pw_gpu_opened_close(gpu, true);
 }
 
+/* What is read of a process that has ended does not count, as far as there is nothing but its GPU memory. */
 static void a_message_is_unpacked_from_it(void **state)
 {
     pw_gpu_order order = {
@@ -156,6 +160,10 @@ static void a_message_is_unpacked_from_it(void **state)
     unsigned char got[BYTES];
 
     (void)state;
+    block.lazy = true;
+    segments[0].owner.__data.__lock = 0;
+    assert_false(pw_gpu_foreign_unpack(&order, block.base, &block));
+    segments[0].owner.__data.__lock = ALIVE;
     assert_true(pw_gpu_foreign_unpack(&order, block.base, &block));
     gpu_read(&target, 0, got, sizeof got);
     for (int k = 0; k < BYTES; k++)

@@ -58,6 +58,9 @@ void fake_gather(int launches);
 /* Returns how often so many launches have come since the last look, and sets how often they have not. */
 int fake_gathered(int *missed);
 
+/* The next launch first kills this process, and waits until it has ended. */
+void fake_kill_at_launch(int pid);
+
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 typedef struct fake_context_t {

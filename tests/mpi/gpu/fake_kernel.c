@@ -1,11 +1,17 @@
 /* Launches without a GPU: the regions of a plan, walked with the numbers of the parameters. */
+#define _GNU_SOURCE
 #include "codegen/nvrtc/plan.h"
 #include "codegen/nvrtc/record.h"
 #include "tests/mpi/gpu/fake.h"
 
 #include <elf.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct fake_function {
     char name[FAKE_NAME + 8];
@@ -65,6 +71,29 @@ const fake_function *fake_module_find(void *handle, const char *name)
         if (k->bytes == 0)
             return NULL;
     }
+}
+
+/* ---- processes that end --------------------------------------------------------------------------------------------
+ */
+
+static _Atomic int doomed; /* 0: none */
+
+void fake_kill_at_launch(int pid)
+{
+    doomed = pid;
+}
+
+static void kill_the_doomed(void)
+{
+    int pid = atomic_exchange(&doomed, 0), fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct pollfd ended = {.fd = fd, .events = POLLIN};
+
+    if (pid <= 0)
+        return;
+    kill(pid, SIGKILL);
+    if (fd >= 0)
+        poll(&ended, 1, -1);
+    close(fd);
 }
 
 /* ---- a launch ---------------------------------------------------------------------------------------------------- */
@@ -210,6 +239,7 @@ int fake_run(const fake_context_t *context, const fake_function *f, const uint64
              .packed = f->unpack ? params[PW_HEAD_SRC] : params[PW_HEAD_DST],
              .unpack = f->unpack};
 
+    kill_the_doomed();
     if (f->kernel->fused)
         r.error = fake_run_fused(context, f->unpack, params);
     for (int64_t i = 0; i < f->kernel->nregions && !r.error; i++) {

@@ -197,6 +197,13 @@ static bool unpack_registered(const pw_gpu_order *order, const void *from, const
     return done;
 }
 
+/* Whether the owner of opened memory has lived until now. The driver frees the GPU memory of a process that ends, maybe
+ * while it is read, so what was read counts only then. The segment's own memory stays. */
+static bool has_lived(const pw_peer_exported *e)
+{
+    return pw_segment_owner_lives(e->segment);
+}
+
 static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
 {
     pw_gpu_opened *o = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
@@ -204,7 +211,7 @@ static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block
 
     if (!o)
         return false;
-    done = unpack_from(order, (pw_gpu_packed){.device = o->device});
+    done = unpack_from(order, (pw_gpu_packed){.device = o->device}) && has_lived(&block->replica);
     pw_gpu_opened_give(o);
     if (done && order->buffer.layout)
         atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
@@ -307,7 +314,7 @@ bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
     if (!opened)
         return false;
     o.there = opened->device + (from->remote - from->exported.memory.address);
-    done = move_objects(&o);
+    done = move_objects(&o) && has_lived(&from->exported);
     pw_gpu_opened_give(opened);
     if (done && order->buffer.layout)
         atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);

@@ -22,7 +22,7 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
 
 /* Moves a message of a stand-in, whose objects lie in GPU memory of another process, to the buffer of an order to
  * unpack which has room for it: by one kernel where one side is contiguous or the layouts join. False: the memory
- * cannot be opened, or something failed; the buffer may then hold part of the message. */
+ * cannot be opened, its owner has ended, or something failed; the buffer may then hold anything. */
 bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from);
 
 /* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
