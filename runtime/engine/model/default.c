@@ -6,6 +6,12 @@
 static const double launch_ns = 6700, mapped_read_ns = 900, host_copy_ns = 6300, device_copy_ns = 9000;
 static const double gpu_memory = 2986, link_to_host = 55, mapped = 52;
 
+/* Measured on two H200s with NVLink, where one reads the other's memory (docs/results/2026-11-23-gpu-joined.md).
+ * Nanoseconds of a kernel, launched and waited for; bytes per nanosecond of whole granules, and of what is read of
+ * them.
+ */
+static const double linked_launch_ns = 8500, link_granules = 480, link_bytes = 330;
+
 /* DRAM of the GPU moves granules of this many bytes. */
 enum { GRANULE = 64 };
 
@@ -47,6 +53,12 @@ static double mapped_move(pw_direction direction, pw_model_shape s)
 {
     return launch_ns + (direction == PW_PACK ? 0 : mapped_read_ns) +
            larger(gpu_move(direction, s), (double)s.bytes / mapped);
+}
+
+/* Whole granules cross the link, whatever is read of them. */
+double pw_model_default_across(pw_model_shape s)
+{
+    return linked_launch_ns + larger((double)s.bytes / link_bytes, touched(s) / link_granules);
 }
 
 double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_model_shape s)

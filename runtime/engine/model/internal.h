@@ -11,8 +11,9 @@
 /* ---- default.c --------------------------------------------------------------------------------------------------- */
 
 /*
- * The answers of a model without measurements: figures of an H100 with PCIe 5 for GPU memory, and of the hosts that
- * cost_lines.c was fitted on. docs/model.md lists them. Nanoseconds and bytes.
+ * The answers of a model without measurements: figures of an H100 with PCIe 5 for GPU memory, of two H200s with NVLink
+ * for memory of another GPU, and of the hosts that cost_lines.c was fitted on. docs/model.md lists them. Nanoseconds
+ * and bytes.
  */
 
 double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_model_shape s);
@@ -21,6 +22,7 @@ double pw_model_default_native_device(int64_t bytes, int64_t blocks);
 double pw_model_default_copy(pw_model_copy_way way, int64_t bytes);
 double pw_model_default_rows(pw_model_copy_way way, pw_model_shape s);
 double pw_model_default_launch(void);
+double pw_model_default_across(pw_model_shape s);
 
 /* ---- cost_lines.c ------------------------------------------------------------------------------------------------ */
 

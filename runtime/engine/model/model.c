@@ -10,9 +10,10 @@
 
 enum {
     DEFAULT_CHUNK = 4 << 20,
-    SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
-    DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
-    READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
+    SHARED_LEAST = 16 << 10,  /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
+    OPENED_LEAST = 128 << 10, /* shorter ones are not left in GPU memory (PW_GPU_LAZY_LEAST) */
+    DIRECT_BLOCK = 32,        /* bytes of the shortest blocks for which one copy gains */
+    READ_BLOCK = 320,         /* nanoseconds of process_vm_readv for a block of a list */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -262,6 +263,19 @@ double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_sha
     return first_known(ask(m, id, s.bytes, s.block), pw_model_default_rows(way, s));
 }
 
+bool pw_model_has_across(const pw_model *m)
+{
+    return pw_model_has(m, PW_TABLE_DIRECT_DEVICE_NEAR) && pw_model_has(m, PW_TABLE_DIRECT_DEVICE_FAR);
+}
+
+double pw_model_move_across(const pw_model *m, pw_model_shape s)
+{
+    double measured =
+        pw_model_has_across(m) ? by_spread(m, PW_TABLE_DIRECT_DEVICE_NEAR, PW_TABLE_DIRECT_DEVICE_FAR, s) : NAN;
+
+    return first_known(measured, pw_model_default_across(s));
+}
+
 double pw_model_launch(const pw_model *m)
 {
     return pw_model_has(m, PW_TABLE_LAUNCH) ? m->tables[PW_TABLE_LAUNCH].t[0] : pw_model_default_launch();
@@ -276,8 +290,30 @@ static double own_pipelined(const pw_model *m, const pw_model_query *q, pw_direc
     return isnan(measured) ? pipelined(m, direction, q->shape, q->chunk) : measured;
 }
 
+static pw_model_shape dense_shape(const pw_model_query *q)
+{
+    return (pw_model_shape){.bytes = q->shape.bytes, .block = q->shape.bytes, .spread = PW_MODEL_NEAR};
+}
+
+/* Whether a message that is packed stays in the sender's GPU memory, from where the receiver's GPU unpacks it. */
+static bool stays_in_gpu(pw_model_memory packed, const pw_model_query *q)
+{
+    return q->opened && packed > PW_MODEL_DEVICE && q->shape.bytes >= OPENED_LEAST;
+}
+
+/* Unpacking waits for the link or for the receiver's memory. */
+static double own_in_gpu(const pw_model *m, const pw_model_query *q, pw_direction direction)
+{
+    double moved = q->contiguous ? pw_model_copy(m, PW_MODEL_D2D, q->shape.bytes)
+                                 : pw_model_move(m, PW_MODEL_DEVICE, direction, q->shape);
+
+    return direction == PW_PACK ? moved : fmax(moved, pw_model_move_across(m, dense_shape(q)));
+}
+
 double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction)
 {
+    if (stays_in_gpu(packed, q))
+        return own_in_gpu(m, q, direction);
     if (!q->contiguous || packed == PW_MODEL_HOST)
         return packed == PW_MODEL_PIPELINED ? own_pipelined(m, q, direction)
                                             : pw_model_move(m, packed, direction, q->shape);
@@ -365,6 +401,16 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
         return cost_on_host(m, q);
     send = packed == PW_MODEL_DEVICE ? pw_model_send(m, PW_MODEL_DEVICE, q->kind, q->shape.bytes) : pinned_send(m, q);
     return pw_model_own(m, packed, q, PW_PACK) + send + pw_model_own(m, packed, q, PW_UNPACK);
+}
+
+double pw_model_own_across(const pw_model *m, const pw_model_query *q)
+{
+    return pw_model_move_across(m, q->contiguous ? dense_shape(q) : q->shape);
+}
+
+double pw_model_cost_across(const pw_model *m, const pw_model_query *q)
+{
+    return pinned_send(m, q) + pw_model_own_across(m, q);
 }
 
 /* Returns whether tables of the MPI's pipeline hold for this rank: the pipeline gains most between cores that share a

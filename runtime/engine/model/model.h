@@ -90,6 +90,12 @@ double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind k
 double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes);
 double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape shape);
 
+/* The time of the one kernel of a receiver that moves a typed message from the memory of another GPU to that of its
+ * own, launch and wait included. Both sides have the message's shape. */
+double pw_model_move_across(const pw_model *m, pw_model_shape shape);
+/* Whether that was measured on this machine. */
+bool pw_model_has_across(const pw_model *m);
+
 /* The time of an empty kernel, launched and waited for: the part of pw_model_move that a chunk in a stream does not pay
  * again. */
 double pw_model_launch(const pw_model *m);
@@ -111,6 +117,8 @@ typedef struct pw_model_query {
     bool apart;      /* in host memory: this rank is known to share no cache with its peers
                         (runtime/engine/memory/outbound.h) */
     bool near;       /* in host memory: this rank is known to share a cache with them */
+    bool opened; /* in GPU memory: GPUs of peers are known to read memory of this rank's GPU. The sender then packs a
+                    longer message to its own GPU's memory, and the receiver's GPU unpacks from there */
 } pw_model_query;
 
 /* The cost of a message that is left to MPI. */
@@ -120,6 +128,10 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
 /* The cost of a message that the receiver copies from the sender's own memory at once; `by_system`: by system calls
  * that take lists of blocks. */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system);
+/* The cost of a message in GPU memory that the receiver's GPU moves from the sender's own memory by one kernel; and the
+ * part of it that the kernel takes. */
+double pw_model_cost_across(const pw_model *m, const pw_model_query *q);
+double pw_model_own_across(const pw_model *m, const pw_model_query *q);
 /* The cost of a message that is packed and goes to MPI as the packed copy, by the strategy that packs to this memory
  * (the column `packed` of base/strategy_table.h). HOST is for buffers in host memory, the others are for buffers in GPU
  * memory. */

@@ -77,7 +77,10 @@
     X(PACK_PIPELINED_NEAR, "pack.pipelined.near", 2, "as staged, in chunks; blocks every 2 lengths")                \
     X(PACK_PIPELINED_FAR, "pack.pipelined.far", 2, "the same; blocks every 16 lengths")                             \
     X(UNPACK_PIPELINED_NEAR, "unpack.pipelined.near", 2, "as staged, in chunks; blocks every 2 lengths")            \
-    X(UNPACK_PIPELINED_FAR, "unpack.pipelined.far", 2, "the same; blocks every 16 lengths")
+    X(UNPACK_PIPELINED_FAR, "unpack.pipelined.far", 2, "the same; blocks every 16 lengths")                         \
+    X(DIRECT_DEVICE_NEAR, "direct.device.near", 2,                                                                  \
+      "GPU kernel from typed memory of another GPU to the same type in its own; blocks every 2 lengths")            \
+    X(DIRECT_DEVICE_FAR, "direct.device.far", 2, "the same; blocks every 16 lengths")
 
 typedef enum pw_model_table_id {
 #define X(symbol, name, axes, meaning) PW_TABLE_##symbol,

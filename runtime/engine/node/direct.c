@@ -15,7 +15,7 @@ enum {
     PROVEN = 2, /* messages that must have been taken whole before one has no pages */
     LEAST_WAIT = 16,
     MOST_WAIT = 4096,
-    SHIFT = 23 /* of the bytes of a stand-in */
+    SHIFT = 25 /* of the bytes of a stand-in */
 };
 
 typedef struct channel {
@@ -203,6 +203,13 @@ static pw_segment_stand_in *record_of(int number)
     return h ? &h->stand_ins[number] : NULL;
 }
 
+int64_t pw_direct_took(int number)
+{
+    pw_segment_stand_in *record = direct.uses[number].message.bytes > 0 ? record_of(number) : NULL;
+
+    return record ? (int64_t)atomic_load_explicit(&record->took, memory_order_relaxed) : 0;
+}
+
 void pw_direct_end(int number)
 {
     use *u = &direct.uses[number];
@@ -242,6 +249,7 @@ static void show(pw_segment_stand_in *record, const pw_direct_message *m)
     atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);
 
     atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->took, 0, memory_order_relaxed);
     atomic_store_explicit(&record->memory, (uintptr_t)m->memory, memory_order_relaxed);
     atomic_store_explicit(&record->count, (uint64_t)m->count, memory_order_relaxed);
     atomic_store_explicit(&record->text, text, memory_order_relaxed);

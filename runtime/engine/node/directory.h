@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 7,
+    PW_SEGMENT_VERSION = 8,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 300,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -29,7 +29,7 @@ enum {
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
     PW_SEGMENT_NO_TEXT = -1,         /* in place of a text's number: the message is one block of bytes */
     PW_SEGMENT_STAND_INS = 32,
-    PW_SEGMENT_STAND_IN_BYTES = 8 << 20 /* addresses of one: the longest message that it stands for */
+    PW_SEGMENT_STAND_IN_BYTES = 32 << 20 /* addresses of one: the longest message that it stands for */
 };
 
 /* An allocation of GPU memory that other processes may open, as the driver and the hardware identify it. */
@@ -85,6 +85,7 @@ typedef struct pw_segment_stand_in {
     _Atomic uint64_t count;              /* objects; bytes of a message that is one block */
     _Atomic int32_t text;                /* of their layout, on the board; PW_SEGMENT_NO_TEXT */
     _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
+    _Atomic uint64_t took;     /* nanoseconds that the reader took to move the whole message; 0: it has not said so */
     _Atomic uint64_t device, inode,
         shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
     pw_segment_exported

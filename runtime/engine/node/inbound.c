@@ -274,14 +274,17 @@ static pw_peer_block lazy_block_of(const pw_stand_in *s)
 
 static bool move(pw_inbound *in, pw_stand_in *from)
 {
-    int64_t begun = in->timed ? pw_clock_ns() : 0;
+    int64_t begun = in->timed ? pw_clock_ns() : 0, took;
 
     if (in->take)
         from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from);
     else if (in->layout)
         pw_stand_in_move(from, in->layout, in->buf, in->bytes);
-    if (from->whole && in->timed)
-        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
+    if (from->whole && in->timed) {
+        took = pw_clock_ns() - begun;
+        atomic_fetch_add_explicit(&in->ns, took, memory_order_relaxed);
+        pw_stand_in_tell(from, took);
+    }
     return from->whole;
 }
 

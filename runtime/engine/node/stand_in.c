@@ -122,6 +122,7 @@ bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *
                          .message = (const void *)(uintptr_t)r.base,
                          .first = (int64_t)((uintptr_t)remote - r.base),
                          .answered = &h->stand_ins[r.number].answered,
+                         .took = &h->stand_ins[r.number].took,
                          .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported},
                          .attached = {.place = -1}};
     if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {
@@ -201,6 +202,11 @@ bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
 bool pw_stand_in_lives(const pw_stand_in *s)
 {
     return pw_segment_owner_lives(s->exported.segment);
+}
+
+void pw_stand_in_tell(const pw_stand_in *s, int64_t ns)
+{
+    atomic_store_explicit(s->took, ns > 0 ? (uint64_t)ns : 0, memory_order_relaxed);
 }
 
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)

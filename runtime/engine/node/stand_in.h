@@ -15,17 +15,17 @@
 #include "runtime/engine/node/xpmem.h"
 
 typedef struct pw_stand_in {
-    pw_layout *layout;          /* of the objects, with a reference; NULL: one block of bytes */
-    pid_t pid;                  /* the sender */
-    uint64_t remote;            /* address of the first object there */
-    const char *memory;         /* where it is in this process; NULL: not mapped, nor read */
-    uint64_t lowest;            /* lowest address in the sender that the objects touch */
-    size_t stretch;             /* bytes from there to the highest one */
-    int64_t count, bytes;       /* the whole message */
-    const void *message;        /* address of the stand-in in the sender, which identifies the message */
-    int64_t first;              /* of its bytes, the one that was asked for */
-    _Atomic uint64_t *answered; /* pw_segment_stand_in.answered */
-    pw_peer_exported exported;  /* the allocation that has the objects, if its memory has a number */
+    pw_layout *layout;                 /* of the objects, with a reference; NULL: one block of bytes */
+    pid_t pid;                         /* the sender */
+    uint64_t remote;                   /* address of the first object there */
+    const char *memory;                /* where it is in this process; NULL: not mapped, nor read */
+    uint64_t lowest;                   /* lowest address in the sender that the objects touch */
+    size_t stretch;                    /* bytes from there to the highest one */
+    int64_t count, bytes;              /* the whole message */
+    const void *message;               /* address of the stand-in in the sender, which identifies the message */
+    int64_t first;                     /* of its bytes, the one that was asked for */
+    _Atomic uint64_t *answered, *took; /* those of pw_segment_stand_in */
+    pw_peer_exported exported;         /* the allocation that has the objects, if its memory has a number */
     pw_xpmem_use attached;
     void *copy; /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
     bool whole; /* the message was moved */
@@ -46,6 +46,8 @@ bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);
 bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room);
 /* Whether the sender has lived, with its memory, until now. What was read in GPU memory before counts only then. */
 bool pw_stand_in_lives(const pw_stand_in *s);
+/* Tells the sender how long it took to move the whole message. */
+void pw_stand_in_tell(const pw_stand_in *s, int64_t ns);
 /* Releases what the message takes, and tells the sender that `bytes` bytes of it were answered. Parts of a message do
  * not count where all of its objects had to be read for each. */
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes);

@@ -5,6 +5,7 @@
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/direct.h"
 #include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/engine/node/stand_in.h"
 #include "runtime/engine/node/xpmem.h"
@@ -12,10 +13,16 @@
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-#include <math.h>
-
 /* The system reads no blocks of less than LEAST_BLOCK as fast as they are packed. */
-enum { SHARED = 1, LEAST_BLOCK = 1 << 10 };
+enum { MOST_ON_HOST = 8 << 20, SHARED = 1, LEAST_BLOCK = 1 << 10 };
+
+/*
+ * In GPU memory, shorter messages that are not waited for are packed and unpacked by one launch with others
+ * (runtime/mpi/strategy/gpu.c). The costs of reading another GPU's memory by default are those of compute capability
+ * MEASURED. Of any other GPU it is assumed only that blocks of LEAST_WHOLE bytes and more cross the link as packed
+ * bytes do: nearly nothing between them does.
+ */
+enum { LEAST_AMONG_OTHERS = 48 << 10, MEASURED = 9, LEAST_WHOLE = 512 };
 
 bool pw_direct_is_meant(void)
 {
@@ -40,9 +47,16 @@ void pw_direct_forget_comms(void)
     pw_direct_forget_channels();
 }
 
-static int64_t least(void)
+static bool is_on_device(const pw_buffer *b)
 {
-    return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
+    return b->place.kind == PW_PLACE_DEVICE;
+}
+
+static int64_t least(const pw_message *m)
+{
+    if (pw_strategy_is_named(PW_STRATEGY_DIRECT))
+        return 1;
+    return is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS : PW_DIRECT_LEAST;
 }
 
 static double cost_by(const pw_message *m, pw_direct_way way)
@@ -64,10 +78,15 @@ static pw_direct_way way_of(const pw_message *m)
     return pw_direct_way_to(m->buffer.layout, m->buffer.base, m->buffer.count);
 }
 
+static int64_t most(const pw_message *m)
+{
+    return is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
+}
+
 /* A message with a channel is one of a call between two processes. */
 static bool has_stand_in(const pw_message *m)
 {
-    return m->channel && m->buffer.bytes >= least() && m->buffer.bytes <= PW_SEGMENT_STAND_IN_BYTES;
+    return m->channel && m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
 }
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of
@@ -79,23 +98,51 @@ static bool host_can(const pw_message *m)
     return m->role == PW_RECV ? gains_by_system(m) : way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m);
 }
 
+/* Whether the model knows what the message costs on this GPU. */
+static bool is_modelled(const pw_message *m)
+{
+    return m->buffer.place.gpu->major == MEASURED || pw_model_has_across(pw_model_now()) || !m->entry->layout ||
+           m->entry->size >= m->entry->blocks * LEAST_WHOLE;
+}
+
+/* Whether a message may go directly without being told to: all ranks have Packwright, and a peer's GPU has opened or
+ * would open memory of this process. */
+static bool is_welcome(const pw_message *m)
+{
+    return pw_env_bool(PW_ENV_ALL_RANKS) && pw_segment_wants_replicas() && is_modelled(m);
+}
+
 /* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */
 static bool device_can(const pw_message *m)
 {
-    return m->role == PW_SEND && m->once && pw_strategy_is_named(PW_STRATEGY_DIRECT) && !pw_gpu_mpi_is_aware() &&
-           pw_gpu_may_show();
+    return m->role == PW_SEND && m->once && (pw_strategy_is_named(PW_STRATEGY_DIRECT) || is_welcome(m)) &&
+           !pw_gpu_mpi_is_aware() && pw_gpu_may_show();
 }
 
 static bool direct_can(const pw_message *m)
 {
-    return has_stand_in(m) && (m->buffer.place.kind == PW_PLACE_DEVICE ? device_can(m) : host_can(m));
+    return has_stand_in(m) && (is_on_device(&m->buffer) ? device_can(m) : host_can(m));
 }
 
 static double direct_cost(const pw_message *m)
 {
-    if (m->buffer.place.kind == PW_PLACE_DEVICE)
-        return INFINITY;
-    return cost_by(m, m->role == PW_RECV ? PW_DIRECT_BY_SYSTEM : way_of(m));
+    pw_model_query q;
+
+    if (!is_on_device(&m->buffer))
+        return cost_by(m, m->role == PW_RECV ? PW_DIRECT_BY_SYSTEM : way_of(m));
+    q = pw_message_query(m);
+    return pw_model_cost_across(pw_model_now(), &q);
+}
+
+/* The receiver's GPU does the work, and the receiver tells how long it took. */
+static double direct_own_cost(const pw_message *m, pw_direction direction)
+{
+    pw_model_query q;
+
+    if (!is_on_device(&m->buffer) || direction == PW_PACK)
+        return 0;
+    q = pw_message_query(m);
+    return pw_model_own_across(pw_model_now(), &q);
 }
 
 /* A message that leaves keeps the number of its stand-in, one that arrives its channel. */
@@ -109,18 +156,13 @@ static uint64_t channel_of(const pw_staging *s)
     return (uintptr_t)s->own;
 }
 
-static bool is_on_device(const pw_staging *s)
-{
-    return s->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
 static pw_status take_stand_in(pw_staging *s)
 {
     int number = pw_direct_take(s->channel, s->buffer.bytes);
 
     if (number < 0)
         return PW_ERR_NOMEM;
-    if (is_on_device(s) && !pw_gpu_show(number, &s->buffer)) {
+    if (is_on_device(&s->buffer) && !pw_gpu_show(number, &s->buffer)) {
         pw_direct_give(number);
         return PW_ERR_UNSUPPORTED;
     }
@@ -145,7 +187,7 @@ static pw_status direct_pack(pw_staging *s)
         .layout = s->buffer.layout, .memory = s->buffer.base, .count = s->buffer.count, .bytes = s->buffer.bytes};
     pw_status status = PW_OK;
 
-    if (is_on_device(s))
+    if (is_on_device(&s->buffer))
         status = pw_gpu_show_begin(number_of(s));
     else
         pw_direct_begin(number_of(s), &message);
@@ -172,14 +214,22 @@ static void direct_give(pw_staging *s)
 {
     if (s->role == PW_RECV)
         pw_strategy_packed.give(s);
-    else if (is_on_device(s))
+    else if (is_on_device(&s->buffer))
         pw_gpu_show_end(number_of(s));
     else
         pw_direct_give(number_of(s));
 }
 
+/* A host's messages are not timed. */
+static int64_t direct_peer_ns(const pw_staging *s)
+{
+    return s->role == PW_SEND ? pw_direct_took(number_of(s)) : 0;
+}
+
 const pw_strategy pw_strategy_direct = {.can = direct_can,
                                         .cost = direct_cost,
+                                        .own_cost = direct_own_cost,
+                                        .peer_ns = direct_peer_ns,
                                         .take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,

@@ -227,12 +227,22 @@ bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
     return s->strategy->begin(s, PW_UNPACK, received);
 }
 
+/* Corrects the sender's estimate of what the receiver does. */
+static void observe_peer(const pw_staging *s)
+{
+    int64_t ns = s->strategy->peer_ns && s->decision ? s->strategy->peer_ns(s) : 0;
+
+    if (ns > 0 && pw_decision_size(s->buffer.bytes) == s->decision->key.size)
+        pw_decision_observe(s->decision, pw_strategy_id_of(s->strategy), PW_UNPACK, ns, true);
+}
+
 void pw_staging_close(pw_staging *s)
 {
     pw_staging *copy;
 
     if (!s->strategy)
         return;
+    observe_peer(s);
     copy = held_as(s);
     if (copy)
         copy->strategy = NULL;

@@ -86,6 +86,12 @@ static int64_t stretch_of(const pw_message *m)
     return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
 }
 
+/* Whether peers' GPUs may take the message from the memory of this rank's GPU. */
+static bool may_go_directly(const pw_message *m)
+{
+    return m->buffer.place.kind == PW_PLACE_DEVICE && m->role == PW_SEND && m->channel && pw_strategy_direct.can(m);
+}
+
 pw_model_query pw_message_query(const pw_message *m)
 {
     const pw_entry *entry = m->entry;
@@ -94,7 +100,8 @@ pw_model_query pw_message_query(const pw_message *m)
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart(),
-                        .near = pw_outbound_is_near()};
+                        .near = pw_outbound_is_near(),
+                        .opened = may_go_directly(m)};
     /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
      */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;

@@ -77,8 +77,8 @@ typedef struct pw_strategy {
     /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
      * (runtime/engine/model/decide.h). */
     double (*cost)(const pw_message *m);
-    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL: the work is not
-     * timed.
+    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL, or 0: the work is
+     * not timed.
      */
     double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
@@ -89,6 +89,9 @@ typedef struct pw_strategy {
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
     pw_status (*unpack)(pw_staging *s, int64_t received);
+    /* The nanoseconds that a peer has said unpacking took, of a message that has left; 0: none has. They correct the
+     * estimate of the sender. NULL: no peer says so. */
+    int64_t (*peer_ns)(const pw_staging *s);
     /* Gives the memory back. */
     void (*give)(pw_staging *s);
     /* As pw_staging_expect. NULL: the strategy does nothing then. */

@@ -407,6 +407,62 @@ static void kernels_in_the_pipeline_are_measured(void **state)
     pw_model_destroy(m);
 }
 
+static bool goes_across(const pw_model *m, const pw_model_query *q)
+{
+    double across = pw_model_cost_across(m, q);
+
+    return across < pw_model_cost(m, PW_MODEL_MAPPED, q) && across < pw_model_cost(m, PW_MODEL_STAGED, q) &&
+           across < pw_model_cost(m, PW_MODEL_PIPELINED, q);
+}
+
+static bool is_within(double got, double part, double wanted)
+{
+    return fabs(got - wanted) <= part * wanted;
+}
+
+/* Between two GPUs of which one reads the other's memory, dense blocks go at once, and sparse ones are packed from
+ * lengths on at which the granules that cross the link take longer than a launch. */
+static void gpus_read_dense_blocks(void **state)
+{
+    static const struct {
+        pw_model_shape shape;
+        double us; /* measured on two H200s (docs/results/2026-11-23-gpu-joined.md) */
+        bool across;
+    } measured[] = {{{64 << 10, 64, 2}, 9.3, true}, {{1 << 20, 64, 2}, 12.3, true},  {{4 << 20, 64, 2}, 21.6, true},
+                    {{32 << 20, 64, 2}, 110, true}, {{64 << 10, 8, 8}, 9.8, true},   {{1 << 20, 8, 8}, 26.1, false},
+                    {{4 << 20, 8, 8}, 78.4, false}, {{32 << 20, 8, 8}, 569.2, false}};
+    pw_model *none = pw_model_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        pw_model_query q = {
+            .memory = PW_MODEL_DEVICE, .shape = measured[i].shape, .chunk = 1 << 20, .shared = true, .opened = true};
+
+        assert_true(is_within(pw_model_move_across(none, q.shape), 0.1, 1e3 * measured[i].us));
+        assert_int_equal(goes_across(none, &q), measured[i].across);
+    }
+    pw_model_destroy(none);
+}
+
+static void times_across_are_measured(void **state)
+{
+    pw_model *m = pw_model_create();
+    pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {1 << 20, 64, PW_MODEL_NEAR}, .opened = true};
+    double before;
+
+    (void)state;
+    assert_int_equal(pw_model_set(m, PW_TABLE_DIRECT_DEVICE_NEAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    assert_false(pw_model_has_across(m));
+    before = pw_model_cost_across(m, &q) - pw_model_own_across(m, &q);
+    assert_int_equal(pw_model_set(m, PW_TABLE_DIRECT_DEVICE_FAR, bytes, 3, blocks, 3, grid, NULL), PW_OK);
+    assert_true(pw_model_has_across(m));
+    near(pw_model_own_across(m, &q), 150000);
+    near(pw_model_cost_across(m, &q), before + 150000);
+    q.contiguous = true; /* one block, however many elements it has */
+    near(pw_model_own_across(m, &q), 110000);
+    pw_model_destroy(m);
+}
+
 /* Every cost of every strategy is a positive number, whatever the model knows. */
 static void costs_are_numbers(void **state)
 {
@@ -420,6 +476,7 @@ static void costs_are_numbers(void **state)
                                     .memory = kind % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                                     .shape = {n, 1 + n % 1000, n % 2 ? PW_MODEL_NEAR : PW_MODEL_FAR},
                                     .contiguous = n % 5 == 0,
+                                    .opened = n % 7 == 0,
                                     .chunk = 1 << 19};
                 double costs[] = {pw_model_cost_native(models[k], &q),
                                   pw_model_cost(models[k], PW_MODEL_HOST, &q),
@@ -428,9 +485,10 @@ static void costs_are_numbers(void **state)
                                   pw_model_cost(models[k], PW_MODEL_STAGED, &q),
                                   pw_model_cost(models[k], PW_MODEL_PIPELINED, &q),
                                   pw_model_cost_pipeline(models[k], &q),
+                                  pw_model_cost_across(models[k], &q),
                                   pw_model_copy_rows(models[k], PW_MODEL_D2D, q.shape)};
 
-                for (int i = 0; i < 8; i++)
+                for (int i = 0; i < 9; i++)
                     if (!isfinite(costs[i]) || costs[i] <= 0)
                         fail_msg("model %d, kind %d, %lld bytes, cost %d: %g", k, kind, (long long)n, i, costs[i]);
             }
@@ -555,6 +613,8 @@ int main(void)
         cmocka_unit_test(pipelines_wait_once),
         cmocka_unit_test(kernels_gain_in_the_pipeline),
         cmocka_unit_test(kernels_in_the_pipeline_are_measured),
+        cmocka_unit_test(gpus_read_dense_blocks),
+        cmocka_unit_test(times_across_are_measured),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
         cmocka_unit_test(what_ranks_apart_measured_is_for_ranks_apart),

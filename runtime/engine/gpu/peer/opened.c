@@ -212,7 +212,7 @@ void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
 {
     bool refuser;
 
-    if (bytes < PW_GPU_LAZY_LEAST || !can_open() || atomic_load_explicit(e->wanted, memory_order_relaxed))
+    if (bytes < PW_GPU_OPENED_LEAST || !can_open() || atomic_load_explicit(e->wanted, memory_order_relaxed))
         return;
     pthread_mutex_lock(&table.lock);
     refuser = is_refuser(e->segment);

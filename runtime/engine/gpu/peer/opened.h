@@ -17,6 +17,9 @@
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/node/peers.h"
 
+/* Shorter messages gain nothing in memory of the sender's GPU. */
+enum { PW_GPU_OPENED_LEAST = 32 << 10 };
+
 typedef struct pw_gpu_opened {
     const void *segment; /* of the owning process; NULL: the slot is free */
     uint64_t number;     /* the allocation's */
@@ -33,7 +36,7 @@ pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *exported)
 void pw_gpu_opened_give(pw_gpu_opened *o);
 
 /* To be called after a message of `bytes` bytes was read in the pinned memory of the exporting process: tells that
- * process that a replica would be read, if this GPU would read one. */
+ * process that its GPU's memory would be read, if this GPU would read it. */
 void pw_gpu_opened_want(const pw_peer_exported *exported, int64_t bytes);
 
 /* Closes what is open in this context; without `driver` the context has ended. Contexts that end call this themselves
