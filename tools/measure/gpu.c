@@ -6,17 +6,20 @@
 
 #include "base/clock.h"
 #include "runtime/engine/gpu/device.h"
+#include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/library/internal.h"
 #include "runtime/engine/model/file.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     GPU_MOST = 64 << 20,
     ROWS_MOST = 16 << 20,
+    ACROSS_MOST = 16 << 20,
     LEAST_ROW = 64,
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
@@ -133,6 +136,87 @@ static double run_rows(pw_probe *p, int runs)
     return layout && status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }
 
+/* ---- from another GPU -------------------------------------------------------------------------------------------- */
+
+/* Lets kernels of the first GPU read memory of the second one. */
+static bool reach_other(const pw_measure_gpu *g)
+{
+    int (*enable)(void *, unsigned);
+    pw_gpu_scope scope;
+    bool reached;
+
+    *(void **)&enable = dlsym(RTLD_DEFAULT, "cuCtxEnablePeerAccess");
+    if (!enable || pw_gpu_enter(g->gpu, &scope) != PW_OK)
+        return false;
+    reached = enable(g->other->context, 0) == PW_CU_OK;
+    pw_gpu_leave(&scope);
+    return reached;
+}
+
+/* Takes the memory that is read: of a second GPU, or else of the only one of the machine. False: there is none that
+ * GPUs of two ranks would read. */
+static bool find_across(pw_measure_gpu *g)
+{
+    pw_gpu *owner;
+
+    if (g->tried)
+        return g->across;
+    g->tried = true;
+    g->other = pw_gpu_get_primary(1);
+    if (g->other ? !reach_other(g) : pw_model_gpu_count() > 1)
+        return false;
+    owner = g->other ? g->other : g->gpu;
+    return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)ACROSS_MOST * pw_measure_every[PW_MEASURE_FAR],
+                       &g->across) == PW_OK;
+}
+
+/* The probe keeps the joined layout, and with it the layout of both sides. */
+static pw_joined *joined_of(pw_probe *p)
+{
+    pw_measure_gpu *g = p->arg;
+    pw_layout *layout;
+    pw_joined *joined;
+    pw_diag diag;
+
+    if (p->own)
+        return p->own;
+    layout = make_layout(g->engine, pw_measure_type(p->bytes, p->block, pw_measure_every[p->kind]));
+    joined = layout ? calloc(1, sizeof *joined) : NULL;
+    if (joined && pw_layout_join(layout, layout, joined, &diag) == PW_OK)
+        return p->own = joined;
+    free(joined);
+    pw_layout_unref(layout);
+    return NULL;
+}
+
+static double run_across(pw_probe *p, int runs)
+{
+    pw_measure_gpu *g = p->arg;
+    const pw_joined *joined = find_across(g) ? joined_of(p) : NULL;
+    pw_gpu_copy_order order = {.joined = joined, .gpu = g->gpu, .bytes = p->bytes};
+    pw_status status = PW_OK;
+    double begin = 0;
+
+    if (!joined)
+        return -1;
+    order.from = (const void *)(uintptr_t)g->across->device;
+    order.to = (void *)(uintptr_t)g->memory->device;
+    for (int i = -GRAPH_RUNS; i < runs && status == PW_OK; i++) {
+        begin = i <= 0 ? pw_clock_ns() : begin;
+        status = pw_gpu_joined_copy(&order);
+    }
+    return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
+}
+
+static void free_joined(pw_joined *joined)
+{
+    if (!joined)
+        return;
+    pw_layout_unref(joined->layout);
+    pw_layout_unref(joined->from);
+    free(joined);
+}
+
 /* ---- the part ---------------------------------------------------------------------------------------------------- */
 
 /* Loads the driver. The runtime never does; here this program takes the place of the application, which would. */
@@ -202,6 +286,13 @@ void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list)
                  &(pw_probe){.run = run_move, .arg = g, .kind = PW_MODEL_DEVICE * BY_MEMORY});
 }
 
+void pw_measure_gpu_add_across(pw_measure_gpu *g, pw_probe_list *list)
+{
+    for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
+        pw_probe_add(list, PW_TABLE_DIRECT_DEVICE_NEAR + (unsigned)spread, &pw_measure_bytes, &pw_measure_blocks,
+                     ACROSS_MOST, &(pw_probe){.run = run_across, .arg = g, .kind = spread});
+}
+
 static pw_status create_engine(pw_layout_engine **engine)
 {
     pw_layout_config config;
@@ -237,9 +328,14 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
 
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list)
 {
-    for (int i = 0; i < list->n; i++)
+    for (int i = 0; i < list->n; i++) {
         if (list->at[i].run == run_move || list->at[i].run == run_rows)
             pw_layout_unref(list->at[i].own);
+        else if (list->at[i].run == run_across)
+            free_joined(list->at[i].own);
+    }
+    if (g->across)
+        pw_gpu_give(g->other ? g->other : g->gpu, g->across);
     if (g->gpu) {
         pw_gpu_give(g->gpu, g->memory);
         pw_gpu_give(g->gpu, g->packed);

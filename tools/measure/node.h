@@ -40,6 +40,9 @@ typedef struct pw_measure_gpu {
     struct pw_layout_engine *engine;
     struct pw_gpu *gpu;
     struct pw_gpu_block *memory, *packed, *pinned;
+    struct pw_gpu *other;        /* a second GPU, which the first one can read; NULL: none */
+    struct pw_gpu_block *across; /* of the second GPU, or of the only one; NULL: none has been found */
+    bool tried;                  /* these two have been looked for */
     char name[96];
 } pw_measure_gpu;
 
@@ -52,6 +55,10 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag);
 /* Adds probes of kernels with their copies, for every memory but HOST, and of copies alone. */
 void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths);
 void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list);
+/* Adds probes of the kernel that moves a message from the memory of another GPU. On a machine with one GPU that is its
+ * own memory, as for two ranks that share it. There are none where the first GPU does not reach the second one, and
+ * where the machine has more GPUs than this process sees. */
+void pw_measure_gpu_add_across(pw_measure_gpu *g, pw_probe_list *list);
 /* Returns the table of a move. */
 pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_direction direction, int spread);
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list);

@@ -56,6 +56,7 @@ static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_mod
     }
     pw_measure_gpu_add_moves(&gpu, &list, &pw_measure_bytes, &pw_measure_blocks);
     pw_measure_gpu_add_copies(&gpu, &list);
+    pw_measure_gpu_add_across(&gpu, &list);
     status = pw_measure_list(o, &list, &(pw_sampling){.title = "GPU", .seconds = seconds}, m, diag);
     snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
     pw_measure_gpu_end(&gpu, &list);

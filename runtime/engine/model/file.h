@@ -35,6 +35,8 @@ bool pw_model_system_path(const char *mpi, char *out, size_t size);
 
 /* The name of the first GPU, as the kernel's driver has it; "" without one. */
 void pw_model_gpu_name(char *out, size_t size);
+/* The number of GPUs of the machine, as the kernel's driver has it, whatever CUDA_VISIBLE_DEVICES says. */
+int pw_model_gpu_count(void);
 
 /* Returns whether the model is of this MPI and this CPU, or does not say. If it is not, `diag` describes the
  * difference. */

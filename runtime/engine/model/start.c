@@ -13,6 +13,8 @@
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
+static const char cards[] = "/proc/driver/nvidia/gpus";
+
 /* Reads the name from a card's information: "Model: \t NVIDIA H100 80GB HBM3". */
 static bool read_card(const char *path, char *out, size_t size)
 {
@@ -36,7 +38,6 @@ static bool read_card(const char *path, char *out, size_t size)
 
 void pw_model_gpu_name(char *out, size_t size)
 {
-    static const char cards[] = "/proc/driver/nvidia/gpus";
     DIR *dir = opendir(cards);
     char path[sizeof cards + 256 + 16], first[256] = "";
 
@@ -51,6 +52,18 @@ void pw_model_gpu_name(char *out, size_t size)
     snprintf(path, sizeof path, "%s/%s/information", cards, first);
     if (!read_card(path, out, size))
         *out = '\0';
+}
+
+int pw_model_gpu_count(void)
+{
+    DIR *dir = opendir(cards);
+    int n = 0;
+
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n;
 }
 
 /* Makes a name a part of a file name: "nvidia-h100-80gb-hbm3". */
