@@ -3,8 +3,9 @@
  * 0 sends. Each case has a communicator of its own, on which messages come first that prove the channel. Then a
  * message between two layouts must take no launch on the sender and one on the receiver; the sender's buffer is
  * overwritten as soon as MPI says so, freed and allocated anew, still being filled by the default stream, in memory
- * that other processes cannot open; and the receiver is the rank itself, or posts more or less than comes. (lazy.c and
- * shared.c, by this strategy, have those who read the message in other ways.)
+ * that other processes cannot open; and the receiver is the rank itself, posts more or less than comes, completes by
+ * MPI_Waitany or MPI_Testsome, or is persistent. (lazy.c and shared.c, by this strategy, have those who read the
+ * message in other ways; dies.c has ranks that die.)
  *
  * usage: direct <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
@@ -195,6 +196,91 @@ static void in_flight(void)
         free_side(&s[i]);
 }
 
+/* Receives that MPI_Testsome completes, in whatever order. */
+static void by_testsome(void)
+{
+    MPI_Request requests[FLIGHT];
+    MPI_Status statuses[FLIGHT];
+    int indices[FLIGHT], left = FLIGHT, n;
+    side s[FLIGHT];
+    MPI_Comm comm;
+
+    for (int i = 0; i < FLIGHT; i++)
+        s[i] = make_side(1 + (i + rank) % 2);
+    comm = proven(&s[0], "by Testsome");
+    for (int i = 0; i < FLIGHT; i++) {
+        if (rank == 0) {
+            put(&s[i], 45 + (unsigned)i);
+            MPI_Isend(s[i].gpu.at, s[i].count, s[i].type, 1, i, comm, &requests[i]);
+        } else {
+            fill(&s[i], 9);
+            MPI_Irecv(s[i].gpu.at, s[i].count, s[i].type, 0, i, comm, &requests[i]);
+        }
+    }
+    for (; left > 0; left -= n) {
+        MPI_Testsome(FLIGHT, requests, &n, indices, statuses);
+        for (int i = 0; i < n; i++) {
+            int done = indices[i];
+
+            if (rank == 0)
+                fill(&s[done], 78);
+            else
+                judge(&s[done], 45 + (unsigned)done, s[done].count, "by Testsome");
+        }
+    }
+    MPI_Comm_free(&comm);
+    for (int i = 0; i < FLIGHT; i++)
+        free_side(&s[i]);
+}
+
+/* Starts a receive or a send that is persistent on one side, several times. Returns the work begun in the last one. */
+static long start_again(side *s, MPI_Comm comm, bool persistent_send, const char *what)
+{
+    enum { ROUNDS = 4 };
+    MPI_Request request;
+    long before = 0;
+
+    if (rank == 0 && persistent_send)
+        MPI_Send_init(s->gpu.at, s->count, s->type, 1, TAG, comm, &request);
+    else if (rank == 1)
+        MPI_Recv_init(s->gpu.at, s->count, s->type, 0, TAG, comm, &request);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (rank == 0)
+            put(s, 80 + i);
+        else
+            fill(s, 9);
+        before = work();
+        if (rank == 0 && !persistent_send)
+            MPI_Send(s->gpu.at, s->count, s->type, 1, TAG, comm);
+        else {
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        before = work() - before;
+        if (rank == 0)
+            fill(s, 77);
+        else
+            judge(s, 80 + i, s->count, what);
+    }
+    if (rank == 1 || persistent_send)
+        MPI_Request_free(&request);
+    return before;
+}
+
+/* A persistent receive takes messages directly. What a persistent send sends is packed. */
+static void persistent(void)
+{
+    side s = make_side(1 + rank);
+    MPI_Comm comm = proven(&s, "to a persistent receive");
+    long n = start_again(&s, comm, false, "to a persistent receive");
+
+    CHECK(!counted || n == (rank == 1), "to a persistent receive: rank %d has begun %ld works", rank, n);
+    n = start_again(&s, comm, true, "from a persistent send");
+    CHECK(!counted || n >= 1, "from a persistent send: rank %d has begun no work", rank);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 /* The source is freed after each message, and its addresses are those of the next one. */
 static void reallocated(void)
 {
@@ -307,6 +393,8 @@ static void run(void)
         for (int to = 0; to < TYPES; to++)
             between_layouts(from, to);
     in_flight();
+    by_testsome();
+    persistent();
     reallocated();
     unopened();
     being_filled();
