@@ -4,7 +4,12 @@
  * (docs/internals-gpu.md). The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which
  * say up to where one launch pays.
  *
- * usage: gpu_fused [reps]
+ * Then 32 packs that come one after the other, each of which is copied to the host as soon as it is seen to be over, as
+ * a message would be sent. A launch takes what has come since the one before when that is so many bytes: with few there
+ * are many launches (under-fused), with many the copies wait for a long one (over-fused). "model" launches as the sends
+ * of MPI do that are gathered.
+ *
+ * usage: gpu_fused [reps [thresholds]]. With "thresholds" it measures these alone.
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -16,7 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MOST = 26, SAME = 16, ROOM = 96 << 20, LOOK = 64 << 20, SPAN = 1 << 30, MAX_REPS = 1001 };
+enum {
+    SKIPPED = 77,
+    MOST = 32,
+    SAME = 16,
+    COMING = 32,
+    ROOM = 96 << 20,
+    LOOK = 64 << 20,
+    SPAN = 1 << 30,
+    MAX_REPS = 1001
+};
 
 typedef enum way { ONE_BY_ONE, IN_LANES, FUSED, WAYS } way;
 
@@ -27,6 +41,7 @@ typedef struct bench {
     void *pinned;
     gpu_ptr mapped;
     unsigned char *random; /* LOOK bytes */
+    gpu_stream sending;
     int reps;
 } bench;
 
@@ -108,18 +123,18 @@ static void make_box(bench *b, batch *all, int side, int halo)
     }
 }
 
-/* 16 of `bytes` bytes in blocks at twice their length; block 0: a matrix of doubles by columns. */
-static void make_same(bench *b, batch *all, int64_t bytes, int block)
+/* `count` of `bytes` bytes in blocks at twice their length; block 0: a matrix of doubles by columns. */
+static void make_same(bench *b, batch *all, int64_t bytes, int block, int count)
 {
     int64_t n = 1;
 
     *all = (batch){.n = 0};
-    snprintf(all->name, sizeof all->name, "16 of %lld in blocks of %d", (long long)bytes, block);
+    snprintf(all->name, sizeof all->name, "%d of %lld in blocks of %d", count, (long long)bytes, block);
     while (n * n * 8 < bytes)
         n *= 2;
     if (block == 0)
-        snprintf(all->name, sizeof all->name, "16 of %lld by columns", (long long)bytes);
-    for (int i = 0; i < SAME; i++) {
+        snprintf(all->name, sizeof all->name, "%d of %lld by columns", count, (long long)bytes);
+    for (int i = 0; i < count; i++) {
         char text[256];
 
         if (block == 0)
@@ -216,6 +231,104 @@ static void measure(const bench *b, batch *all)
     }
 }
 
+/* ---- thresholds -------------------------------------------------------------------------------------------------- */
+
+enum { BY_MODEL = 0, THRESHOLDS = 7 };
+static const int64_t thresholds[THRESHOLDS] = {BY_MODEL, 1, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
+
+/* Packs of which the first `begun` have begun, and the first `sent` are being copied to the host. */
+typedef struct coming {
+    const bench *bench;
+    const batch *all;
+    pw_gpu_transfer *packs[COMING];
+    int begun, sent, launched; /* `launched`: the number of the first one that no launch has yet */
+    int64_t gathered;          /* bytes of these */
+} coming;
+
+static void send_next(coming *c)
+{
+    const pw_gpu_order *o = &c->all->orders[c->sent];
+    gpu_ptr to = c->bench->mapped + (o->packed.device - c->bench->packed);
+
+    check(c->packs[c->sent] ? pw_gpu_finish(c->packs[c->sent]) : pw_gpu_carry_out(o));
+    gpu_copy_on(c->bench->sending, to, o->packed.device, (size_t)o->bytes);
+    c->sent++;
+}
+
+static void send_what_is_over(coming *c)
+{
+    while (c->sent < c->launched && c->packs[c->sent] && pw_gpu_is_over(c->packs[c->sent]))
+        send_next(c);
+}
+
+/* As runtime/mpi/requests/deferred.c says, but for the time that the model gives to a batch. */
+static bool is_due(const coming *c, int64_t threshold)
+{
+    return threshold == BY_MODEL ? c->sent == c->launched : c->gathered >= threshold;
+}
+
+static void launch(coming *c)
+{
+    pw_gpu_launch_begun();
+    c->launched = c->begun;
+    c->gathered = 0;
+}
+
+static void pack_and_send(const bench *b, const batch *all, int64_t threshold)
+{
+    coming c = {.bench = b, .all = all};
+
+    while (c.begun < all->n) {
+        c.packs[c.begun] = pw_gpu_begin(&all->orders[c.begun]);
+        c.gathered += all->orders[c.begun++].bytes;
+        send_what_is_over(&c);
+        if (is_due(&c, threshold))
+            launch(&c);
+    }
+    launch(&c);
+    while (c.sent < all->n)
+        send_next(&c);
+    gpu_stream_wait(b->sending);
+}
+
+static void measure_thresholds(const bench *b, batch *all)
+{
+    static double us[THRESHOLDS][MAX_REPS];
+
+    direct(b, all, false, false);
+    atomic_store(&b->gpu->fuseless, false);
+    for (int i = 0; i < all->n; i++)
+        pw_gpu_layout_of(all->layouts[i])->fused_most = INT64_MAX;
+    for (int r = -20; r < b->reps; r++)
+        for (int t = 0; t < THRESHOLDS; t++) {
+            double start = bench_now();
+
+            pack_and_send(b, all, thresholds[t]);
+            if (r >= 0)
+                us[t][r] = (bench_now() - start) / 1e3;
+        }
+    printf("%-34s %10lld ", all->name, (long long)all->bytes);
+    for (int t = 0; t < THRESHOLDS; t++) {
+        pw_samples_sort(us[t], b->reps);
+        printf(" %9.1f", us[t][b->reps / 2]);
+    }
+    printf("\n");
+}
+
+static void sweep_thresholds(bench *b)
+{
+    printf("\nmedians of %d, us, by the bytes that a launch waits for\n%-34s %10s  %9s %9s %9s %9s %9s %9s %9s\n",
+           b->reps, "", "bytes", "model", "each", "16K", "64K", "256K", "1M", "4M");
+    b->sending = gpu_stream_make();
+    for (int64_t bytes = 1 << 10; bytes <= 1 << 20; bytes *= 4) {
+        batch all;
+
+        make_same(b, &all, bytes, 8, COMING);
+        measure_thresholds(b, &all);
+        free_batch(&all);
+    }
+}
+
 /* ---- the program ------------------------------------------------------------------------------------------------ */
 
 static void open_bench(bench *b)
@@ -249,7 +362,7 @@ static void sweep(bench *b, int block, int64_t most)
     for (int64_t bytes = 1 << 10; bytes <= most; bytes *= 4) {
         batch all;
 
-        make_same(b, &all, bytes, block);
+        make_same(b, &all, bytes, block, SAME);
         for (int i = 0; i < all.n; i++)
             pw_gpu_layout_of(all.layouts[i])->fused_most = INT64_MAX;
         measure(b, &all);
@@ -271,8 +384,12 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     if (b.reps < 1 || b.reps > MAX_REPS)
-        die("usage: gpu_fused [reps]");
+        die("usage: gpu_fused [reps [thresholds]]");
     open_bench(&b);
+    if (argc > 2) {
+        sweep_thresholds(&b);
+        return 0;
+    }
     printf("%s, medians of %d, us\n%-34s %10s  %-18s %9s %9s %9s   %s\n", info.name, b.reps, "", "bytes", "",
            "one by one", "in lanes", "fused", "times as fast as both");
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
@@ -287,5 +404,6 @@ int main(int argc, char **argv)
         sweep(&b, blocks[i], 4 << 20);
     sweep(&b, 27, 1 << 18);
     sweep(&b, 0, 1 << 20);
+    sweep_thresholds(&b);
     return 0;
 }
