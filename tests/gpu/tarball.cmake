@@ -11,13 +11,13 @@ function(pw_gpu_tarball destination)
 endfunction()
 
 pw_gpu_tarball(lib packwright-mpich packwright-openmpi packwright-nvrtc packwright-llvm)
-pw_gpu_tarball(tests test_gpu_kernels test_runtime_gpu_joined)
+pw_gpu_tarball(tests test_gpu_kernels test_runtime_gpu_joined test_runtime_gpu_exported)
 foreach(mpi mpich openmpi)
   if(NOT TARGET packwright-${mpi})
     continue()
   endif()
   # All that the steps of tests/gpu/run start.
-  foreach(program pack messages deferred direct lazy large huge several fused pairs windows files collectives reductions asleep atomics external shared
+  foreach(program pack messages chosen deferred direct lazy large huge several fused pairs windows files collectives reductions asleep atomics external shared
           seeded)
     if(NOT TARGET test_${mpi}_gpu_${program})
       message(FATAL_ERROR "the tarball of the GPU tests needs test_${mpi}_gpu_${program}, which tests/mpi/gpu does not build")
@@ -27,6 +27,6 @@ foreach(mpi mpich openmpi)
 endforeach()
 pw_gpu_tarball(bin packwright)
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
-pw_gpu_tarball(bench bench_gpu_joined bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
+pw_gpu_tarball(bench bench_gpu_joined bench_gpu_fused bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
              bench_device_first_mpich bench_device_first_openmpi)
-install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
+install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_CURRENT_LIST_DIR}/goals.py ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
