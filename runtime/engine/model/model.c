@@ -13,6 +13,7 @@ enum {
     SHARED_LEAST = 16 << 10,  /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     OPENED_LEAST = 128 << 10, /* shorter ones are not left in GPU memory (PW_GPU_LAZY_LEAST) */
     DIRECT_BLOCK = 32,        /* bytes of the shortest blocks for which one copy gains */
+    DIRECT_FAR = 512 << 10,   /* longer messages between ranks that share no cache gain less from one copy */
     READ_BLOCK = 320,         /* nanoseconds of process_vm_readv for a block of a list */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
@@ -437,8 +438,8 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 }
 
 /*
- * One pass in place of two takes half of the time where lines of memory come from a cache nearby. It gains little where
- * packed messages leave the caches that the ranks share, and no gain was clear with shorter blocks
+ * One pass in place of two takes half of the time where lines of memory come from a cache, and less is gained where
+ * ranks that share no cache move more than their own caches have. No gain was clear with shorter blocks
  * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken. A system call that reads lists of blocks takes some
  * 320 ns for each.
  */
@@ -448,6 +449,6 @@ double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_
 
     if (q->shape.block < DIRECT_BLOCK)
         return packed;
-    return (q->apart ? 0.95 : 0.55) * packed +
+    return (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed +
            (by_system ? READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block : 0);
 }
