@@ -8,6 +8,11 @@
  * registered yet, and in the later ones it is, if there are no more buffers than are kept registered.
  *
  *   mpiexec -n 2 network_<mpi> 0 100
+ *
+ * With the word "pieces": 1 MiB in more and more pieces, and what each further piece takes. It needs
+ * PACKWRIGHT_STRATEGY=remote, since Packwright leaves short pieces to the MPI.
+ *
+ *   mpiexec -n 2 network_<mpi> 0.2 pieces
  */
 #include "bench/clock.h"
 
@@ -115,6 +120,45 @@ static void cold_row(int bytes, int block, int buffers, MPI_Comm pair)
     free(to);
 }
 
+/* Returns what an exchange of 1 MiB in so many pieces takes, in seconds. */
+static double time_pieces(int pieces, double seconds, MPI_Comm pair)
+{
+    enum { BYTES = 1 << 20 };
+    static double times[MOST_TURNS];
+    int block = BYTES / pieces, turns = 5, n = 0;
+    char *from = calloc(2, BYTES), *to = calloc(2, BYTES);
+    MPI_Datatype type;
+
+    MPI_Type_vector(pieces, block, 2 * block, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    for (; n < turns && n < MOST_TURNS; n++) {
+        times[n] = exchange(MPI_Neighbor_alltoallw, from, to, type, pair);
+        if (n == 4) {
+            turns = 5 + (int)(seconds / times[4]);
+            PMPI_Bcast(&turns, 1, MPI_INT, 0, pair);
+        }
+    }
+    MPI_Type_free(&type);
+    free(from);
+    free(to);
+    return median(times, n);
+}
+
+static void pieces_rows(double seconds, MPI_Comm pair)
+{
+    double before = 0;
+
+    if (rank == 0)
+        printf("%9s %10s %12s\n", "pieces", "us", "ns a piece");
+    for (int pieces = 16; pieces <= 4096; pieces *= 4) {
+        double now = time_pieces(pieces, seconds, pair);
+
+        if (rank == 0)
+            printf("%9d %10.1f %12.1f\n", pieces, 1e6 * now, before > 0 ? 1e9 * (now - before) / (pieces * 3 / 4) : 0);
+        before = now;
+    }
+}
+
 static void cold_rows(int buffers, MPI_Comm pair)
 {
     buffers = buffers < MOST_TURNS ? buffers : MOST_TURNS;
@@ -148,7 +192,9 @@ int main(int argc, char **argv)
     }
     other = 1 - rank;
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
-    if (argc > 2)
+    if (argc > 2 && !strcmp(argv[2], "pieces"))
+        pieces_rows(seconds, pair);
+    else if (argc > 2)
         cold_rows(atoi(argv[2]), pair);
     else
         rows(seconds, pair);
