@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COLUMNS = 3, PANEL_WIDTH = 480, PANEL_HEIGHT = 360 };
+enum { COLUMNS = 3, PANEL_WIDTH = 600, PANEL_HEIGHT = 360 };
 
 /* ---- the script -------------------------------------------------------------------------------------------------- */
 
@@ -118,13 +118,15 @@ static void put_compared_panel(FILE *out, const pw_model *m, int kind)
     const pw_model_table *native = &m->tables[PW_TABLE_NATIVE_HOST + kind];
 
     fprintf(out,
-            "set title '%s over native' noenhanced\nset ylabel 'packed / native time'\nplot 1 with lines linewidth 2 "
-            "linecolor 'black' title 'as long as native'",
+            "set title '%s over native' noenhanced\nset ylabel 'packed / native time'\nset logscale y 2\n"
+            "plot 1 with lines linewidth 2 linecolor 'black' title 'as long as native'",
             pw_model_table_describe((pw_model_table_id)(PW_TABLE_PACKED_HOST + kind))->name);
     for (int k = 0; k < native->ny; k++)
-        fprintf(out, ", $c%d using 1:%d with linespoints title 'blocks of %.15g B' noenhanced", kind, k + 2,
-                native->y[k]);
-    fputs("\nset ylabel 'microseconds'\n", out);
+        fprintf(out, ", $c%d using 1:%d with linespoints linetype %d title 'blocks of %.15g B' noenhanced", kind, k + 2,
+                k + 1, native->y[k]);
+    /* From half to twice the native time at least, so that the line between gain and loss stands within the panel. */
+    fputs(", 0.5 with dots linecolor 'white' notitle, 2 with dots linecolor 'white' notitle", out);
+    fputs("\nset ylabel 'microseconds'\nset logscale y 10\n", out);
 }
 
 static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
@@ -136,7 +138,8 @@ static void put_script(FILE *out, const pw_model *m, const char *file, bool png)
     fprintf(out, "set terminal %s size %d, %d background '#ffffff'\nset output ", png ? "pngcairo" : "svg",
             columns * PANEL_WIDTH, rows * PANEL_HEIGHT);
     put_quoted(out, file);
-    fputs("\nset logscale x 2\nset logscale y\nset xtics 1, 16\nset format x '%.0b%B'\nset key top left\nset grid\nset "
+    fputs("\nset logscale x 2\nset logscale y\nset xtics 1, 16\nset format x '%.0b%B'\nset key outside right top Left "
+          "reverse font ',9' samplen 2 spacing 0.8\nset grid\nset "
           "xlabel 'bytes'\n"
           "set ylabel 'microseconds'\n",
           out);
