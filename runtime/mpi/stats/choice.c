@@ -29,10 +29,11 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
         const pw_decision_cell *from = &d->cells[id];
         pw_stats_cell *to = &out->cells[id];
         float total = from->total, tried = from->tried;
+        bool can = total >= 0 && total < (float)pw_impossible_ns;
 
         *to = (pw_stats_cell){.uses = from->uses,
-                              .total = total < 0 ? 0 : (double)total,
-                              .ranks = total >= 0,
+                              .total = can ? (double)total : 0,
+                              .ranks = can,
                               .tries = tried > 0,
                               .tried = (double)tried};
         for (int direction = 0; direction < PW_DIRECTIONS; direction++) {

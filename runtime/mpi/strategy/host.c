@@ -53,9 +53,6 @@ static double packed_to_oneself(const pw_message *m)
  * GPU memory with an MPI that does not take GPU memory.
  */
 
-/* Native is taken when every other strategy has been refused, so it needs a cost even where it is impossible. */
-#define IMPOSSIBLE 1e18
-
 static bool native_can(const pw_message *m)
 {
     return m->buffer.place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware();
@@ -68,7 +65,7 @@ static double native_cost(const pw_message *m)
     if (m->to)
         return walk_cost(m) + walk_cost(m->to);
     q = pw_message_query(m);
-    return native_can(m) ? pw_model_cost_native(pw_model_now(), &q) : IMPOSSIBLE;
+    return native_can(m) ? pw_model_cost_native(pw_model_now(), &q) : pw_impossible_ns;
 }
 
 const pw_strategy pw_strategy_native = {.can = native_can, .cost = native_cost};

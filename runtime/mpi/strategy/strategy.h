@@ -114,6 +114,10 @@ typedef struct pw_strategy {
 PW_STRATEGIES(X)
 #undef X
 
+/* What native costs where it is impossible. It is taken when every other strategy has been refused, so it needs a cost.
+ */
+static const double pw_impossible_ns = 1e18;
+
 /* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
 /* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
