@@ -1,10 +1,12 @@
 #!/bin/sh
-# tests/gpu/run itself, where there is no GPU: what it says then, and with stand-ins for the driver and NVRTC its steps and how it ends.
+# tests/gpu/run and goals.py themselves, where there is no GPU: what they say then, and with stand-ins for the driver and NVRTC the steps
+# and how they end.
 #
 # usage: test_run.sh build-folder folder-of-the-stand-ins work-folder mpi
 set -u
 
 run=$(cd "$(dirname "$0")" && pwd)/run
+goals=$(dirname "$run")/goals.py
 build=$1 fake=$2 work=$3 mpi=$4
 failed=0
 
@@ -43,6 +45,7 @@ stand_in "$work/broken/tests/test_${mpi}_gpu_pack" 1
 
 if ! command -v nvidia-smi >/dev/null; then
     expect 77 "^SKIPPED: no NVIDIA GPU" sh "$run" -r "$work/root" -l "$work/no.logs" pack
+    expect 77 "^SKIPPED: no NVIDIA GPU" python3 "$goals" -r "$work/root" -l "$work/no.logs"
 fi
 stand_in "$work/bin/nvidia-smi" 0
 export PATH="$work/bin:$PATH" LD_LIBRARY_PATH="$fake"
@@ -51,5 +54,7 @@ expect 2 "there is no step 'packs', but kernels" sh "$run" pack packs
 expect 0 "^5 passed, 0 failed, 0 skipped" sh "$run" -r "$work/root" -m "$mpi" -n 40 -l "$work/logs" pack seeded
 expect 1 "^FAILED   $mpi.warm (1, " sh "$run" -r "$work/broken" -m "$mpi" -n 40 -l "$work/broken.logs" pack
 expect 1 "^FAILED   $mpi.seeded (1, " sh "$run" -r "$work/broken" -m "$mpi" -l "$work/missing.logs" seeded
+# Without programs all goals are missed or not measured, and the table says so.
+expect 1 "^the driver identifies allocations.* NO$" python3 "$goals" -r "$work/broken" -m "$mpi" -l "$work/goals.logs" --quick
 expect 0 "^SKIPPED  other: no programs in" sh "$run" -r "$work/root" -m other -l "$work/other.logs" pack
 exit $failed

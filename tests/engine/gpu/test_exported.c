@@ -1,8 +1,7 @@
 /*
  * What messages that other processes' GPUs read need of the driver: a number for each allocation that never comes back,
- * its range, and a handle that another process opens and reads. On a GPU this runs before anything else
- * (tests/gpu/goals.py): without it nothing goes by replicas or directly. A child process opens the memory, on every
- * GPU.
+ * its range, and a handle that another process opens and reads. Without it nothing goes by replicas or directly, so
+ * tests/gpu/goals.py asks a GPU's driver first. A child process opens the memory, on every GPU.
  *
  * usage: test_runtime_gpu_exported <driver, or ->. Exits 77, for "skipped", without a GPU.
  */

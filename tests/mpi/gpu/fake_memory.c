@@ -35,6 +35,7 @@ static struct {
     int n;
     uint64_t numbers;
     int protection;
+    bool peers; /* contexts reach each other's memory */
     void *place;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .protection = PROT_NONE};
 
@@ -308,12 +309,25 @@ void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, 
         a = NULL; /* beyond the end of the allocation, or into its neighbour */
     else if (a && a->kind != DEVICE && a->kind != IMPORTED)
         p = (void *)(uintptr_t)address;
-    else if (a && (copy || a->context == context))
+    else if (a && (copy || a->context == context || memory.peers))
         p = shadow_of(a, address);
     else if (!a && copy && !find(address + bytes - 1))
         p = (void *)(uintptr_t)address;
     pthread_mutex_unlock(&memory.lock);
     return p;
+}
+
+/* Every context then reaches the memory of all. */
+int cuCtxEnablePeerAccess(fake_context_t *peer, unsigned flags);
+int cuCtxEnablePeerAccess(fake_context_t *peer, unsigned flags)
+{
+    FAKE_ENTER();
+    if (!fake_current() || !peer || peer == fake_current() || flags)
+        return FAKE_INVALID;
+    pthread_mutex_lock(&memory.lock);
+    memory.peers = true;
+    pthread_mutex_unlock(&memory.lock);
+    return FAKE_OK;
 }
 
 int cuMemcpy(uint64_t to, uint64_t from, size_t bytes);
