@@ -291,11 +291,32 @@ static void pack_and_send(const bench *b, const batch *all, int64_t threshold)
     gpu_stream_wait(b->sending);
 }
 
+/* What arrives must be what is packed one by one. */
+static void verify_thresholds(const bench *b, const batch *all)
+{
+    unsigned char *want = malloc((size_t)all->bytes);
+
+    if (!want)
+        die("out of memory");
+    carry_out(b, all, ONE_BY_ONE);
+    gpu_download(want, b->packed, (size_t)all->bytes);
+    atomic_store(&b->gpu->fuseless, false);
+    for (int t = 0; t < THRESHOLDS; t++) {
+        gpu_fill(b->packed, 0, (size_t)all->bytes);
+        memset(b->pinned, 0, (size_t)all->bytes);
+        pack_and_send(b, all, thresholds[t]);
+        if (memcmp(b->pinned, want, (size_t)all->bytes) != 0)
+            die("what was sent is not what was packed");
+    }
+    free(want);
+}
+
 static void measure_thresholds(const bench *b, batch *all)
 {
     static double us[THRESHOLDS][MAX_REPS];
 
     direct(b, all, false, false);
+    verify_thresholds(b, all);
     atomic_store(&b->gpu->fuseless, false);
     for (int i = 0; i < all->n; i++)
         pw_gpu_layout_of(all->layouts[i])->fused_most = INT64_MAX;
