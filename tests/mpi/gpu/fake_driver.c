@@ -191,7 +191,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
-    *value = attribute == 16 ? 4 : attribute == 39 ? 2048 : attribute == 75 ? 9 : 0;
+    const char *major = getenv("FAKE_MAJOR"); /* of the compute capability */
+
+    *value = attribute == 16 ? 4 : attribute == 39 ? 2048 : attribute == 75 ? (major ? atoi(major) : 9) : 0;
     return FAKE_OK;
 }
 
