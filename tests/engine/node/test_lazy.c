@@ -283,7 +283,9 @@ static void filling_takes_little_memory(void **state)
         pw_lazy_clear(blocks[0]);
         number++;
     }
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* their malloc takes new pages each time */
     assert_in_range(after.ru_minflt - before.ru_minflt, 0, 8);
+#endif
 }
 
 static void *read_here(void *number)
