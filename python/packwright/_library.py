@@ -141,6 +141,8 @@ def call(name: str, *arguments: Any) -> None:
 
 def text_bytes(text: str) -> bytes:
     """A text for a function that takes a C string."""
+    if not isinstance(text, str):
+        raise TypeError(f"expected a str, not {type(text).__name__}")
     if "\0" in text:
         raise ValueError("the text has a null character")
     return text.encode()

@@ -48,6 +48,8 @@ def test_errors_have_the_library_s_text():
 def test_a_text_is_taken_whole():
     with pytest.raises(ValueError, match="null character"):
         packwright.Type("ctg(4)[int]\0[")
+    with pytest.raises(TypeError, match="expected a str, not int"):
+        packwright.Type(3)
 
 
 def test_closed():
