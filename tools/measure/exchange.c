@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/samples.h"
 #include "runtime/engine/layout/layout.h"
+#include "tools/command.h"
 #include "tools/measure/mpi_type.h"
 
 #include <math.h>
@@ -61,12 +62,6 @@ static const calls ours = {MPI_Isend, MPI_Irecv, MPI_Waitall, MPI_Alltoall, MPI_
 typedef struct samples {
     double at[QUANTITIES][MOST_MESSAGES + 1][SAMPLES];
 } samples;
-
-static int fail(const char *what)
-{
-    fprintf(stderr, "packwright plan: %s\n", what);
-    return 1;
-}
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -389,8 +384,10 @@ static int measure(const exchange *x)
     int64_t begin = pw_clock_ns();
     int blocks = 0;
 
-    if (!s)
-        return fail("out of memory");
+    if (!s) {
+        pw_command_error("plan", "out of memory");
+        return 1;
+    }
     while (blocks < BLOCKS && (blocks == 0 || !is_enough(x, begin))) {
         for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
             sample(x, way, blocks, &s[way]);
@@ -505,7 +502,9 @@ int pw_measure_exchange(void)
     PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, x.pair);
     if (all && !measure_link(&x))
         MPI_Abort(x.pair, 1); /* the other rank would wait for ever */
-    status = all ? measure(&x) : ok ? 1 : fail("the messages are too long to be timed on this machine");
+    if (!ok)
+        pw_command_error("plan", "the messages are too long to be timed on this machine");
+    status = all ? measure(&x) : 1;
     free_types(&x);
     MPI_Comm_free(&x.pair);
     return status;
