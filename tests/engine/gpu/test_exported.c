@@ -37,7 +37,7 @@ static void fill(unsigned char *bytes)
 /* Opens the memory of a handle in the primary context of each GPU, and compares what it holds. */
 static int read_as_child(const char *driver, const char *hex)
 {
-    unsigned char *want = malloc(BYTES), *got = malloc(BYTES);
+    static unsigned char want[BYTES], got[BYTES];
     pw_cu_ipc handle;
     pw_cu_ptr at;
     int wrong = 0;
