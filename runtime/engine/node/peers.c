@@ -15,17 +15,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* Linux 5.14 */
-#endif
-
 enum { PEERS = 1024, PATH_BYTES = 64, LINK_BYTES = 64 };
-enum { PARTS = 64, LEAST_REACHED = 128 << 10, MOST_REACHED = 8 << 20 };
 
 typedef struct mapped {
     pw_segment_piece piece;
-    const char *base;         /* NULL: it cannot be mapped */
-    _Atomic uint64_t reached; /* which of the piece's PARTS were reached, one bit each */
+    const char *base; /* NULL: it cannot be mapped */
 } mapped;
 
 /* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
@@ -287,20 +281,6 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
     return block;
 }
 
-/* Enters the pages of a message into this process's page table by one call, when the first message lies there. Without
- * it there is a fault for every 64 KiB, of some 5 us each on a virtual machine. */
-static void reach(mapped *m, uint64_t at, uint64_t bytes)
-{
-    uint64_t part = pw_segment_piece_bytes(&m->piece) / PARTS, first = at / part, last = (at + bytes - 1) / part;
-    uint64_t mask = (UINT64_MAX >> (PARTS - 1 - (last - first))) << first;
-    uintptr_t begin = ((uintptr_t)m->base + at) & -(uintptr_t)sysconf(_SC_PAGESIZE);
-
-    if (m->piece.lazy || (atomic_load_explicit(&m->reached, memory_order_relaxed) & mask) == mask)
-        return;
-    atomic_fetch_or_explicit(&m->reached, mask, memory_order_relaxed);
-    madvise((void *)begin, (uintptr_t)m->base + at + bytes - begin, MADV_POPULATE_READ); /* else there are faults */
-}
-
 pw_segment_header *pw_peer_header(pid_t pid)
 {
     pw_segment_header *h = pid > 0 ? peer_of(pid)->header : NULL;
@@ -320,8 +300,6 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     if (!m || !m->base)
         return NULL;
     note_sharing(p);
-    if (bytes >= LEAST_REACHED && bytes <= MOST_REACHED)
-        reach(m, address - m->piece.address, bytes);
     *block = block_at(p, pid, m, address - m->piece.address);
     return m->base + (address - m->piece.address);
 }
