@@ -441,13 +441,13 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
  * One pass in place of two takes half of the time where lines of memory come from a cache, and less is gained where
  * ranks that share no cache move more than their own caches have. No gain was clear with shorter blocks
  * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken. A system call that reads lists of blocks takes some
- * 320 ns for each.
+ * 320 ns for each, and copies more slowly than kernels do in a cache that the ranks share.
  */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system)
 {
     double packed = pw_model_cost(m, PW_MODEL_HOST, q);
 
-    if (q->shape.block < DIRECT_BLOCK)
+    if (q->shape.block < DIRECT_BLOCK || (by_system && !q->apart))
         return packed;
     return (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed +
            (by_system ? READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block : 0);

@@ -14,7 +14,7 @@
 #include "runtime/mpi/types/registry.h"
 
 /* The system reads no blocks of less than LEAST_BLOCK as fast as they are packed. */
-enum { MOST_ON_HOST = 8 << 20, SHARED = 1, LEAST_BLOCK = 1 << 10 };
+enum { MOST_ON_HOST = 8 << 20, SHARED = 1, LEAST_BLOCK = 12 << 10 };
 
 /*
  * In GPU memory, shorter messages that are not waited for are packed and unpacked by one launch with others
@@ -70,7 +70,7 @@ static double cost_by(const pw_message *m, pw_direct_way way)
 static bool gains_by_system(const pw_message *m)
 {
     return m->entry->size >= m->entry->blocks * LEAST_BLOCK &&
-           cost_by(m, PW_DIRECT_BY_SYSTEM) < pw_strategy_packed.cost(m);
+           (pw_strategy_is_named(PW_STRATEGY_DIRECT) || cost_by(m, PW_DIRECT_BY_SYSTEM) < pw_strategy_packed.cost(m));
 }
 
 static pw_direct_way way_of(const pw_message *m)
