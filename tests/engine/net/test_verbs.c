@@ -178,6 +178,39 @@ static void reads_over_a_part(side *s)
     give(s->socket, "", 1);
 }
 
+/* Half of the memory is unmapped while the other half is offered. Further registrations do not end the offer. */
+static void owns_half(side *s)
+{
+    char *more = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pw_net_key key;
+
+    for (int64_t i = 0; i < BYTES; i++)
+        s->memory[i] = byte_of(i);
+    REQUIRE(pw_net_offer(s->memory, BYTES, &s->key));
+    REQUIRE(munmap(s->memory + BYTES / 2, BYTES / 2) == 0);
+    REQUIRE(pw_net_offer(more, BYTES, &key));
+    pw_net_withdraw(key.number);
+    give(s->socket, &s->key, sizeof s->key);
+    serve(s);
+    pw_net_withdraw(s->key.number);
+}
+
+static void reads_half(side *s)
+{
+    pw_net_piece piece = {(uintptr_t)s->memory, s->memory, BYTES / 2};
+
+    get_key(s);
+    REQUIRE(read_pieces(s, &piece, 1));
+    REQUIRE(s->memory[BYTES / 2 - 1] == byte_of(BYTES / 2 - 1));
+    give(s->socket, "", 1);
+}
+
+static void test_unmapped_in_part(void **state)
+{
+    (void)state;
+    run_both(owns_half, reads_half);
+}
+
 static void test_scatters(void **state)
 {
     (void)state;
@@ -420,9 +453,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scatters),           cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_registered_in_part), cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_wrong_reads),        cmocka_unit_test(test_a_process_dies),
-        cmocka_unit_test(test_registering_fails),
+        cmocka_unit_test(test_registered_in_part), cmocka_unit_test(test_unmapped_in_part),
+        cmocka_unit_test(test_messages),           cmocka_unit_test(test_wrong_reads),
+        cmocka_unit_test(test_a_process_dies),     cmocka_unit_test(test_registering_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
