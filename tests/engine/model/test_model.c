@@ -380,6 +380,31 @@ static void kernels_gain_in_the_pipeline(void **state)
     pw_model_destroy(none);
 }
 
+static bool direct_gains(const pw_model *m, const pw_model_query *q, bool by_system)
+{
+    return pw_model_cost_direct(m, q, by_system) < 0.97 * pw_model_cost(m, PW_MODEL_HOST, q);
+}
+
+/* One copy gains near and far, but for short blocks. The system's gains where no cache is shared, with long blocks. */
+static void one_copy_gains(void **state)
+{
+    pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true};
+    pw_model *none = pw_model_create();
+
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) {
+        q.apart = apart;
+        q.shape.block = 64;
+        assert_true(direct_gains(none, &q, false));
+        assert_false(direct_gains(none, &q, true));
+        q.shape.block = 16;
+        assert_false(direct_gains(none, &q, false));
+        q.shape.block = 32 << 10;
+        assert_int_equal(direct_gains(none, &q, true), apart);
+    }
+    pw_model_destroy(none);
+}
+
 /* Measured times count if native and packed messages were measured, too, between cores like those of this rank. */
 static void kernels_in_the_pipeline_are_measured(void **state)
 {
@@ -612,6 +637,7 @@ int main(void)
         cmocka_unit_test(what_is_out_of_reach_is_waited_for),
         cmocka_unit_test(pipelines_wait_once),
         cmocka_unit_test(kernels_gain_in_the_pipeline),
+        cmocka_unit_test(one_copy_gains),
         cmocka_unit_test(kernels_in_the_pipeline_are_measured),
         cmocka_unit_test(gpus_read_dense_blocks),
         cmocka_unit_test(times_across_are_measured),
