@@ -205,10 +205,35 @@ static void reads_half(side *s)
     give(s->socket, "", 1);
 }
 
+/* While a read is under way, a registration that nobody uses goes, which has the same memory. */
+static void reads_while_another_goes(side *s)
+{
+    enum { PAGE = 4096 };
+    char *more = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pw_net_piece piece = {(uintptr_t)s->memory, s->memory, PAGE};
+    pw_net_source *source;
+    pw_net_op op = {0};
+    uint64_t part, whole, other;
+
+    get_key(s);
+    REQUIRE(pw_net_prepare(s->memory, (int64_t)2 * PAGE, &part));
+    pw_net_withdraw(part);
+    REQUIRE(pw_net_prepare(s->memory, BYTES, &whole));
+    source = pw_net_source_open(s->other, s->key.data, s->key.bytes);
+    pw_net_read(source, &piece, 1, &op);
+    REQUIRE(munmap(s->memory + PAGE, PAGE) == 0);
+    REQUIRE(pw_net_prepare(more, BYTES, &other));
+    finish(&op);
+    REQUIRE(!op.failed && s->memory[PAGE - 1] == byte_of(PAGE - 1));
+    pw_net_source_close(source);
+    give(s->socket, "", 1);
+}
+
 static void test_unmapped_in_part(void **state)
 {
     (void)state;
     run_both(owns_half, reads_half);
+    run_both(owns, reads_while_another_goes);
 }
 
 static void test_scatters(void **state)
