@@ -51,17 +51,7 @@ static struct {
     pw_linkage caller; /* whose calls are redirected */
     void *workers[MOST_WORKERS];
     int nworkers;
-} state;
-
-static void make_lock(void)
-{
-    pthread_mutexattr_t attributes;
-
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&state.lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
+} state = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +183,6 @@ void *ucp_disconnect_nb(void *endpoint);
 /* The result is a request, a status as a pointer, or NULL for "done". */
 __attribute__((visibility("default"))) void *ucp_disconnect_nb(void *endpoint)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     void *code = __builtin_return_address(0), *result = (void *)(intptr_t)UCS_ERR_UNSUPPORTED;
     void *(*next)(void *) = NULL;
     Dl_info info;
@@ -202,7 +191,6 @@ __attribute__((visibility("default"))) void *ucp_disconnect_nb(void *endpoint)
         next = (void *(*)(void *))(uintptr_t)pw_locate_behind(info.dli_fname, "ucp_disconnect_nb");
     if (!next || next == ucp_disconnect_nb)
         return result;
-    pthread_once(&once, make_lock);
     if (!state.tried && needs_answers())
         start_answering(code, info.dli_fname);
     state.tried = true;
