@@ -90,7 +90,14 @@ static int prove(MPI_Comm node, int peer, uint64_t channel)
 
 bool packwright_can_prove(void)
 {
-    return pw_direct_is_meant() && pw_direct_is_possible();
+    pw_gate_mark mark;
+    bool can;
+
+    if (!pw_gate_enter(&mark))
+        return false;
+    can = pw_direct_is_meant() && pw_direct_is_possible();
+    pw_gate_leave();
+    return can;
 }
 
 int packwright_prove(MPI_Comm node, int peer, MPI_Comm comm, int number)
