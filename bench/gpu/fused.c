@@ -9,10 +9,11 @@
  * are many launches (under-fused), with many the copies wait for a long one (over-fused). "model" launches as the sends
  * of MPI do that are gathered.
  *
- * usage: gpu_fused [reps [thresholds]]. With "thresholds" it measures these alone.
+ * usage: gpu_fused [reps [thresholds|applications]]. With a word it measures these alone.
  */
 #include "base/samples.h"
 #include "bench/clock.h"
+#include "bench/gpu/rows.h"
 #include "passes/passes.h"
 #include "runtime/engine/gpu/place.h"
 #include "runtime/engine/gpu/transfer.h"
@@ -62,17 +63,14 @@ static void die(const char *what)
 
 /* ---- batches ---------------------------------------------------------------------------------------------------- */
 
-static void add(bench *b, batch *all, const char *text, int64_t offset)
+static void add_type(bench *b, batch *all, const pw_type *type, int64_t offset)
 {
-    pw_arena *arena = pw_arena_create();
     pw_layout *layout;
-    pw_type type;
     pw_diag diag = {0};
     pw_gpu_order *o = &all->orders[all->n];
 
-    if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK || pw_layout_get(b->engine, &type, &layout, &diag) != PW_OK)
+    if (pw_layout_get(b->engine, type, &layout, &diag) != PW_OK)
         die(diag.text);
-    pw_arena_destroy(arena);
     *o = (pw_gpu_order){.buffer = {.layout = layout,
                                    .place = {.kind = PW_PLACE_DEVICE, .gpu = b->gpu},
                                    .base = (char *)(uintptr_t)b->memory + offset,
@@ -82,6 +80,18 @@ static void add(bench *b, batch *all, const char *text, int64_t offset)
                         .path = PW_GPU_DIRECT};
     all->layouts[all->n++] = layout;
     all->bytes += layout->size;
+}
+
+static void add(bench *b, batch *all, const char *text, int64_t offset)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type type;
+    pw_diag diag = {0};
+
+    if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK)
+        die(diag.text);
+    add_type(b, all, &type, offset);
+    pw_arena_destroy(arena);
 }
 
 /* Where the packed copies are, one behind the other. */
@@ -146,6 +156,31 @@ static void make_same(bench *b, batch *all, int64_t bytes, int block, int count)
                      (long long)bytes * 2, (long long)bytes / block, 2 * block, block, block % 4 ? 1 : 4);
         add(b, all, text, i * 3 * bytes);
     }
+}
+
+/* MOST transfers of an application's layout of about so many bytes, each from memory of its own. False: there is no
+ * layout of this size. */
+static bool make_application(bench *b, batch *all, const gpu_row *row, int64_t payload)
+{
+    int64_t at = 0, first, span;
+
+    *all = (batch){.n = 0};
+    for (int i = 0; i < MOST; i++) {
+        pw_arena *arena = pw_arena_create();
+        pw_type type;
+
+        if (!gpu_row_type(row, payload, arena, &type)) {
+            pw_arena_destroy(arena);
+            return false;
+        }
+        add_type(b, all, &type, at);
+        if (!pw_layout_bounds(all->layouts[i], 1, &first, &span))
+            die("the layout is too large");
+        at += (first + span + 255) & -256;
+        pw_arena_destroy(arena);
+    }
+    snprintf(all->name, sizeof all->name, "%d of %s, %lld", MOST, row->name, (long long)all->layouts[0]->size);
+    return true;
 }
 
 static void free_batch(batch *all)
@@ -350,6 +385,27 @@ static void sweep_thresholds(bench *b)
     }
 }
 
+/* ---- applications ------------------------------------------------------------------------------------------------ */
+
+/* The layouts and numbers of transfers that Chu et al. measured ("Dynamic Kernel Fusion", CLUSTER 2020). */
+static void measure_applications(bench *b)
+{
+    static const char *const names[] = {"SPECFEM3D_cm", "NAS_MG_y", "MILC_su3_zd"};
+    int n;
+    const gpu_row *rows = gpu_rows(&n);
+
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            for (int64_t bytes = 4 << 10; strcmp(rows[i].name, names[k]) == 0 && bytes <= 256 << 10; bytes *= 4) {
+                batch all;
+
+                if (!make_application(b, &all, &rows[i], bytes))
+                    continue;
+                measure(b, &all);
+                free_batch(&all);
+            }
+}
+
 /* ---- the program ------------------------------------------------------------------------------------------------ */
 
 static void open_bench(bench *b)
@@ -404,15 +460,20 @@ int main(int argc, char **argv)
         printf("SKIPPED: %s\n", why);
         return SKIPPED;
     }
-    if (b.reps < 1 || b.reps > MAX_REPS)
-        die("usage: gpu_fused [reps [thresholds]]");
+    if (b.reps < 1 || b.reps > MAX_REPS ||
+        (argc > 2 && strcmp(argv[2], "thresholds") != 0 && strcmp(argv[2], "applications") != 0))
+        die("usage: gpu_fused [reps [thresholds|applications]]");
     open_bench(&b);
-    if (argc > 2) {
+    if (argc > 2 && strcmp(argv[2], "thresholds") == 0) {
         sweep_thresholds(&b);
         return 0;
     }
     printf("%s, medians of %d, us\n%-34s %10s  %-18s %9s %9s %9s   %s\n", info.name, b.reps, "", "bytes", "",
            "one by one", "in lanes", "fused", "times as fast as both");
+    if (argc > 2) {
+        measure_applications(&b);
+        return 0;
+    }
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
         for (int halo = 1; halo <= 3; halo += 2) {
             batch all;
@@ -425,6 +486,7 @@ int main(int argc, char **argv)
         sweep(&b, blocks[i], 4 << 20);
     sweep(&b, 27, 1 << 18);
     sweep(&b, 0, 1 << 20);
+    measure_applications(&b);
     sweep_thresholds(&b);
     return 0;
 }
