@@ -10,16 +10,18 @@
  */
 #include "base/samples.h"
 #include "bench/clock.h"
+#include "bench/device/layouts.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
 #include <unistd.h>
 
-enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 7, MAX_SIZES = 16 };
+enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 12, MAX_SIZES = 16 };
 
-static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8", "blocks_64", "blocks_512",
-                                             "sparse_8",   "box",      "odd_251"};
+static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8",    "blocks_64",    "blocks_512",
+                                             "sparse_8",   "box",         "odd_251",      "nas_mg_y",
+                                             "wrf_y",      "milc_su3_zd", "specfem3d_cm", "lammps_full"};
 
 typedef struct row {
     MPI_Datatype type;
@@ -51,7 +53,8 @@ static MPI_Datatype make_type(int layout, int bytes)
         MPI_Type_create_subarray(3, (int[]){n, n, 16}, (int[]){n, n, 3}, (int[]){0, 0, 3}, MPI_ORDER_C, MPI_DOUBLE,
                                  &type);
         break;
-    default: MPI_Type_vector(bytes / 251, 251, 509, MPI_BYTE, &type); break;
+    case 6: MPI_Type_vector(bytes / 251, 251, 509, MPI_BYTE, &type); break;
+    default: type = device_layout(layouts[layout], bytes); break;
     }
     MPI_Type_commit(&type);
     return type;

@@ -8,6 +8,7 @@
  */
 #include "base/samples.h"
 #include "bench/clock.h"
+#include "bench/device/layouts.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
@@ -27,53 +28,23 @@ static MPI_Datatype blocks(int bytes)
     return type;
 }
 
-/* n points of three floats in a list, as the meshes of SPECFEM3D exchange them. */
-static MPI_Datatype points(int n)
-{
-    int *at = malloc((size_t)n * sizeof *at), next = 0;
-    uint64_t state = 17;
-    MPI_Datatype type;
-
-    for (int i = 0; i < n; i++) {
-        next += 3 * (1 + (int)(test_random(&state) % 8));
-        at[i] = next;
-    }
-    MPI_Type_create_indexed_block(n, 3, at, MPI_FLOAT, &type);
-    free(at);
-    return type;
-}
-
-/* A face of NAS MG's grid of n x (n/2) x (n/2) points, across the second dimension. */
-static MPI_Datatype face(int n)
-{
-    MPI_Datatype type;
-
-    MPI_Type_vector(n / 2, n - 2, n * (n / 2), MPI_DOUBLE, &type);
-    return type;
-}
-
-/* MILC's su3 vectors across the third dimension of a lattice of n^4, even and odd. */
-static MPI_Datatype lattice(int n)
-{
-    MPI_Datatype su3, parity, type;
-
-    MPI_Type_contiguous(6, MPI_FLOAT, &su3);
-    MPI_Type_vector(n, n * n / 2, n * n * n / 2, su3, &parity);
-    MPI_Type_create_hvector(2, 1, (MPI_Aint)n * n * n * n * 12, parity, &type);
-    MPI_Type_free(&su3);
-    MPI_Type_free(&parity);
-    return type;
-}
-
 static const struct {
     const char *name;
     MPI_Datatype (*make)(int);
     int argument, messages;
 } rows[] = {
-    {"blocks_4K", blocks, 4096, 1},     {"blocks_4K", blocks, 4096, 6},      {"blocks_4K", blocks, 4096, 26},
-    {"blocks_64K", blocks, 65536, 1},   {"blocks_64K", blocks, 65536, 32},   {"specfem3d_cm", points, 2202, 1},
-    {"specfem3d_cm", points, 2202, 32}, {"specfem3d_cm", points, 14806, 32}, {"nas_mg_y", face, 34, 32},
-    {"nas_mg_y", face, 130, 32},        {"milc_su3_zd", lattice, 8, 32},     {"milc_su3_zd", lattice, 16, 32},
+    {"blocks_4K", blocks, 4096, 1},
+    {"blocks_4K", blocks, 4096, 6},
+    {"blocks_4K", blocks, 4096, 26},
+    {"blocks_64K", blocks, 65536, 1},
+    {"blocks_64K", blocks, 65536, 32},
+    {"specfem3d_cm", device_points, 2202, 1},
+    {"specfem3d_cm", device_points, 2202, 32},
+    {"specfem3d_cm", device_points, 14806, 32},
+    {"nas_mg_y", device_face, 34, 32},
+    {"nas_mg_y", device_face, 130, 32},
+    {"milc_su3_zd", device_lattice, 8, 32},
+    {"milc_su3_zd", device_lattice, 16, 32},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -1,0 +1,337 @@
+/*
+ * What two programs exchange whose data lie in GPU memory, after HAND (Hashmi et al., SC 2018): the halo of a
+ * two-dimensional stencil, by nonblocking messages of rows and columns; and the particles of an n-body simulation, by
+ * MPI_Allgather of structs. Beside them, in turns, is what programs do by hand: rows are copied by the driver
+ * (cuMemcpy2DAsync) to and from pinned memory; structs are gathered whole, holes and all. Each row is verified before
+ * it is timed; medians.
+ *
+ * usage: device_apps_<mpi> [-t seconds a row; 0: only verifies] [-f application] [-d driver]
+ */
+#include "base/samples.h"
+#include "bench/clock.h"
+#include "runtime/engine/gpu/driver.h"
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/support/harness.h"
+
+#include <unistd.h>
+
+enum { SKIPPED = 77, MAX_SAMPLES = 1001, WARM = 20, DOUBLE = 8, SIDES = 4, PARTICLE = 64 };
+
+static int rank, ranks;
+
+/* Memory of the GPU, its image in the host, and pinned memory to send from and to receive into. */
+typedef struct app {
+    int n;
+    MPI_Datatype type; /* a column, or a particle */
+    gpu_memory device, sent, pinned[2];
+    unsigned char *image;
+} app;
+
+typedef void step_fn(const app *a);
+
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
+
+static void copied(int result)
+{
+    if (result != 0) {
+        fprintf(stderr, "a copy of the driver: CUDA error %d\n", result);
+        exit(2);
+    }
+}
+
+static void wait_for_copies(void)
+{
+    copied(((int (*)(void *))gpu_symbol("cuStreamSynchronize"))(NULL));
+}
+
+static void copy(const void *to, const void *from, size_t bytes)
+{
+    int (*call)(pw_cu_ptr, pw_cu_ptr, size_t, void *) =
+        (int (*)(pw_cu_ptr, pw_cu_ptr, size_t, void *))gpu_symbol("cuMemcpyAsync");
+
+    copied(call((pw_cu_ptr)(uintptr_t)to, (pw_cu_ptr)(uintptr_t)from, bytes, NULL));
+}
+
+/* ---- the stencil: a grid of n x n doubles and a halo of one ------------------------------------------------------ */
+
+static unsigned char *cell(const app *a, const gpu_memory *grid, int row, int column)
+{
+    return grid->at + ((size_t)row * (size_t)(a->n + 2) + (size_t)column) * DOUBLE;
+}
+
+/* The side of the grid that a neighbour gets, or the part of the halo that comes from there: first row and column. */
+static unsigned char *side(const app *a, int which, bool is_halo)
+{
+    const int near = is_halo ? 0 : 1, far = is_halo ? a->n + 1 : a->n;
+
+    switch (which) {
+    case 0: return cell(a, &a->device, near, 1);
+    case 1: return cell(a, &a->device, far, 1);
+    case 2: return cell(a, &a->device, 1, near);
+    default: return cell(a, &a->device, 1, far);
+    }
+}
+
+static bool is_column(int which)
+{
+    return which >= 2;
+}
+
+/* The ranks lie in a ring in both dimensions. */
+static int neighbour(int which)
+{
+    return (rank + (which % 2 ? 1 : ranks - 1)) % ranks;
+}
+
+static void stencil(const app *a)
+{
+    MPI_Request requests[2 * SIDES];
+    MPI_Status statuses[2 * SIDES];
+
+    for (int i = 0; i < SIDES; i++)
+        MPI_Irecv(side(a, i, true), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, neighbour(i), i,
+                  MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < SIDES; i++)
+        MPI_Isend(side(a, i, false), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, neighbour(i), i ^ 1,
+                  MPI_COMM_WORLD, &requests[SIDES + i]);
+    MPI_Waitall(2 * SIDES, requests, statuses);
+}
+
+/* The part of pinned memory that belongs to a side. */
+static unsigned char *kept(const app *a, bool is_halo, int which)
+{
+    return a->pinned[is_halo].at + (size_t)which * (size_t)a->n * DOUBLE;
+}
+
+static void copy_side(const app *a, int which, bool is_halo)
+{
+    const size_t pitch = (size_t)(a->n + 2) * DOUBLE, bytes = (size_t)a->n * DOUBLE;
+    const pw_cu_ptr device = (pw_cu_ptr)(uintptr_t)side(a, which, is_halo);
+    const pw_cu_ptr host = (pw_cu_ptr)(uintptr_t)kept(a, is_halo, which);
+    pw_cu_copy_2d rows = {
+        .src_type = 4, .dst_type = 4, .width = DOUBLE, .height = (size_t)a->n}; /* unified addresses */
+
+    if (!is_column(which)) {
+        copy((void *)(uintptr_t)(is_halo ? device : host), (void *)(uintptr_t)(is_halo ? host : device), bytes);
+        return;
+    }
+    rows.src_device = is_halo ? host : device;
+    rows.src_pitch = is_halo ? DOUBLE : pitch;
+    rows.dst_device = is_halo ? device : host;
+    rows.dst_pitch = is_halo ? pitch : DOUBLE;
+    copied(((int (*)(const pw_cu_copy_2d *, void *))gpu_symbol("cuMemcpy2DAsync_v2"))(&rows, NULL));
+}
+
+static void stencil_by_hand(const app *a)
+{
+    MPI_Request requests[2 * SIDES];
+    MPI_Status statuses[2 * SIDES];
+
+    for (int i = 0; i < SIDES; i++)
+        PMPI_Irecv(kept(a, true, i), a->n, MPI_DOUBLE, neighbour(i), i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < SIDES; i++)
+        copy_side(a, i, false);
+    wait_for_copies();
+    for (int i = 0; i < SIDES; i++)
+        PMPI_Isend(kept(a, false, i), a->n, MPI_DOUBLE, neighbour(i), i ^ 1, MPI_COMM_WORLD, &requests[SIDES + i]);
+    PMPI_Waitall(2 * SIDES, requests, statuses);
+    for (int i = 0; i < SIDES; i++)
+        copy_side(a, i, true);
+    wait_for_copies();
+}
+
+static app make_stencil(int n)
+{
+    const size_t cells = (size_t)(n + 2) * (size_t)(n + 2);
+    app a = {.n = n, .device = gpu_memory_make(GPU_DEVICE, cells * DOUBLE), .image = malloc(cells * DOUBLE)};
+
+    MPI_Type_vector(n, 1, n + 2, MPI_DOUBLE, &a.type);
+    MPI_Type_commit(&a.type);
+    for (int i = 0; i < 2; i++)
+        a.pinned[i] = gpu_memory_make(GPU_PINNED, (size_t)n * SIDES * DOUBLE);
+    return a;
+}
+
+/* ---- the particles: n of each rank are gathered by all ------------------------------------------------------------
+ */
+
+static void n_body(const app *a)
+{
+    MPI_Allgather(a->sent.at, a->n, a->type, a->device.at, a->n, a->type, MPI_COMM_WORLD);
+}
+
+static void n_body_by_hand(const app *a)
+{
+    copy(a->pinned[0].at, a->sent.at, a->sent.bytes);
+    wait_for_copies();
+    PMPI_Allgather(a->pinned[0].at, a->n * PARTICLE, MPI_BYTE, a->pinned[1].at, a->n * PARTICLE, MPI_BYTE,
+                   MPI_COMM_WORLD);
+    copy(a->device.at, a->pinned[1].at, a->device.bytes);
+    wait_for_copies();
+}
+
+static app make_particles(int n, int parts, const int *lengths, const MPI_Aint *at, const MPI_Datatype *types)
+{
+    const size_t bytes = (size_t)n * PARTICLE;
+    app a = {.n = n, .sent = gpu_memory_make(GPU_DEVICE, bytes), .image = malloc(bytes * (size_t)ranks)};
+    MPI_Datatype fields;
+
+    a.device = gpu_memory_make(GPU_DEVICE, bytes * (size_t)ranks);
+    a.pinned[0] = gpu_memory_make(GPU_PINNED, bytes);
+    a.pinned[1] = gpu_memory_make(GPU_PINNED, bytes * (size_t)ranks);
+    MPI_Type_create_struct(parts, lengths, at, types, &fields);
+    MPI_Type_create_resized(fields, 0, PARTICLE, &a.type);
+    MPI_Type_commit(&a.type);
+    MPI_Type_free(&fields);
+    return a;
+}
+
+/* Position and mass of {position, velocity, mass, number}. */
+static app make_simple(int n)
+{
+    return make_particles(n, 2, (int[]){3, 1}, (MPI_Aint[]){0, 48}, (MPI_Datatype[]){MPI_DOUBLE, MPI_DOUBLE});
+}
+
+/* Five fields of four types, one of which lies at the particle's end. */
+static app make_complex(int n)
+{
+    return make_particles(n, 5, (int[]){1, 1, 1, 3, 3}, (MPI_Aint[]){0, 2, 4, 8, 52},
+                          (MPI_Datatype[]){MPI_CHAR, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_FLOAT});
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    app (*make)(int n);
+    step_fn *ours, *by_hand;
+    int sizes[3];
+} apps[] = {{"stencil2d", make_stencil, stencil, stencil_by_hand, {512, 2048, 8192}},
+            {"nbody_simple", make_simple, n_body, n_body_by_hand, {1024, 16384, 262144}},
+            {"nbody_complex", make_complex, n_body, n_body_by_hand, {1024, 16384, 262144}}};
+enum { APPS = sizeof apps / sizeof *apps };
+
+static void free_app(app *a)
+{
+    gpu_memory_free(&a->device);
+    if (a->sent.at)
+        gpu_memory_free(&a->sent);
+    for (int i = 0; i < 2; i++)
+        gpu_memory_free(&a->pinned[i]);
+    free(a->image);
+    MPI_Type_free(&a->type);
+}
+
+/* Returns a copy of what the application's memory holds after a step that began with bytes of `seed`. */
+static unsigned char *after(const app *a, step_fn *step)
+{
+    unsigned char *held = malloc(a->device.bytes);
+
+    test_fill(a->image, a->device.bytes, 1 + (unsigned)rank);
+    gpu_write(&a->device, 0, a->image, a->device.bytes);
+    if (a->sent.at)
+        gpu_write(&a->sent, 0, a->image, a->sent.bytes);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    step(a);
+    gpu_read(&a->device, 0, held, a->device.bytes);
+    return held;
+}
+
+/* The halo must be what is exchanged by hand. Of particles, the type's bytes must be, and all others as before. */
+static void verify(const app *a, int which)
+{
+    unsigned char *got = after(a, apps[which].ours), *want = after(a, apps[which].by_hand);
+
+    if (a->sent.at) {
+        const int n = a->n * ranks, bytes = test_packed_bytes(a->type, n);
+        char *packed = malloc((size_t)bytes);
+        int at = 0;
+
+        PMPI_Pack(want, n, a->type, packed, bytes, &at, MPI_COMM_SELF);
+        test_fill(want, a->device.bytes, 1 + (unsigned)rank);
+        at = 0;
+        PMPI_Unpack(packed, bytes, &at, want, n, a->type, MPI_COMM_SELF);
+        free(packed);
+    }
+    CHECK(memcmp(got, want, a->device.bytes) == 0, "%s, %d", apps[which].name, a->n);
+    free(got);
+    free(want);
+}
+
+static double step_us(const app *a, step_fn *step)
+{
+    double begin;
+
+    PMPI_Barrier(MPI_COMM_WORLD);
+    begin = bench_now();
+    step(a);
+    return (bench_now() - begin) / 1e3;
+}
+
+static void measure(const app *a, int which, double seconds)
+{
+    static double ours[MAX_SAMPLES], by_hand[MAX_SAMPLES];
+    double begin = bench_now(), us[2];
+    int n;
+
+    for (int i = 0; i < WARM; i++) {
+        apps[which].ours(a);
+        apps[which].by_hand(a);
+    }
+    n = (int)(seconds * 1e9 / ((bench_now() - begin) / WARM));
+    n = n < 15 ? 15 : n > MAX_SAMPLES ? MAX_SAMPLES : n;
+    PMPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        ours[i] = step_us(a, apps[which].ours);
+        by_hand[i] = step_us(a, apps[which].by_hand);
+    }
+    us[0] = pw_samples_median(ours, n);
+    us[1] = pw_samples_median(by_hand, n);
+    if (rank == 0)
+        printf("%-14s %8d | ours %9.1f µs | by hand %9.1f µs | %6.2f\n", apps[which].name, a->n, us[0], us[1],
+               us[1] / us[0]);
+    fflush(stdout);
+}
+
+static void run(int which, int n, double seconds)
+{
+    app a = apps[which].make(n);
+
+    verify(&a, which);
+    if (seconds > 0)
+        measure(&a, which, seconds);
+    free_app(&a);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL, *driver = NULL;
+    double seconds = 0.2;
+    int option, rc;
+
+    while ((option = getopt(argc, argv, "t:f:d:")) >= 0) {
+        if (option == 't')
+            seconds = atof(optarg);
+        else if (option == 'f')
+            only = optarg;
+        else if (option == 'd')
+            driver = optarg;
+        else
+            return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!gpu_start(driver)) {
+        MPI_Finalize();
+        return SKIPPED;
+    }
+    gpu_set_current(gpu_primary(rank % gpu_devices()));
+    for (int i = 0; i < APPS; i++)
+        for (int k = 0; k < 3 && (!only || !strcmp(only, apps[i].name)); k++)
+            if (seconds > 0 || k == 0) /* the stand-in for the driver interprets */
+                run(i, apps[i].sizes[k], seconds);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
