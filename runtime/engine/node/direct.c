@@ -35,7 +35,7 @@ typedef struct use {
 static struct {
     pthread_mutex_t lock;
     channel channels[CHANNELS]; /* guarded by the lock; one that falls on another's place takes it */
-    bool learned;               /* a channel is in use; guarded by the lock */
+    _Atomic bool learned;       /* a channel is in use; written under the lock */
     _Atomic(char *) base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
     _Atomic bool tried;   /* set last */
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
@@ -51,7 +51,7 @@ static channel *channel_of(uint64_t key)
 {
     channel *c = &direct.channels[(key ^ key >> 32) % CHANNELS];
 
-    direct.learned = true;
+    atomic_store_explicit(&direct.learned, true, memory_order_relaxed);
     if (c->key != key)
         *c = (channel){.key = key, .least = INT64_MAX, .next = LEAST_WAIT};
     return c;
@@ -98,12 +98,17 @@ static void note(uint64_t key, int64_t bytes, bool taken)
     pthread_mutex_unlock(&direct.lock);
 }
 
+bool pw_direct_knows_channels(void)
+{
+    return atomic_load_explicit(&direct.learned, memory_order_relaxed);
+}
+
 void pw_direct_forget_channels(void)
 {
     pthread_mutex_lock(&direct.lock);
-    if (direct.learned)
+    if (pw_direct_knows_channels())
         memset(direct.channels, 0, sizeof direct.channels);
-    direct.learned = false;
+    atomic_store_explicit(&direct.learned, false, memory_order_relaxed);
     pthread_mutex_unlock(&direct.lock);
 }
 

@@ -68,6 +68,8 @@ void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
 
 /* Whether messages of `bytes` bytes on this channel need no pages. */
 bool pw_direct_is_proven(uint64_t channel, int64_t bytes);
+/* Whether anything was learned of any channel. */
+bool pw_direct_knows_channels(void);
 /* Forgets what was learned of all channels: their numbers may come to mean others. */
 void pw_direct_forget_channels(void);
 

@@ -4,10 +4,11 @@
  * message between two layouts must take no launch on the sender and one on the receiver; the sender's buffer is
  * overwritten as soon as MPI says so, freed and allocated anew, still being filled by the default stream, in memory
  * that other processes cannot open; and the receiver is the rank itself, posts more or less than comes, completes by
- * MPI_Waitany or MPI_Testsome, or is persistent. (lazy.c and shared.c, by this strategy, have those who read the
- * message in other ways; dies.c has ranks that die.)
+ * MPI_Waitany or MPI_Testsome, is persistent, or receives into host memory. (lazy.c and shared.c, by this strategy,
+ * have those who read the message in other ways; dies.c has ranks that die.) With "user" the system lets the processes
+ * handle faults of user code only, as it does for most users.
  *
- * usage: direct <driver, or ->. Exits 77, for "skipped", without a GPU.
+ * usage: direct <driver, or -> [user]. Exits 77, for "skipped", without a GPU.
  */
 
 #include "tests/mpi/gpu/memory.h"
@@ -369,6 +370,29 @@ static void of_other_lengths(void)
     free_side(&s);
 }
 
+/* A channel that waits after a message that was not taken is forgotten with its communicator, whose handle MPI gives to
+ * the next one. */
+static void of_a_new_communicator(void)
+{
+    side s = make_side(1 + rank);
+    MPI_Comm comm = proven(&s, "of an old communicator");
+    long before;
+
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (rank == 0)
+        MPI_Send(s.gpu.at, s.count, s.type, 1, TAG, comm);
+    else
+        MPI_Recv(s.gpu.at, 1, MPI_DOUBLE, 0, TAG, comm, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    comm = proven(&s, "of a new communicator");
+    before = work();
+    exchange(&s, 71, comm, "of a new communicator");
+    before = work() - before;
+    CHECK(!counted || before == (rank == 1), "of a new communicator: rank %d has begun %ld works", rank, before);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 static void to_oneself(void)
 {
     side from = make_side(1), to = make_side(2);
@@ -399,6 +423,7 @@ static void run(void)
     unopened();
     being_filled();
     of_other_lengths();
+    of_a_new_communicator();
     to_oneself();
 }
 
