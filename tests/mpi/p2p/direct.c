@@ -8,12 +8,8 @@
  */
 #include "tests/mpi/support/harness.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,31 +17,6 @@ enum { BYTES = 128000, SPAN = 320000, BLOCK = 64, ROW = 16000, PROVING = 4 };
 
 /* After a failure 16 messages are packed, two prove the channel again, and two more end the failure. */
 enum { RESTING = 20 };
-
-/* ---- userfaultfd ------------------------------------------------------------------------------------------------- */
-
-static void limit(const char *what)
-{
-    bool all = strcmp(what, "refused") == 0;
-    enum { NUMBER = offsetof(struct seccomp_data, nr), FIRST = offsetof(struct seccomp_data, args[0]) };
-    enum { SECOND = offsetof(struct seccomp_data, args[1]), USER_ONLY = 1, NEW_FILE = 0xAA00 };
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NUMBER),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 2),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIRST),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, all ? 0 : USER_ONLY, 4, 3),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SECOND),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NEW_FILE, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        printf("SKIPPED: no filter of system calls\n");
-}
 
 /* The process's memory is no longer for others to read, which MPICH needs when it starts. */
 static void deny(void)
@@ -306,7 +277,7 @@ int main(int argc, char **argv)
     int failures;
 
     if (!strcmp(kind, "user") || !strcmp(kind, "refused"))
-        limit(kind);
+        test_limit_userfaultfd(!strcmp(kind, "user"));
     MPI_Init(&argc, &argv);
     if (denied)
         deny();

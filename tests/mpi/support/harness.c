@@ -2,7 +2,11 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -74,6 +78,28 @@ bool test_has_userfaultfd(void)
     if (fd >= 0)
         close(fd);
     return fd >= 0;
+}
+
+void test_limit_userfaultfd(bool for_user_code)
+{
+    enum { NUMBER = offsetof(struct seccomp_data, nr), FIRST = offsetof(struct seccomp_data, args[0]) };
+    enum { SECOND = offsetof(struct seccomp_data, args[1]), USER_ONLY = 1, NEW_FILE = 0xAA00 };
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NUMBER),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIRST),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, for_user_code ? USER_ONLY : 0, 4, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SECOND),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NEW_FILE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        printf("SKIPPED: no filter of system calls\n");
 }
 
 void test_give_up_reading(void)

@@ -41,6 +41,9 @@ int test_result(void);
 bool test_can_read_peer(void);
 /* Returns whether the system lets this process handle the faults of others. */
 bool test_has_userfaultfd(void);
+/* From now on the system refuses userfaultfd to this process (seccomp), but if `for_user_code` that for faults of user
+ * code alone. */
+void test_limit_userfaultfd(bool for_user_code);
 /* Gives up the capability with which this process may read every other one. */
 void test_give_up_reading(void);
 /* Returns the error class of what a call has returned. */
