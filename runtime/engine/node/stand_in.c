@@ -14,12 +14,20 @@ enum { TILE = 16 << 10 };
 
 static const size_t most_copied = (size_t)1 << 30;
 
-/* The singleton, set once at start. */
-static pw_stand_in_engine *engine_of;
+/* The singleton. */
+static struct {
+    pw_stand_in_engine *engine;           /* set once at start */
+    _Atomic(pw_stand_in_packer *) packer; /* NULL: no GPU reads here */
+} start;
 
 void pw_stand_in_start(pw_stand_in_engine *engine)
 {
-    engine_of = engine;
+    start.engine = engine;
+}
+
+void pw_stand_in_pack_by(pw_stand_in_packer *packer)
+{
+    atomic_store_explicit(&start.packer, packer, memory_order_relaxed);
 }
 
 /* ---- the sender's memory ----------------------------------------------------------------------------------------- */
@@ -98,7 +106,7 @@ static bool read_copy(pw_stand_in *s)
 /* Finds the layout of a record. False: it has one that cannot be read. */
 static bool find_layout(pid_t pid, const pw_stand_in_record *r, pw_stand_in *out)
 {
-    pw_layout_engine *engine = engine_of ? engine_of() : NULL;
+    pw_layout_engine *engine = start.engine ? start.engine() : NULL;
 
     if (r->text == PW_SEGMENT_NO_TEXT)
         return true;
@@ -141,6 +149,10 @@ static bool is_in_host_memory(const pw_stand_in *s)
 
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 {
+    pw_stand_in_packer *packer = atomic_load_explicit(&start.packer, memory_order_relaxed);
+
+    if (s->exported.memory.number)
+        return packer && packer(s, to, bytes);
     if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
     pw_layout_pack_part(s->layout, s->memory, s->first, s->first + bytes, to);

@@ -37,6 +37,12 @@ typedef pw_layout_engine *pw_stand_in_engine(void);
 /* Must be called before any message is read. */
 void pw_stand_in_start(pw_stand_in_engine *engine);
 
+/* Packs `bytes` bytes, from the one that was asked for, of a message whose objects lie in GPU memory. False: they
+ * cannot be read. */
+typedef bool pw_stand_in_packer(const pw_stand_in *s, void *to, int64_t bytes);
+/* From now on a GPU of this process packs such messages for receives into host memory. */
+void pw_stand_in_pack_by(pw_stand_in_packer *packer);
+
 /* Finds the message of which process `pid` has these bytes in a stand-in. False: they are in none. */
 bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *out);
 /* Packs `bytes` bytes from the one that was asked for. False: the objects cannot be read. */

@@ -2,6 +2,7 @@
 
 #include "base/env.h"
 #include "codegen/target.h"
+#include "runtime/engine/gpu/peer/lazy.h"
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/model/cost.h"
 #include "runtime/engine/model/decide.h"
@@ -101,7 +102,7 @@ pw_model_query pw_message_query(const pw_message *m)
                         .shared = pw_sharing_is_likely(),
                         .apart = pw_outbound_is_apart(),
                         .near = pw_outbound_is_near(),
-                        .opened = may_go_directly(m)};
+                        .opened = may_go_directly(m) && pw_gpu_lazy_is_possible()};
     /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
      */
     double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;

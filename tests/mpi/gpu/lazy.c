@@ -4,9 +4,10 @@
  * it was given: into host memory, of the message's type or not, by probe, too short for it. Rank 2 runs without
  * Packwright. Each way has a communicator of its own, on which messages into the GPU come first and last. With the
  * stand-in, the driver's copies on rank 0 tell whether the bytes came to host memory. With the strategy `direct` the
- * message stays in the program's memory, once the first ones of a communicator have gone that way.
+ * message stays in the program's memory, once the first ones of a communicator have gone that way. With "user" the
+ * system lets the processes handle faults of user code only.
  *
- * usage: lazy <driver, or ->. Exits 77, for "skipped", without a GPU.
+ * usage: lazy <driver, or -> [user]. Exits 77, for "skipped", without a GPU.
  */
 
 #include "tests/mpi/gpu/memory.h"
@@ -264,10 +265,14 @@ static void receive_by(way w, MPI_Comm comm, unsigned seed)
 
 /* ---- a communicator ---------------------------------------------------------------------------------------------- */
 
-/* Whether MPI certainly reads the block by the CPU in this way. */
+/* Whether MPI certainly reads the block by the CPU in this way. With `direct` the receiver's GPU may read for its CPU.
+ */
 static bool is_read(way w)
 {
-    return w == TO_HOST_BYTES || w == TO_HOST_TYPED || w == TO_HOST_PACKED || w == TO_OTHERS;
+    const char *strategy = getenv("PACKWRIGHT_STRATEGY");
+    bool to_host = w == TO_HOST_BYTES || w == TO_HOST_TYPED || w == TO_HOST_PACKED;
+
+    return w == TO_OTHERS || (to_host && (!strategy || strcmp(strategy, "direct") != 0));
 }
 
 static void judge_copies(way w, long n)
@@ -341,6 +346,9 @@ int main(int argc, char **argv)
 
     if (test_launch_rank() == 2)
         setenv("PACKWRIGHT_DISABLE", "1", 1);
+    t.counted = test_has_userfaultfd();
+    if (argc > 2 && !strcmp(argv[2], "user"))
+        test_limit_userfaultfd(true);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &t.rank);
     if (!gpu_start_as_told(argc, argv)) {
@@ -349,7 +357,7 @@ int main(int argc, char **argv)
     }
     if (t.rank < 2 && !gpu_is_fake() && gpu_devices() > 1)
         gpu_set_current(gpu_primary(t.rank % gpu_devices()));
-    t.counted = can_read() && t.rank < 2 && gpu_is_fake() && test_has_userfaultfd();
+    t.counted = can_read() && t.counted && t.rank < 2 && gpu_is_fake();
     create();
     run();
     MPI_Buffer_detach(&t.attached, &n);

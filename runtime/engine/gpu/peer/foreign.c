@@ -26,6 +26,8 @@ static struct {
     int high; /* slots from here on were never used */
     int blocks, refusals;
     int64_t bytes, clock, registrations;
+    pw_gpu
+        *reader; /* the context that has last moved a message from the program's memory of another process; or NULL */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- registering ------------------------------------------------------------------------------------------------- */
@@ -49,6 +51,8 @@ void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
     for (int i = 0; i < table.high; i++)
         if (table.many[i].block.base && table.many[i].owner == gpu)
             drop(&table.many[i], driver);
+    if (table.reader == gpu)
+        table.reader = NULL;
     pthread_mutex_unlock(&table.lock);
 }
 
@@ -254,6 +258,15 @@ static bool pack_to(const objects *o, pw_cu_ptr packed)
     return pw_gpu_carry_out(&order) == PW_OK;
 }
 
+/* To the packed side of the order. */
+static bool pack_all(const objects *o)
+{
+    const pw_gpu_packed to = o->order->packed;
+
+    return o->layout ? pack_to(o, to.device)
+                     : pw_gpu_copy(o->order->buffer.place.gpu, to.device, o->there, o->bytes) == PW_OK;
+}
+
 static bool unpack_bytes(const objects *o, pw_cu_ptr packed)
 {
     pw_gpu_order order = *o->order;
@@ -305,7 +318,8 @@ static bool move_objects(const objects *o)
     return move_joined(o);
 }
 
-bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
+/* Does what `act` does with the message, whose memory is open meanwhile. */
+static bool with_opened(const pw_gpu_order *order, const pw_stand_in *from, bool (*act)(const objects *o))
 {
     pw_gpu_opened *opened = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported);
     objects o = {.order = order, .layout = from->layout, .count = from->count, .bytes = from->bytes};
@@ -314,8 +328,58 @@ bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
     if (!opened)
         return false;
     o.there = opened->device + (from->remote - from->exported.memory.address);
-    done = move_objects(&o) && has_lived(&from->exported);
+    done = act(&o) && has_lived(&from->exported);
     pw_gpu_opened_give(opened);
+    return done;
+}
+
+static pw_gpu *reader(void)
+{
+    pw_gpu *gpu;
+
+    pthread_mutex_lock(&table.lock);
+    gpu = table.reader;
+    pthread_mutex_unlock(&table.lock);
+    return gpu;
+}
+
+/* Packs a part of the message into host memory: one kernel packs all of it, and the part is copied. */
+static bool pack_to_host(const pw_stand_in *from, void *to, int64_t bytes)
+{
+    pw_gpu *gpu = reader();
+    pw_gpu_block *block = NULL;
+    pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
+    bool done;
+
+    if (!gpu || pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, from->bytes, &block) != PW_OK)
+        return false;
+    order.packed = pw_gpu_packed_in(block);
+    done = with_opened(&order, from, pack_all) &&
+           pw_gpu_copy(gpu, pw_cu_address(to), block->device + (pw_cu_ptr)from->first, bytes) == PW_OK;
+    pw_gpu_give(gpu, block);
+    return done;
+}
+
+static void note_reader(pw_gpu *gpu)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&table.lock);
+    is_new = table.reader != gpu;
+    table.reader = gpu;
+    pthread_mutex_unlock(&table.lock);
+    if (is_new) {
+        pw_gpu_depend(&dependent);
+        pw_stand_in_pack_by(pack_to_host);
+    }
+}
+
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
+{
+    bool done = with_opened(order, from, move_objects);
+
+    if (done)
+        note_reader(order->buffer.place.gpu);
     if (done && order->buffer.layout)
         atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
     return done;

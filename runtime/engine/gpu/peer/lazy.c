@@ -60,13 +60,17 @@ static void note_read(uint64_t key)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+bool pw_gpu_lazy_is_possible(void)
+{
+    return pw_env_bool(PW_ENV_LAZY) && pw_lazy_serves() == PW_LAZY_EVERYBODY;
+}
+
 pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
 {
     pw_gpu_block *block = NULL;
 
-    if (key == 0 || bytes < PW_GPU_LAZY_LEAST || !pw_segment_wants_replicas() || !pw_env_bool(PW_ENV_LAZY) ||
-        is_pausing(key) || pw_lazy_serves() != PW_LAZY_EVERYBODY ||
-        pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
+    if (key == 0 || bytes < PW_GPU_LAZY_LEAST || !pw_segment_wants_replicas() || is_pausing(key) ||
+        !pw_gpu_lazy_is_possible() || pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
         return NULL;
     if (pw_gpu_replica_alone(gpu, block))
         return block;

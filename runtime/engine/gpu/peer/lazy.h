@@ -15,6 +15,9 @@
 
 #include "runtime/engine/gpu/transfer.h"
 
+/* Whether the environment and the system allow such messages. */
+bool pw_gpu_lazy_is_possible(void);
+
 /* Takes a block with its replica for a message of `bytes` bytes that is sent once on a channel; 0 stands for no
  * channel. NULL: the message must be packed to host memory. */
 pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t channel);

@@ -21,8 +21,7 @@ static struct {
 
 bool pw_gpu_may_show(void)
 {
-    return pw_gpu_can_export() && pw_env_bool(PW_ENV_LAZY) && pw_lazy_serves() == PW_LAZY_EVERYBODY &&
-           pw_direct_is_possible();
+    return pw_gpu_can_export() && pw_env_bool(PW_ENV_LAZY) && pw_direct_is_possible();
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,9 @@
  * Messages that other processes' GPUs take from the program's own GPU memory, the sender's side. MPI gets a stand-in
  * (runtime/engine/node/direct.h), whose record also has the allocation that the objects lie in. A receiver with a GPU
  * opens the allocation (opened.h), and moves the message from there into its own buffer by one kernel (foreign.h). The
- * sender packs nothing. For whoever else reads the stand-in, the GPU packs the message into device memory, which is
- * copied to the reader; so lazy memory must serve everybody.
+ * sender packs nothing. A receiver into host memory has its GPU pack the message, if that has taken one before. For
+ * whoever else reads the stand-in, the sender's GPU packs the message into device memory, which is copied to the
+ * reader, as far as lazy memory serves it; messages of a channel that is not proven have pages.
  *
  * Like packing, this waits for the work of the legacy default stream, before MPI gets the message.
  *
