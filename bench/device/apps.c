@@ -206,7 +206,7 @@ static const struct {
     app (*make)(int n);
     step_fn *ours, *by_hand;
     int sizes[3];
-} apps[] = {{"stencil2d", make_stencil, stencil, stencil_by_hand, {512, 2048, 8192}},
+} apps[] = {{"stencil2d", make_stencil, stencil, stencil_by_hand, {2048, 4096, 8192}},
             {"nbody_simple", make_simple, n_body, n_body_by_hand, {1024, 16384, 262144}},
             {"nbody_complex", make_complex, n_body, n_body_by_hand, {1024, 16384, 262144}}};
 enum { APPS = sizeof apps / sizeof *apps };
