@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jit-cache/exit_guard.h"
+#include "jit-cache/fork_guard.h"
 
 #include <string.h>
 
@@ -176,14 +177,18 @@ static pw_status open_compiled(pw_cache *cache, pw_slot *slot, pw_blob *blob, in
 
 static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t started)
 {
-    const pw_backend *backend = find_backend(cache);
+    const pw_backend *backend;
     pw_blob blob = {0};
     pw_diag diag = {0};
-    pw_status status;
+    pw_status status = PW_OK;
 
+    pw_fork_guard_enter();
+    backend = find_backend(cache);
+    if (backend)
+        status = compile(cache, slot, backend, &blob, &diag);
+    pw_fork_guard_leave();
     if (!backend)
         return settle(slot, PW_KERNEL_FAILED);
-    status = compile(cache, slot, backend, &blob, &diag);
     if (!status) {
         status = open_compiled(cache, slot, &blob, started, &diag);
         pw_blob_free(&blob);

@@ -1,6 +1,7 @@
 #include "jit-cache/image.h"
 
 #include "base/replace.h"
+#include "jit-cache/fork_guard.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,8 +20,11 @@ enum { PATH_TEXT = 96 };
 
 pw_status pw_image_open_path(const char *path, pw_image *out, pw_diag *diag)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle;
 
+    pw_fork_guard_enter();
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    pw_fork_guard_leave();
     if (!handle)
         return pw_diag_set(diag, PW_ERR_IO, "%s", dlerror());
     *out = (pw_image){.handle = handle};
@@ -107,6 +111,8 @@ void pw_image_close(pw_image *image)
     pw_blob_free(&image->code);
     if (!image->handle)
         return;
+    pw_fork_guard_enter();
     dlclose(image->handle);
+    pw_fork_guard_leave();
     *image = (pw_image){0};
 }

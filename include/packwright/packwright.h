@@ -32,9 +32,11 @@
  * The process. All state is one table of what types have been compiled to, made by the first move. There are no signal
  * handlers; errno is left as it was by every call that succeeds; no locale is looked at. A thread that reads and a
  * thread that compiles kernels are started when a type has moved enough bytes, with all signals blocked. The library
- * stays in the process after dlclose(), since these threads and compiled kernels need its code. exit() waits for a
- * compile under way, some 10 ms. In a child of fork() types old and new can be moved, by the kernels that its parent
- * had and by the interpreter, but nothing is compiled; where the parent has moved nothing before, all is as usual.
+ * stays in the process after dlclose(), since these threads and compiled kernels need its code. exit() and fork() wait
+ * for a compile under way: some 10 ms, 100 ms when the compiler has to be loaded, never more than 2 s; vfork(),
+ * posix_spawn() and system() do not. In a child of fork() types old and new can be moved, by the kernels that its
+ * parent had and by the interpreter, but nothing is compiled; where the parent has moved nothing before, all is as
+ * usual.
  * Packwright's MPI interposer in the same process has tables of its own, and neither knows of the other.
  */
 #ifndef PACKWRIGHT_PACKWRIGHT_H
