@@ -6,8 +6,6 @@
 #include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
 
-enum { WATCHED = 8 }; /* a factor counts from its eighth observation on (runtime/engine/model/decide.h) */
-
 /* ---- what the current call has staged ---------------------------------------------------------------------- */
 
 enum { HELD = 4 }; /* enough for a call between two processes, and for a collective with one type on each side */
@@ -189,7 +187,7 @@ static bool is_watched(const pw_staging *s, pw_direction direction)
         return false;
     id = pw_strategy_id_of(s->strategy);
     return pw_decision_is_timed(s->decision, id, direction) &&
-           atomic_load_explicit(&s->decision->cells[id].timed[direction], memory_order_relaxed) < WATCHED;
+           atomic_load_explicit(&s->decision->cells[id].timed[direction], memory_order_relaxed) < PW_DECIDE_TRUSTED;
 }
 
 bool pw_staging_begin_pack(pw_staging *s)
