@@ -91,26 +91,19 @@ typedef struct calls {
                       const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
 } calls;
 
-static const calls ours = {.commit = MPI_Type_commit,
-                           .free = MPI_Type_free,
-                           .send = MPI_Send,
-                           .recv = MPI_Recv,
-                           .isend = MPI_Isend,
-                           .irecv = MPI_Irecv,
-                           .wait = MPI_Wait,
-                           .waitall = MPI_Waitall,
-                           .alltoall = MPI_Alltoall,
-                           .neighbours = MPI_Neighbor_alltoallw};
-static const calls below = {.commit = PMPI_Type_commit,
-                            .free = PMPI_Type_free,
-                            .send = PMPI_Send,
-                            .recv = PMPI_Recv,
-                            .isend = PMPI_Isend,
-                            .irecv = PMPI_Irecv,
-                            .wait = PMPI_Wait,
-                            .waitall = PMPI_Waitall,
-                            .alltoall = PMPI_Alltoall,
-                            .neighbours = PMPI_Neighbor_alltoallw};
+#define CALLS(p)                   \
+    {.commit = p##MPI_Type_commit, \
+     .free = p##MPI_Type_free,     \
+     .send = p##MPI_Send,          \
+     .recv = p##MPI_Recv,          \
+     .isend = p##MPI_Isend,        \
+     .irecv = p##MPI_Irecv,        \
+     .wait = p##MPI_Wait,          \
+     .waitall = p##MPI_Waitall,    \
+     .alltoall = p##MPI_Alltoall,  \
+     .neighbours = p##MPI_Neighbor_alltoallw}
+
+static const calls ours = CALLS(), below = CALLS(P);
 
 /* What one peer moves. */
 typedef struct cargo {
