@@ -7,12 +7,10 @@
 #include "hooks.h"
 #include "next.h"
 
-/* Shorter memory holds no message that gains. */
-enum { LEAST = 32 << 10 };
-
+/* Memory that is shorter than the shortest direct message holds none. */
 static bool is_shared(MPI_Aint size)
 {
-    return pw_direct_is_meant() && size >= (pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : LEAST);
+    return pw_direct_is_meant() && size >= (pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST);
 }
 
 pw_verdict pw_hook_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr, int *rc)
