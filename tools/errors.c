@@ -31,13 +31,20 @@ int pw_usage_error(const pw_command *command, const char *fmt, ...)
     return PW_EXIT_USAGE;
 }
 
+/* Reports the first `length` characters of a word. `best`: the closest word that is known, which stands behind
+ * `hyphens`; NULL: none is close. */
+static int unknown(const pw_command *command, const char *what, const char *word, size_t length, const char *hyphens,
+                   const char *best)
+{
+    if (best)
+        return pw_usage_error(command, "unknown %s '%.*s' (did you mean '%s%s'?)", what, (int)length, word, hyphens,
+                              best);
+    return pw_usage_error(command, "unknown %s '%.*s'", what, (int)length, word);
+}
+
 int pw_unknown_word(const pw_command *command, const char *what, const char *word, const char *const *candidates)
 {
-    const char *best = pw_suggest(word, candidates);
-
-    if (best)
-        return pw_usage_error(command, "unknown %s '%s' (did you mean '%s'?)", what, word, best);
-    return pw_usage_error(command, "unknown %s '%s'", what, word);
+    return unknown(command, what, word, strlen(word), "", pw_suggest(word, candidates));
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -92,7 +99,6 @@ int pw_wrong_argument(const pw_command *command, const char *word)
     option_list known = {.n = 0};
     size_t hyphens = strspn(word, "-");
     char name[64];
-    const char *best;
     int i;
 
     if (hyphens == 0)
@@ -108,9 +114,5 @@ int pw_wrong_argument(const pw_command *command, const char *word)
                               : word[hyphens + strlen(name)] ? "..."
                                                              : "=...");
     /* The hyphens would make short words alike. */
-    best = pw_suggest(name, known.name);
-    if (best)
-        return pw_usage_error(command, "unknown option '%.*s' (did you mean '--%s'?)", (int)strcspn(word, "="), word,
-                              best);
-    return pw_usage_error(command, "unknown option '%.*s'", (int)strcspn(word, "="), word);
+    return unknown(command, "option", word, strcspn(word, "="), "--", pw_suggest(name, known.name));
 }
