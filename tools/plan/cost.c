@@ -87,8 +87,8 @@ static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern,
     side s = packs(m, way, &q) ? our_side(m, &q, direction, pw_model_cost(m, PW_MODEL_HOST, &q))
                                : native_side(whole, contiguous);
 
-    /* Of a transpose's two contiguous blocks, the one to the peer is copied twice and the rank's own once: the peer's
-     * takes two thirds of the time. */
+    /* A transpose sends one contiguous block to the peer, which is copied twice, and keeps one, which is copied once:
+     * the first takes two thirds of the time. */
     if (way == PW_PLAN_CONTIGUOUS && pattern == PW_PLAN_TRANSPOSE)
         s.copy *= 2.0 / 3;
     return (side){s.move / blocks_of(pattern), s.copy};

@@ -121,7 +121,7 @@ bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first);
 
 /* ---- own.c: what Packwright itself takes ------------------------------------------------------------------------- */
 
-/* Of one rank, if all its messages are packed; bytes. */
+/* What one rank takes if all its messages are packed, in bytes. */
 typedef struct pw_plan_own {
     int descriptors;
     int64_t peers;  /* other ranks of its node that send to it */

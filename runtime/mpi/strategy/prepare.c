@@ -27,7 +27,7 @@ static void make_staging(int64_t bytes)
 }
 
 /* Makes the choices for messages of one object, so that the first one does not wait for the tables that choices need.
- * Of the buffer only the address is looked at. */
+ * They depend on where the buffer is, and nothing reads it. */
 static void choose(const pw_entry *entry)
 {
     static const pw_role roles[] = {PW_SEND, PW_RECV};
