@@ -240,8 +240,10 @@ int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
         if ((result = take(option, o)) >= 0)
             return result;
     }
-    if (argc - optind != 1)
-        return pw_usage_error(&pw_command_plan, "expected one file of types, got %d", argc - optind);
+    if (optind == argc)
+        return pw_usage_error(&pw_command_plan, "TYPES is missing: the file with the types of the messages");
+    if (argc - optind > 1)
+        return pw_usage_error(&pw_command_plan, "one file of types at a time, got %d", argc - optind);
     o->input = argv[optind];
     if (o->plot && !pw_draw_is_picture(o->plot))
         return pw_usage_error(&pw_command_plan, "--plot takes a name that ends in .svg or .png, got '%s'", o->plot);
