@@ -88,9 +88,7 @@ static void put(layout *l, unsigned seed, unsigned gaps)
 
 static long launches(void)
 {
-    long (*calls)(const char *) = counted ? (long (*)(const char *))gpu_symbol("fake_calls") : NULL;
-
-    return counted ? calls("cuLaunchKernel") + calls("cuGraphLaunch") : 0;
+    return counted ? gpu_calls("cuLaunchKernel") + gpu_calls("cuGraphLaunch") : 0;
 }
 
 /* Returns how often rank 0 has launched. */

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *);
 
 /* ---- blocks in several memories ---------------------------------------------------------------------------------- */
 
@@ -311,13 +310,13 @@ static void check_no_mirror(void)
 
     CHECK(call(ALLTOALL, large[0].at, large[1].at, false) == MPI_SUCCESS, "with memory");
     gpu_write(&large[1], 0, before[1], LARGE);
-    made = calls("cuMemHostAlloc") + calls("cuMemHostRegister_v2");
+    made = gpu_calls("cuMemHostAlloc") + gpu_calls("cuMemHostRegister_v2");
     for (int i = 0; i < 6; i++) {
         limit_memory(true);
         expect_error(SUM_OF_OWN, i % 2, MPI_ERR_NO_MEM, "no mirror");
         limit_memory(false);
     }
-    CHECK(calls("cuMemHostAlloc") + calls("cuMemHostRegister_v2") == made, "memory for stages is lost");
+    CHECK(gpu_calls("cuMemHostAlloc") + gpu_calls("cuMemHostRegister_v2") == made, "memory for stages is lost");
     expect_as_before(SUM_OF_OWN, "no mirror");
 }
 
@@ -383,7 +382,6 @@ int main(int argc, char **argv)
         return 1;
     }
     fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
-    calls = (long (*)(const char *))gpu_symbol("fake_calls");
     check_memories();
     check_end();
     make_kinds();

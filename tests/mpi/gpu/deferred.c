@@ -25,7 +25,6 @@ static MPI_Datatype pieces, large; /* of doubles, each a stride of two apart */
 static gpu_memory out[N], in[N], big;
 static int rank, handled, level;
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *), (*launches)(const char *);
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -91,8 +90,8 @@ static bool is_word(const char *variable, const char *word)
 
 static long allocations(void)
 {
-    return calls("cuMemAlloc_v2") + calls("cuMemHostAlloc") + calls("cuMemHostRegister_v2") + calls("cuStreamCreate") +
-           calls("cuModuleLoadData") + calls("cuMemFree_v2");
+    return gpu_calls("cuMemAlloc_v2") + gpu_calls("cuMemHostAlloc") + gpu_calls("cuMemHostRegister_v2") +
+           gpu_calls("cuStreamCreate") + gpu_calls("cuModuleLoadData") + gpu_calls("cuMemFree_v2");
 }
 
 static void check_ways(void)
@@ -301,7 +300,7 @@ static void check_launches(void)
 {
     const char *bytes = getenv("PACKWRIGHT_GATHER_BYTES"), *strategy = getenv("PACKWRIGHT_STRATEGY");
     MPI_Request requests[2 * N];
-    long made = launches("pw_fused_") + launches("pw_t0_") + launches(""), want;
+    long made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches(""), want;
     int flag;
 
     for (int i = 0; i < N; i++) {
@@ -309,7 +308,7 @@ static void check_launches(void)
         MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[N + i]);
     }
     MPI_Iprobe(0, TAG + N, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    made = launches("pw_fused_") + launches("pw_t0_") + launches("") - made;
+    made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("") - made;
     MPI_Waitall(2 * N, requests, test_ignored());
     if (!gpu_is_fake() || !bytes || !strategy || strcmp(bytes, "0") == 0)
         return;
@@ -366,7 +365,7 @@ static long launches_of_round(int n, int64_t pause)
 {
     static unsigned char host[N][SMALL];
     MPI_Request requests[2 * N];
-    long made = launches("pw_fused_") + launches("pw_t0_") + launches("");
+    long made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("");
 
     for (int i = 0; i < n; i++)
         MPI_Irecv(host[i], 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
@@ -374,7 +373,7 @@ static long launches_of_round(int n, int64_t pause)
         MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[n + i]);
     test_clock_pass(pause);
     MPI_Waitall(2 * n, requests, test_ignored());
-    return launches("pw_fused_") + launches("pw_t0_") + launches("") - made;
+    return gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("") - made;
 }
 
 /* Does a round without a pause, on a GPU that begins when two launches have come: that for the first message, and one
@@ -640,12 +639,6 @@ static bool end(void)
     return right;
 }
 
-static long none(const char *name)
-{
-    (void)name;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     int rc;
@@ -658,8 +651,6 @@ int main(int argc, char **argv)
     }
     if (gpu_is_fake())
         fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
-    launches = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_launches") : none;
-    calls = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_calls") : none;
     MPI_Type_vector(40, 1, 2, MPI_DOUBLE, &pieces);
     MPI_Type_vector(300000, 1, 2, MPI_DOUBLE, &large);
     MPI_Type_commit(&pieces);

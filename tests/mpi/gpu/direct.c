@@ -138,14 +138,9 @@ static MPI_Comm proven(side *s, const char *what)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-static long calls(const char *call)
-{
-    return ((long (*)(const char *))gpu_symbol("fake_calls"))(call);
-}
-
 static long work(void)
 {
-    return counted ? calls("cuLaunchKernel") + calls("cuGraphLaunch") + calls("cuMemcpyAsync") : 0;
+    return counted ? gpu_calls("cuLaunchKernel") + gpu_calls("cuGraphLaunch") + gpu_calls("cuMemcpyAsync") : 0;
 }
 
 static void between_layouts(int from, int to)
@@ -287,14 +282,14 @@ static void reallocated(void)
 {
     side s = make_side(1);
     MPI_Comm comm = proven(&s, "allocated anew");
-    long opened = counted ? calls("cuIpcOpenMemHandle_v2") : 0;
+    long opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") : 0;
 
     for (unsigned i = 0; i < 4; i++) {
         gpu_memory_free(&s.gpu);
         s.gpu = gpu_memory_make(GPU_DEVICE, SPAN + (i % 2 ? BYTES : 0));
         exchange(&s, 50 + i, comm, "allocated anew");
     }
-    opened = counted ? calls("cuIpcOpenMemHandle_v2") - opened : 0;
+    opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") - opened : 0;
     CHECK(!counted || opened == (rank == 1 ? 4 : 0), "rank %d has opened %ld allocations", rank, opened);
     MPI_Comm_free(&comm);
     free_side(&s);

@@ -13,7 +13,6 @@
 enum { N = 1000, TAG = 3, STRIDE = 16, BYTES = STRIDE * N };
 
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *);
 static bool specialised; /* types have kernels of their own */
 
 /* The type of all messages: N elements, a stride apart. */
@@ -75,20 +74,20 @@ static void await_kernels(const gpu_memory *out, const gpu_memory *in)
 {
     double end = MPI_Wtime() + 120;
 
-    while (calls("cuLaunchKernel") + calls("cuGraphLaunch") == 0 && MPI_Wtime() < end)
+    while (gpu_calls("cuLaunchKernel") + gpu_calls("cuGraphLaunch") == 0 && MPI_Wtime() < end)
         expect_right("waiting for kernels", out, in);
-    CHECK(calls("cuLaunchKernel") + calls("cuGraphLaunch") > 0, "no kernel was launched");
+    CHECK(gpu_calls("cuLaunchKernel") + gpu_calls("cuGraphLaunch") > 0, "no kernel was launched");
 }
 
 /* The driver refuses a module when one comes for a new type. */
 static void check_refused(failure f, MPI_Datatype element, const gpu_memory *out, const gpu_memory *in)
 {
-    long before = calls(f.call);
+    long before = gpu_calls(f.call);
 
     MPI_Type_free(&type);
     make_type(element);
     check_failure(f, out, in);
-    CHECK(!specialised || calls(f.call) > before, "%s was not called", f.call);
+    CHECK(!specialised || gpu_calls(f.call) > before, "%s was not called", f.call);
 }
 
 static void check_failures(const gpu_memory *out, const gpu_memory *in)
@@ -117,15 +116,15 @@ static void check_steady(const gpu_memory *out, const gpu_memory *in)
 
     for (int i = 0; i < 3; i++)
         expect_right("warming up", out, in);
-    device = calls("cuMemAlloc_v2");
-    pinned = calls("cuMemHostAlloc");
-    streams = calls("cuStreamCreate") + calls("cuEventCreate") + calls("cuModuleLoadData");
+    device = gpu_calls("cuMemAlloc_v2");
+    pinned = gpu_calls("cuMemHostAlloc");
+    streams = gpu_calls("cuStreamCreate") + gpu_calls("cuEventCreate") + gpu_calls("cuModuleLoadData");
     for (int i = 0; i < 50; i++)
         expect_right("steady", out, in);
-    CHECK(calls("cuMemAlloc_v2") == device && calls("cuMemHostAlloc") == pinned &&
-              calls("cuStreamCreate") + calls("cuEventCreate") + calls("cuModuleLoadData") == streams,
-          "%ld more allocations of device memory, %ld of pinned memory", calls("cuMemAlloc_v2") - device,
-          calls("cuMemHostAlloc") - pinned);
+    CHECK(gpu_calls("cuMemAlloc_v2") == device && gpu_calls("cuMemHostAlloc") == pinned &&
+              gpu_calls("cuStreamCreate") + gpu_calls("cuEventCreate") + gpu_calls("cuModuleLoadData") == streams,
+          "%ld more allocations of device memory, %ld of pinned memory", gpu_calls("cuMemAlloc_v2") - device,
+          gpu_calls("cuMemHostAlloc") - pinned);
 }
 
 /* Host memory from which a message was sent is unmapped, and GPU memory appears at its address. */
@@ -196,7 +195,6 @@ int main(int argc, char **argv)
     }
     specialised = argc > 2;
     fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
-    calls = (long (*)(const char *))gpu_symbol("fake_calls");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     make_type(MPI_DOUBLE);
     out = gpu_memory_make(GPU_DEVICE, BYTES);

@@ -14,8 +14,6 @@
 enum { NEIGHBOURS = 26, SIDE = 12, HALO = 2, TAG = 5, ROUNDS = 12, MANY = 150, SMALL = 16 * 40, GPUS = 2 };
 
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *);
-static long (*launches)(const char *);
 
 /* ---- the 26 regions of a box ------------------------------------------------------------------------------------- */
 
@@ -97,7 +95,7 @@ static void check_exchange(const box *b, const gpu_memory *m, const char *when)
 
 static long others(void)
 {
-    return launches("pw_t0_") + launches("");
+    return gpu_launches("pw_t0_") + gpu_launches("");
 }
 
 /* Checks that there is one launch for 26 packs and one for 26 unpacks, once estimates are no longer corrected. */
@@ -110,13 +108,13 @@ static void check_box(int element)
     make_box(&b, element);
     m = gpu_memory_make(GPU_DEVICE, b.bytes);
     for (int round = 0; round < ROUNDS; round++) {
-        fused = launches("pw_fused_");
+        fused = gpu_launches("pw_fused_");
         single = others();
         check_exchange(&b, &m, "26 neighbours");
     }
-    CHECK(!gpu_is_fake() || (launches("pw_fused_") - fused == 2 && others() == single),
+    CHECK(!gpu_is_fake() || (gpu_launches("pw_fused_") - fused == 2 && others() == single),
           "elements of %d bytes: %ld fused launches and %ld others for 26 neighbours", element,
-          launches("pw_fused_") - fused, others() - single);
+          gpu_launches("pw_fused_") - fused, others() - single);
     gpu_memory_free(&m);
     free_box(&b);
 }
@@ -148,7 +146,7 @@ static void pass_on(int n, unsigned seed, const char *when, long made[2])
     static unsigned char from[MANY][SMALL], want[MANY][SMALL], got[SMALL];
     static MPI_Request sends[MANY], receives[MANY];
     static MPI_Status statuses[MANY];
-    long before = launches("pw_fused_") + others(), between;
+    long before = gpu_launches("pw_fused_") + others(), between;
 
     fill(n, seed, from, want);
     for (int i = 0; i < n; i++)
@@ -156,11 +154,11 @@ static void pass_on(int n, unsigned seed, const char *when, long made[2])
     for (int i = 0; i < n; i++)
         MPI_Send_init(out[i].at, 1, type_of(i), 0, TAG + i, MPI_COMM_SELF, &sends[i]);
     MPI_Startall(n, sends);
-    between = launches("pw_fused_") + others();
+    between = gpu_launches("pw_fused_") + others();
     MPI_Waitall(n, receives, statuses);
     MPI_Waitall(n, sends, statuses);
     made[0] = between - before;
-    made[1] = launches("pw_fused_") + others() - between;
+    made[1] = gpu_launches("pw_fused_") + others() - between;
     for (int i = 0; i < n; i++) {
         MPI_Request_free(&sends[i]);
         gpu_read(&in[i], 0, got, SMALL);
@@ -228,8 +226,8 @@ static void check_neighbours(int n)
 
 static long allocations(void)
 {
-    return calls("cuMemAlloc_v2") + calls("cuMemHostAlloc") + calls("cuStreamCreate") + calls("cuModuleLoadData") +
-           calls("cuMemFree_v2");
+    return gpu_calls("cuMemAlloc_v2") + gpu_calls("cuMemHostAlloc") + gpu_calls("cuStreamCreate") +
+           gpu_calls("cuModuleLoadData") + gpu_calls("cuMemFree_v2");
 }
 
 static void check_steady(void)
@@ -288,13 +286,6 @@ static void check_failures(void)
     gpu_set_current(first);
 }
 
-/* Stands in for the counter on a real GPU, where launches are not counted. */
-static long none(const char *name)
-{
-    (void)name;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     static const int elements[] = {8, 1, 4, 16, 27};
@@ -307,8 +298,6 @@ int main(int argc, char **argv)
     }
     if (gpu_is_fake())
         fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
-    calls = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_calls") : none;
-    launches = gpu_is_fake() ? (long (*)(const char *))gpu_symbol("fake_launches") : none;
     MPI_Type_vector(40, 1, 2, MPI_DOUBLE, &pieces);
     MPI_Type_contiguous(20, MPI_DOUBLE, &row);
     MPI_Type_commit(&pieces);

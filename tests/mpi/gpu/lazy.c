@@ -51,7 +51,7 @@ static struct {
 
 static long copies(void)
 {
-    return t.counted ? ((long (*)(const char *))gpu_symbol("fake_calls"))("cuMemcpyAsync") : 0;
+    return t.counted ? gpu_calls("cuMemcpyAsync") : 0;
 }
 
 /* Whether ranks 0 and 1 may read each other's memory. */

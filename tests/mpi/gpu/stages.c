@@ -16,7 +16,6 @@ typedef enum way { WAITALL, TESTALL, WAITSOME, STARTALL, COLLECTIVE, WAYS } way;
 static const char *const way_names[WAYS] = {"Waitall", "Testall", "Waitsome", "Startall", "Neighbor_alltoallw"};
 
 static void (*fail)(const char *, int, int);
-static long (*calls)(const char *);
 static MPI_Datatype type; /* every second double */
 static MPI_Comm graph;    /* has edges from this rank to itself */
 static gpu_memory out[BEYOND], in[BEYOND];
@@ -186,8 +185,9 @@ static void check_gathered(way how, int n)
 
 static long allocations(void)
 {
-    return calls("cuMemAlloc_v2") + calls("cuMemHostAlloc") + calls("cuStreamCreate") + calls("cuEventCreate") +
-           calls("cuModuleLoadData") + calls("cuGraphInstantiateWithFlags") + calls("cuMemFree_v2");
+    return gpu_calls("cuMemAlloc_v2") + gpu_calls("cuMemHostAlloc") + gpu_calls("cuStreamCreate") +
+           gpu_calls("cuEventCreate") + gpu_calls("cuModuleLoadData") + gpu_calls("cuGraphInstantiateWithFlags") +
+           gpu_calls("cuMemFree_v2");
 }
 
 /* Starts more transfers than can be under way at once; in the end the pools make nothing new for them. */
@@ -198,16 +198,16 @@ static void check_steady(bool graphs)
     for (int round = 0; round < ROUNDS + 5; round++) {
         if (round == ROUNDS) {
             made = allocations();
-            launched = calls("cuLaunchKernel");
-            by_graph = calls("cuGraphLaunch");
+            launched = gpu_calls("cuLaunchKernel");
+            by_graph = gpu_calls("cuGraphLaunch");
         }
         fill(WAITALL, BEYOND, (unsigned)(1000 * round));
         receive(WAITALL, BEYOND, 0);
         check(WAITALL, BEYOND, "steady");
     }
     CHECK(allocations() == made, "%ld allocations in a steady state", allocations() - made);
-    launched = calls("cuLaunchKernel") - launched;
-    by_graph = calls("cuGraphLaunch") - by_graph;
+    launched = gpu_calls("cuLaunchKernel") - launched;
+    by_graph = gpu_calls("cuGraphLaunch") - by_graph;
     if (graphs)
         CHECK(by_graph > 0 && launched == 0, "%ld launches by graph, %ld plain ones", by_graph, launched);
     else
@@ -252,9 +252,9 @@ static void check_odd(void)
 
         MPI_Type_create_hvector(rows[i].pieces, rows[i].bytes, 64, MPI_BYTE, &pieces);
         MPI_Type_commit(&pieces);
-        copies = calls("cuMemcpyAsync");
+        copies = gpu_calls("cuMemcpyAsync");
         MPI_Pack(user.at, 1, pieces, packed.at, size, &position, MPI_COMM_SELF);
-        copies = calls("cuMemcpyAsync") - copies;
+        copies = gpu_calls("cuMemcpyAsync") - copies;
         CHECK(copies == rows[i].copies, "%d pieces of %d bytes: %ld copies", rows[i].pieces, rows[i].bytes, copies);
         MPI_Type_free(&pieces);
         gpu_memory_free(&user);
@@ -280,13 +280,13 @@ static void check_completion(void)
         MPI_Type_commit(&type_of_size);
         for (int round = 0; round < 2; round++) { /* kernels are found in the first rounds */
             position = 0;
-            waits = calls("cuStreamSynchronize");
+            waits = gpu_calls("cuStreamSynchronize");
             if (unpack)
                 MPI_Unpack(packed.at, size, &position, user.at, 1, type_of_size, MPI_COMM_SELF);
             else
                 MPI_Pack(user.at, 1, type_of_size, packed.at, size, &position, MPI_COMM_SELF);
         }
-        waits = calls("cuStreamSynchronize") - waits;
+        waits = gpu_calls("cuStreamSynchronize") - waits;
         CHECK(waits == (unpack ? 0 : rows[i / 2].waits), "%s %d bytes: the stream was waited for %ld times",
               unpack ? "unpack" : "pack", size, waits);
         MPI_Type_free(&type_of_size);
@@ -313,13 +313,13 @@ static void check_parameters(void)
         MPI_Type_size(regions, &size);
         packed = gpu_memory_make(GPU_DEVICE, (size_t)size);
         for (int round = 0; round < 3; round++) { /* the first launch of a function uses no graph either */
-            graphs = calls("cuGraphLaunch");
-            plain = calls("cuLaunchKernel");
+            graphs = gpu_calls("cuGraphLaunch");
+            plain = gpu_calls("cuLaunchKernel");
             position = 0;
             MPI_Pack(user.at, 1, regions, packed.at, size, &position, MPI_COMM_SELF);
         }
-        graphs = calls("cuGraphLaunch") - graphs;
-        plain = calls("cuLaunchKernel") - plain;
+        graphs = gpu_calls("cuGraphLaunch") - graphs;
+        plain = gpu_calls("cuLaunchKernel") - plain;
         CHECK(graphs == rows[i].graphs && plain == !rows[i].graphs, "%d regions: %ld launches by graph, %ld plain ones",
               rows[i].regions, graphs, plain);
         MPI_Type_free(&regions);
@@ -350,7 +350,6 @@ int main(int argc, char **argv)
         return 1;
     }
     fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
-    calls = (long (*)(const char *))gpu_symbol("fake_calls");
     MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     make_graph();
