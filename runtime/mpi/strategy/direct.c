@@ -29,6 +29,11 @@ bool pw_direct_is_meant(void)
     return pw_env_choice(PW_ENV_HEAP) == SHARED;
 }
 
+bool pw_direct_is_on(void)
+{
+    return pw_direct_is_meant() && pw_direct_is_possible();
+}
+
 void pw_direct_start(void)
 {
     pw_stand_in_start(pw_registry_engine);

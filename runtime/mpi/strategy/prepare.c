@@ -3,7 +3,6 @@
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/board.h"
-#include "runtime/engine/node/direct.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
@@ -47,7 +46,7 @@ static int prepare(const pw_entry *entry, pw_layout *layout)
     make_staging(layout->size);
     choose(entry);
     pw_layout_make_kernel(layout);
-    return pw_direct_is_meant() && pw_direct_is_possible() ? pw_board_put(layout) : -1;
+    return pw_direct_is_on() ? pw_board_put(layout) : -1;
 }
 
 int packwright_prepare_type(MPI_Datatype type)
