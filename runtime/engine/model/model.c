@@ -10,11 +10,10 @@
 
 enum {
     DEFAULT_CHUNK = 4 << 20,
-    SHARED_LEAST = 16 << 10,  /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
-    OPENED_LEAST = 128 << 10, /* shorter ones are not left in GPU memory (PW_GPU_LAZY_LEAST) */
-    DIRECT_BLOCK = 32,        /* bytes of the shortest blocks for which one copy gains */
-    DIRECT_FAR = 512 << 10,   /* longer messages between ranks that share no cache gain less from one copy */
-    READ_BLOCK = 320,         /* nanoseconds of process_vm_readv for a block of a list */
+    SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
+    DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
+    DIRECT_FAR = 512 << 10,  /* longer messages between ranks that share no cache gain less from one copy */
+    READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -299,7 +298,7 @@ static pw_model_shape dense_shape(const pw_model_query *q)
 /* Whether a message that is packed stays in the sender's GPU memory, from where the receiver's GPU unpacks it. */
 static bool stays_in_gpu(pw_model_memory packed, const pw_model_query *q)
 {
-    return q->opened && packed > PW_MODEL_DEVICE && q->shape.bytes >= OPENED_LEAST;
+    return q->opened && packed > PW_MODEL_DEVICE && q->shape.bytes >= PW_MODEL_OPENED_LEAST;
 }
 
 /* Unpacking waits for the link or for the receiver's memory. */

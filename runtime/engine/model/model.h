@@ -121,6 +121,9 @@ typedef struct pw_model_query {
                     longer message to its own GPU's memory, and the receiver's GPU unpacks from there */
 } pw_model_query;
 
+/* The least bytes of such a longer message. It equals PW_GPU_LAZY_LEAST, which the model may not include. */
+enum { PW_MODEL_OPENED_LEAST = 128 << 10 };
+
 /* The cost of a message that is left to MPI. */
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
 /* The cost of a message whose pieces kernels move in the MPI's own pipeline (runtime/mpi/strategy/pipeline.h). */

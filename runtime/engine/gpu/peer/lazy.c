@@ -3,10 +3,13 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/peer/replica.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/engine/node/lazy.h"
 #include "runtime/engine/node/segment.h"
 
 enum { CHANNELS = 256, FIRST_PAUSE = 64, LAST_PAUSE = 4096 };
+
+_Static_assert((int)PW_MODEL_OPENED_LEAST == (int)PW_GPU_LAZY_LEAST, "the model knows which messages are taken here");
 
 /* What the messages of a channel have told. Threads that update a channel at once may lose an update, which comes
  * again. */
