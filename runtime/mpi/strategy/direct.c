@@ -13,7 +13,9 @@
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-/* The system reads no blocks of less than LEAST_BLOCK as fast as they are packed. */
+/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
+ * (docs/results/2026-11-23-direct-bounds.md). The system reads no blocks of less than LEAST_BLOCK as fast as they are
+ * packed. */
 enum { MOST_ON_HOST = 8 << 20, SHARED = 1, LEAST_BLOCK = 12 << 10 };
 
 /*
