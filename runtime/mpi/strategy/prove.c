@@ -19,7 +19,8 @@ static const char objects[] = "type(lb 0, extent 65536) { stream 512 stride 128 
 
 _Static_assert(EXTENT == 65536, "the text says so");
 
-/* What both sides of this process need. Without some of it, messages go to `plain`: the peer counts on them. */
+/* What both sides of this process need. Without some of it, messages go to `plain`: the peer counts on them. That part
+ * is on the stack, 64 KiB, since it must be there when memory is not. */
 typedef struct proof {
     uint64_t channel;
     pw_layout *layout;
