@@ -4,6 +4,7 @@
  * usage: test_library_process <scene> [argument]
  *     options      jit off, statistics, late and malformed options
  *     sync         kernels are there at the first move (argument: an empty directory for the cache, which gets them)
+ *     signals      a compile leaves the program's signals alone
  *     quiet, loud  whether a compiler that is not there is spoken of
  *     fork         a child goes on, with types old and new, whatever other threads of its parent did
  *     ends         processes that end while a kernel is being compiled (`end` is one of them)
@@ -14,6 +15,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +136,40 @@ static void sync_jit(const char *dir)
     CHECK(packs_right(t, 6));
     CHECK(statistics_of(t).kernel_calls == 2);
     CHECK(!*dir || entries(dir) > 0);
+    packwright_type_free(t);
+}
+
+/* How the process takes signals, and where this thread does. */
+typedef struct signals {
+    struct sigaction actions[32];
+    sigset_t mask;
+    stack_t stack;
+} signals;
+
+static void look_at_signals(signals *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int s = 1; s < 32; s++)
+        sigaction(s, NULL, &out->actions[s]);
+    pthread_sigmask(SIG_SETMASK, NULL, &out->mask);
+    sigaltstack(NULL, &out->stack);
+}
+
+static void compile_beside_signals(void)
+{
+    packwright_options o = {.size = sizeof o, .jit = PACKWRIGHT_JIT_SYNC, .cache_dir = "", .statistics = true};
+    packwright_type *t = pairs(6);
+    signals before, after;
+
+    OK(packwright_configure(&o));
+    look_at_signals(&before);
+    CHECK(packs_right(t, 6) && statistics_of(t).kernel_calls == 2);
+    look_at_signals(&after);
+    for (int s = 1; s < 32; s++) {
+        CHECK(before.actions[s].sa_handler == after.actions[s].sa_handler);
+        CHECK(sigismember(&before.mask, s) == sigismember(&after.mask, s));
+    }
+    CHECK(before.stack.ss_sp == after.stack.ss_sp);
     packwright_type_free(t);
 }
 
@@ -299,6 +335,8 @@ int main(int argc, char **argv)
         options();
     else if (!strcmp(scene, "sync"))
         sync_jit(argument);
+    else if (!strcmp(scene, "signals"))
+        compile_beside_signals();
     else if (!strcmp(scene, "quiet") || !strcmp(scene, "loud"))
         speak(!strcmp(scene, "quiet"));
     else if (!strcmp(scene, "fork"))
