@@ -1,6 +1,6 @@
 /*
- * Linking in this process. The object goes in through a memfd; the result is written by LLD to a temporary
- * file, since it insists on making a file beside its output and renaming it.
+ * Linking in this process. The object goes in through a memfd; LLD writes the result to a temporary file. (An LLD that
+ * is a shared library makes a file beside its output and renames it, which no memfd allows.)
  */
 #define _GNU_SOURCE /* memfd_create, mkostemp */
 #include "codegen/llvm/shared.h"
@@ -12,11 +12,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* LLD keeps its state in globals. */
@@ -82,6 +84,42 @@ static bool temporary_file(char path[PATH_MAX])
     return false;
 }
 
+/* ---- the limit on the size of files ---- */
+
+/* A write beyond the process's limit fails, and raises a signal, which ends a program that does not expect it. */
+typedef struct held_signal {
+    sigset_t mask; /* of this thread, before */
+    bool pending;  /* the program's own */
+} held_signal;
+
+static sigset_t only_xfsz(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    return set;
+}
+
+static held_signal hold_signal(void)
+{
+    held_signal held;
+    sigset_t set, xfsz = only_xfsz();
+    sigpending(&set);
+    held.pending = sigismember(&set, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &xfsz, &held.mask);
+    return held;
+}
+
+static void drop_signal(const held_signal *held)
+{
+    sigset_t xfsz = only_xfsz();
+    if (!held->pending)
+        sigtimedwait(&xfsz, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+}
+
+/* ---- linking ---- */
+
 typedef struct link_job {
     const char *const *argv;
     size_t argc;
@@ -129,6 +167,7 @@ pw_status pw_link_shared(const void *object, size_t size, const char *soname, pw
 {
     char in_path[64], out_path[PATH_MAX];
     int in = memfd_create("packwright-object", MFD_CLOEXEC);
+    held_signal held = hold_signal();
     pw_status status = PW_ERR_IO;
     if (in < 0 || !write_all(in, object, size)) {
         pw_diag_set(diag, status, "cannot hand the object to the linker: %s", strerror(errno));
@@ -143,5 +182,6 @@ pw_status pw_link_shared(const void *object, size_t size, const char *soname, pw
     }
     if (in >= 0)
         close(in);
+    drop_signal(&held);
     return status;
 }

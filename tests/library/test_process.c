@@ -5,6 +5,7 @@
  *     options      jit off, statistics, late and malformed options
  *     sync         kernels are there at the first move (argument: an empty directory for the cache, which gets them)
  *     signals      a compile leaves the program's signals alone
+ *     limited      nor does one where files may not be longer than the argument
  *     quiet, loud  whether a compiler that is not there is spoken of
  *     fork         a child goes on, with types old and new, whatever other threads of its parent did
  *     ends         processes that end while a kernel is being compiled (`end` is one of them)
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +172,24 @@ static void compile_beside_signals(void)
         CHECK(sigismember(&before.mask, s) == sigismember(&after.mask, s));
     }
     CHECK(before.stack.ss_sp == after.stack.ss_sp);
+    packwright_type_free(t);
+}
+
+static void compile_with_short_files(const char *bytes)
+{
+    packwright_options o = {.size = sizeof o, .jit = PACKWRIGHT_JIT_SYNC, .cache_dir = ""};
+    packwright_type *t = pairs(6);
+    struct rlimit limit;
+    rlim_t before;
+
+    OK(packwright_configure(&o));
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = (rlim_t)atoi(bytes);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(packs_right(t, 6));
+    limit.rlim_cur = before; /* what is printed may go to a file */
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     packwright_type_free(t);
 }
 
@@ -337,6 +357,8 @@ int main(int argc, char **argv)
         sync_jit(argument);
     else if (!strcmp(scene, "signals"))
         compile_beside_signals();
+    else if (!strcmp(scene, "limited"))
+        compile_with_short_files(argument);
     else if (!strcmp(scene, "quiet") || !strcmp(scene, "loud"))
         speak(!strcmp(scene, "quiet"));
     else if (!strcmp(scene, "fork"))
