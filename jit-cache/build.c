@@ -15,6 +15,11 @@
 #include "jit-cache/fork_guard.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+/* Room that must be left: LLVM and its libraries take 190 MiB of addresses, and a compile a few MiB of memory. */
+#define LOAD_BYTES ((size_t)256 << 20)
+#define COMPILE_BYTES ((size_t)64 << 20)
 
 static void publish(pw_slot *slot, pw_hash key, const pw_image *image, pw_kernel_fn *pack, pw_kernel_fn *unpack,
                     pw_kernel_origin origin, int64_t started)
@@ -116,6 +121,25 @@ static const pw_backend *find_backend(pw_cache *cache)
     return backend;
 }
 
+static bool has_room(size_t bytes, int protection)
+{
+    void *room = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED)
+        return false;
+    munmap(room, bytes);
+    return true;
+}
+
+/* A compiler that gets no memory ends the process. */
+static pw_status check_room(const pw_cache *cache, pw_diag *diag)
+{
+    if (has_room(COMPILE_BYTES, PROT_READ | PROT_WRITE) &&
+        (atomic_load(&cache->has_backend) || has_room(LOAD_BYTES, PROT_NONE)))
+        return PW_OK;
+    return pw_diag_set(diag, PW_ERR_NOMEM, "the process has no memory left for a compiler");
+}
+
 static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend *backend, pw_blob *out, pw_diag *diag)
 {
     char names[2][PW_SYMBOL_TEXT];
@@ -177,17 +201,19 @@ static pw_status open_compiled(pw_cache *cache, pw_slot *slot, pw_blob *blob, in
 
 static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t started)
 {
-    const pw_backend *backend;
+    const pw_backend *backend = NULL;
     pw_blob blob = {0};
     pw_diag diag = {0};
-    pw_status status = PW_OK;
+    pw_status status;
 
     pw_fork_guard_enter();
-    backend = find_backend(cache);
+    status = check_room(cache, &diag);
+    if (!status)
+        backend = find_backend(cache);
     if (backend)
         status = compile(cache, slot, backend, &blob, &diag);
     pw_fork_guard_leave();
-    if (!backend)
+    if (!status && !backend)
         return settle(slot, PW_KERNEL_FAILED);
     if (!status) {
         status = open_compiled(cache, slot, &blob, started, &diag);

@@ -1,4 +1,5 @@
-/* The disk fills up in the middle of an entry: one warning, no half entry, kernels that work. */
+/* The disk fills up in the middle of an entry: one warning, no half entry, kernels that work. And limits of the
+ * process: no kernels, and no end of the process. */
 #include "tests/cache/scene.h"
 
 #include <sched.h>
@@ -63,11 +64,53 @@ static void file_size_limit(void **state)
     assert_true(scene_child(with_file_limit, *state));
 }
 
+/* LLVM ends the process when it gets no memory, so it must not be begun with little. Sanitizers need more themselves.
+ */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static rlim_t address_space(void)
+{
+    FILE *statm = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (statm && fscanf(statm, "%ld", &pages) != 1)
+        pages = 0;
+    if (statm)
+        fclose(statm);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool with_little_memory(void *arg)
+{
+    scene *s = arg;
+    pw_cache *cache = scene_cache(s, 0);
+    rlim_t used = address_space();
+
+    CHILD_CHECK(used > 0 && !setrlimit(RLIMIT_AS, &(struct rlimit){used + (32 << 20), used + (32 << 20)}));
+    scene_listen();
+    CHILD_CHECK(scene_get(s, cache, 0)->state == PW_KERNEL_FAILED);
+    CHILD_CHECK(strstr(scene_heard(), "no memory left for a compiler"));
+    CHILD_CHECK(fake()->loads == 0);
+    pw_cache_destroy(cache);
+    return true;
+}
+
+static void address_space_limit(void **state)
+{
+    assert_true(scene_child(with_little_memory, *state));
+}
+#else
+static void address_space_limit(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(full_file_system), TEST(file_size_limit)};
+    const struct CMUnitTest tests[] = {TEST(full_file_system), TEST(file_size_limit), TEST(address_space_limit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
