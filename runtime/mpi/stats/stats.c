@@ -13,6 +13,7 @@
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,10 +235,20 @@ static void print(const pw_report *report)
     free(text);
 }
 
-/* `path` is the file to write; NULL: none. */
+static void write_forms(const pw_report *report, const char *path)
+{
+    if (pw_env_choice(PW_ENV_STATS) != STATS_OFF)
+        print(report);
+    if (path)
+        pw_report_write(path, report);
+}
+
+/* `path` is the file to write; NULL: none. In data and pages, numbers are those of the C locale, whatever the program's
+ * is. */
 static void report_lists(lists *all, const char *path)
 {
     pw_report report = {.noted = all->noted};
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
     report.n = pw_stats_merge(all->records.at, all->records.n);
     report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
@@ -246,10 +257,10 @@ static void report_lists(lists *all, const char *path)
     report.choices = all->choices.at;
     report.ranks = all->ranks;
     pw_report_complete(&report);
-    if (pw_env_choice(PW_ENV_STATS) != STATS_OFF)
-        print(&report);
-    if (path)
-        pw_report_write(path, &report);
+    write_forms(&report, path);
+    uselocale(own);
+    if (c)
+        freelocale(c);
 }
 
 /* Returns the file of the report; NULL: none is asked for, or it has a name that pw_stats_start has refused. */

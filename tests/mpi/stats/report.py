@@ -113,6 +113,18 @@ check(times == sorted(times, reverse=True), "the table is not by time:\n" + said
 check("and 25 more, 0 of them never used; PACKWRIGHT_STATS=all" in said, "the rest is not told:\n" + said)
 check(run(["--stats=all", "--strategy=packed"], 1, "many").count(" each; packed 50, unpacked 0 times") == 40, "--stats=all does not show all")
 
+# ---- a program in a locale whose numbers have commas
+
+places = os.path.join(options.work, "locales")
+os.mkdir(places)
+if shutil.which("localedef") and subprocess.run(["localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8",
+                                                 os.path.join(places, "de_DE.UTF-8")]).returncode == 0:
+    said = run(["--report=german.json", "--stats", "--strategy=packed"], 2, "named", LOCPATH=places, LC_ALL="de_DE.UTF-8")
+    check(json.load(open(os.path.join(options.work, "german.json")))["total"]["time_seconds"] > 0, "the times")
+    check(not re.search(r"\d,\d+ (GB/s|[num]?s)", said), "the table has other numbers:\n" + said)
+    os.remove(os.path.join(options.work, "german.json"))
+shutil.rmtree(places)
+
 # ---- what cannot be written
 
 said = run([], 2, "named", PACKWRIGHT_REPORT="run.pdf")

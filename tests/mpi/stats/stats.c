@@ -6,6 +6,8 @@
  */
 #include "tests/mpi/support/harness.h"
 
+#include <locale.h>
+
 static void use(MPI_Datatype type, int times)
 {
     test_buffer memory = test_buffer_create(type, 1);
@@ -82,6 +84,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && argv[1][0] >= '0' && argv[1][0] <= '9' && atoi(argv[1]) == test_launch_rank())
         setenv("PACKWRIGHT_DISABLE", "1", 1);
+    setlocale(LC_ALL, ""); /* as programs with a user interface do */
     (bypass ? PMPI_Init : MPI_Init)(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc > 1 && !strcmp(argv[1], "exchange")) {
