@@ -26,9 +26,17 @@ pw_status pw_disk_init(pw_disk *disk, const char *dir, int64_t max_bytes)
     return PW_OK;
 }
 
+/* Whether a descriptor is of the open directory. */
+static bool is_directory(const pw_disk *disk, int fd)
+{
+    struct stat st;
+
+    return fd >= 0 && !fstat(fd, &st) && st.st_dev == disk->dev && st.st_ino == disk->ino;
+}
+
 void pw_disk_fini(pw_disk *disk)
 {
-    if (disk->fd >= 0)
+    if (is_directory(disk, disk->fd))
         close(disk->fd);
     pw_hash_map_clear(&disk->reported);
     pthread_mutex_destroy(&disk->lock);
@@ -158,11 +166,12 @@ static int open_version(const pw_disk *disk, int top, bool create, pw_diag *diag
     return fd;
 }
 
-/* Fills path, fd and trusted; true when the directory is fit. */
+/* Fills path, fd, dev, ino and trusted; true when the directory is fit. */
 static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
 {
     char real[PATH_MAX];
-    int top;
+    struct stat st;
+    int top, fd;
 
     if (create && !make_dirs(disk->dir, diag))
         return false;
@@ -181,10 +190,43 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
     top = open_dir_at(AT_FDCWD, real, 0);
     if (top < 0)
         return failed(real, "open", diag);
-    disk->fd = check_private(disk, top, real, diag) ? open_version(disk, top, create, diag) : -1;
+    fd = check_private(disk, top, real, diag) ? open_version(disk, top, create, diag) : -1;
     close(top);
-    disk->trusted = disk->fd >= 0 && path_is_trusted(disk->path) && !may_vanish(disk->fd);
-    return disk->fd >= 0;
+    if (fd >= 0 && fstat(fd, &st)) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0)
+        return false;
+    disk->dev = st.st_dev;
+    disk->ino = st.st_ino;
+    disk->trusted = path_is_trusted(disk->path) && !may_vanish(fd);
+    disk->fd = fd;
+    return true;
+}
+
+/* Programs may close descriptors that they do not know. The number may then mean another directory, which must not get
+ * entries. */
+static bool open_again(pw_disk *disk, pw_diag *diag)
+{
+    int fd = open_dir_at(AT_FDCWD, disk->path, O_NOFOLLOW);
+
+    if (is_directory(disk, fd)) {
+        disk->fd = fd;
+        return true;
+    }
+    if (fd >= 0)
+        close(fd);
+    pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s is no longer there", disk->path);
+    return false;
+}
+
+/* The lock must be held. */
+static bool open_once(pw_disk *disk, bool create, pw_diag *diag)
+{
+    if (disk->fd < 0)
+        return open_both(disk, create, diag);
+    return is_directory(disk, disk->fd) || open_again(disk, diag);
 }
 
 pw_status pw_disk_open(pw_disk *disk, bool create, pw_diag *diag)
@@ -199,7 +241,7 @@ pw_status pw_disk_open(pw_disk *disk, bool create, pw_diag *diag)
         cause.status = PW_ERR_DENIED;
         snprintf(cause.text, sizeof cause.text, "%s was refused before", disk->dir);
     }
-    if (disk->fd < 0 && (disk->refused || !open_both(disk, create, &cause)))
+    if (disk->refused || !open_once(disk, create, &cause))
         status = cause.status;
     pthread_mutex_unlock(&disk->lock);
     if (status && diag)

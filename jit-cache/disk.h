@@ -28,9 +28,12 @@ typedef struct pw_disk {
     char *shipped;     /* pw_cache_config.shipped; NULL: none */
     pthread_mutex_t lock;
     /* Under `lock` until the directory is open, and constant from then on: */
-    int fd;              /* of <dir>/v<version>; -1 while not open */
+    dev_t dev; /* with `ino`: of <dir>/v<version> */
+    ino_t ino;
     char path[PATH_MAX]; /* of the same, without symbolic links */
     bool trusted;        /* nobody else can put another file at a path below, or take a mapped one away */
+    /* Set under `lock`, and read without it: */
+    _Atomic int fd; /* of <dir>/v<version>; -1 while not open */
     /* Under `lock`: */
     bool refused;         /* the directory is unfit; said so; not looked at again */
     bool store_fails;     /* writing failed; said so; not tried again */

@@ -296,6 +296,37 @@ static void default_directory(void **state)
     assert_true(scene_child(picks_default, *state));
 }
 
+/* A program may close all descriptors that it does not know, and open directories of its own. */
+static bool closes_descriptors(void *arg)
+{
+    enum { FIRST = 3, LAST = 30 };
+    scene *s = arg;
+    pw_cache *cache = scene_cache(s, 0);
+    char own[128];
+
+    CHILD_CHECK(scene_works(scene_get(s, cache, 0)));
+    snprintf(own, sizeof own, "%s/own", s->base);
+    CHILD_CHECK(!mkdir(own, 0700));
+    for (int fd = FIRST; fd <= LAST; fd++)
+        close(fd);
+    for (int fd = FIRST; fd <= LAST; fd++)
+        CHILD_CHECK(open(own, O_RDONLY | O_DIRECTORY) == fd);
+    scene_listen();
+    CHILD_CHECK(scene_works(scene_get(s, cache, 1)));
+    CHILD_CHECK(!*scene_heard());
+    CHILD_CHECK(scene_count(s, ".so") == 2);
+    pw_cache_destroy(cache);
+    for (int fd = FIRST; fd <= LAST; fd++)
+        CHILD_CHECK(fcntl(fd, F_GETFD) >= 0);
+    CHILD_CHECK(!rmdir(own)); /* nothing is in it */
+    return true;
+}
+
+static void descriptors_are_closed(void **state)
+{
+    assert_true(scene_child(closes_descriptors, *state));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)
@@ -316,6 +347,7 @@ int main(void)
         TEST(read_only_mount),
         TEST(noexec_mount),
         TEST(default_directory),
+        TEST(descriptors_are_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
