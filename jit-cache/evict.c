@@ -137,6 +137,8 @@ static account read_account(int fd)
 
     if (pread(fd, text, sizeof text - 1, 0) > 0 && sscanf(text, "%" SCNd64 " %d", &a.bytes, &a.stores) != 2)
         a.bytes = -1;
+    if (a.bytes > INT64_MAX / 2 || a.stores > INT_MAX / 2) /* nonsense, to which nothing can be added */
+        a = (account){-1, 0};
     return a;
 }
 

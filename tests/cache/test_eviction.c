@@ -227,11 +227,12 @@ static void held_account_blocks_nobody(void **state)
 /* An account that is unreadable, or too small, is corrected by reading the directory. */
 static void wrong_account(void **state)
 {
-    static const char *const texts[] = {"", "gibberish", "-5 0\n", "                   0         64\n"};
+    static const char *const texts[] = {
+        "", "gibberish", "-5 0\n", "                   0         64\n", "9223372036854775807 0\n", "0 2147483647\n"};
     scene *s = *state;
     char path[256];
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++) {
         pw_cache *cache;
 
         seed(s, 2 * BOUND);
