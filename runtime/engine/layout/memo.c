@@ -169,10 +169,20 @@ pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout 
     return PW_OK;
 }
 
+/* Has the system enter the page of a function, which the first call would wait for. NULL is allowed. */
+static void touch(pw_kernel_fn *fn)
+{
+    if (fn)
+        (void)*(const volatile char *)(uintptr_t)fn;
+}
+
 void pw_layout_make_kernel(pw_layout *layout)
 {
-    if (layout->kernel)
-        pw_cache_get(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
+    if (!layout->kernel)
+        return;
+    pw_cache_get(layout->engine->cache, layout->kernel, PW_WANT_COMPILE);
+    touch(atomic_load_explicit(&layout->kernel->pack, memory_order_acquire));
+    touch(atomic_load_explicit(&layout->kernel->unpack, memory_order_acquire));
 }
 
 pw_layout *pw_layout_ref(pw_layout *layout)
