@@ -99,7 +99,7 @@ static void remake(pw_decision *d, const pw_question *q)
 {
     int best = make(&d->key, q, d);
 
-    for (int id = 0; id < d->strategies; id++)
+    for (int id = 0; d->key.memory != PW_MODEL_HOST && id < d->strategies; id++)
         if (id != best)
             pw_correction_halve(id, d->key.size);
 }
