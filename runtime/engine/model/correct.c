@@ -76,6 +76,18 @@ void pw_decision_observe(pw_decision *d, int strategy, pw_direction direction, i
                log2f((float)ns / estimate));
 }
 
+void pw_decision_rehearse(void)
+{
+    union {
+        pw_decision decision;
+        char bytes[sizeof(pw_decision) + sizeof(pw_decision_cell)];
+    } one;
+
+    memset(&one, 0, sizeof one);
+    atomic_store_explicit(&one.decision.cells[0].own[PW_PACK], 1, memory_order_relaxed);
+    pw_decision_observe(&one.decision, 0, PW_PACK, 2, true);
+}
+
 double pw_corrected_total(const pw_estimate *e, int strategy, uint16_t size)
 {
     double total = e->total;

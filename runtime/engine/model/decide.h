@@ -162,6 +162,8 @@ static inline bool pw_decision_is_timed(const pw_decision *d, int strategy, pw_d
 /* Records the time that the rank's own work for one message took. `learn`: the time corrects the estimates of later
  * decisions; otherwise it is only noted. `d` may be NULL. */
 void pw_decision_observe(pw_decision *d, int strategy, pw_direction direction, int64_t ns, bool learn);
+/* Does what recording a time does, and records nothing: the first time in a process waits for pages of code. */
+void pw_decision_rehearse(void);
 
 /* Returns the current factor for a strategy and size in GPU memory. */
 double pw_decision_factor(int strategy, uint16_t size, pw_direction direction);

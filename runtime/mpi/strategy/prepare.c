@@ -2,7 +2,9 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/model/decide.h"
 #include "runtime/engine/node/board.h"
+#include "runtime/engine/node/heap.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
@@ -25,26 +27,44 @@ static void make_staging(int64_t bytes)
         pw_pool_give_to(sides[i], pw_pool_take_from(sides[i], bytes), bytes);
 }
 
-/* Makes the choices for messages of one object, so that the first one does not wait for the tables that choices need.
- * They depend on where the buffer is, and nothing reads it. */
-static void choose(const pw_entry *entry)
+static void choose_in(const pw_entry *entry, void *memory, uint64_t channel)
 {
     static const pw_role roles[] = {PW_SEND, PW_RECV};
-    char buffer;
+    static const pw_call_kind kinds[] = {PW_CALL_BLOCKING, PW_CALL_NONBLOCKING};
 
-    for (int i = 0; i < 2; i++) {
-        pw_message m = {
-            .kind = PW_CALL_BLOCKING, .role = roles[i], .entry = entry, .buffer = {.base = &buffer, .count = 1}};
+    for (int i = 0; i < 4; i++) {
+        pw_message m = {.kind = kinds[i / 2],
+                        .role = roles[i % 2],
+                        .entry = entry,
+                        .buffer = {.base = memory, .count = 1},
+                        .channel = channel,
+                        .once = true};
 
         if (pw_message_describe(&m))
             pw_message_is_left(&m);
     }
 }
 
+/* Makes the choices for messages of one object, so that the first one does not wait for the tables that choices need.
+ * They depend on where the buffer is, and nothing reads it. Messages from memory that `direct` reaches have choices of
+ * their own. */
+static void choose(const pw_entry *entry, const pw_layout *layout)
+{
+    enum { ANY_CHANNEL = 1 };
+    int64_t lo, bytes;
+    char buffer, *reached;
+
+    choose_in(entry, &buffer, 0);
+    reached = pw_direct_is_meant() && pw_layout_bounds(layout, 1, &lo, &bytes) ? pw_heap_any((size_t)bytes) : NULL;
+    if (reached)
+        choose_in(entry, reached - lo, ANY_CHANNEL);
+    pw_decision_rehearse();
+}
+
 static int prepare(const pw_entry *entry, pw_layout *layout)
 {
     make_staging(layout->size);
-    choose(entry);
+    choose(entry, layout);
     pw_layout_make_kernel(layout);
     return pw_direct_is_on() ? pw_board_put(layout) : -1;
 }
