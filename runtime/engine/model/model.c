@@ -11,6 +11,7 @@
 enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
+    DIRECT_LINE = 64,        /* bytes of a line of memory */
     DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
     DIRECT_FAR = 512 << 10,  /* longer messages between ranks that share no cache gain less from one copy */
     READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
@@ -436,6 +437,14 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
     return walks + others * pw_cost_pipeline_part(q->kind, q->shape.bytes, q->shape.block, way_of_sharing(q), q->near);
 }
 
+/* What one copy takes at most. It is not slower than the MPI's own copy of as many contiguous bytes where blocks are
+ * whole lines of memory (docs/results/2026-11-23-direct-bounds.md). */
+static double single_copy(const pw_model *m, const pw_model_query *q)
+{
+    return q->shape.block < DIRECT_LINE ? INFINITY
+                                        : pw_model_send(m, PW_MODEL_HOST, q->kind, q->shape.bytes) + 2 * wait_of(m, q);
+}
+
 /*
  * One pass in place of two takes half of the time where lines of memory come from a cache, and less is gained where
  * ranks that share no cache move more than their own caches have. No gain was clear with shorter blocks
@@ -444,10 +453,11 @@ double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
  */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system)
 {
-    double packed = pw_model_cost(m, PW_MODEL_HOST, q);
+    double packed = pw_model_cost(m, PW_MODEL_HOST, q), part;
 
     if (q->shape.block < DIRECT_BLOCK || (by_system && !q->apart))
         return packed;
-    return (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed +
-           (by_system ? READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block : 0);
+    part = (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed;
+    return by_system ? part + READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block
+                     : fmin(part, single_copy(m, q));
 }

@@ -97,12 +97,11 @@ static bool has_stand_in(const pw_message *m)
 }
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of
- * stand-ins more slowly. */
+ * stand-ins more slowly. Where the sender's memory lies is not known: as the receiver's does, most likely. */
 static bool host_can(const pw_message *m)
 {
-    if (!pw_direct_is_meant() || !pw_strategy_packed.can(m) || !pw_direct_is_possible())
-        return false;
-    return m->role == PW_RECV ? gains_by_system(m) : way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m);
+    return pw_direct_is_meant() && pw_strategy_packed.can(m) && pw_direct_is_possible() &&
+           (way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m));
 }
 
 /* Whether the model knows what the message costs on this GPU. */
@@ -131,12 +130,20 @@ static bool direct_can(const pw_message *m)
     return has_stand_in(m) && (is_on_device(&m->buffer) ? device_can(m) : host_can(m));
 }
 
+/* What `packed` does not leave to MPI is received as a packed message, however it is sent. */
+static double receive_cost(const pw_message *m)
+{
+    double packed = pw_strategy_packed.cost(m);
+
+    return packed < pw_strategy_native.cost(m) ? packed : cost_by(m, way_of(m));
+}
+
 static double direct_cost(const pw_message *m)
 {
     pw_model_query q;
 
     if (!is_on_device(&m->buffer))
-        return cost_by(m, m->role == PW_RECV ? PW_DIRECT_BY_SYSTEM : way_of(m));
+        return m->role == PW_RECV ? receive_cost(m) : cost_by(m, way_of(m));
     q = pw_message_query(m);
     return pw_model_cost_across(pw_model_now(), &q);
 }

@@ -405,6 +405,29 @@ static void one_copy_gains(void **state)
     pw_model_destroy(none);
 }
 
+/* One copy is taken for long blocks, too, whether packing would gain there or not. It then takes what
+ * a contiguous message does. */
+static void one_copy_gains_over_native(void **state)
+{
+    pw_model_query q = {.shared = true};
+    pw_model *none = pw_model_create();
+
+    (void)state;
+    for (int open_mpi = 0; open_mpi < 2; open_mpi++) {
+        pw_cost_start(open_mpi, PW_COST_ZEN);
+        for (int64_t all = 64 << 10; all <= 4 << 20; all *= 2)
+            for (int64_t block = 64; block <= 4096; block *= 2) {
+                q.shape = (pw_model_shape){all, block, PW_MODEL_NEAR};
+                assert_true(pw_model_cost_direct(none, &q, false) < 0.97 * pw_model_cost_native(none, &q));
+            }
+    }
+    q.shape = (pw_model_shape){1 << 20, 512, PW_MODEL_NEAR};
+    near(pw_model_cost_direct(none, &q, false),
+         pw_model_send(none, PW_MODEL_HOST, q.kind, 1 << 20) + 2 * pw_touch_wait(q.shape));
+    pw_cost_start(false, PW_COST_MESH);
+    pw_model_destroy(none);
+}
+
 /* Measured times count if native and packed messages were measured, too, between cores like those of this rank. */
 static void kernels_in_the_pipeline_are_measured(void **state)
 {
@@ -638,6 +661,7 @@ int main(void)
         cmocka_unit_test(pipelines_wait_once),
         cmocka_unit_test(kernels_gain_in_the_pipeline),
         cmocka_unit_test(one_copy_gains),
+        cmocka_unit_test(one_copy_gains_over_native),
         cmocka_unit_test(kernels_in_the_pipeline_are_measured),
         cmocka_unit_test(gpus_read_dense_blocks),
         cmocka_unit_test(times_across_are_measured),

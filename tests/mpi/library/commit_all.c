@@ -3,7 +3,7 @@
  * for the message is in its statistics, which the run compares. With the argument "unused" there is no message, with
  * "error" rank 1 has a type that cannot be committed, and with "mapped" the message must not map staging memory: that
  * was done when the type was committed. With "ready" the first message of types in memory that was written before must
- * not wait for more than a few pages.
+ * not wait for more than a few pages; "long" is the same with longer blocks.
  */
 #include <packwright/packwright-mpi.h>
 
@@ -71,16 +71,16 @@ static long faults(void)
 }
 
 /* A megabyte of the sender, which Linux enters into the receiver's page table 64 KiB at a time while it is read. */
-static void exchange_ready(void)
+static void exchange_ready(int block)
 {
-    enum { BLOCK = 64, BLOCKS = 8192, APART = 128, MOST = 8 };
+    enum { SPAN = 1 << 20, MOST = 8 };
     MPI_Datatype type;
     long before;
     char *memory;
 
-    MPI_Alloc_mem(BLOCKS * APART, MPI_INFO_NULL, (void *)&memory);
-    memset(memory, rank + 1, BLOCKS * APART);
-    MPI_Type_vector(BLOCKS, BLOCK, APART, MPI_BYTE, &type);
+    MPI_Alloc_mem(SPAN, MPI_INFO_NULL, (void *)&memory);
+    memset(memory, rank + 1, SPAN);
+    MPI_Type_vector(SPAN / block / 2, block, 2 * block, MPI_BYTE, &type);
     check(PACKWRIGHT_Type_commit_all(MPI_COMM_WORLD, &type) == MPI_SUCCESS, "PACKWRIGHT_Type_commit_all");
     faults();
     MPI_Barrier(MPI_COMM_WORLD);
@@ -128,8 +128,8 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (strcmp(what, "ready") == 0)
-        exchange_ready();
+    if (strcmp(what, "ready") == 0 || strcmp(what, "long") == 0)
+        exchange_ready(strcmp(what, "long") == 0 ? 512 : 64);
     MPI_Type_vector(ROWS, WIDTH, stride(), MPI_INT, &type);
     if (strcmp(what, "error") == 0)
         commit_bad(type);
