@@ -194,6 +194,16 @@ static void remember_native(const pw_message *m, pw_decision *d)
         atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)], d, memory_order_release);
 }
 
+/* Chooses for a message that `direct` has refused, as it may for thousands of messages of a channel. The choice is
+ * remembered, as that for messages which `direct` cannot carry. */
+static pw_strategy_id choose_indirect(const pw_message *m, pw_decision **record)
+{
+    pw_message indirect = *m;
+
+    indirect.channel = 0;
+    return pw_strategy_choose(&indirect, 0, record);
+}
+
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_decision **record)
 {
     pw_decision_key key = key_of(m);
@@ -207,6 +217,8 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_deci
     *record = NULL;
     if (!m->to && is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
         return PW_STRATEGY_PACKED;
+    if (refused == 1U << PW_STRATEGY_DIRECT)
+        return choose_indirect(m, record);
     if (refused)
         return choose_afresh(m, refused);
     id = pw_decide(&key, &question, record);
