@@ -39,6 +39,7 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->shared += from->shared;
     to->from_gpu += from->from_gpu;
     to->while_coming += from->while_coming;
+    to->while_leaving += from->while_leaving;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         to->used[id][PW_SEND] += from->used[id][PW_SEND];
         to->used[id][PW_RECV] += from->used[id][PW_RECV];

@@ -11,7 +11,7 @@ enum { PW_STATS_DDT = 320, PW_STATS_NAME = 64 };
 typedef struct pw_stats_record {
     pw_hash hash; /* of the canonical type */
     int64_t size;
-    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu, while_coming;
+    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu, while_coming, while_leaving;
     int64_t used[PW_STRATEGY_COUNT][2];
     pw_stats_times times;
     pw_stats_expected expected;              /* of this rank's messages; not merged */

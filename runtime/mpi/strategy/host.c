@@ -3,6 +3,7 @@
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/leaving.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
@@ -111,12 +112,38 @@ static bool is_collective(const pw_staging *s)
     return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
 }
 
+/* Whether the kernel can pack the message piece by piece. */
+static bool is_packed_in_pieces(const pw_layout *layout)
+{
+    return layout->kernel && atomic_load_explicit(&layout->kernel->pack, memory_order_relaxed) &&
+           (layout->parts || layout->size <= PW_LEAVING_PIECE / 4);
+}
+
+/* A message that leaves may be packed while it does, or shows whether others could be. */
+static bool may_leave_in_pieces(const pw_staging *s)
+{
+    return s->role == PW_SEND && s->channel && s->once && s->buffer.bytes >= PW_LEAVING_LEAST &&
+           is_packed_in_pieces(s->buffer.layout);
+}
+
+/* The message while it leaves. NULL: nothing is done about it. */
+static pw_leaving *leaving_of(const pw_staging *s)
+{
+    return s->role == PW_SEND ? s->own : NULL;
+}
+
 /* MPI may read again what a collective has received, so such a message is unpacked after the call. */
 static pw_status packed_take(pw_staging *s)
 {
-    s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
+    bool leaves = may_leave_in_pieces(s);
+    pw_leaving *late = leaves ? pw_leaving_take(s->channel, s->buffer.bytes) : NULL;
+
+    s->late = late;
+    s->data = late ? pw_leaving_data(late) : pw_pool_take_from(side_of(s), s->buffer.bytes);
     if (!s->data)
         return PW_ERR_NOMEM;
+    if (s->role == PW_SEND)
+        s->own = late || !leaves ? late : pw_leaving_watch(s->channel, s->data, s->buffer.bytes);
     if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
         s->inbound = pw_inbound_expect_copies(s->data, s->buffer.bytes);
     return PW_OK;
@@ -126,9 +153,16 @@ static pw_status packed_take(pw_staging *s)
  */
 static pw_status packed_pack(pw_staging *s)
 {
-    pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
-    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
+    pw_outbound_path path;
+    void *scratch;
 
+    if (s->late) {
+        pw_leaving_begin(leaving_of(s), s->buffer.layout, s->buffer.base);
+        pw_sharing_note_message(s->buffer.bytes);
+        return PW_OK;
+    }
+    path = pw_outbound_path_of(s->buffer.bytes);
+    scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
     pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
     if (scratch) {
         pw_outbound_write(path, s->data, scratch, s->buffer.bytes);
@@ -186,8 +220,13 @@ static pw_status packed_unpack(pw_staging *s, int64_t received)
 
 static void packed_give(pw_staging *s)
 {
+    bool whole = pw_leaving_end(leaving_of(s));
+
     pw_inbound_forget(s->inbound);
-    pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
+    if (!s->late)
+        pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
+    else if (whole)
+        atomic_fetch_add_explicit(&s->buffer.layout->stats.while_leaving, 1, memory_order_relaxed);
 }
 
 const pw_strategy pw_strategy_packed = {.can = packed_can,
