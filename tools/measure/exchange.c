@@ -1,7 +1,8 @@
 /*
  * What is timed, in turns of all ways:
  *
- * - all messages of a rank at once, as an exchange has them in flight: to itself, and to the peer, which does the same;
+ * - all messages of a rank at once, as an exchange has them in flight: those to itself, and the others to the peer,
+ * which does the same; for a transpose the all-to-all of one rank, and of two;
  * - the messages of a halo one by one. They share the time of all in proportion;
  * - packing and unpacking of each.
  *
@@ -25,13 +26,14 @@
 enum { MOST_MESSAGES = 80, BLOCKS = 6, ROUNDS = 8, WARM_UP = 4, SAMPLES = BLOCKS * ROUNDS, MOST_SECONDS = 60 };
 
 /* What samples are of. */
-enum { PACK, UNPACK, SELF, PEER, QUANTITIES };
+enum { PACK, UNPACK, SELF, WHOLE, QUANTITIES };
 
 typedef struct message {
     MPI_Datatype sent, received;
     pw_hash layout;     /* of what is sent */
     int count;          /* objects in each block */
     int bytes;          /* of a block */
+    bool kept;          /* it goes to the rank itself */
     char *from, *to;    /* the user's memory */
     char *packed, *got; /* contiguous memory */
 } message;
@@ -40,6 +42,7 @@ typedef struct message {
 typedef struct exchange {
     bool transpose;
     int n, rank, blocks;
+    bool alone;  /* all messages are kept */
     bool peer;   /* there is another rank on this node */
     bool linked; /* there is one on another node */
     MPI_Comm pair;
@@ -179,39 +182,49 @@ static buffers buffers_of(const message *m, bool typed)
                  : (buffers){m->packed, m->got, MPI_BYTE, MPI_BYTE, m->bytes};
 }
 
-/* Sends and receives messages [first, last) of a halo. */
-static void halo(const exchange *x, const calls *c, bool typed, bool peer, int first, int last)
+/* Whether these ranks can send the message as far as it goes. */
+static bool is_within_reach(const exchange *x, int k)
 {
-    MPI_Comm comm = peer ? x->pair : MPI_COMM_SELF;
+    return x->peer || x->messages[k].kept;
+}
+
+/* Sends and receives messages [first, last) of a halo. MPIs carry messages to oneself in another way where the
+ * communicator has one rank: with MPICH 4.0 in half the time. */
+static void halo(const exchange *x, const calls *c, bool typed, int first, int last)
+{
+    MPI_Comm comm = x->alone ? MPI_COMM_SELF : x->pair;
     MPI_Request requests[2 * MOST_MESSAGES];
     MPI_Status statuses[2 * MOST_MESSAGES]; /* GCC 12 warns of MPICH's constant for none */
-    int n = 0, other = peer ? 1 - x->rank : 0;
+    int n = 0, self = x->alone ? 0 : x->rank;
 
     for (int i = first; i < last; i++) {
         buffers b = buffers_of(&x->messages[i], typed);
 
-        c->irecv(b.to, b.count, b.received, other, i, comm, &requests[n++]);
+        if (is_within_reach(x, i))
+            c->irecv(b.to, b.count, b.received, x->messages[i].kept ? self : 1 - self, i, comm, &requests[n++]);
     }
     for (int i = first; i < last; i++) {
         buffers b = buffers_of(&x->messages[i], typed);
 
-        c->isend(b.from, b.count, b.sent, other, i, comm, &requests[n++]);
+        if (is_within_reach(x, i))
+            c->isend(b.from, b.count, b.sent, x->messages[i].kept ? self : 1 - self, i, comm, &requests[n++]);
     }
     c->waitall(n, requests, statuses);
 }
 
-static double time_messages(const exchange *x, const calls *c, bool typed, bool peer, int first, int last)
+/* `quantity` is WHOLE, or SELF for the all-to-all of one rank. */
+static double time_messages(const exchange *x, const calls *c, bool typed, int quantity, int first, int last)
 {
     buffers b = buffers_of(&x->messages[0], typed);
     int64_t begin;
 
-    if (peer)
+    if (quantity == WHOLE)
         PMPI_Barrier(x->pair);
     begin = pw_clock_ns();
     if (x->transpose)
-        c->alltoall(b.from, b.count, b.sent, b.to, b.count, b.received, peer ? x->pair : MPI_COMM_SELF);
+        c->alltoall(b.from, b.count, b.sent, b.to, b.count, b.received, quantity == WHOLE ? x->pair : MPI_COMM_SELF);
     else
-        halo(x, c, typed, peer, first, last);
+        halo(x, c, typed, first, last);
     return (double)(pw_clock_ns() - begin);
 }
 
@@ -239,12 +252,12 @@ static void sample(const exchange *x, int way, int block, samples *s)
     const calls *c = way == PW_EXCHANGE_OURS ? &ours : &below;
     bool typed = way != PW_EXCHANGE_CONTIGUOUS;
 
-    for (int q = SELF; q <= (x->peer ? PEER : SELF); q++) {
+    for (int q = x->transpose ? SELF : WHOLE; q <= (x->transpose && !x->peer ? SELF : WHOLE); q++) {
         for (int i = -WARM_UP; i < ROUNDS; i++)
-            s->at[q][x->n][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q == PEER, 0, x->n);
+            s->at[q][x->n][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q, 0, x->n);
         for (int i = -WARM_UP; i < ROUNDS && x->n > 1; i++)
             for (int k = 0; k < x->n; k++)
-                s->at[q][k][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q == PEER, k, k + 1);
+                s->at[q][k][block * ROUNDS + (i < 0 ? 0 : i)] = time_messages(x, c, typed, q, k, k + 1);
     }
     for (int i = -WARM_UP; i < ROUNDS && typed; i++) {
         for (int k = 0; k < x->n; k++)
@@ -266,9 +279,12 @@ static void share_out(const exchange *x, samples *s, int quantity, int n, double
 {
     double all = median(s, quantity, x->n, n), sum = 0;
 
-    for (int k = 0; k < x->n; k++)
-        sum += times[k] = x->n > 1 ? median(s, quantity, k, n) : all;
-    for (int k = 0; k < x->n; k++)
+    for (int k = 0; k < x->n; k++) {
+        times[k] = x->n > 1 ? median(s, quantity, k, n) : all;
+        times[k] = is_within_reach(x, k) || x->transpose ? times[k] : 0;
+        sum += times[k];
+    }
+    for (int k = 0; k < x->n && sum > 0; k++)
         times[k] *= all / sum;
 }
 
@@ -283,6 +299,17 @@ static void agree(const exchange *x, double *times)
     PMPI_Allreduce(mine, times, x->n, MPI_DOUBLE, MPI_MAX, x->pair);
 }
 
+static void print_times(const exchange *x, int way, int k, double times[QUANTITIES][MOST_MESSAGES])
+{
+    double whole = times[WHOLE][k], self = x->transpose ? times[SELF][k] : x->messages[k].kept ? whole : 0;
+    double peer = x->messages[k].kept ? 0 : whole;
+
+    /* The all-to-all of two ranks has a block for oneself, too. */
+    if (x->transpose)
+        peer = fmax(peer - self, peer / 4);
+    printf("%d %d %.1f %.1f %.1f %.1f\n", way, k, times[PACK][k], times[UNPACK][k], self, peer);
+}
+
 static void print_way(const exchange *x, int way, samples *s, int n)
 {
     double times[QUANTITIES][MOST_MESSAGES] = {0};
@@ -292,16 +319,14 @@ static void print_way(const exchange *x, int way, samples *s, int n)
         times[PACK][k] = median(s, PACK, k, n);
         times[UNPACK][k] = median(s, UNPACK, k, n);
     }
-    share_out(x, s, SELF, n, times[SELF]);
-    if (x->peer)
-        share_out(x, s, PEER, n, times[PEER]);
+    if (x->transpose)
+        share_out(x, s, SELF, n, times[SELF]);
+    if (!x->transpose || x->peer)
+        share_out(x, s, WHOLE, n, times[WHOLE]);
     for (int q = 0; q < QUANTITIES; q++)
         agree(x, times[q]);
-    /* The all-to-all of two ranks has a block for oneself, too. */
-    if (x->transpose && x->peer)
-        times[PEER][0] = fmax(times[PEER][0] - times[SELF][0], times[PEER][0] / 4);
     for (int k = 0; k < x->n && x->rank == 0; k++)
-        printf("%d %d %.1f %.1f %.1f %.1f\n", way, k, times[PACK][k], times[UNPACK][k], times[SELF][k], times[PEER][k]);
+        print_times(x, way, k, times);
 }
 
 /* ---- the link ---------------------------------------------------------------------------------------------------- */
@@ -362,7 +387,7 @@ static bool measure_link(const exchange *x)
         link.bandwidth = most > less ? (LONGEST - LONG) / (most - less) : INFINITY;
     }
     if (x->rank == 0)
-        printf("%.1f %.6f %.1f\n", link.latency, link.bandwidth, link.overhead);
+        printf("%.1f %.6f %.1f %d\n", link.latency, link.bandwidth, link.overhead, x->peer);
     free(buffer);
     return buffer;
 }
@@ -415,16 +440,19 @@ static bool read_type(const char **text, MPI_Datatype *out, pw_hash *layout)
 /* Reads what standard input says (exchange.h). */
 static bool read_exchange(const char *text, exchange *x)
 {
-    char pattern[16];
+    char pattern[16], kept[MOST_MESSAGES + 1];
     int count, end, types;
 
-    if (sscanf(text, "%15s %d %d%n", pattern, &types, &count, &end) != 3 || types < 1 || types > MOST_MESSAGES)
+    if (sscanf(text, "%15s %d %d %80s%n", pattern, &types, &count, kept, &end) != 4 || types < 1 ||
+        types > MOST_MESSAGES)
         return false;
     x->transpose = !strcmp(pattern, "transpose");
     x->n = x->transpose ? 1 : types;
+    x->alone = !strchr(kept, '0');
     text += end;
     for (int i = 0; i < x->n; i++)
-        x->messages[i] = (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count};
+        x->messages[i] =
+            (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count, .kept = kept[i] == '1'};
     for (int i = 0; i < x->n; i++) {
         message *m = &x->messages[i];
         pw_hash other;

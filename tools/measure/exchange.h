@@ -2,18 +2,20 @@
  * The messages of one exchange, timed for `packwright plan`. The command starts packwright-measure-<mpi> with the first
  * argument PW_EXCHANGE_WORD on each rank, and gives it on standard input a line
  *
- *     PATTERN MESSAGES COUNT
+ *     PATTERN MESSAGES COUNT KEPT
  *
  * and layouts as IR text: "halo" with one for each message of a rank, or "transpose" with what each block is sent as
- * and received as. Rank 0 prints, in nanoseconds and bytes, for the link between two ranks on different nodes
+ * and received as. KEPT has a digit for each message: 1 if it goes to the rank itself, else 0. Rank 0 prints, in
+ * nanoseconds and bytes, for the link between two ranks on different nodes, and whether two are on one node (0 or 1)
  *
- *     LATENCY BANDWIDTH OVERHEAD
+ *     LATENCY BANDWIDTH OVERHEAD PEER
  *
  * and for each way and each message
  *
  *     WAY MESSAGE PACK UNPACK SELF PEER
  *
- * with 0 for what was not measured: the link, or PEER, or both if there is one rank.
+ * with 0 for what was not measured: the link, or PEER if there is one rank on each node, and SELF of messages to
+ * others.
  */
 #ifndef PW_TOOLS_MEASURE_EXCHANGE_H
 #define PW_TOOLS_MEASURE_EXCHANGE_H
@@ -25,7 +27,7 @@ enum { PW_EXCHANGE_NATIVE, PW_EXCHANGE_OURS, PW_EXCHANGE_CONTIGUOUS, PW_EXCHANGE
 /* The times of one message. */
 typedef struct pw_exchange_times {
     double pack, unpack; /* by MPI_Pack and MPI_Unpack */
-    double self, peer;   /* sent and received, in the company of all others; 0: not measured */
+    double self, peer;   /* sent and received to oneself, to the peer, in the company of all others; 0: not measured */
 } pw_exchange_times;
 
 /* What messages between nodes take, as in tools/plan/sim.h; `overhead` of each core. All 0: it was not measured. */

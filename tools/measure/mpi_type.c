@@ -27,15 +27,29 @@ typedef struct child {
     bool own; /* the datatype is to be freed */
 } child;
 
+/* The bytes of a node that is one block: bytes, or one behind the other, as blocks of several elements are written. 0:
+ * it is none. */
+static int64_t block_of(const pw_node *node)
+{
+    const pw_node *element = node->kind == PW_STREAM ? node->stream.child : NULL;
+
+    if (node->kind == PW_BYTES)
+        return node->bytes.n;
+    return element && element->kind == PW_BYTES && node->stream.stride == element->bytes.n
+               ? node->stream.count * element->bytes.n
+               : 0;
+}
+
 static bool open_child(const pw_node *node, child *out)
 {
+    int64_t block = block_of(node);
     run r;
 
-    if (node->kind != PW_BYTES) {
+    if (block == 0) {
         *out = (child){MPI_DATATYPE_NULL, 1, true};
         return make(node, &out->type);
     }
-    r = run_of(node->bytes.n);
+    r = run_of(block);
     *out = (child){r.element, (int)r.count, false};
     return r.count <= INT_MAX;
 }

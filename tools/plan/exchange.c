@@ -42,6 +42,8 @@ static bool describe(const pw_type *type, int64_t count, pw_plan_type *out)
     return true;
 }
 
+/* The text is the type as it is written: MPIs walk over the same layout in other steps, and in other times, if it is
+ * built by other constructors. */
 static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_plan_type *out)
 {
     pw_arena *arena = pw_arena_create();
@@ -56,7 +58,7 @@ static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_
     else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
         pw_input_error(input, item, &diag);
     else if (describe(&canonical, count, out))
-        ok = (out->text = pw_print(&canonical, 0)) || pw_command_error("plan", "out of memory");
+        ok = (out->text = pw_print(&type, 0)) || pw_command_error("plan", "out of memory");
     else
         pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
                          pw_input_name(input), (long long)count, label);

@@ -57,7 +57,7 @@ extern const char pw_plan_help[];
 typedef struct pw_plan_type {
     pw_model_shape shape;
     bool contiguous;
-    char *text; /* IR */
+    char *text; /* IR, not canonical */
 } pw_plan_type;
 
 typedef struct pw_plan_direction {

@@ -19,7 +19,10 @@ static FILE *describe(const pw_plan_exchange *x)
 
     if (!in)
         return NULL;
-    fprintf(in, "%s %d %lld\n", halo ? "halo" : "transpose", n, (long long)x->o->count);
+    fprintf(in, "%s %d %lld ", halo ? "halo" : "transpose", n, (long long)x->o->count);
+    for (int i = 0; i < n; i++)
+        fputc(halo && pw_plan_route(x, 0, i) == 0 ? '1' : '0', in);
+    fputc('\n', in);
     for (int i = 0; i < n; i++)
         fputs(x->types[halo ? x->directions[i].type : i].text, in);
     if (fflush(in) == 0 && !ferror(in) && fseek(in, 0, SEEK_SET) == 0)
@@ -55,18 +58,18 @@ static bool run(const char *program, FILE *in, FILE *out)
 /* Reads what rank 0 prints; the other ranks print nothing. */
 static bool read_times(FILE *in, const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
 {
-    int n = x->ndirections ? x->ndirections : 1, lines = 0, way, k;
+    int n = x->ndirections ? x->ndirections : 1, lines = 0, way, k, peer = 0;
     pw_exchange_times t;
 
     rewind(in);
-    *first = fscanf(in, "%lf %lf %lf", &out->link.latency, &out->link.bandwidth, &out->link.overhead) == 3;
+    *first = fscanf(in, "%lf %lf %lf %d", &out->link.latency, &out->link.bandwidth, &out->link.overhead, &peer) == 4;
     while (fscanf(in, "%d %d %lf %lf %lf %lf", &way, &k, &t.pack, &t.unpack, &t.self, &t.peer) == 6) {
         if (way < 0 || way >= PW_PLAN_WAYS || k < 0 || k >= n)
             return false;
         out->at[way][k] = t;
         lines++;
     }
-    out->peer = out->at[PW_PLAN_NATIVE][0].peer > 0;
+    out->peer = peer;
     return lines == (*first ? PW_PLAN_WAYS * n : 0);
 }
 

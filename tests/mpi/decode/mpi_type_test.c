@@ -51,6 +51,8 @@ static void test_layouts(void **state)
     check("type(lb 0, extent 64) { bytes 64 align 1 }");
     check("type(lb 0, extent 7) { bytes 7 align 1 }");
     check("type(lb -8, extent 512) { stream 64 stride 8 { stream 64 stride 1024 { bytes 8 align 1 } } }");
+    check("type(lb 0, extent 4096) { stream 4 stride 512 { stream 2 stride 32 { stream 4 stride 8 { bytes 8 align 8 } "
+          "} } }");
     check("type(lb 0, extent 4096) { stream 3 stride -1024 { bytes 20 align 1 } }");
     check("type(lb 0, extent 4096) { index [0, 100, 48] { bytes 12 align 1 } }");
     check("type(lb 0, extent 4096) { blocks [0: 8, 100: 24, 48: 3] }");
