@@ -305,7 +305,7 @@ static int open_faults(pw_lazy_readers *serves)
     if (fd >= 0)
         return fd;
     pw_log(PW_LOG_INFO,
-           "no userfaultfd for other processes (%s): messages of GPU memory are copied to host memory, too",
+           "no userfaultfd for other processes (%s): messages that a GPU packs are copied to host memory, too",
            strerror(errno));
     return (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
 }
