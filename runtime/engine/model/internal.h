@@ -89,6 +89,8 @@ const pw_cost_lines *pw_cost_lines_of(bool open_mpi, pw_cost_cores cores, pw_cal
 /* Returns the nanoseconds that one walk over the blocks, packing or unpacking, waits for pages and lines out of reach.
  */
 double pw_touch_wait(pw_model_shape s);
+/* Returns how long a kernel that reads another process's GPU memory waits for pages out of its TLB's reach. */
+double pw_touch_wait_across(pw_model_shape s);
 
 /* Sets the size of the last-level cache, for tests. 0: as the system says. */
 void pw_touch_set_cache(int64_t bytes);

@@ -274,7 +274,7 @@ double pw_model_move_across(const pw_model *m, pw_model_shape s)
     double measured =
         pw_model_has_across(m) ? by_spread(m, PW_TABLE_DIRECT_DEVICE_NEAR, PW_TABLE_DIRECT_DEVICE_FAR, s) : NAN;
 
-    return first_known(measured, pw_model_default_across(s));
+    return first_known(measured, pw_model_default_across(s)) + pw_touch_wait_across(s);
 }
 
 double pw_model_launch(const pw_model *m)

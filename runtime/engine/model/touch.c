@@ -7,8 +7,10 @@
 enum {
     LINE = 64,
     PAGE = 4096,
-    TLB_PAGES = 2048,        /* second-level TLBs hold 1536 to 3072 entries; the system does not report their size */
-    CACHE_DEFAULT = 16 << 20 /* used if the system does not report the size of the cache */
+    TLB_PAGES = 2048,         /* second-level TLBs hold 1536 to 3072 entries; the system does not report their size */
+    CACHE_DEFAULT = 16 << 20, /* used if the system does not report the size of the cache */
+    GPU_PAGE = 2 << 20,
+    GPU_TLB_PAGES = 128
 };
 
 /*
@@ -17,6 +19,10 @@ enum {
  * ns. Blocks of 64 to 4000 bytes took 3 ns more for each line in 8 MiB than in 1 MiB.
  */
 static const double page_ns = 15, line_ns = 3;
+
+/* The same for pages of the GPU memory of two processes, in one kernel. On an H200, columns of doubles in 512 MiB took
+ * 140 us more than packed ones, and in 128 MiB as long (docs/results/2026-11-23-gpu-goals.md). */
+static const double gpu_page_ns = 550;
 
 static _Atomic int64_t cache; /* 0: not yet known */
 
@@ -66,4 +72,11 @@ double pw_touch_wait(pw_model_shape s)
     if (2 * LINE * lines + (double)s.bytes > (double)cache_bytes() / 2)
         wait += line_ns * lines;
     return wait;
+}
+
+double pw_touch_wait_across(pw_model_shape s)
+{
+    double pages = pieces(s, GPU_PAGE);
+
+    return pages > GPU_TLB_PAGES ? gpu_page_ns * pages : 0;
 }

@@ -492,6 +492,20 @@ static void gpus_read_dense_blocks(void **state)
     pw_model_destroy(none);
 }
 
+/* Columns of a grid of so many rows and columns: those that stretch over few pages of GPU memory go directly. */
+static void gpus_pack_columns_far_apart(void **state)
+{
+    pw_model *none = pw_model_create();
+
+    (void)state;
+    for (int rows = 4096; rows <= 16384; rows *= 2) {
+        pw_model_query q = {.memory = PW_MODEL_DEVICE, .shape = {8 * rows, 8, rows}, .chunk = 1 << 20, .shared = true};
+
+        assert_int_equal(goes_across(none, &q), rows == 4096);
+    }
+    pw_model_destroy(none);
+}
+
 static void times_across_are_measured(void **state)
 {
     pw_model *m = pw_model_create();
@@ -664,6 +678,7 @@ int main(void)
         cmocka_unit_test(one_copy_gains_over_native),
         cmocka_unit_test(kernels_in_the_pipeline_are_measured),
         cmocka_unit_test(gpus_read_dense_blocks),
+        cmocka_unit_test(gpus_pack_columns_far_apart),
         cmocka_unit_test(times_across_are_measured),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
