@@ -130,20 +130,13 @@ static bool direct_can(const pw_message *m)
     return has_stand_in(m) && (is_on_device(&m->buffer) ? device_can(m) : host_can(m));
 }
 
-/* What `packed` does not leave to MPI is received as a packed message, however it is sent. */
-static double receive_cost(const pw_message *m)
-{
-    double packed = pw_strategy_packed.cost(m);
-
-    return packed < pw_strategy_native.cost(m) ? packed : cost_by(m, way_of(m));
-}
-
+/* A receive costs what the send does, since both have one decision. */
 static double direct_cost(const pw_message *m)
 {
     pw_model_query q;
 
     if (!is_on_device(&m->buffer))
-        return m->role == PW_RECV ? receive_cost(m) : cost_by(m, way_of(m));
+        return cost_by(m, way_of(m));
     q = pw_message_query(m);
     return pw_model_cost_across(pw_model_now(), &q);
 }
