@@ -15,8 +15,8 @@
 __attribute__((visibility("default"))) int packwright_prepare_type(MPI_Datatype type);
 
 /* Maps the staging memory of another process of the node that messages of `type`, which is to be a prepared one, will
- * lie in. Reads the layout with that number on its board, if it is not -1, joins it to that of `type`, and compiles the
- * kernel that copies from there in this thread. */
+ * lie in, and enters the pages that it has written. Reads the layout with that number on its board, if it is not -1,
+ * joins it to that of `type`, and compiles the kernel that copies from there in this thread. */
 __attribute__((visibility("default"))) void packwright_prepare_peer(MPI_Datatype type, int pid, int number);
 
 /* Whether the strategy `direct` is allowed, so that this process can take part in packwright_prove. */
