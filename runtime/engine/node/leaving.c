@@ -33,6 +33,7 @@ static struct {
     pw_leaving messages[MESSAGES];
     bool used[MESSAGES];
     _Atomic int high; /* bounds the messages that were ever used */
+    _Atomic int now;  /* how many are used */
     bool tried;       /* to map stand-ins */
     char *base;       /* of the stand-ins; NULL: there are none */
     int free[STAND_INS], nfree;
@@ -95,6 +96,7 @@ static pw_leaving *take(uint64_t channel, int64_t bytes, bool lazy)
     pthread_mutex_unlock(&leaving.lock);
     if (!l)
         return NULL;
+    atomic_fetch_add_explicit(&leaving.now, 1, memory_order_relaxed);
     l->channel = channel;
     l->bytes = bytes;
     l->layout = NULL;
@@ -160,6 +162,7 @@ bool pw_leaving_end(pw_leaving *l)
     if (l->layout && !whole)
         pw_log(PW_LOG_DEBUG, "a message did not leave through sockets alone: messages are packed before they leave");
     pw_direct_note_received(l->channel, l->bytes, whole);
+    atomic_fetch_sub_explicit(&leaving.now, 1, memory_order_relaxed);
     pthread_mutex_lock(&leaving.lock);
     if (l->stand_in >= 0)
         leaving.free[leaving.nfree++] = l->stand_in;
@@ -169,6 +172,11 @@ bool pw_leaving_end(pw_leaving *l)
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+bool pw_leaving_is_any(void)
+{
+    return atomic_load_explicit(&leaving.now, memory_order_relaxed) > 0;
+}
 
 pw_leaving *pw_leaving_at(const void *from)
 {

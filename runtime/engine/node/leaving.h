@@ -38,7 +38,9 @@ bool pw_leaving_end(pw_leaving *l);
 
 /* ---- for the code that sends ------------------------------------------------------------------------------------- */
 
-/* Returns the message with the byte at `from`. NULL: none. May be called anywhere, also in signal handlers. */
+/* Whether there is any message. This and the next function may be called anywhere, also in signal handlers. */
+bool pw_leaving_is_any(void);
+/* Returns the message with the byte at `from`. NULL: none. */
 pw_leaving *pw_leaving_at(const void *from);
 /* Packs bytes that are wanted from `from` on to `piece`, at most PW_LEAVING_PIECE of them, and returns how many;
  * `bytes` are wanted. Not for a message that is watched. */

@@ -69,11 +69,13 @@ static bool is_stream(int fd)
 
 typedef enum kind { OTHER, WATCHED, LAZY } kind;
 
-/* What the vector has of messages that leave. */
+/* What the vector has of messages that leave. The system has not looked at it yet, so it may be none. */
 static kind kind_of(const struct iovec *from, size_t n)
 {
     kind most = OTHER;
 
+    if (!pw_leaving_is_any())
+        return OTHER;
     for (size_t i = 0; i < n; i++) {
         const pw_leaving *l = pw_leaving_at(from[i].iov_base);
         kind k = !l ? OTHER : pw_leaving_is_watched(l) ? WATCHED : LAZY;

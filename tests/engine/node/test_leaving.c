@@ -44,7 +44,7 @@ static int set_up(void **state)
     scenery *s = calloc(1, sizeof *s);
 
     scene_setup(&s->files);
-    s->engine = layout_engine(s->files, PW_JIT_OFF, 0, true);
+    s->engine = layout_engine(s->files, PW_JIT_OFF, 0, false);
     s->layout = layout_of(s->engine, "type(lb 0, extent 786432) { stream 32768 stride 24 { bytes 8 align 8 } }");
     s->user = malloc(USER);
     s->packed = aligned_alloc(4096, MESSAGE);
@@ -285,6 +285,7 @@ static void a_message_that_leaves_in_part_proves_nothing(void **state)
 
 static void errors_are_the_systems(void **state)
 {
+    const struct iovec *volatile nowhere = (const struct iovec *)sizeof(struct iovec);
     scenery *s = *state;
     pw_leaving *l = prove(s);
 
@@ -294,6 +295,9 @@ static void errors_are_the_systems(void **state)
     assert_int_equal(errno, EBADF);
     assert_int_equal(sendmsg(-1, NULL, 0), -1);
     pw_leaving_end(l);
+    connect_ends(s, SOCK_STREAM);
+    assert_int_equal(writev(s->ends[1], nowhere, 1), -1);
+    assert_int_equal(errno, EFAULT);
 }
 
 int main(void)
