@@ -9,11 +9,10 @@
  */
 #include "base/samples.h"
 #include "bench/clock.h"
+#include "bench/device/options.h"
 #include "runtime/engine/gpu/driver.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
-
-#include <unistd.h>
 
 enum { SKIPPED = 77, MAX_SAMPLES = 1001, WARM = 20, DOUBLE = 8, SIDES = 4, PARTICLE = 64 };
 
@@ -305,32 +304,17 @@ static void run(int which, int n, double seconds)
 
 int main(int argc, char **argv)
 {
-    const char *only = NULL, *driver = NULL;
-    double seconds = 0.2;
-    int option, rc;
+    device_options o = {.seconds = 0.2};
+    int rc;
 
-    while ((option = getopt(argc, argv, "t:f:d:")) >= 0) {
-        if (option == 't')
-            seconds = atof(optarg);
-        else if (option == 'f')
-            only = optarg;
-        else if (option == 'd')
-            driver = optarg;
-        else
-            return 2;
-    }
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!gpu_start(driver)) {
-        MPI_Finalize();
+    if (!device_read_options(argc, argv, "t:f:d:", &o))
+        return 2;
+    if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
-    }
-    gpu_set_current(gpu_primary(rank % gpu_devices()));
     for (int i = 0; i < APPS; i++)
-        for (int k = 0; k < 3 && (!only || !strcmp(only, apps[i].name)); k++)
-            if (seconds > 0 || k == 0) /* the stand-in for the driver interprets */
-                run(i, apps[i].sizes[k], seconds);
+        for (int k = 0; k < 3 && (!o.only || !strcmp(o.only, apps[i].name)); k++)
+            if (o.seconds > 0 || k == 0) /* the stand-in for the driver interprets */
+                run(i, apps[i].sizes[k], o.seconds);
     rc = test_result();
     MPI_Finalize();
     return rc;

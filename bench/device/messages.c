@@ -11,11 +11,10 @@
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "bench/device/layouts.h"
+#include "bench/device/options.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
-
-#include <unistd.h>
 
 enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 12, MAX_SIZES = 16 };
 
@@ -225,38 +224,19 @@ static void run(int layout, int bytes, double seconds)
 
 int main(int argc, char **argv)
 {
-    const char *sizes = "64,512,4096,32768", *only = NULL, *driver = NULL;
-    double seconds = 0.2;
-    int option, rc, kib[MAX_SIZES], n = 0;
+    device_options o = {.seconds = 0.2, .sizes = "64,512,4096,32768", .flight = flight};
+    int rc, ranks, kib[MAX_SIZES], n = 0;
 
-    while ((option = getopt(argc, argv, "s:t:f:n:d:")) >= 0) {
-        if (option == 's')
-            sizes = optarg;
-        else if (option == 't')
-            seconds = atof(optarg);
-        else if (option == 'f')
-            only = optarg;
-        else if (option == 'n')
-            flight = atoi(optarg);
-        else if (option == 'd')
-            driver = optarg;
-        else
-            return 2;
-    }
-    for (const char *s = sizes; s && n < MAX_SIZES; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
-        kib[n++] = atoi(s);
-    if (flight < 1 || flight > MOST_FLIGHT)
+    if (!device_read_options(argc, argv, "s:t:f:n:d:", &o) || o.flight < 1 || o.flight > MOST_FLIGHT)
         return 2;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!gpu_start(driver)) {
-        MPI_Finalize();
+    flight = o.flight;
+    for (const char *s = o.sizes; s && n < MAX_SIZES; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        kib[n++] = atoi(s);
+    if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
-    }
-    gpu_set_current(gpu_primary(rank % gpu_devices()));
     for (int layout = 0; layout < LAYOUTS; layout++)
-        for (int i = 0; i < n && (!only || !strcmp(only, layouts[layout])); i++)
-            run(layout, kib[i] << 10, seconds);
+        for (int i = 0; i < n && (!o.only || !strcmp(o.only, layouts[layout])); i++)
+            run(layout, kib[i] << 10, o.seconds);
     rc = test_result();
     MPI_Finalize();
     return rc;

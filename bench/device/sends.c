@@ -9,10 +9,9 @@
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "bench/device/layouts.h"
+#include "bench/device/options.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
-
-#include <unistd.h>
 
 enum { SKIPPED = 77, TAG = 1, MOST = 64, MAX_SAMPLES = 2001, WARM = 30 };
 
@@ -164,32 +163,17 @@ static void run(int i, double seconds)
 
 int main(int argc, char **argv)
 {
-    const char *only = NULL, *driver = NULL;
-    double seconds = 0.2;
-    int option, rc;
+    device_options o = {.seconds = 0.2};
+    int rc;
 
-    while ((option = getopt(argc, argv, "t:f:d:")) >= 0) {
-        if (option == 't')
-            seconds = atof(optarg);
-        else if (option == 'f')
-            only = optarg;
-        else if (option == 'd')
-            driver = optarg;
-        else
-            return 2;
-    }
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    peer = ranks - 1 - rank;
-    if (!gpu_start(driver)) {
-        MPI_Finalize();
+    if (!device_read_options(argc, argv, "t:f:d:", &o))
+        return 2;
+    if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
-    }
-    gpu_set_current(gpu_primary(rank % gpu_devices()));
+    peer = ranks - 1 - rank;
     for (int i = 0; i < ROWS; i++)
-        if (!only || !strcmp(only, rows[i].name))
-            run(i, seconds);
+        if (!o.only || !strcmp(o.only, rows[i].name))
+            run(i, o.seconds);
     rc = test_result();
     MPI_Finalize();
     return rc;
