@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/heap.h"
+#include "runtime/engine/node/late.h"
 #include "runtime/engine/node/lazy.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/window.h"
@@ -215,6 +216,14 @@ int64_t pw_direct_took(int number)
     return record ? (int64_t)atomic_load_explicit(&record->took, memory_order_relaxed) : 0;
 }
 
+void pw_direct_await(int number)
+{
+    pw_segment_stand_in *record = direct.uses[number].message.bytes > 0 ? record_of(number) : NULL;
+
+    if (record)
+        pw_late_await(&record->late);
+}
+
 void pw_direct_end(int number)
 {
     use *u = &direct.uses[number];
@@ -249,6 +258,7 @@ static void show(pw_segment_stand_in *record, const pw_direct_message *m)
     if (m->layout && !m->exported && find_touched(m->layout, m->memory, m->count, &begin, &bytes))
         pw_window_holds(begin, bytes, &file);
     record->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
+    pw_late_begin(&record->late, m->exported);
     atomic_store_explicit(&record->device, file.device, memory_order_relaxed);
     atomic_store_explicit(&record->inode, file.inode, memory_order_relaxed);
     atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);

@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 8,
+    PW_SEGMENT_VERSION = 9,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 300,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -29,7 +29,10 @@ enum {
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
     PW_SEGMENT_NO_TEXT = -1,         /* in place of a text's number: the message is one block of bytes */
     PW_SEGMENT_STAND_INS = 32,
-    PW_SEGMENT_STAND_IN_BYTES = 32 << 20 /* addresses of one: the longest message that it stands for */
+    PW_SEGMENT_STAND_IN_BYTES = 32 << 20, /* addresses of one: the longest message that it stands for */
+    PW_SEGMENT_SIGNALS = 32,
+    PW_SEGMENT_NO_SIGNAL = PW_SEGMENT_SIGNALS,
+    PW_SEGMENT_WATCHED = 64
 };
 
 /* An allocation of GPU memory that other processes may open, as the driver and the hardware identify it. */
@@ -39,11 +42,25 @@ typedef struct pw_segment_exported {
     unsigned char handle[64], gpu[16];
 } pw_segment_exported;
 
+/* Of a message that is sent: whether others may read it late, and who does (late.h). */
+typedef struct pw_segment_late {
+    _Atomic uint32_t allowed; /* the owner waits for late reads */
+    _Atomic int32_t reader;   /* the process that reads the message late, or asks to be watched; 0: none */
+    _Atomic uint32_t signal;  /* the reader's; PW_SEGMENT_NO_SIGNAL: it asks to be watched */
+    _Atomic uint64_t value;   /* of the signal when the read is over; or the identity of the reader's segment */
+} pw_segment_late;
+
+/* A word of its own cache line that launches of the owner set, each to the number after the last. */
+typedef struct pw_segment_signal {
+    _Alignas(64) _Atomic uint64_t value;
+} pw_segment_signal;
+
 /* The record of a block. A piece's records lie behind its blocks, in the same order. */
 typedef struct pw_segment_block {
     _Atomic uint64_t message;    /* bytes of the message that begins with the block; 0: not known */
     _Atomic uint64_t removed;    /* how often the owner has given the block's pages back to the system */
     _Atomic uint64_t replicated; /* not 0: the replica holds the message, too, from its beginning on */
+    pw_segment_late late;
     pw_segment_exported replica; /* constant while `replicated` is set */
 } pw_segment_block;
 
@@ -90,6 +107,7 @@ typedef struct pw_segment_stand_in {
         shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
     pw_segment_exported
         exported; /* the allocation that has the objects, if they are in GPU memory; constant while `bytes` is not 0 */
+    pw_segment_late late;
 } pw_segment_stand_in;
 
 /* A message that a stand-in stands for, as another process believes it. */
@@ -120,6 +138,8 @@ typedef struct pw_segment_header {
     /* The thread that opened the segment holds this robust mutex. However that thread ends, the kernel then removes its
      * number from the mutex. So other processes see that the owner is gone before its pid can mean another process. */
     pthread_mutex_t owner;
+    uint64_t identity;        /* no other segment of the node has the same; constant */
+    _Atomic uint32_t ended;   /* the owner has ended MPI in order: all that others read here was read before */
     _Atomic uint32_t open;    /* 0: the owner has ended MPI, and its addresses may mean other memory now */
     _Atomic uint32_t read;    /* another process sets it when it reads a message here */
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
@@ -131,6 +151,8 @@ typedef struct pw_segment_header {
     _Atomic uint64_t removed;      /* how often the owner has given back memory that others may have attached */
     _Atomic uint64_t stand_ins_at; /* address of the first stand-in in the owning process; 0: there are none */
     pw_segment_stand_in stand_ins[PW_SEGMENT_STAND_INS];
+    pw_segment_signal signals[PW_SEGMENT_SIGNALS];
+    _Atomic int32_t watched[PW_SEGMENT_WATCHED]; /* processes whose segment the owner sees, by their numbers */
 } pw_segment_header;
 
 _Static_assert(sizeof(pw_segment_header) <= PW_SEGMENT_GRAIN, "the first piece begins behind the header");
@@ -154,6 +176,12 @@ static inline uint64_t pw_segment_file_bytes(const pw_segment_piece *p)
 static inline bool pw_segment_owner_lives(const pw_segment_header *h)
 {
     return __atomic_load_n(&h->owner.__data.__lock, __ATOMIC_ACQUIRE) & FUTEX_TID_MASK;
+}
+
+/* Whether what was read in the owner's memory until now was there: it lives, or has ended after all reads were over. */
+static inline bool pw_segment_owner_has_waited(const pw_segment_header *h)
+{
+    return pw_segment_owner_lives(h) || atomic_load_explicit(&h->ended, memory_order_acquire);
 }
 
 /* Whether this is the title of a segment of process `pid` in this version's format. */

@@ -199,8 +199,16 @@ static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
+/* Lets this process write the records of a piece, in which it says that it reads a message late. */
+static bool open_records(char *base, const pw_segment_piece *piece)
+{
+    uint64_t blocks = pw_segment_piece_bytes(piece), first = blocks - blocks % (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return mprotect(base + first, pw_segment_mapped_bytes(piece) - first, PROT_READ | PROT_WRITE) == 0;
+}
+
 /* Maps the records of a lazy piece, behind addresses that stand for its blocks and cannot be read. */
-static const char *map_lazy(int fd, const pw_segment_piece *piece)
+static char *map_lazy(int fd, const pw_segment_piece *piece)
 {
     uint64_t blocks = pw_segment_piece_bytes(piece), bytes = pw_segment_mapped_bytes(piece);
     char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -216,8 +224,8 @@ static const char *map_lazy(int fd, const pw_segment_piece *piece)
 
 static const char *map_piece(const peer *p, const pw_segment_piece *piece)
 {
-    int fd = open(p->path, O_RDONLY | O_CLOEXEC);
-    const char *base = NULL;
+    int fd = open(p->path, O_RDWR | O_CLOEXEC);
+    char *base = NULL;
     struct stat now;
 
     if (fd < 0)
@@ -225,6 +233,10 @@ static const char *map_piece(const peer *p, const pw_segment_piece *piece)
     if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
         base = piece->lazy ? map_lazy(fd, piece) : map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
     close(fd);
+    if (base && !open_records(base, piece)) {
+        munmap(base, pw_segment_mapped_bytes(piece));
+        return NULL;
+    }
     return base;
 }
 
@@ -270,7 +282,7 @@ static void note_sharing(const peer *p)
 static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
-    const pw_segment_block *b = (const pw_segment_block *)(m->base + pw_segment_piece_bytes(&m->piece)) + number;
+    pw_segment_block *b = (pw_segment_block *)((uintptr_t)m->base + pw_segment_piece_bytes(&m->piece)) + number;
     pw_peer_block block = {.base = m->base + number * bytes,
                            .bytes = bytes,
                            .message = atomic_load_explicit(&b->message, memory_order_acquire),
@@ -279,7 +291,8 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
                            .pid = pid,
                            .address = m->piece.address + number * bytes,
                            .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
-                           .replica = {.segment = p->header, .wanted = &p->header->wanted}};
+                           .replica = {.segment = p->header, .wanted = &p->header->wanted},
+                           .late = &b->late};
 
     if (block.message > bytes)
         block.message = 0;

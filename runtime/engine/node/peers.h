@@ -15,8 +15,8 @@
 
 /* GPU memory of another process that this process may open. */
 typedef struct pw_peer_exported {
-    const void *segment;      /* identifies the process's segment */
-    _Atomic uint32_t *wanted; /* the segment's pw_segment_header.wanted */
+    const pw_segment_header *segment; /* identifies the process's segment */
+    _Atomic uint32_t *wanted;         /* the segment's pw_segment_header.wanted */
     pw_segment_exported memory;
 } pw_peer_exported;
 
@@ -32,6 +32,7 @@ typedef struct pw_peer_block {
     uint64_t address;         /* the block's address there */
     bool replicated;          /* the block's replica holds the message, too */
     pw_peer_exported replica; /* its memory is valid if `replicated` */
+    pw_segment_late *late;    /* of the message in the block */
 } pw_peer_block;
 
 /* Returns the address in this process of the `bytes` bytes at address `remote` of process `pid`, and fills *block.

@@ -1,7 +1,9 @@
 #include "runtime/engine/node/segment.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/engine/node/late.h"
 #include "runtime/engine/node/lazy.h"
 #include "runtime/engine/node/reserve.h"
 
@@ -142,6 +144,7 @@ static pw_segment_header *make_header(void)
     }
     h->title = (pw_segment_title){.name = PW_SEGMENT_NAME, .version = PW_SEGMENT_VERSION, .pid = getpid()};
     make_owner(&h->owner);
+    h->identity = (uint64_t)pw_clock_ns() ^ segment.file.st_ino << 40;
     segment.used = PW_SEGMENT_GRAIN;
     return h;
 }
@@ -164,6 +167,7 @@ static void enter(pw_segment_header *h)
 {
     if (pthread_mutex_trylock(&h->owner) == EOWNERDEAD)
         pthread_mutex_consistent(&h->owner);
+    atomic_store_explicit(&h->ended, 0, memory_order_relaxed);
     atomic_store_explicit(&h->open, 1, memory_order_release);
 }
 
@@ -184,6 +188,13 @@ __attribute__((destructor)) void pw_segment_close(void)
 {
     if (header())
         atomic_store_explicit(&header()->open, 0, memory_order_release);
+}
+
+void pw_segment_end(void)
+{
+    if (header())
+        atomic_store_explicit(&header()->ended, 1, memory_order_release);
+    pw_segment_close();
 }
 
 bool pw_segment_is_open(void)
@@ -410,6 +421,7 @@ static void note(const void *data, size_t bytes, bool replicated)
         return;
     if (atomic_load_explicit(&b->replicated, memory_order_relaxed) != replicated)
         atomic_store_explicit(&b->replicated, replicated, memory_order_release);
+    pw_late_begin(&b->late, false);
     atomic_store_explicit(&b->message, bytes, memory_order_release);
 }
 
@@ -421,6 +433,13 @@ void pw_segment_note_message(const void *data, size_t bytes)
 void pw_segment_note_replicated(const void *data, size_t bytes)
 {
     note(data, bytes, true);
+}
+
+pw_segment_late *pw_segment_late_at(const void *data)
+{
+    pw_segment_block *b = record_of(data);
+
+    return b ? &b->late : NULL;
 }
 
 bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica)

@@ -31,6 +31,8 @@
 void pw_segment_open(void);
 /* Closes the segment: other processes no longer read in it. Blocks stay valid. */
 void pw_segment_close(void);
+/* Closes it in a process that has ended MPI in order. */
+void pw_segment_end(void);
 
 bool pw_segment_is_open(void);
 /* The header of this process's segment, for what is written there by others than segment.c (board.h). NULL: there is no
@@ -53,6 +55,8 @@ void *pw_segment_take_lazy(size_t bytes);
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.
  * Does nothing for blocks of 4 KiB and for addresses that are not the beginning of a block. */
 void pw_segment_note_message(const void *data, size_t bytes);
+/* The record of late reads (late.h) of the message that was noted at `data`. NULL: it has none. */
+pw_segment_late *pw_segment_late_at(const void *data);
 /* As pw_segment_note_message, for a message that the block's replica holds, too. */
 void pw_segment_note_replicated(const void *data, size_t bytes);
 /* Sets the replica of the block that begins there, until the block is given back. False: there is no such block. */

@@ -131,6 +131,7 @@ bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *
                          .first = (int64_t)((uintptr_t)remote - r.base),
                          .answered = &h->stand_ins[r.number].answered,
                          .took = &h->stand_ins[r.number].took,
+                         .late = &h->stand_ins[r.number].late,
                          .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported},
                          .attached = {.place = -1}};
     if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {

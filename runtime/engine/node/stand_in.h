@@ -25,7 +25,8 @@ typedef struct pw_stand_in {
     const void *message;               /* address of the stand-in in the sender, which identifies the message */
     int64_t first;                     /* of its bytes, the one that was asked for */
     _Atomic uint64_t *answered, *took; /* those of pw_segment_stand_in */
-    pw_peer_exported exported;         /* the allocation that has the objects, if its memory has a number */
+    pw_segment_late *late;
+    pw_peer_exported exported; /* the allocation that has the objects, if its memory has a number */
     pw_xpmem_use attached;
     void *copy; /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
     bool whole; /* the message was moved */
