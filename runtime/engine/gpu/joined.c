@@ -24,7 +24,7 @@ static pw_gpu_order order_of(const pw_gpu_copy_order *o, pw_buffer buffer, pw_di
 
 /* The copy as one transfer. A contiguous side is its own packed form; otherwise the packed side of the joined layout is
  * the other memory. */
-static pw_gpu_order in_one(const pw_gpu_copy_order *o)
+pw_gpu_order pw_gpu_joined_order(const pw_gpu_copy_order *o)
 {
     const pw_joined *j = o->joined;
     const void *mem = j->backwards ? o->to : o->from, *other = j->backwards ? o->from : o->to;
@@ -51,7 +51,7 @@ static bool has_kernels(pw_gpu *gpu, pw_layout *layout, int64_t bytes)
 
 bool pw_gpu_joined_is_ready(const pw_gpu_copy_order *o)
 {
-    const pw_gpu_order one = in_one(o);
+    const pw_gpu_order one = pw_gpu_joined_order(o);
     pw_gpu_scope scope;
     bool ready;
 
@@ -67,7 +67,7 @@ bool pw_gpu_joined_is_ready(const pw_gpu_copy_order *o)
 
 pw_gpu_transfer *pw_gpu_joined_begin(const pw_gpu_copy_order *o)
 {
-    pw_gpu_order one = in_one(o);
+    pw_gpu_order one = pw_gpu_joined_order(o);
 
     return pw_gpu_joined_is_ready(o) ? pw_gpu_begin(&one) : NULL;
 }
@@ -93,7 +93,7 @@ static pw_status copy_in_two(const pw_gpu_copy_order *o)
 
 pw_status pw_gpu_joined_copy(const pw_gpu_copy_order *o)
 {
-    pw_gpu_order one = in_one(o);
+    pw_gpu_order one = pw_gpu_joined_order(o);
 
     return pw_gpu_joined_is_ready(o) ? pw_gpu_carry_out(&one) : copy_in_two(o);
 }

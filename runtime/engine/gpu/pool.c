@@ -1,6 +1,7 @@
 #include "runtime/engine/gpu/pool.h"
 
 #include "runtime/engine/gpu/graph.h"
+#include "runtime/engine/gpu/signal.h"
 #include "runtime/engine/memory/idle.h"
 #include "runtime/engine/node/segment.h"
 
@@ -214,6 +215,19 @@ void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
 
+static void free_flag(pw_gpu_lane *lane)
+{
+    if (lane->signal >= 0)
+        pw_gpu_signal_give(lane->signal);
+    else if (lane->flag)
+        pw_cu.host_free((void *)lane->flag);
+    if (lane->arrivals)
+        pw_cu.free(lane->arrivals);
+    lane->signal = -1;
+    lane->flag = NULL;
+    lane->flag_device = lane->arrivals = 0;
+}
+
 static void lane_destroy(pw_gpu_lane *lane, bool driver)
 {
     if (driver)
@@ -225,16 +239,14 @@ static void lane_destroy(pw_gpu_lane *lane, bool driver)
         pw_cu.stream_destroy(lane->side);
     if (driver && lane->stream)
         pw_cu.stream_destroy(lane->stream);
-    if (driver && lane->flag)
-        pw_cu.host_free((void *)lane->flag);
-    if (driver && lane->arrivals)
-        pw_cu.free(lane->arrivals);
+    if (driver)
+        free_flag(lane);
     atomic_fetch_sub_explicit(&lane->gpu->pool->lanes_made, 1, memory_order_relaxed);
     free(lane->batch);
     free(lane);
 }
 
-static pw_status make_flag(pw_gpu_lane *lane)
+static pw_status make_private_flag(pw_gpu_lane *lane)
 {
     void *flag = NULL;
     pw_status status =
@@ -244,7 +256,22 @@ static pw_status make_flag(pw_gpu_lane *lane)
         return status;
     lane->flag = flag;
     atomic_init(lane->flag, 0);
-    status = pw_cu_check(pw_cu.host_device_pointer(&lane->flag_device, flag, 0), "cuMemHostGetDevicePointer");
+    return pw_cu_check(pw_cu.host_device_pointer(&lane->flag_device, flag, 0), "cuMemHostGetDevicePointer");
+}
+
+/* A signal goes on from the value that the lane before has left. */
+static bool take_signal(pw_gpu_lane *lane)
+{
+    lane->signal = pw_gpu_signal_take(lane->gpu, &lane->flag, &lane->flag_device);
+    if (lane->signal >= 0)
+        lane->value = atomic_load_explicit(lane->flag, memory_order_relaxed);
+    return lane->signal >= 0;
+}
+
+static pw_status make_flag(pw_gpu_lane *lane)
+{
+    pw_status status = take_signal(lane) ? PW_OK : make_private_flag(lane);
+
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.alloc(&lane->arrivals, FLAG_BYTES), "cuMemAlloc");
     if (status == PW_OK)
@@ -255,14 +282,8 @@ static pw_status make_flag(pw_gpu_lane *lane)
 /* A lane without a flag waits for its stream. */
 static void add_flag(pw_gpu_lane *lane)
 {
-    if (make_flag(lane) == PW_OK)
-        return;
-    if (lane->flag)
-        pw_cu.host_free((void *)lane->flag);
-    if (lane->arrivals)
-        pw_cu.free(lane->arrivals);
-    lane->flag = NULL;
-    lane->flag_device = lane->arrivals = 0;
+    if (make_flag(lane) != PW_OK)
+        free_flag(lane);
 }
 
 static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
@@ -273,6 +294,7 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
     if (!lane)
         return PW_ERR_NOMEM;
     lane->gpu = gpu;
+    lane->signal = -1;
     atomic_fetch_add_explicit(&gpu->pool->lanes_made, 1, memory_order_relaxed);
     status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
     if (status == PW_OK)

@@ -56,6 +56,7 @@ typedef struct pw_gpu_lane {
     pw_gpu *gpu;
     void *stream, *side; /* `side` is a second stream, for copies that overlap with the kernels in `stream` */
     void *events[PW_GPU_EVENTS];
+    int signal;             /* of this process (signal.h), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_wait waits for the stream */
     pw_cu_ptr flag_device, arrivals;
     uint64_t value; /* what the last launch with a flag writes there */

@@ -215,6 +215,13 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
     return t;
 }
 
+/* Others may wait for a launch that has failed. */
+static void signal_end(const pw_gpu_lane *lane)
+{
+    if (lane->signal >= 0 && atomic_load_explicit(lane->flag, memory_order_relaxed) != lane->value)
+        atomic_store_explicit(lane->flag, lane->value, memory_order_release);
+}
+
 /* The GPU's context must be current. Repeats a transfer whose kernel failed, by copies. */
 static pw_status finish(transfer *t)
 {
@@ -228,6 +235,7 @@ static pw_status finish(transfer *t)
         t->order.path = PW_GPU_DIRECT;
         status = wait(t, pw_gpu_enqueue(t));
     }
+    signal_end(t->lane);
     pw_gpu_block_give(gpu, t->scratch);
     pw_gpu_block_give(gpu, t->part);
     pw_gpu_lane_give(t->lane);
@@ -243,7 +251,9 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
 
     if (order->bytes > AHEAD_BYTES || is_lost(gpu))
         return NULL;
-    t = pw_gpu_batch_add(order);
+    if (order->alone)
+        pw_gpu_batch_launch();
+    t = order->alone ? NULL : pw_gpu_batch_add(order);
     if (t || pw_gpu_enter(gpu, &scope) != PW_OK)
         return t;
     lane = pw_gpu_lane_take_kept(gpu);
@@ -261,11 +271,22 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
         return pw_gpu_batch_finish(t);
     pw_gpu_batch_launch();
     /* If the context has ended, there is no work to wait for, and its lanes cannot be used again. */
-    if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK)
+    if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK) {
+        signal_end(t->lane);
         return pw_gpu_judge(gpu_of(t), PW_ERR_IO);
+    }
     status = finish(t);
     pw_gpu_leave(&scope);
     return status;
+}
+
+bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value)
+{
+    if (t->batch || t->begun != PW_OK || !t->lane->flagged || t->lane->signal < 0)
+        return false;
+    *number = (uint32_t)t->lane->signal;
+    *value = t->lane->value;
+    return true;
 }
 
 void pw_gpu_launch_begun(void)
