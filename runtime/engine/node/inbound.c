@@ -22,6 +22,7 @@ struct pw_inbound {
     _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
     pw_peer_block whole_in;       /* the block there, where it is known */
     _Atomic int64_t in_place, ns;
+    _Atomic(void *) late;      /* the taker's late read under way; NULL: none */
     _Atomic int64_t by_socket; /* the end of what sockets have brought to the staging memory; 0: they have not */
     _Atomic int64_t first;     /* the byte with which that begins, and what is in place */
     _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of the taker */
@@ -109,6 +110,7 @@ int pw_inbound_takers(void)
 
 void pw_inbound_expect_again(pw_inbound *in)
 {
+    pw_inbound_finish(in);
     atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
     atomic_store_explicit(&in->in_place, 0, memory_order_relaxed);
     atomic_store_explicit(&in->by_socket, 0, memory_order_relaxed);
@@ -124,10 +126,23 @@ pw_inbound_range pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
     return (pw_inbound_range){last > 0 ? atomic_load_explicit(&in->first, memory_order_relaxed) : 0, last};
 }
 
+bool pw_inbound_is_late(const pw_inbound *in)
+{
+    return atomic_load_explicit(&in->late, memory_order_acquire);
+}
+
+pw_status pw_inbound_finish(pw_inbound *in)
+{
+    void *late = atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel);
+
+    return late ? in->take->finish(late) : PW_OK;
+}
+
 void pw_inbound_forget(pw_inbound *in)
 {
     if (!in)
         return;
+    pw_inbound_finish(in);
     if (in->take)
         atomic_fetch_sub_explicit(&expected.takers, 1, memory_order_relaxed);
     atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
@@ -202,11 +217,13 @@ static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *fro
 static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0;
+    void *late = NULL;
 
     if (!in->take)
         pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
-    else if (!in->take->unpack(in->arg, from, bytes, block))
+    else if (!in->take->unpack(in->arg, from, bytes, block, &late))
         return false;
+    atomic_store_explicit(&in->late, late, memory_order_release);
     if (in->timed)
         atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
     return true;
@@ -226,6 +243,7 @@ static bool take_back(pw_inbound *in, const char *whole)
 {
     int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_relaxed);
 
+    pw_inbound_finish(in);
     if (in->layout)
         pw_layout_pack_part(in->layout, in->buf, 0, bytes, in->data);
     else if (!copy(&in->whole_in, in->data, whole, bytes))
@@ -275,15 +293,18 @@ static pw_peer_block lazy_block_of(const pw_stand_in *s)
 static bool move(pw_inbound *in, pw_stand_in *from)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0, took;
+    void *late = NULL;
 
     if (in->take)
-        from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from);
+        from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from, &late);
     else if (in->layout)
         pw_stand_in_move(from, in->layout, in->buf, in->bytes);
+    atomic_store_explicit(&in->late, late, memory_order_release);
     if (from->whole && in->timed) {
         took = pw_clock_ns() - begun;
         atomic_fetch_add_explicit(&in->ns, took, memory_order_relaxed);
-        pw_stand_in_tell(from, took);
+        if (!late)
+            pw_stand_in_tell(from, took);
     }
     return from->whole;
 }

@@ -22,6 +22,7 @@
 #ifndef PW_RUNTIME_INBOUND_H
 #define PW_RUNTIME_INBOUND_H
 
+#include "base/status.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/engine/node/stand_in.h"
@@ -35,15 +36,17 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
  * since memory that is not expected must first be tested whether it can be written, which takes as long as the copy. */
 pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes);
 /*
- * As pw_inbound_expect, for a buffer that the CPU does not unpack. The taker's functions move a whole message before
- * they return: `unpack` one of `bytes` bytes at `from` in a block of another process, `move` one that a stand-in stands
- * for, which is not longer than what is expected. If they return false, MPI copies the message, and whatever they have
- * written is overwritten. They get a copy of the `arg_bytes` bytes at `arg`, and run in any thread in which MPI works.
- * The taker must live as long as the process.
+ * As pw_inbound_expect, for a buffer that the CPU does not unpack. The taker's functions move a whole message: `unpack`
+ * one of `bytes` bytes at `from` in a block of another process, `move` one that a stand-in stands for, which is not
+ * longer than what is expected. If they return false, MPI copies the message, and whatever they have written is
+ * overwritten. They may leave a late read (late.h) under way and set *late, for which `finish` waits; a taker that
+ * never does so has no `finish`. They get a copy of the `arg_bytes` bytes at `arg`, and run in any thread in which MPI
+ * works. The taker must live as long as the process.
  */
 typedef struct pw_inbound_taker {
-    bool (*unpack)(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block);
-    bool (*move)(const void *arg, const pw_stand_in *from);
+    bool (*unpack)(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late);
+    bool (*move)(const void *arg, const pw_stand_in *from, void **late);
+    pw_status (*finish)(void *late);
 } pw_inbound_taker;
 enum { PW_INBOUND_ARG = 128 };
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
@@ -60,7 +63,11 @@ typedef struct pw_inbound_range {
  * taker, all or none. Sets *ns to the time that unpacking took, if they have come through a socket, if a
  * taker unpacked, or with PACKWRIGHT_STATS. */
 pw_inbound_range pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
-/* Ends the expectation. NULL is allowed. */
+/* Whether a late read of the message is under way. */
+bool pw_inbound_is_late(const pw_inbound *in);
+/* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
+pw_status pw_inbound_finish(pw_inbound *in);
+/* Ends the expectation, after a late read. NULL is allowed. */
 void pw_inbound_forget(pw_inbound *in);
 
 /* ---- for the code that copies

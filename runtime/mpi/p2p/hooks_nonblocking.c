@@ -57,6 +57,14 @@ static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
     return pw_staging_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
 }
 
+/* A send may be complete for the program before it is destroyed (MPI_Request_get_status). */
+static int await_readers(pw_pending *p, const MPI_Status *status)
+{
+    (void)status;
+    pw_staging_await(&((transfer *)p)->out);
+    return MPI_SUCCESS;
+}
+
 static void destroy(pw_pending *p)
 {
     transfer *t = (transfer *)p;
@@ -74,11 +82,20 @@ static void destroy_deferred(pw_pending *p)
 
 static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
 static const pw_pending_ops send_ops = {.destroy = destroy};
+/* The operations of sends from GPU memory, which others may read late. */
+static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
 static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
 /* The operations of receives into GPU memory. */
 static const pw_pending_ops gpu_recv_ops = {
     .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
+
+static const pw_pending_ops *send_ops_of(const pw_staging *s, bool persistent)
+{
+    if (persistent)
+        return &persistent_send_ops;
+    return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE ? &gpu_send_ops : &send_ops;
+}
 
 static const pw_pending_ops *recv_ops_of(const pw_staging *s)
 {
@@ -188,7 +205,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     if (init && pw_deferred_can(&s))
         return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
     let_deferred_go(persistent);
-    t = create(persistent ? &persistent_send_ops : &send_ops, comm, &s, NULL);
+    t = create(send_ops_of(&s, persistent), comm, &s, NULL);
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
@@ -288,6 +305,7 @@ static int unpack_whole(pw_pending *p, const MPI_Status *status)
     transfer *t = (transfer *)p;
 
     (void)status;
+    pw_staging_await(&t->out);
     return pw_mpi_error(pw_staging_unpack(&t->in, t->in.buffer.bytes));
 }
 
@@ -314,7 +332,7 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
                    ? PW_LEARN
                    : PW_PASS;
-    t = create(pw_staging_is_open(&r) ? &both_ops : &send_ops, comm, &s, &r);
+    t = create(pw_staging_is_open(&r) ? &both_ops : send_ops_of(&s, false), comm, &s, &r);
     if (!t)
         return PW_PASS;
     *rc = MPI_SUCCESS;

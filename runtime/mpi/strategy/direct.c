@@ -227,6 +227,12 @@ static void direct_give(pw_staging *s)
         pw_direct_give(number_of(s));
 }
 
+static void direct_await(const pw_staging *s)
+{
+    if (s->role == PW_SEND)
+        pw_direct_await(number_of(s));
+}
+
 /* A host's messages are not timed. */
 static int64_t direct_peer_ns(const pw_staging *s)
 {
@@ -240,5 +246,6 @@ const pw_strategy pw_strategy_direct = {.can = direct_can,
                                         .take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,
+                                        .await = direct_await,
                                         .give = direct_give,
                                         .expect = direct_expect};

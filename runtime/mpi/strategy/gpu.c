@@ -10,10 +10,11 @@
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/inbound.h"
+#include "runtime/engine/node/late.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <limits.h>
@@ -100,6 +101,15 @@ static bool is_in_host_memory(const pw_staging *s)
     return !block || block->host;
 }
 
+/* Others may read a message late whose staging is closed when it is sent. */
+static void allow_late(const pw_staging *s)
+{
+    pw_segment_late *late = s->once ? pw_segment_late_at(s->data) : NULL;
+
+    if (late)
+        pw_late_begin(late, true);
+}
+
 /* Records the message before MPI gets it, so before another process reads it. A lazy block is recorded when it is
  * packed. */
 static void note_packing(const pw_staging *s, bool replicated)
@@ -115,12 +125,15 @@ static void note_packing(const pw_staging *s, bool replicated)
         pw_segment_note_replicated(s->data, (size_t)s->buffer.bytes);
     else if (block && block->shared)
         pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+    allow_late(s);
 }
 
 static pw_status note_packed(const pw_staging *s, pw_status status)
 {
-    if (status == PW_OK && pw_gpu_is_lazy(s->own))
+    if (status == PW_OK && pw_gpu_is_lazy(s->own)) {
         pw_gpu_lazy_hold(s->own, s->buffer.bytes);
+        allow_late(s);
+    }
     return status;
 }
 
@@ -147,33 +160,48 @@ static pw_status gpu_pack(pw_staging *s)
 
 /* ---- out of a peer's memory -------------------------------------------------------------------------------------- */
 
-static bool take_foreign(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block)
+/* What an expected message is taken by. */
+typedef struct taking {
+    pw_gpu_order order;
+    bool timed; /* the move must be done alone and timed */
+} taking;
+
+_Static_assert(sizeof(taking) <= PW_INBOUND_ARG, "it goes with a receive");
+
+/* Only where others are expected, too, is there anything to gain by a late read. */
+static void **late_of(const taking *t, void **late)
 {
-    pw_gpu_order order = *(const pw_gpu_order *)arg;
+    return !t->timed && pw_inbound_takers() > 1 ? late : NULL;
+}
+
+static bool take_foreign(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late)
+{
+    const taking *t = arg;
+    pw_gpu_order order = t->order;
 
     order.bytes = bytes;
     return (block->lazy || bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE)) &&
-           pw_gpu_foreign_unpack(&order, from, block);
+           pw_gpu_foreign_unpack(&order, from, block, late_of(t, late));
 }
 
-static bool take_shown(const void *arg, const pw_stand_in *from)
+static bool take_shown(const void *arg, const pw_stand_in *from, void **late)
 {
-    return pw_gpu_foreign_move(arg, from);
+    const taking *t = arg;
+
+    return pw_gpu_foreign_move(&t->order, from, late_of(t, late));
 }
 
-static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown};
-
-_Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "an order goes with a receive");
+static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown, .finish = pw_gpu_foreign_finish};
 
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
 static void gpu_expect(pw_staging *s)
 {
-    pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
+    const taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes), .timed = pw_staging_is_watched(s, PW_UNPACK)};
 
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else if (is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, &taker, &order, sizeof order);
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, &taker, &t, sizeof t);
 }
 
 static bool is_in_place(pw_staging *s)
@@ -192,7 +220,7 @@ static pw_status gpu_unpack(pw_staging *s, int64_t received)
     if (is_in_place(s)) {
         if (s->buffer.layout)
             atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
-        return PW_OK;
+        return pw_inbound_finish(s->inbound);
     }
     s->ahead_ns = 0;
     return pw_gpu_carry_out(&order);
@@ -230,6 +258,14 @@ static bool gpu_is_over(const pw_staging *s)
     return pw_gpu_is_over(s->under_way);
 }
 
+static void gpu_await(const pw_staging *s)
+{
+    pw_segment_late *late = s->once && is_in_host_memory(s) ? pw_segment_late_at(s->data) : NULL;
+
+    if (late)
+        pw_late_await(late);
+}
+
 static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
@@ -263,7 +299,7 @@ static void gpu_give(pw_staging *s)
  * pw_gpu_path) say how they differ. */
 #define ALIKE                                                                                           \
     .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, .begin = gpu_begin, \
-    .finish = gpu_finish, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
+    .finish = gpu_finish, .await = gpu_await, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
 
 /* ---- device ------------------------------------------------------------------------------------------------------ */
 

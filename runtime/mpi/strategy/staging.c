@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "runtime/engine/model/decide.h"
+#include "runtime/engine/node/inbound.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
@@ -171,15 +172,13 @@ pw_status pw_staging_unpack(pw_staging *s, int64_t received)
         return PW_OK;
     if (s->under_way)
         return s->strategy->finish(s);
-    if (received < s->buffer.bytes)
+    if (received < s->buffer.bytes || (s->inbound && pw_inbound_is_late(s->inbound)))
         return s->strategy->unpack(s, received);
     w = begin(s, PW_UNPACK);
     return end(&w, s, PW_UNPACK, s->strategy->unpack(s, received));
 }
 
-/* Whether this work must be done alone and timed. Work that overlaps with other work cannot be timed, so the first few
- * messages of a class, which are done alone, correct the estimates. */
-static bool is_watched(const pw_staging *s, pw_direction direction)
+bool pw_staging_is_watched(const pw_staging *s, pw_direction direction)
 {
     int id;
 
@@ -192,14 +191,14 @@ static bool is_watched(const pw_staging *s, pw_direction direction)
 
 bool pw_staging_begin_pack(pw_staging *s)
 {
-    if (!s->strategy || !s->strategy->begin || is_watched(s, PW_PACK))
+    if (!s->strategy || !s->strategy->begin || pw_staging_is_watched(s, PW_PACK))
         return true;
     return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
 bool pw_staging_is_fusable(const pw_staging *s)
 {
-    return s->strategy && s->strategy->is_fusable && !is_watched(s, PW_PACK) && s->strategy->is_fusable(s);
+    return s->strategy && s->strategy->is_fusable && !pw_staging_is_watched(s, PW_PACK) && s->strategy->is_fusable(s);
 }
 
 /* The bytes take what they take at the rate of a long message of this type. */
@@ -220,7 +219,8 @@ bool pw_staging_is_packed(const pw_staging *s)
 
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
 {
-    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes || is_watched(s, PW_UNPACK))
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes ||
+        pw_staging_is_watched(s, PW_UNPACK))
         return true;
     return s->strategy->begin(s, PW_UNPACK, received);
 }
@@ -234,12 +234,19 @@ static void observe_peer(const pw_staging *s)
         pw_decision_observe(s->decision, pw_strategy_id_of(s->strategy), PW_UNPACK, ns, true);
 }
 
+void pw_staging_await(const pw_staging *s)
+{
+    if (s->strategy && s->strategy->await)
+        s->strategy->await(s);
+}
+
 void pw_staging_close(pw_staging *s)
 {
     pw_staging *copy;
 
     if (!s->strategy)
         return;
+    pw_staging_await(s);
     observe_peer(s);
     copy = held_as(s);
     if (copy)

@@ -93,6 +93,9 @@ typedef struct pw_strategy {
     /* The nanoseconds that a peer has said unpacking took, of a message that has left; 0: none has. They correct the
      * estimate of the sender. NULL: no peer says so. */
     int64_t (*peer_ns)(const pw_staging *s);
+    /* Of a message that MPI has sent: waits until no process reads it late (runtime/engine/node/late.h). May be called
+     * again. NULL: none does. */
+    void (*await)(const pw_staging *s);
     /* Gives the memory back. */
     void (*give)(pw_staging *s);
     /* As pw_staging_expect. NULL: the strategy does nothing then. */

@@ -65,7 +65,7 @@ static bool unpack(const unsigned char *block)
     assert_non_null(seen);
     assert_ptr_not_equal(seen, block);
     assert_ptr_equal(b.base, seen);
-    done = pw_gpu_foreign_unpack(&order, seen, &b);
+    done = pw_gpu_foreign_unpack(&order, seen, &b, NULL);
     gpu_read(&target, 0, got, sizeof got);
     if (done)
         assert_memory_equal(got, block, sizeof got);

@@ -162,9 +162,9 @@ static void a_message_is_unpacked_from_it(void **state)
     (void)state;
     block.lazy = true;
     segments[0].owner.__data.__lock = 0;
-    assert_false(pw_gpu_foreign_unpack(&order, block.base, &block));
+    assert_false(pw_gpu_foreign_unpack(&order, block.base, &block, NULL));
     segments[0].owner.__data.__lock = ALIVE;
-    assert_true(pw_gpu_foreign_unpack(&order, block.base, &block));
+    assert_true(pw_gpu_foreign_unpack(&order, block.base, &block, NULL));
     gpu_read(&target, 0, got, sizeof got);
     for (int k = 0; k < BYTES; k++)
         assert_int_equal(got[k], byte_of(2, k));

@@ -222,11 +222,12 @@ typedef struct taken {
 } taken;
 
 /* Refuses messages of less than 100 bytes. */
-static bool take_it(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block)
+static bool take_it(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late)
 {
     taken *t = *(taken *const *)arg;
 
     assert_non_null(block);
+    assert_null(*late);
     t->calls++;
     t->bytes = bytes;
     t->from = from;

@@ -58,6 +58,10 @@ void fake_gather(int launches);
 /* Returns how often so many launches have come since the last look, and sets how often they have not. */
 int fake_gathered(int *missed);
 
+/* From now on every launch begins so many milliseconds later than it could. */
+void fake_delay(int ms);
+/* The next launch runs into a fault. */
+void fake_fault_at_launch(void);
 /* The next launch first kills this process, and waits until it has ended. */
 void fake_kill_at_launch(int pid);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct fake_function {
@@ -94,6 +95,29 @@ static void kill_the_doomed(void)
     if (fd >= 0)
         poll(&ended, 1, -1);
     close(fd);
+}
+
+/* ---- launches that are late, or fail ----------------------------------------------------------------------------- */
+
+static _Atomic int delay_ms;
+static _Atomic bool faulty;
+
+void fake_delay(int ms)
+{
+    delay_ms = ms;
+}
+
+void fake_fault_at_launch(void)
+{
+    faulty = true;
+}
+
+static void wait_if_told(void)
+{
+    int ms = delay_ms;
+
+    if (ms > 0)
+        nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
 /* ---- a launch ---------------------------------------------------------------------------------------------------- */
@@ -239,7 +263,10 @@ int fake_run(const fake_context_t *context, const fake_function *f, const uint64
              .packed = f->unpack ? params[PW_HEAD_SRC] : params[PW_HEAD_DST],
              .unpack = f->unpack};
 
+    wait_if_told();
     kill_the_doomed();
+    if (atomic_exchange(&faulty, false))
+        return FAKE_FAULT;
     if (f->kernel->fused)
         r.error = fake_run_fused(context, f->unpack, params);
     for (int64_t i = 0; i < f->kernel->nregions && !r.error; i++) {

@@ -3,10 +3,13 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/peer/opened.h"
+#include "runtime/engine/memory/cells.h"
+#include "runtime/engine/node/late.h"
 
 enum {
     KEPT = 256,
-    REFUSALS = 4 /* after so many in a row this file no longer asks the driver */
+    REFUSALS = 4,  /* after so many in a row this file no longer asks the driver */
+    MOST_LATE = 24 /* late reads at a time, which leaves lanes for other transfers (pool.h) */
 };
 
 static const int64_t most_bytes = (int64_t)1 << 30;
@@ -178,55 +181,144 @@ static foreign *enter_and_take(pw_gpu *gpu, const pw_peer_block *block)
     return f;
 }
 
-static bool unpack_from(const pw_gpu_order *order, pw_gpu_packed packed)
+static pw_gpu_order unpacking(const pw_gpu_order *order, pw_gpu_packed packed)
 {
     pw_gpu_order o = *order;
 
     o.packed = packed;
     o.direction = PW_UNPACK;
-    return pw_gpu_carry_out(&o) == PW_OK;
+    return o;
 }
 
-static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+static pw_gpu_packed packed_at(const foreign *f, const void *from, const pw_peer_block *block)
 {
-    foreign *f = enter_and_take(order->buffer.place.gpu, block);
-    bool done;
-
-    if (!f)
-        return false;
-    done = unpack_from(order,
-                       pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
-                                        (const char *)from - block->base));
-    give(f);
-    return done;
+    return pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
+                            (const char *)from - block->base);
 }
 
-/* Whether the owner of opened memory has lived until now. The driver frees the GPU memory of a process that ends, maybe
- * while it is read, so what was read counts only then. The segment's own memory stays. */
-static bool has_lived(const pw_peer_exported *e)
+static void count_from_gpu(const pw_gpu_order *order)
 {
-    return pw_segment_owner_lives(e->segment);
-}
-
-static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block)
-{
-    pw_gpu_opened *o = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
-    bool done;
-
-    if (!o)
-        return false;
-    done = unpack_from(order, (pw_gpu_packed){.device = o->device}) && has_lived(&block->replica);
-    pw_gpu_opened_give(o);
-    if (done && order->buffer.layout)
+    if (order->buffer.layout)
         atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
-    return done;
 }
 
-bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block)
+/* ---- late reads -------------------------------------------------------------------------------------------------- */
+
+/* A late read under way, and what must stay until its end. */
+typedef struct late_read {
+    pw_gpu_transfer *transfer;
+    const pw_segment_header *sender;
+    pw_gpu_opened *opened; /* NULL: it reads a registered block */
+    foreign *registered;   /* NULL: it reads opened memory */
+    pw_layout *layout;     /* whose kernel runs, with a reference; NULL: none */
+} late_read;
+
+_Static_assert(sizeof(late_read) <= PW_CELL_BYTES, "a late read fits a cell");
+
+/* The singleton: the number of late reads under way. Threads that begin some at once may exceed the bound. */
+static _Atomic int late_reads;
+
+/* Whether the owner of opened memory has lived until the read was over. The driver frees the GPU memory of a process
+ * that ends, maybe while it is read, so what was read counts only then. The segment's own memory stays. */
+static bool has_lived(const pw_segment_header *sender)
 {
-    if (from == block->base && unpack_replica(order, block))
+    return pw_segment_owner_has_waited(sender);
+}
+
+/* Releases what the read holds, and says whether its bytes count. */
+static bool leave(const late_read *r)
+{
+    bool counts = r->registered || has_lived(r->sender);
+
+    if (r->opened)
+        pw_gpu_opened_give(r->opened);
+    if (r->registered)
+        give(r->registered);
+    pw_layout_unref(r->layout);
+    return counts;
+}
+
+/* Launches a read that holds what *r says. The launch has a lane of its own, so that the sender can wait for its end.
+ * Where that is not possible the read is over on return, and *late NULL. False: it has failed. */
+static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *record, void **late)
+{
+    late_read *kept = pw_cell_take();
+    pw_gpu_order alone = *order;
+    pw_status status;
+    uint32_t signal;
+    uint64_t value;
+
+    alone.alone = true;
+    r->transfer = kept ? pw_gpu_begin(&alone) : NULL;
+    if (r->transfer && pw_gpu_signals(r->transfer, &signal, &value)) {
+        atomic_fetch_add_explicit(&late_reads, 1, memory_order_relaxed);
+        r->layout = order->buffer.layout;
+        if (r->layout)
+            pw_layout_ref(r->layout);
+        *kept = *r;
+        *late = kept;
+        pw_late_tell(record, signal, value);
         return true;
-    if (block->lazy || !unpack_registered(order, from, block))
+    }
+    pw_cell_give(kept);
+    status = r->transfer ? pw_gpu_finish(r->transfer) : pw_gpu_carry_out(order);
+    return leave(r) && status == PW_OK;
+}
+
+pw_status pw_gpu_foreign_finish(void *late)
+{
+    const late_read r = *(late_read *)late;
+    pw_status status = pw_gpu_finish(r.transfer);
+
+    atomic_fetch_sub_explicit(&late_reads, 1, memory_order_relaxed);
+    pw_cell_give(late);
+    return leave(&r) || status != PW_OK ? status : PW_ERR_IO;
+}
+
+/* Reads as launch does if the read may be a late one, else at once. */
+static bool read_by(late_read *r, const pw_gpu_order *order, pw_segment_late *record, void **late)
+{
+    bool done;
+
+    if (late && pw_late_may(r->sender, record) && atomic_load_explicit(&late_reads, memory_order_relaxed) < MOST_LATE)
+        return launch(r, order, record, late);
+    done = pw_gpu_carry_out(order) == PW_OK;
+    return leave(r) && done;
+}
+
+/* ---- from the segment of another process ------------------------------------------------------------------------- */
+
+static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
+{
+    late_read r = {.sender = block->replica.segment, .registered = enter_and_take(order->buffer.place.gpu, block)};
+    pw_gpu_order o;
+
+    if (!r.registered)
+        return false;
+    o = unpacking(order, packed_at(r.registered, from, block));
+    return read_by(&r, &o, block->late, late);
+}
+
+static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block, void **late)
+{
+    late_read r = {.sender = block->replica.segment};
+    pw_gpu_order o;
+
+    r.opened = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
+    if (!r.opened)
+        return false;
+    o = unpacking(order, (pw_gpu_packed){.device = r.opened->device});
+    if (!read_by(&r, &o, block->late, late))
+        return false;
+    count_from_gpu(order);
+    return true;
+}
+
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
+{
+    if (from == block->base && unpack_replica(order, block, late))
+        return true;
+    if (block->lazy || !unpack_registered(order, from, block, late))
         return false;
     pw_gpu_opened_want(&block->replica, order->bytes);
     return true;
@@ -243,94 +335,101 @@ typedef struct objects {
     int64_t count, bytes;
 } objects;
 
-static bool pack_to(const objects *o, pw_cu_ptr packed)
+static pw_gpu_order packing_to(const objects *o, pw_cu_ptr packed)
 {
-    const pw_gpu_order order = {.buffer = {.layout = o->layout,
-                                           .place = o->order->buffer.place,
-                                           .base = (void *)(uintptr_t)o->there,
-                                           .count = o->count,
-                                           .bytes = o->bytes},
-                                .packed = {.device = packed},
-                                .bytes = o->bytes,
-                                .direction = PW_PACK,
-                                .path = PW_GPU_DIRECT};
-
-    return pw_gpu_carry_out(&order) == PW_OK;
+    return (pw_gpu_order){.buffer = {.layout = o->layout,
+                                     .place = o->order->buffer.place,
+                                     .base = (void *)(uintptr_t)o->there,
+                                     .count = o->count,
+                                     .bytes = o->bytes},
+                          .packed = {.device = packed},
+                          .bytes = o->bytes,
+                          .direction = PW_PACK,
+                          .path = PW_GPU_DIRECT};
 }
 
-/* To the packed side of the order. */
-static bool pack_all(const objects *o)
+static bool pack_all(const objects *o, pw_cu_ptr packed)
 {
-    const pw_gpu_packed to = o->order->packed;
+    const pw_gpu_order order = packing_to(o, packed);
 
-    return o->layout ? pack_to(o, to.device)
-                     : pw_gpu_copy(o->order->buffer.place.gpu, to.device, o->there, o->bytes) == PW_OK;
+    return o->layout ? pw_gpu_carry_out(&order) == PW_OK
+                     : pw_gpu_copy(o->order->buffer.place.gpu, packed, o->there, o->bytes) == PW_OK;
 }
 
-static bool unpack_bytes(const objects *o, pw_cu_ptr packed)
+static pw_gpu_order unpacking_from(const objects *o, pw_cu_ptr packed)
 {
-    pw_gpu_order order = *o->order;
+    pw_gpu_order order = unpacking(o->order, (pw_gpu_packed){.device = packed});
 
     order.bytes = o->bytes;
     order.path = PW_GPU_DIRECT;
-    return unpack_from(&order, (pw_gpu_packed){.device = packed});
+    return order;
 }
 
 static bool move_in_two(const objects *o)
 {
     pw_gpu *gpu = o->order->buffer.place.gpu;
     pw_gpu_block *block = NULL;
+    pw_gpu_order pack, unpack;
     bool done;
 
     if (pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, o->bytes, &block) != PW_OK)
         return false;
-    done = pack_to(o, block->device) && unpack_bytes(o, block->device);
+    pack = packing_to(o, block->device);
+    unpack = unpacking_from(o, block->device);
+    done = pw_gpu_carry_out(&pack) == PW_OK && pw_gpu_carry_out(&unpack) == PW_OK;
     pw_gpu_give(gpu, block);
     return done;
 }
 
-static bool move_joined(const objects *o)
+/* Moves by the joined layout, or in two passes. */
+static bool move_joined(const objects *o, late_read *r, pw_segment_late *record, void **late)
 {
     const pw_buffer *b = &o->order->buffer;
     pw_joined joined;
     pw_diag diag;
     bool done;
 
-    if (o->bytes % b->layout->size != 0 || pw_layout_join(o->layout, b->layout, &joined, &diag) != PW_OK)
-        return move_in_two(o);
-    done = pw_gpu_joined_copy(&(pw_gpu_copy_order){.joined = &joined,
-                                                   .gpu = b->place.gpu,
-                                                   .from = (const void *)(uintptr_t)o->there,
-                                                   .to = b->base,
-                                                   .bytes = o->bytes}) == PW_OK;
+    if (o->bytes % b->layout->size != 0 || pw_layout_join(o->layout, b->layout, &joined, &diag) != PW_OK) {
+        done = move_in_two(o);
+        return leave(r) && done;
+    }
+    const pw_gpu_copy_order copy = {.joined = &joined,
+                                    .gpu = b->place.gpu,
+                                    .from = (const void *)(uintptr_t)o->there,
+                                    .to = b->base,
+                                    .bytes = o->bytes};
+
+    if (late && pw_gpu_joined_is_ready(&copy)) {
+        const pw_gpu_order one = pw_gpu_joined_order(&copy);
+
+        done = read_by(r, &one, record, late);
+    } else {
+        done = pw_gpu_joined_copy(&copy) == PW_OK;
+        done = leave(r) && done;
+    }
     pw_layout_unref(joined.layout);
     return done;
 }
 
-static bool move_objects(const objects *o)
+static bool move_objects(const objects *o, late_read *r, pw_segment_late *record, void **late)
 {
     const pw_buffer *b = &o->order->buffer;
+    pw_gpu_order order;
 
-    if (!o->layout)
-        return unpack_bytes(o, o->there);
-    if (!b->layout)
-        return pack_to(o, pw_cu_address((char *)b->base + b->offset));
-    return move_joined(o);
+    if (o->layout && b->layout)
+        return move_joined(o, r, record, late);
+    order = o->layout ? packing_to(o, pw_cu_address((char *)b->base + b->offset)) : unpacking_from(o, o->there);
+    return read_by(r, &order, record, late);
 }
 
-/* Does what `act` does with the message, whose memory is open meanwhile. */
-static bool with_opened(const pw_gpu_order *order, const pw_stand_in *from, bool (*act)(const objects *o))
+/* The objects of a message, in memory that is open for the order's GPU. */
+static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, const pw_gpu_opened *opened)
 {
-    pw_gpu_opened *opened = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported);
-    objects o = {.order = order, .layout = from->layout, .count = from->count, .bytes = from->bytes};
-    bool done;
-
-    if (!opened)
-        return false;
-    o.there = opened->device + (from->remote - from->exported.memory.address);
-    done = act(&o) && has_lived(&from->exported);
-    pw_gpu_opened_give(opened);
-    return done;
+    return (objects){.order = order,
+                     .layout = from->layout,
+                     .there = opened->device + (from->remote - from->exported.memory.address),
+                     .count = from->count,
+                     .bytes = from->bytes};
 }
 
 static pw_gpu *reader(void)
@@ -343,18 +442,31 @@ static pw_gpu *reader(void)
     return gpu;
 }
 
+static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
+{
+    const pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
+    pw_gpu_opened *opened = pw_gpu_opened_take(gpu, &from->exported);
+    objects o;
+    bool done;
+
+    if (!opened)
+        return false;
+    o = objects_of(&order, from, opened);
+    done = pack_all(&o, packed) && has_lived(from->exported.segment);
+    pw_gpu_opened_give(opened);
+    return done;
+}
+
 /* Packs a part of the message into host memory: one kernel packs all of it, and the part is copied. */
 static bool pack_to_host(const pw_stand_in *from, void *to, int64_t bytes)
 {
     pw_gpu *gpu = reader();
     pw_gpu_block *block = NULL;
-    pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
     bool done;
 
     if (!gpu || pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, from->bytes, &block) != PW_OK)
         return false;
-    order.packed = pw_gpu_packed_in(block);
-    done = with_opened(&order, from, pack_all) &&
+    done = pack_opened(gpu, from, block->device) &&
            pw_gpu_copy(gpu, pw_cu_address(to), block->device + (pw_cu_ptr)from->first, bytes) == PW_OK;
     pw_gpu_give(gpu, block);
     return done;
@@ -374,15 +486,20 @@ static void note_reader(pw_gpu *gpu)
     }
 }
 
-bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from)
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
 {
-    bool done = with_opened(order, from, move_objects);
+    late_read r = {.sender = from->exported.segment,
+                   .opened = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
+    objects o;
 
-    if (done)
-        note_reader(order->buffer.place.gpu);
-    if (done && order->buffer.layout)
-        atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
-    return done;
+    if (!r.opened)
+        return false;
+    o = objects_of(order, from, r.opened);
+    if (!move_objects(&o, &r, from->late, late))
+        return false;
+    note_reader(order->buffer.place.gpu);
+    count_from_gpu(order);
+    return true;
 }
 
 pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void)

@@ -17,13 +17,20 @@
  * Carries out an order to unpack whose packed bytes are at `from` in this block. False: the driver does not register
  * such memory, or something failed; the buffer may then hold part of the message, and must be unpacked into again. The
  * block must hold its message during the call.
+ *
+ * With `late` the read may be a late one (runtime/engine/node/late.h) where the sender allows it: the call only
+ * launches it and sets *late, and pw_gpu_foreign_finish must follow. Otherwise *late is NULL. The order's buffer and
+ * its layout must stay until then.
  */
-bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block);
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late);
 
 /* Moves a message of a stand-in, whose objects lie in GPU memory of another process, to the buffer of an order to
  * unpack which has room for it: by one kernel where one side is contiguous or the layouts join. False: the memory
- * cannot be opened, its owner has ended, or something failed; the buffer may then hold anything. */
-bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from);
+ * cannot be opened, its owner has ended, or something failed; the buffer may then hold anything. `late` is as above. */
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late);
+
+/* Waits for a late read. A failure: the message is lost. */
+pw_status pw_gpu_foreign_finish(void *late);
 
 /* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
  * themselves (pw_gpu_dependent). */
