@@ -230,6 +230,24 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
     return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
 }
 
+bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    const pw_gpu_functions *f =
+        lane->flag && bytes <= pw_gpu_fused_most(NULL) ? pw_gpu_fused_functions(lane->gpu) : NULL;
+    const pw_gpu_call call = {
+        .count = bytes, .dst = (void *)(uintptr_t)to, .src = (const void *)(uintptr_t)from, .direction = PW_UNPACK};
+    pw_gpu_fused jobs = {.jobs = 0};
+    pw_gpu_launch launched;
+    pw_gpu_flag flag;
+
+    if (!f || pw_gpu_fused_add(&jobs, NULL, NULL, &call) != PW_OK)
+        return false;
+    flag = pw_gpu_lane_flag(lane);
+    pw_gpu_fused_launch(&jobs, &flag, &lane->gpu->limits, lane->params, &launched);
+    lane->flagged = pw_gpu_launch_kernel(lane, f->fn[PW_UNPACK][launched.big], &launched, true) == PW_OK;
+    return lane->flagged;
+}
+
 static pw_status move_dense(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
 {
     int64_t each = b->bytes / b->count;

@@ -76,6 +76,19 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
 }
 
+/* Moves bytes without a layout: by a copy of the driver, which others cannot wait for, or else by a kernel. */
+static pw_status move_bytes(transfer *t, pw_gpu_packed packed, bool last)
+{
+    pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
+    pw_cu_ptr here = pw_cu_address(t->order.buffer.base) + (pw_cu_ptr)t->order.buffer.offset;
+    bool unpack = t->order.direction == PW_UNPACK;
+
+    if (t->order.alone && last && unpack && packed.device && !t->plainly &&
+        pw_gpu_launch_bytes(t->lane, here, packed.device, t->order.bytes))
+        return PW_OK;
+    return pw_gpu_move_bytes(t->lane, unpack ? here : there, unpack ? there : here, t->order.bytes);
+}
+
 /* Moves the first order.bytes bytes between the buffer and `packed`. */
 static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 {
@@ -83,13 +96,8 @@ static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
     int64_t each = object_bytes(b), whole = t->order.bytes / each, rest = t->order.bytes % each;
     pw_status status = PW_OK;
 
-    if (!b->layout) {
-        pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
-        pw_cu_ptr here = pw_cu_address(b->base) + (pw_cu_ptr)b->offset;
-
-        return pw_gpu_move_bytes(t->lane, t->order.direction == PW_UNPACK ? here : there,
-                                 t->order.direction == PW_UNPACK ? there : here, t->order.bytes);
-    }
+    if (!b->layout)
+        return move_bytes(t, packed, last);
     if (whole > 0)
         status = move(t, (pw_gpu_part){.n = whole}, packed, t->order.direction, last && rest == 0);
     if (status == PW_OK && rest > 0)

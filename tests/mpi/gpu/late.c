@@ -6,7 +6,8 @@
  * must not need the CPU of rank 1 for it. Receives are longer or shorter than what comes, persistent, freed, or in host
  * memory. In the end a launch fails: the receive must fail, and the send must end.
  *
- * usage: late <stand-in driver> [fault]. Exits 77, for "skipped", where no GPU reads another process's memory.
+ * usage: late <stand-in driver> [fault, or dense: contiguous messages]. Exits 77, for "skipped", where no GPU reads
+ * another process's memory.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -369,9 +370,20 @@ static void run(bool threads)
     free_flight(&host);
 }
 
-int main(int argc, char **argv)
+static void make_types(bool dense)
 {
     MPI_Datatype narrow;
+
+    MPI_Type_vector(BYTES / 64, 64, dense ? 64 : 128, MPI_BYTE, &type);
+    MPI_Type_vector(BYTES / 64 / 16, 64, dense ? 64 : 128, MPI_BYTE, &narrow);
+    MPI_Type_create_resized(narrow, 0, (dense ? BYTES : SPAN) / 16, &part);
+    MPI_Type_free(&narrow);
+    MPI_Type_commit(&type);
+    MPI_Type_commit(&part);
+}
+
+int main(int argc, char **argv)
+{
     int rc, given;
     flight f;
 
@@ -381,14 +393,9 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return SKIPPED;
     }
-    MPI_Type_vector(BYTES / 64, 64, 128, MPI_BYTE, &type);
-    MPI_Type_vector(BYTES / 64 / 16, 64, 128, MPI_BYTE, &narrow);
-    MPI_Type_create_resized(narrow, 0, SPAN / 16, &part);
-    MPI_Type_free(&narrow);
-    MPI_Type_commit(&type);
-    MPI_Type_commit(&part);
+    make_types(argc > 2 && !strcmp(argv[2], "dense"));
     run(given == MPI_THREAD_MULTIPLE);
-    if (argc > 2) {
+    if (argc > 2 && !strcmp(argv[2], "fault")) {
         f = make_flight(GPU_DEVICE);
         for (unsigned i = 0; i < 3; i++)
             one_way(&f, 20 + 10 * i, TEST_WAITALL, MPI_COMM_WORLD);
