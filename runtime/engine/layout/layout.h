@@ -47,13 +47,13 @@ typedef struct pw_layout {
     pw_kernel *kernel;                /* NULL: the layout never gets a kernel and stays with tier 0 */
     const struct pw_part_plan *parts; /* how the kernel moves a part of an object; NULL: it cannot */
     bool contiguous;                  /* any number of objects is one memcpy */
+    _Atomic int32_t refs;             /* users; without any it is parked (memo.c) */
     int64_t size, extent;
     int64_t blocks; /* contiguous blocks of one object */
     pw_layout_stats stats;
     struct pw_layout_engine *engine;
     _Atomic(pw_layout_gpu *) gpu; /* NULL until the layout is used on a GPU */
-    _Atomic int64_t refs;
-    pw_hash hash; /* of the canonical type */
+    pw_hash hash;                 /* of the canonical type */
 } pw_layout;
 
 /* The table of layouts with the kernel cache behind it. One per process in the interposer; tests make more. */

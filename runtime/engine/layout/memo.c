@@ -194,7 +194,7 @@ pw_layout *pw_layout_ref(pw_layout *layout)
 void pw_layout_unref(pw_layout *layout)
 {
     pw_layout_engine *engine;
-    int64_t refs;
+    int32_t refs;
 
     if (!layout)
         return;
