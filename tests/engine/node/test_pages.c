@@ -71,6 +71,13 @@ static long faults(void)
     return usage.ru_minflt;
 }
 
+/* ThreadSanitizer notes each access in pages of its own, which fault. */
+#ifdef __SANITIZE_THREAD__
+enum { FAULTS_TELL = 0 };
+#else
+enum { FAULTS_TELL = 1 };
+#endif
+
 static void touch(const scene *s, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++)
@@ -96,7 +103,8 @@ static void reads_of_entered_pages_do_not_fault(void **state)
     before = faults();
     touch(&s, 0, GAP);
     touch(&s, 2 * GAP, WRITTEN);
-    assert_int_equal(faults(), before);
+    if (FAULTS_TELL)
+        assert_int_equal(faults(), before);
     end(&s);
 }
 
