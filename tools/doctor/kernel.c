@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,10 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef UFFD_USER_MODE_ONLY /* Linux 5.11 */
+#define UFFD_USER_MODE_ONLY 1
+#endif
 
 void pw_doctor_memfd(pw_finding *f)
 {
@@ -97,16 +102,25 @@ void pw_doctor_peers(pw_finding *f)
                       "receivers cannot unpack from the sender's memory: process_vm_readv: %s", strerror(error));
 }
 
-void pw_doctor_userfaultfd(pw_finding *f)
+static bool has_userfaultfd(int flags)
 {
-    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | flags);
 
-    /* Without it nothing is off that most systems let a user turn on, and only GPUs of a node gain by it. */
     if (fd >= 0)
         close(fd);
-    pw_doctor_ok(f, "messages between GPUs of a node %s (userfaultfd)",
-                 fd >= 0 || access("/dev/userfaultfd", R_OK | W_OK) == 0 ? "may stay in their memory"
-                                                                         : "go through host memory, too");
+    return fd >= 0;
+}
+
+/* Without it nothing is off that most systems let a user turn on, and only GPUs of a node gain by it. */
+void pw_doctor_userfaultfd(pw_finding *f)
+{
+    const char *way = "go through host memory, too";
+
+    if (has_userfaultfd(0) || access("/dev/userfaultfd", R_OK | W_OK) == 0)
+        way = "may stay in their memory";
+    else if (has_userfaultfd(UFFD_USER_MODE_ONLY))
+        way = "may go from buffer to buffer";
+    pw_doctor_ok(f, "messages between GPUs of a node %s (userfaultfd)", way);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
