@@ -13,4 +13,14 @@
  */
 int pw_thread_start(pthread_t *thread, size_t stack, void *(*work)(void *), void *argument);
 
+/* For a loop that waits for another processor: lets what shares this core run meanwhile. */
+static inline void pw_thread_pause(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

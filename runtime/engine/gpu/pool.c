@@ -1,5 +1,6 @@
 #include "runtime/engine/gpu/pool.h"
 
+#include "base/thread.h"
 #include "runtime/engine/gpu/graph.h"
 #include "runtime/engine/gpu/signal.h"
 #include "runtime/engine/memory/idle.h"
@@ -352,15 +353,6 @@ void pw_gpu_lane_give(pw_gpu_lane *lane)
     lane_destroy(lane, !atomic_load(&lane->gpu->lost));
 }
 
-static inline void pause_cpu(void)
-{
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
 /* The kernel writes the flag microseconds before the driver reports its end. A kernel that fails never writes it, so
  * this loop queries the stream now and then. It yields the core, which other ranks or threads may need for their work.
  */
@@ -369,7 +361,7 @@ static pw_status wait_for_flag(pw_gpu_lane *lane)
     for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {
         int result;
 
-        pause_cpu();
+        pw_thread_pause();
         if (spins % SPINS_PER_YIELD == 0)
             sched_yield();
         if (spins % SPINS_PER_QUERY)

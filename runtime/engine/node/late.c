@@ -1,5 +1,6 @@
 #include "runtime/engine/node/late.h"
 
+#include "base/thread.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/engine/node/segment.h"
 
@@ -11,15 +12,6 @@ void pw_late_begin(pw_segment_late *late, bool allowed)
 {
     atomic_store_explicit(&late->reader, 0, memory_order_relaxed);
     atomic_store_explicit(&late->allowed, allowed, memory_order_release);
-}
-
-static inline void pause_cpu(void)
-{
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
 }
 
 static bool is_reached(const pw_segment_header *reader, uint32_t signal, uint64_t value)
@@ -46,7 +38,7 @@ static void watch(pid_t reader, const pw_segment_header *segment, uint64_t ident
 static void await(const pw_segment_header *reader, uint32_t signal, uint64_t value)
 {
     for (int64_t spins = 1; !is_reached(reader, signal, value); spins++) {
-        pause_cpu();
+        pw_thread_pause();
         if (spins % SPINS_PER_LOOK)
             continue;
         if (!is_reading(reader))
