@@ -42,7 +42,7 @@ typedef struct pw_segment_exported {
     unsigned char handle[64], gpu[16];
 } pw_segment_exported;
 
-/* Of a message that is sent: whether others may read it late, and who does (late.h). */
+/* Says whether another process may read a message late that is being sent, and which one does (late.h). */
 typedef struct pw_segment_late {
     _Atomic uint32_t allowed; /* the owner waits for late reads */
     _Atomic int32_t reader;   /* the process that reads the message late, or asks to be watched; 0: none */

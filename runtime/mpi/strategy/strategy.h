@@ -93,7 +93,7 @@ typedef struct pw_strategy {
     /* The nanoseconds that a peer has said unpacking took, of a message that has left; 0: none has. They correct the
      * estimate of the sender. NULL: no peer says so. */
     int64_t (*peer_ns)(const pw_staging *s);
-    /* Of a message that MPI has sent: waits until no process reads it late (runtime/engine/node/late.h). May be called
+    /* Waits until no process reads a message late that MPI has sent (runtime/engine/node/late.h). May be called
      * again. NULL: none does. */
     void (*await)(const pw_staging *s);
     /* Gives the memory back. */

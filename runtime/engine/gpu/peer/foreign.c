@@ -29,8 +29,7 @@ static struct {
     int high; /* slots from here on were never used */
     int blocks, refusals;
     int64_t bytes, clock, registrations;
-    pw_gpu
-        *reader; /* the context that has last moved a message from the program's memory of another process; or NULL */
+    pw_gpu *reader; /* the context that has last moved a message from another program's buffer; NULL: none */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- registering ------------------------------------------------------------------------------------------------- */
@@ -218,17 +217,12 @@ _Static_assert(sizeof(late_read) <= PW_CELL_BYTES, "a late read fits a cell");
 /* The singleton: the number of late reads under way. Threads that begin some at once may exceed the bound. */
 static _Atomic int late_reads;
 
-/* Whether the owner of opened memory has lived until the read was over. The driver frees the GPU memory of a process
- * that ends, maybe while it is read, so what was read counts only then. The segment's own memory stays. */
-static bool has_lived(const pw_segment_header *sender)
-{
-    return pw_segment_owner_has_waited(sender);
-}
-
-/* Releases what the read holds, and says whether its bytes count. */
+/* Releases what the read holds, and says whether its bytes count. The driver frees the GPU memory of a process that
+ * ends, maybe while it is read, so what was read in opened memory counts only if its owner has lived until now. The
+ * segment's own memory stays. */
 static bool leave(const late_read *r)
 {
-    bool counts = r->registered || has_lived(r->sender);
+    bool counts = r->registered || pw_segment_owner_has_waited(r->sender);
 
     if (r->opened)
         pw_gpu_opened_give(r->opened);
@@ -452,7 +446,7 @@ static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
     if (!opened)
         return false;
     o = objects_of(&order, from, opened);
-    done = pack_all(&o, packed) && has_lived(from->exported.segment);
+    done = pack_all(&o, packed) && pw_segment_owner_has_waited(from->exported.segment);
     pw_gpu_opened_give(opened);
     return done;
 }
