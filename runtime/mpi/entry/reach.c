@@ -33,9 +33,28 @@ static const void *program_base(void)
 
 /* An address inside the main program is an entry of its own linkage table, through which non-PIC programs name every
  * function. */
-bool pw_reach_is_ours(const char *symbol)
+static bool is_ours(const char *symbol)
 {
     const void *base = base_of(dlsym(RTLD_DEFAULT, symbol));
 
     return base && (base == own_base() || base == program_base());
+}
+
+static bool are_ours(const char *const *symbols)
+{
+    for (; *symbols; symbols++)
+        if (!is_ours(*symbols))
+            return false;
+    return true;
+}
+
+bool pw_reach_is_ours(pw_reach *reach)
+{
+    int known = atomic_load_explicit(&reach->known, memory_order_relaxed);
+
+    if (!known) {
+        known = 1 + are_ours(reach->symbols);
+        atomic_store_explicit(&reach->known, known, memory_order_relaxed);
+    }
+    return known - 1;
 }

@@ -6,10 +6,18 @@
 #ifndef PW_RUNTIME_REACH_H
 #define PW_RUNTIME_REACH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
-/* Returns whether the program's `symbol` is the one of this library. Looks the symbol up in the global scope, which is
- * slow: for decisions that are made once. */
-bool pw_reach_is_ours(const char *symbol);
+/* Names of functions, ended by NULL, and what is known of them: 0 at first, otherwise 1 + the answer, on which threads
+ * agree. */
+typedef struct pw_reach {
+    const char *const *symbols;
+    _Atomic int known;
+} pw_reach;
+
+/* Returns whether all of the program's `symbols` are those of this library. The first call looks them up in the global
+ * scope, which is slow. Thread safe. */
+bool pw_reach_is_ours(pw_reach *reach);
 
 #endif

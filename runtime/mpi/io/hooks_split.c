@@ -31,15 +31,17 @@ static struct {
 
 static void start(void)
 {
-    static const char *const ends[] = {
-        "MPI_File_read_all_end",  "MPI_File_read_at_all_end",  "MPI_File_read_ordered_end",
-        "MPI_File_write_all_end", "MPI_File_write_at_all_end", "MPI_File_write_ordered_end",
-        "MPI_File_close"};
-    bool ours = true;
+    static const char *const ends[] = {"MPI_File_read_all_end",
+                                       "MPI_File_read_at_all_end",
+                                       "MPI_File_read_ordered_end",
+                                       "MPI_File_write_all_end",
+                                       "MPI_File_write_at_all_end",
+                                       "MPI_File_write_ordered_end",
+                                       "MPI_File_close",
+                                       NULL};
+    static pw_reach ending = {.symbols = ends};
 
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        ours = ours && pw_reach_is_ours(ends[i]);
-    splits.usable = ours && pw_handle_table_open(&splits.table) == PW_OK;
+    splits.usable = pw_reach_is_ours(&ending) && pw_handle_table_open(&splits.table) == PW_OK;
 }
 
 static void destroy(split *s)

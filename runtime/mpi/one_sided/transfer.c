@@ -18,15 +18,13 @@ enum { KNOWN = 1, WHOLE = 2, FORCED = 4 };
  */
 static int decide(void)
 {
-    static const char *const symbols[] = {"MPI_Win_fence",       "MPI_Win_complete",        "MPI_Win_unlock",
-                                          "MPI_Win_unlock_all",  "MPI_Win_flush",           "MPI_Win_flush_all",
-                                          "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free"};
+    static const char *const symbols[] = {
+        "MPI_Win_fence",     "MPI_Win_complete",    "MPI_Win_unlock",          "MPI_Win_unlock_all", "MPI_Win_flush",
+        "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free",       NULL};
+    static pw_reach completing = {.symbols = symbols};
     int answer = KNOWN | WHOLE;
 
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (!pw_reach_is_ours(symbols[i]))
-            answer &= ~WHOLE;
-    if (!pw_pending_is_seen())
+    if (!pw_reach_is_ours(&completing) || !pw_pending_is_seen())
         answer &= ~WHOLE;
     return pw_strategy_is_forced() ? answer | FORCED : answer;
 }

@@ -47,31 +47,18 @@ void pw_deferred_start(void)
 
 /* ---- which sends ------------------------------------------------------------------------------------------------- */
 
-static bool decide_seen(void)
-{
-    if (!pw_env_bool(PW_ENV_GATHER))
-        return false;
-    for (int i = 0; pw_exported[i]; i++)
-        if (!pw_reach_is_ours(pw_exported[i]))
-            return false;
-    return true;
-}
-
+/* Whether every call that may have to start a send comes here. */
 static bool is_seen(void)
 {
-    static _Atomic int known; /* 0: not decided; otherwise 1 + the answer, on which threads agree */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    static pw_reach all = {.symbols = pw_exported};
 
-    if (!answer) {
-        answer = 1 + decide_seen();
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer - 1;
+    return pw_reach_is_ours(&all);
 }
 
 bool pw_deferred_can(const pw_staging *out)
 {
-    return out->buffer.place.kind == PW_PLACE_DEVICE && is_seen() && pw_staging_is_fusable(out);
+    return out->buffer.place.kind == PW_PLACE_DEVICE && pw_env_bool(PW_ENV_GATHER) && is_seen() &&
+           pw_staging_is_fusable(out);
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ void pw_pending_start(void)
 
 /* ---- are completing calls ours? --------------------------------------------------------------------------------- */
 
-static bool decide_seen(void)
+bool pw_pending_is_seen(void)
 {
     static const char *const symbols[] = {"MPI_Wait",
                                           "MPI_Waitall",
@@ -50,26 +50,12 @@ static bool decide_seen(void)
 #if PW_MPI_HAS(4, 1)
                                           "MPI_Request_get_status_all",
                                           "MPI_Request_get_status_any",
-                                          "MPI_Request_get_status_some"
+                                          "MPI_Request_get_status_some",
 #endif
-    };
+                                          NULL};
+    static pw_reach completing = {.symbols = symbols};
 
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (!pw_reach_is_ours(symbols[i]))
-            return false;
-    return true;
-}
-
-bool pw_pending_is_seen(void)
-{
-    static _Atomic int known; /* 0: not decided; otherwise 1 + the answer, on which threads agree */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (!answer) {
-        answer = 1 + decide_seen();
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer - 1;
+    return pw_reach_is_ours(&completing);
 }
 
 /* ---- tracking and settling -------------------------------------------------------------------------------------- */
