@@ -299,34 +299,16 @@ static pw_placed repeat(pw_builder *b, const unit *u, int64_t n)
 static pw_status make_nest(pw_joiner *j, const pw_pair *object, const int64_t *extents, pw_nest **out)
 {
     const pw_placed *a = &object->side[0], *b = &object->side[1];
-    pw_arena *arena = j->builder.arena;
-    pw_nest *nest = pw_arena_alloc(arena, sizeof *nest);
+    const pw_nest whole = {.size = a->node->size,
+                           .extent = extents[0],
+                           .lo = pw_wrap_add(a->node->lo, a->off),
+                           .hi = pw_wrap_add(a->node->hi, a->off),
+                           .joined = true,
+                           .packed_extent = extents[1],
+                           .packed_lo = pw_wrap_add(b->node->lo, b->off),
+                           .packed_hi = pw_wrap_add(b->node->hi, b->off)};
 
-    if (!nest)
-        return PW_ERR_NOMEM;
-    *nest = (pw_nest){.size = a->node->size,
-                      .extent = extents[0],
-                      .lo = pw_wrap_add(a->node->lo, a->off),
-                      .hi = pw_wrap_add(a->node->hi, a->off),
-                      .object_outer = j->nregions > 1,
-                      .joined = true,
-                      .packed_extent = extents[1],
-                      .packed_lo = pw_wrap_add(b->node->lo, b->off),
-                      .packed_hi = pw_wrap_add(b->node->hi, b->off),
-                      .nregions = j->nregions,
-                      .arena = arena};
-    nest->regions = pw_arena_copy(arena, j->regions, (size_t)j->nregions * sizeof *j->regions);
-    if (!nest->regions)
-        return PW_ERR_NOMEM;
-    if (nest->nregions == 1) {
-        pw_region *r = &nest->regions[0];
-
-        for (int i = r->ndims++; i > 0; i--)
-            r->dims[i] = r->dims[i - 1];
-        r->dims[0] = (pw_dim){.is_object = true, .mem_stride = nest->extent, .packed_stride = nest->packed_extent};
-    }
-    *out = nest;
-    return PW_OK;
+    return pw_nest_create(j->builder.arena, &whole, j->regions, j->nregions, out);
 }
 
 static pw_status join_objects(pw_joiner *j, const pw_type *const *types, pw_nest **out)

@@ -51,6 +51,15 @@ static inline int64_t pw_block_packed_offset(const pw_block_list *b, int64_t i)
     return pw_table_get(b->packed_offs.data ? &b->packed_offs : &b->starts, i);
 }
 
+/* The numbers of which every offset of the region in memory, and every one on the packed side, is a sum, or-ed
+ * together: a power of two divides all of these offsets if it divides the result. */
+void pw_region_offset_bits(const pw_nest *nest, const pw_region *r, int64_t *mem, int64_t *packed);
+
+/* A nest in `arena`, which it then owns, of `n` regions without a loop over the objects. They are copied, their loops
+ * are not; a single region gets that loop, outermost, for which its `dims` have room. `object` says what else a nest
+ * has. PW_ERR_NOMEM only. */
+pw_status pw_nest_create(pw_arena *arena, const pw_nest *object, const pw_region *regions, int n, pw_nest **out);
+
 static inline void pw_region_remove_dim(pw_region *r, int i)
 {
     r->ndims--;

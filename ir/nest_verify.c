@@ -194,33 +194,13 @@ static void region_bounds(const pw_region *r, side at, int64_t *lo, int64_t *hi)
     }
 }
 
-static int64_t table_bits(const pw_table *t)
-{
-    int64_t bits = 0;
-
-    for (int64_t i = 0; i < t->n; i++)
-        bits |= pw_table_get(t, i);
-    return bits;
-}
-
 static pw_status check_alignment(checker *c, const pw_region *r)
 {
-    int64_t mem = r->mem_off | c->nest->extent, packed = r->packed_off | c->nest->packed_extent;
+    int64_t mem, packed;
 
     require(c, is_small_power(r->align) && is_small_power(r->packed_align) && is_small_power(r->word),
             "an alignment is not 1, 2, 4, 8 or 16");
-    for (int i = 0; i < r->ndims; i++) {
-        mem |= r->dims[i].table ? table_bits(r->dims[i].table) : r->dims[i].mem_stride;
-        packed |= r->dims[i].packed_table ? table_bits(r->dims[i].packed_table) : r->dims[i].packed_stride;
-    }
-    for (int i = 0; i < r->npieces; i++) {
-        mem |= r->pieces[i].mem_off;
-        packed |= r->pieces[i].packed_off;
-    }
-    if (r->blocks) {
-        mem |= table_bits(&r->blocks->offs);
-        packed |= table_bits(r->blocks->packed_offs.data ? &r->blocks->packed_offs : &r->blocks->starts);
-    }
+    pw_region_offset_bits(c->nest, r, &mem, &packed);
     require(c, (mem & (r->align - 1)) == 0, "align does not hold");
     require(c, (packed & (r->packed_align - 1)) == 0, "packed_align does not hold");
     return PW_OK;

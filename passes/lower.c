@@ -278,30 +278,11 @@ static pw_status lower_node(pw_lowering *l, const pw_path *p, const pw_node *nod
 
 static pw_status finish(pw_lowering *l, const pw_type *type, pw_nest **out)
 {
-    pw_nest *nest = pw_arena_alloc(l->arena, sizeof *nest);
+    const pw_node *root = type->root;
+    const pw_nest object = {
+        .size = root->size, .extent = type->extent, .lo = root->lo, .hi = root->hi, .packed_extent = root->size};
 
-    if (!nest)
-        return PW_ERR_NOMEM;
-    *nest = (pw_nest){.size = type->root->size,
-                      .extent = type->extent,
-                      .lo = type->root->lo,
-                      .hi = type->root->hi,
-                      .packed_extent = type->root->size,
-                      .object_outer = l->nregions > 1,
-                      .nregions = l->nregions,
-                      .arena = l->arena};
-    nest->regions = pw_arena_copy(l->arena, l->regions, (size_t)l->nregions * sizeof *l->regions);
-    if (!nest->regions)
-        return PW_ERR_NOMEM;
-    if (nest->nregions == 1) {
-        pw_region *r = &nest->regions[0];
-
-        for (int i = r->ndims++; i > 0; i--)
-            r->dims[i] = r->dims[i - 1];
-        r->dims[0] = (pw_dim){.is_object = true, .mem_stride = nest->extent, .packed_stride = nest->size};
-    }
-    *out = nest;
-    return PW_OK;
+    return pw_nest_create(l->arena, &object, l->regions, l->nregions, out);
 }
 
 pw_status pw_lower_tree(const pw_type *canonical, pw_nest **out, pw_diag *diag)

@@ -22,46 +22,27 @@ static int64_t power_of(int64_t bits)
     return bits & -bits;
 }
 
-static int64_t table_bits(const pw_table *t)
+static int64_t length_bits(const pw_region *r)
 {
+    const pw_block_list *b = r->blocks;
     int64_t bits = 0;
 
-    for (int64_t i = 0; i < t->n; i++)
-        bits |= pw_table_get(t, i);
-    return bits;
-}
-
-static int64_t length_bits(const pw_block_list *b)
-{
-    int64_t bits = 0;
-
-    for (int64_t i = 0; i < b->n; i++)
+    for (int i = 0; i < r->npieces; i++)
+        bits |= r->pieces[i].bytes;
+    for (int64_t i = 0; b && i < b->n; i++)
         bits |= pw_table_get(&b->starts, i + 1) - pw_table_get(&b->starts, i);
     return bits;
 }
 
 static bool align_region(const pw_nest *nest, pw_region *r)
 {
-    int64_t mem = r->mem_off | nest->extent, packed = r->packed_off | nest->packed_extent, lengths = 0;
+    int64_t mem, packed;
     pw_region old = *r;
 
-    for (int i = 0; i < r->ndims; i++) {
-        mem |= r->dims[i].table ? table_bits(r->dims[i].table) : r->dims[i].mem_stride;
-        packed |= r->dims[i].packed_table ? table_bits(r->dims[i].packed_table) : r->dims[i].packed_stride;
-    }
-    for (int i = 0; i < r->npieces; i++) {
-        mem |= r->pieces[i].mem_off;
-        packed |= r->pieces[i].packed_off;
-        lengths |= r->pieces[i].bytes;
-    }
-    if (r->blocks) {
-        mem |= table_bits(&r->blocks->offs);
-        packed |= table_bits(r->blocks->packed_offs.data ? &r->blocks->packed_offs : &r->blocks->starts);
-        lengths |= length_bits(r->blocks);
-    }
+    pw_region_offset_bits(nest, r, &mem, &packed);
     r->align = power_of(mem);
     r->packed_align = power_of(packed);
-    r->word = (int)power_of(lengths);
+    r->word = (int)power_of(length_bits(r));
     return r->align != old.align || r->packed_align != old.packed_align || r->word != old.word;
 }
 
