@@ -9,30 +9,10 @@ typedef int send_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 
 static int rank, ranks;
 
-/* Returns what a message filled with `seed` leaves in memory that was filled with `before`. */
-static test_buffer expected(MPI_Datatype from, int from_count, unsigned seed, MPI_Datatype to, int to_count,
-                            unsigned before)
-{
-    test_buffer source = test_buffer_create(from, from_count), b = test_buffer_create(to, to_count);
-    int bytes = test_packed_bytes(from, from_count), size, p = 0;
-    unsigned char *packed = malloc((size_t)bytes + 1);
-
-    test_buffer_fill(&source, seed);
-    test_buffer_fill(&b, before);
-    PMPI_Pack(source.origin, from_count, from, packed, bytes, &p, MPI_COMM_SELF);
-    PMPI_Type_size(to, &size);
-    p = 0;
-    if (bytes > 0)
-        PMPI_Unpack(packed, bytes, &p, b.origin, bytes / size, to, MPI_COMM_SELF);
-    free(packed);
-    test_buffer_free(&source);
-    return b;
-}
-
 static void check_arrived(const test_buffer *got, MPI_Datatype type, int count, unsigned seed, unsigned before,
                           const char *what)
 {
-    test_buffer want = expected(type, count, seed, type, count, before);
+    test_buffer want = test_expected(type, count, seed, type, count, before);
 
     CHECK(test_buffer_equal(got, &want), "%s: received memory", what);
     test_buffer_free(&want);
@@ -148,7 +128,7 @@ static void check_sendrecv(MPI_Datatype out, MPI_Datatype in, int count, bool op
     test_buffer_fill(&r, 7);
     MPI_Sendrecv(s.origin, count, out, next, 8, r.origin, count, in, previous, 8, MPI_COMM_WORLD,
                  ignore ? MPI_STATUS_IGNORE : &status);
-    want = expected(out, previous == MPI_PROC_NULL ? 0 : count, (unsigned)previous + 20, in, count, 7);
+    want = test_expected(out, previous == MPI_PROC_NULL ? 0 : count, (unsigned)previous + 20, in, count, 7);
     CHECK(test_buffer_equal(&r, &want), "%s: received memory", what);
     if (!ignore)
         check_status(&status, previous, previous == MPI_PROC_NULL ? MPI_ANY_TAG : 8, in,
@@ -168,8 +148,8 @@ static void check_replace(MPI_Datatype type, int count, bool open, const char *w
 
     test_buffer_fill(&b, (unsigned)rank + 40);
     MPI_Sendrecv_replace(b.origin, count, type, next, 9, previous, 9, MPI_COMM_WORLD, &status);
-    want = expected(type, previous == MPI_PROC_NULL ? 0 : count, (unsigned)previous + 40, type, count,
-                    (unsigned)rank + 40);
+    want = test_expected(type, previous == MPI_PROC_NULL ? 0 : count, (unsigned)previous + 40, type, count,
+                         (unsigned)rank + 40);
     CHECK(test_buffer_equal(&b, &want), "%s: replaced memory", what);
     check_status(&status, previous, previous == MPI_PROC_NULL ? MPI_ANY_TAG : 9, type,
                  previous == MPI_PROC_NULL ? 0 : count, what);
@@ -196,7 +176,7 @@ static void check_short_replace(void)
         } else {
             MPI_Sendrecv_replace(b.origin, out, type, 0, 1, 0, 1, MPI_COMM_WORLD, &status);
         }
-        want = expected(type, in, 50, type, 5, 50);
+        want = test_expected(type, in, 50, type, 5, 50);
         CHECK(test_buffer_equal(&b, &want), "a shorter message replaces");
         check_status(&status, 1 - rank, 1, type, in, "a shorter message replaces");
         test_buffer_free(&want);

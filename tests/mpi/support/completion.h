@@ -1,4 +1,4 @@
-/* All ways to complete requests, and messages whose two ends agree on what they hold. */
+/* All ways to complete requests. */
 #ifndef PW_TESTS_INTERPOSER_COMPLETION_H
 #define PW_TESTS_INTERPOSER_COMPLETION_H
 
@@ -30,10 +30,5 @@ void test_complete(test_way way, int n, MPI_Request *requests, MPI_Status *statu
 
 /* MPI_STATUSES_IGNORE, which compilers take for an array that is too short when they see it. */
 MPI_Status *test_ignored(void);
-
-/* The memory of `to_count` objects of `to`, filled with `before`, after a message of `from_count` objects of `from`,
- * filled with `seed`, has arrived. `to_count` may be more than what arrives. */
-test_buffer test_expected(MPI_Datatype from, int from_count, unsigned seed, MPI_Datatype to, int to_count,
-                          unsigned before);
 
 #endif

@@ -215,6 +215,25 @@ bool test_buffer_equal(const test_buffer *a, const test_buffer *b)
     return a->bytes == b->bytes && memcmp(a->memory, b->memory, a->bytes) == 0;
 }
 
+test_buffer test_expected(MPI_Datatype from, int from_count, unsigned seed, MPI_Datatype to, int to_count,
+                          unsigned before)
+{
+    test_buffer source = test_buffer_create(from, from_count), b = test_buffer_create(to, to_count);
+    int bytes = test_packed_bytes(from, from_count), size, p = 0;
+    unsigned char *packed = malloc((size_t)bytes + 1);
+
+    test_buffer_fill(&source, seed);
+    test_buffer_fill(&b, before);
+    PMPI_Pack(source.origin, from_count, from, packed, bytes, &p, MPI_COMM_SELF);
+    PMPI_Type_size(to, &size);
+    p = 0;
+    if (bytes > 0)
+        PMPI_Unpack(packed, bytes, &p, b.origin, bytes / size, to, MPI_COMM_SELF);
+    free(packed);
+    test_buffer_free(&source);
+    return b;
+}
+
 int test_packed_bytes(MPI_Datatype type, int count)
 {
     int size;

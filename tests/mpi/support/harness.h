@@ -94,6 +94,11 @@ void test_fill(void *memory, size_t bytes, unsigned seed);
 void test_buffer_fill(test_buffer *buffer, unsigned seed);
 bool test_buffer_equal(const test_buffer *a, const test_buffer *b);
 
+/* The memory of `to_count` objects of `to`, filled with `before`, after a message of `from_count` objects of `from`,
+ * filled with `seed`, has arrived. `to_count` may be more than what arrives. */
+test_buffer test_expected(MPI_Datatype from, int from_count, unsigned seed, MPI_Datatype to, int to_count,
+                          unsigned before);
+
 /* Returns the bytes of `count` objects in packed form. */
 int test_packed_bytes(MPI_Datatype type, int count);
 
