@@ -217,7 +217,7 @@ static void blocks_cross_once(void **state)
  * messages between cores that share a cache are an exception. */
 static void widen(pw_call_kind kind)
 {
-    for (int64_t bytes = 64; bytes <= 256 << 10; bytes *= 2)
+    for (int64_t bytes = 64; bytes <= 32 << 10; bytes *= 2)
         for (int64_t block = 4; block <= bytes && block <= 8192; block *= 2) {
             assert_true(!is_packed(kind, bytes, block) || is_packed_so(kind, bytes, block, PW_COST_SHARED));
             assert_true(!is_packed_so(kind, bytes, block, PW_COST_SHARED) ||
@@ -239,7 +239,7 @@ static void sharing_makes_packing_cheaper(void **state)
     /* Where both ranks wait for memory, the pipeline in which they work at the same time is faster. */
     pw_cost_start(true, PW_COST_MESH);
     assert_false(is_packed_so(PW_CALL_BLOCKING, 1 << 20, 64, PW_COST_SHARED));
-    assert_true(is_packed_so(PW_CALL_NONBLOCKING, 256 << 10, 64, PW_COST_SHARED));
+    assert_true(is_packed_so(PW_CALL_NONBLOCKING, 128 << 10, 64, PW_COST_SHARED));
     pw_cost_start(false, PW_COST_MESH);
 }
 
