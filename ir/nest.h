@@ -115,9 +115,6 @@ bool pw_nest_walk_joined(const pw_nest *nest, int64_t count, pw_joined_block_fn 
 /* The number of blocks of one object. */
 int64_t pw_nest_blocks(const pw_nest *nest);
 
-/* Structural hash of everything that kernels and results depend on, the tables' contents included. */
-pw_hash pw_nest_hash(const pw_nest *nest);
-
 /* Checks the invariants above. */
 pw_status pw_nest_verify(const pw_nest *nest, pw_diag *diag);
 
