@@ -21,8 +21,8 @@ typedef struct channel {
 /* The singleton. */
 static struct {
     channel channels[CHANNELS];
-    _Atomic int64_t held, read;
-} lazy;
+    atomic_flag has_told;
+} lazy = {.has_told = ATOMIC_FLAG_INIT};
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void note_read(uint64_t key)
     channel *c = channel_of(key);
     uint32_t next = atomic_load_explicit(&c->next, memory_order_relaxed);
 
-    if (atomic_fetch_add_explicit(&lazy.read, 1, memory_order_relaxed) == 0)
+    if (!atomic_flag_test_and_set(&lazy.has_told))
         pw_log(PW_LOG_INFO, "a message of GPU memory was read by the CPU: the next %u there are packed to host memory",
                next);
     atomic_store_explicit(&c->pause, next, memory_order_relaxed);
@@ -94,7 +94,6 @@ static bool make(void *block, int64_t at, void *to, int64_t bytes)
 /* The record comes last: a process that finds it knows where to read. */
 void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes)
 {
-    atomic_fetch_add_explicit(&lazy.held, 1, memory_order_relaxed);
     pw_lazy_set(block->host, bytes, make, block);
     pw_segment_note_replicated(block->host, (size_t)bytes);
 }
@@ -104,10 +103,4 @@ void pw_gpu_lazy_give(pw_gpu *gpu, pw_gpu_block *block, uint64_t key)
     if (pw_lazy_clear(block->host))
         note_read(key);
     pw_gpu_give(gpu, block);
-}
-
-pw_gpu_lazy_usage pw_gpu_lazy_usage_now(void)
-{
-    return (pw_gpu_lazy_usage){.held = atomic_load_explicit(&lazy.held, memory_order_relaxed),
-                               .read = atomic_load_explicit(&lazy.read, memory_order_relaxed)};
 }

@@ -33,10 +33,4 @@ static inline bool pw_gpu_is_lazy(const pw_gpu_block *block)
     return block && block->memory == PW_GPU_LAZY_MEMORY;
 }
 
-typedef struct pw_gpu_lazy_usage {
-    int64_t held, read; /* messages since the start; those whose block was read */
-} pw_gpu_lazy_usage;
-
-pw_gpu_lazy_usage pw_gpu_lazy_usage_now(void);
-
 #endif

@@ -14,10 +14,7 @@ typedef struct shown {
 } shown;
 
 /* The singleton, by the numbers of stand-ins. */
-static struct {
-    shown all[PW_SEGMENT_STAND_INS];
-    _Atomic int64_t shown, packed;
-} table;
+static shown table[PW_SEGMENT_STAND_INS];
 
 bool pw_gpu_may_show(void)
 {
@@ -46,7 +43,7 @@ static bool holds(const pw_segment_exported *e, pw_cu_ptr lowest, int64_t bytes)
 
 bool pw_gpu_show(int number, const pw_buffer *buffer)
 {
-    shown *s = &table.all[number];
+    shown *s = &table[number];
     const pw_gpu *gpu = buffer->place.gpu;
     pw_gpu_scope scope;
     pw_cu_ptr lowest;
@@ -101,8 +98,6 @@ static bool make(void *arg, int64_t at, void *to, int64_t bytes)
     shown *s = arg;
     pw_cu_ptr from;
 
-    if (at == 0)
-        atomic_fetch_add_explicit(&table.packed, 1, memory_order_relaxed);
     if (!is_dense(&s->buffer) && !s->packed && pack(s) != PW_OK)
         return false;
     from = s->packed ? s->packed->device : pw_cu_address(dense_bytes(&s->buffer));
@@ -111,7 +106,7 @@ static bool make(void *arg, int64_t at, void *to, int64_t bytes)
 
 pw_status pw_gpu_show_begin(int number)
 {
-    shown *s = &table.all[number];
+    shown *s = &table[number];
     const pw_buffer *b = &s->buffer;
     bool dense = is_dense(b);
     const pw_direct_message message = {.layout = dense ? NULL : b->layout,
@@ -125,23 +120,16 @@ pw_status pw_gpu_show_begin(int number)
 
     if (status != PW_OK)
         return status;
-    atomic_fetch_add_explicit(&table.shown, 1, memory_order_relaxed);
     pw_direct_begin(number, &message);
     return PW_OK;
 }
 
 void pw_gpu_show_end(int number)
 {
-    shown *s = &table.all[number];
+    shown *s = &table[number];
 
     pw_direct_end(number);
     pw_gpu_give(s->buffer.place.gpu, s->packed);
     *s = (shown){.packed = NULL};
     pw_direct_give(number);
-}
-
-pw_gpu_shown_usage pw_gpu_shown_usage_now(void)
-{
-    return (pw_gpu_shown_usage){.shown = atomic_load_explicit(&table.shown, memory_order_relaxed),
-                                .packed = atomic_load_explicit(&table.packed, memory_order_relaxed)};
 }

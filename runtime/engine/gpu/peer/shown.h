@@ -26,10 +26,4 @@ pw_status pw_gpu_show_begin(int number);
 /* MPI has sent the message, or never got it. Gives the stand-in back, too. */
 void pw_gpu_show_end(int number);
 
-typedef struct pw_gpu_shown_usage {
-    int64_t shown, packed; /* messages since the start; those that were packed after all */
-} pw_gpu_shown_usage;
-
-pw_gpu_shown_usage pw_gpu_shown_usage_now(void);
-
 #endif
