@@ -18,9 +18,8 @@
 
 enum {
     GPU_MOST = 64 << 20,
-    ROWS_MOST = 16 << 20,
     ACROSS_MOST = 16 << 20,
-    LEAST_ROW = 64,
+    LAUNCHED = 64, /* bytes that the kernel moves whose launch is measured */
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
 
@@ -102,38 +101,6 @@ static double run_copy(pw_probe *p, int runs)
     for (int i = 0; i < runs && status == PW_OK; i++)
         status = pw_gpu_copy(g->gpu, to, from, p->bytes);
     return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
-}
-
-static pw_status copy_rows(const pw_measure_gpu *g, pw_layout *layout, int way)
-{
-    pw_gpu_packed packed = pw_gpu_packed_in(way == PW_MODEL_D2D ? g->packed : g->pinned);
-    pw_gpu_scope scope;
-    pw_gpu_lane *lane = NULL;
-    pw_status status = pw_gpu_enter(g->gpu, &scope);
-
-    if (status != PW_OK)
-        return status;
-    status = pw_gpu_lane_take(g->gpu, &lane);
-    if (status == PW_OK) {
-        status = pw_gpu_copies_move(lane->stream, layout->nest, (char *)(uintptr_t)g->memory->device, 1, packed,
-                                    way == PW_MODEL_H2D);
-        if (pw_gpu_lane_wait(lane) != PW_OK)
-            status = PW_ERR_IO;
-        pw_gpu_lane_give(lane);
-    }
-    pw_gpu_leave(&scope);
-    return status;
-}
-
-static double run_rows(pw_probe *p, int runs)
-{
-    pw_layout *layout = layout_of(p, pw_measure_every[PW_MEASURE_NEAR]);
-    pw_status status = PW_OK;
-    int64_t begin = pw_clock_ns();
-
-    for (int i = 0; i < runs && status == PW_OK && layout; i++)
-        status = copy_rows(p->arg, layout, p->kind);
-    return layout && status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }
 
 /* ---- from another GPU -------------------------------------------------------------------------------------------- */
@@ -271,18 +238,13 @@ void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_a
 
 void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list)
 {
-    static const int64_t rows[] = {LEAST_ROW, 512, 8192};
-    static const pw_axis axis = {rows, sizeof rows / sizeof *rows};
-    static const int64_t least[] = {LEAST_ROW};
+    static const int64_t least[] = {LAUNCHED};
     static const pw_axis launch = {least, 1};
 
-    for (int way = 0; way < PW_MODEL_COPY_WAYS; way++) {
+    for (int way = 0; way < PW_MODEL_COPY_WAYS; way++)
         pw_probe_add(list, PW_TABLE_COPY_D2H + (unsigned)way, &pw_measure_bytes, NULL, GPU_MOST,
                      &(pw_probe){.run = run_copy, .arg = g, .kind = way});
-        pw_probe_add(list, PW_TABLE_ROWS_D2H + (unsigned)way, &pw_measure_bytes, &axis, ROWS_MOST,
-                     &(pw_probe){.run = run_rows, .arg = g, .kind = way});
-    }
-    pw_probe_add(list, PW_TABLE_LAUNCH, &launch, NULL, LEAST_ROW,
+    pw_probe_add(list, PW_TABLE_LAUNCH, &launch, NULL, LAUNCHED,
                  &(pw_probe){.run = run_move, .arg = g, .kind = PW_MODEL_DEVICE * BY_MEMORY});
 }
 
@@ -329,7 +291,7 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list)
 {
     for (int i = 0; i < list->n; i++) {
-        if (list->at[i].run == run_move || list->at[i].run == run_rows)
+        if (list->at[i].run == run_move)
             pw_layout_unref(list->at[i].own);
         else if (list->at[i].run == run_across)
             free_joined(list->at[i].own);

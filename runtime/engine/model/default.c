@@ -91,13 +91,3 @@ double pw_model_default_copy(pw_model_copy_way way, int64_t bytes)
     return way == PW_MODEL_D2D ? device_copy_ns + (double)bytes / (gpu_memory / 2)
                                : host_copy_ns + (double)bytes / link_to_host;
 }
-
-/* A shorter row takes the copy engines as long as one of this length. */
-double pw_model_default_rows(pw_model_copy_way way, pw_model_shape s)
-{
-    bool device = way == PW_MODEL_D2D;
-    double least = device ? 128 : 80, row = (double)s.block < least ? least : (double)s.block;
-    double bytes = (double)s.bytes / (double)s.block * row;
-
-    return device ? device_copy_ns + bytes / (gpu_memory * 0.28) : host_copy_ns + bytes / link_to_host;
-}

@@ -20,7 +20,6 @@ double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_
 double pw_model_default_send(bool device, int64_t bytes);
 double pw_model_default_native_device(int64_t bytes, int64_t blocks);
 double pw_model_default_copy(pw_model_copy_way way, int64_t bytes);
-double pw_model_default_rows(pw_model_copy_way way, pw_model_shape s);
 double pw_model_default_launch(void);
 double pw_model_default_across(pw_model_shape s);
 

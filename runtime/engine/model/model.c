@@ -257,13 +257,6 @@ double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes)
     return first_known(ask(m, id, bytes, 1), pw_model_default_copy(way, bytes));
 }
 
-double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape s)
-{
-    pw_model_table_id id = PW_TABLE_ROWS_D2H + (unsigned)way;
-
-    return first_known(ask(m, id, s.bytes, s.block), pw_model_default_rows(way, s));
-}
-
 bool pw_model_has_across(const pw_model *m)
 {
     return pw_model_has(m, PW_TABLE_DIRECT_DEVICE_NEAR) && pw_model_has(m, PW_TABLE_DIRECT_DEVICE_FAR);

@@ -86,9 +86,8 @@ double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind,
  * one. */
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape shape);
 
-/* The time of one copy of contiguous bytes, and of one copy of rows of `block` bytes; synchronised. */
+/* The time of one copy of contiguous bytes, synchronised. */
 double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes);
-double pw_model_copy_rows(const pw_model *m, pw_model_copy_way way, pw_model_shape shape);
 
 /* The time of the one kernel of a receiver that moves a typed message from the memory of another GPU to that of its
  * own, launch and wait included. Both sides have the message's shape. */

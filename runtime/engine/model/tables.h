@@ -53,9 +53,6 @@
     X(COPY_D2H, "copy.d2h", 1, "GPU memory to pinned host memory, synchronised")                                    \
     X(COPY_H2D, "copy.h2d", 1, "pinned host memory to GPU memory, synchronised")                                    \
     X(COPY_D2D, "copy.d2d", 1, "GPU memory to GPU memory, synchronised")                                            \
-    X(ROWS_D2H, "rows.d2h", 2, "cuMemcpy2D from GPU memory to pinned host memory")                                  \
-    X(ROWS_H2D, "rows.h2d", 2, "cuMemcpy2D from pinned host memory to GPU memory")                                  \
-    X(ROWS_D2D, "rows.d2d", 2, "cuMemcpy2D within GPU memory")                                                      \
     X(LAUNCH, "launch", 0, "a kernel that moves 64 bytes, launched and waited for")                                 \
     X(PACK_HOST_NEAR, "pack.host.near", 2, "CPU kernel, host memory; blocks every 2 lengths")                       \
     X(PACK_HOST_FAR, "pack.host.far", 2, "the same; blocks every 16 lengths")                                       \

@@ -216,7 +216,7 @@ static void wrong_models_are_refused(void **state)
         {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [null, 2]}]}", PW_ERR_INVALID, "missing"},
         {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [64, 256], \"times\": [20014000, 2e7]}]}", PW_ERR_INVALID,
          "copy.d2h: 256 bytes take 20000 us, which is absurd"},
-        {HEAD "{\"name\": \"rows.d2h\", \"bytes\": [1], \"blocks\": [1, 2], \"times\": [1, 2]}]}", PW_ERR_INVALID,
+        {HEAD "{\"name\": \"pack.host.near\", \"bytes\": [1], \"blocks\": [1, 2], \"times\": [1, 2]}]}", PW_ERR_INVALID,
          "as many"},
         {HEAD "{\"name\": \"launch\", \"times\": [1]}, {\"name\": \"launch\", \"times\": [1]}]}", PW_ERR_INVALID,
          "before"},
