@@ -40,7 +40,8 @@ const pw_target *pw_target_host(void)
     return &host;
 }
 
-const pw_cpu *pw_cpu_find(const char *arch, const char *name)
+/* NULL: the name is not known. */
+static const pw_cpu *find_cpu(const char *arch, const char *name)
 {
     const pw_cpu *table = strcmp(arch, "x86_64") == 0    ? pw_cpus_x86
                           : strcmp(arch, "aarch64") == 0 ? pw_cpus_aarch64
@@ -100,7 +101,7 @@ pw_status pw_target_parse(const char *triple, const char *cpu, pw_target *out, p
         bool same = strcmp(arch, pw_target_host()->arch) == 0;
         cpu = same ? pw_target_host()->cpu : generic_cpu(arch);
     }
-    if (!pw_cpu_find(arch, cpu))
+    if (!find_cpu(arch, cpu))
         return pw_diag_set(diag, PW_ERR_INVALID, "unknown CPU '%s' for %s", cpu, arch);
     set_target(out, arch, cpu);
     return PW_OK;
@@ -158,7 +159,7 @@ bool pw_target_runs_here(const pw_target *target)
 
 pw_target_isa pw_target_isa_of(const pw_target *target)
 {
-    const pw_cpu *cpu = pw_cpu_find(target->arch, target->cpu);
+    const pw_cpu *cpu = find_cpu(target->arch, target->cpu);
     pw_target_isa isa = {.vector_bytes = 16};
     if (!cpu)
         return isa;

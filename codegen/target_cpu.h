@@ -22,8 +22,6 @@ enum { PW_VENDOR_INTEL = 1, PW_VENDOR_AMD = 2 };
 extern const pw_cpu pw_cpus_x86[];
 extern const pw_cpu pw_cpus_aarch64[];
 
-const pw_cpu *pw_cpu_find(const char *arch, const char *name); /* NULL: unknown */
-
 /* Identifies this machine: the name of a known CPU, or of the best generic level that the machine offers. *level is the
  * x86-64 level; 0 elsewhere. Call it once: in a virtual machine every cpuid goes to the hypervisor, which takes
  * microseconds. */

@@ -18,7 +18,8 @@ enum {
     LONGEST_NAP_US = 50000
 };
 
-bool pw_cache_is_ours(const pw_cache *cache)
+/* False in a child of fork(): there the cache must be left alone. */
+static bool is_ours(const pw_cache *cache)
 {
     return getpid() == cache->pid;
 }
@@ -84,7 +85,7 @@ static void destroy_slots(pw_cache *cache)
 
 void pw_cache_destroy(pw_cache *cache)
 {
-    if (!cache || !pw_cache_is_ours(cache))
+    if (!cache || !is_ours(cache))
         return;
     pw_worker_stop(cache);
     destroy_slots(cache);
@@ -142,7 +143,7 @@ static pw_kernel *find_or_add(pw_cache *cache, pw_hash hash, pw_shape *shape)
 {
     pw_slot *slot;
 
-    if (!pw_cache_is_ours(cache))
+    if (!is_ours(cache))
         return NULL;
     pthread_mutex_lock(&cache->lock);
     slot = pw_hash_map_get(&cache->kernels, hash);
@@ -173,7 +174,7 @@ void pw_cache_release(pw_cache *cache, pw_kernel *kernel)
 {
     pw_slot *slot = (pw_slot *)kernel;
 
-    if (!kernel || !pw_cache_is_ours(cache))
+    if (!kernel || !is_ours(cache))
         return;
     pthread_mutex_lock(&cache->lock);
     slot->users--;
@@ -201,7 +202,7 @@ void pw_cache_get(pw_cache *cache, pw_kernel *kernel, pw_cache_want want)
 {
     pw_slot *slot = (pw_slot *)kernel;
 
-    if (pw_slot_is_settled(slot, want) || !pw_cache_is_ours(cache))
+    if (pw_slot_is_settled(slot, want) || !is_ours(cache))
         return;
     pthread_mutex_lock(&cache->lock);
     while (!pw_slot_is_settled(slot, want)) {
@@ -223,7 +224,7 @@ void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want)
 {
     pw_slot *slot = (pw_slot *)kernel;
 
-    if (pw_slot_is_settled(slot, want) || !pw_cache_is_ours(cache))
+    if (pw_slot_is_settled(slot, want) || !is_ours(cache))
         return;
     pw_exit_guard_thread();
     pthread_mutex_lock(&cache->lock);
@@ -236,7 +237,7 @@ void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want)
 
 void pw_cache_drain(pw_cache *cache)
 {
-    if (!pw_cache_is_ours(cache))
+    if (!is_ours(cache))
         return;
     pthread_mutex_lock(&cache->lock);
     while (cache->reader.first || cache->reader.working || cache->compiler.first || cache->compiler.working)

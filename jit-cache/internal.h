@@ -60,9 +60,6 @@ struct pw_cache {
     _Atomic int64_t compiles, compile_ns; /* done here, and the time they took */
 };
 
-/* False in a child of fork(): there the cache must be left alone. */
-bool pw_cache_is_ours(const pw_cache *cache);
-
 /* With the cache's mutex held: forgets a slot that nobody has, that nobody works on, and that holds no code. */
 void pw_slot_retire(pw_cache *cache, pw_slot *slot);
 /* Nothing more can or need be done for this want. */

@@ -30,12 +30,6 @@ const pw_node *pw_pattern_uniform(pw_builder *b, int64_t n, const int64_t *offs,
 /* The same for byte blocks of any lengths >= 1; neighbours that touch must have been merged. */
 const pw_node *pw_pattern_blocks(pw_builder *b, int64_t n, const int64_t *offs, const int64_t *lens);
 
-/* Does the tree consist of streams, leaves and shifts only? */
-bool pw_pattern_is_plain(const pw_node *node);
-
-/* Merges blocks that touch in memory and in packed order, in place; returns how many remain. */
-int64_t pw_merge_touching(int64_t n, int64_t *offs, int64_t *lens);
-
 /* ---- passes/segment.c -------------------------------------------------------------------------- */
 
 enum {

@@ -24,7 +24,8 @@ enum {
 
 static pw_status lower_node(pw_lowering *l, const pw_path *p, const pw_node *node);
 
-pw_status pw_lower_spend(pw_lowering *l, int64_t n)
+/* Notes that n blocks or entries are written out; PW_ERR_UNSUPPORTED when that gets too much. */
+static pw_status spend(pw_lowering *l, int64_t n)
 {
     l->spent += n;
     return l->spent > SPEND_MAX ? PW_ERR_UNSUPPORTED : PW_OK;
@@ -37,7 +38,7 @@ static pw_status emit_expanded(pw_lowering *l, const pw_path *p, const pw_node *
     pw_status status = PW_ERR_NOMEM;
 
     if (pw_walk(node, 0, pw_block_vec_add, &v))
-        status = pw_lower_spend(l, v.n);
+        status = spend(l, v.n);
     if (status == PW_OK)
         status = pw_lower_blocks(l, p, v.n, v.offs, v.lens, false);
     pw_block_vec_free(&v);
@@ -66,7 +67,7 @@ static pw_status tabulate(pw_lowering *l, pw_path *p, int i)
     int64_t *offs;
     pw_table *t = pw_arena_alloc(l->arena, sizeof *t);
 
-    if (pw_lower_spend(l, n) != PW_OK)
+    if (spend(l, n) != PW_OK)
         return PW_ERR_UNSUPPORTED;
     offs = pw_arena_array(l->arena, (size_t)n, sizeof *offs);
     if (!t || !offs)
@@ -201,7 +202,7 @@ static pw_status flush_group(pw_lowering *l, const pw_path *p, pw_path *at, int6
         return PW_OK;
     at->mem_off = p->mem_off;
     at->packed_off = p->packed_off + packed;
-    status = pw_lower_spend(l, group->n);
+    status = spend(l, group->n);
     if (status == PW_OK)
         status = pw_lower_blocks(l, at, group->n, group->offs, group->lens, false);
     group->n = 0;

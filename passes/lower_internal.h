@@ -33,9 +33,6 @@ typedef struct pw_lowering {
 /* Adds a loop below the path's; PW_ERR_UNSUPPORTED when there is no room for it. */
 pw_status pw_lower_push(pw_lowering *l, pw_path *p, pw_dim dim);
 
-/* Notes that n blocks or entries are written out; PW_ERR_UNSUPPORTED when that gets too much. */
-pw_status pw_lower_spend(pw_lowering *l, int64_t n);
-
 /* ---- passes/lower_leaf.c ------------------------------------------------------------------------------ */
 
 /* A pw_block_fn with a pw_block_vec as its argument. */

@@ -9,7 +9,8 @@
  */
 #include "passes/internal.h"
 
-int64_t pw_merge_touching(int64_t n, int64_t *offs, int64_t *lens)
+/* Merges blocks that touch in memory and in packed order, in place; returns how many remain. */
+static int64_t merge_touching(int64_t n, int64_t *offs, int64_t *lens)
 {
     int64_t k = 0;
 
@@ -40,7 +41,7 @@ static const pw_node *list_of(pw_builder *b, int64_t n, int64_t *offs, int64_t *
         b->status = PW_ERR_NOMEM;
         return NULL;
     }
-    n = pw_merge_touching(n, offs, lens);
+    n = merge_touching(n, offs, lens);
     if (all_equal(n, lens))
         return pw_adopt_index(b, n, offs, pw_build_bytes(b, lens[0], 1));
     return pw_adopt_blocks(b, n, offs, lens);

@@ -14,9 +14,9 @@ static inline int64_t pw_magnitude(int64_t v)
 /* Typical distance in memory between successive iterations, never negative: the stride, or a mean over a
  * sample of a table. */
 int64_t pw_dim_mem_step(const pw_dim *d);
-int64_t pw_dim_packed_step(const pw_dim *d);
 
-/* Cost of moving `step` bytes on: the parts of a cache line and of a page that are new, in 1/4096 of a line. */
-int64_t pw_step_cost(int64_t step);
+/* Cost of one step of a loop: the parts of a cache line and of a page that are new, on both sides. PW_PAGE stands for
+ * one whole line or page. */
+int64_t pw_dim_step_cost(const pw_dim *d);
 
 #endif

@@ -36,12 +36,12 @@ int64_t pw_dim_mem_step(const pw_dim *d)
     return d->table ? table_step(d->table) : pw_magnitude(d->mem_stride);
 }
 
-int64_t pw_dim_packed_step(const pw_dim *d)
+static int64_t packed_step(const pw_dim *d)
 {
     return d->packed_table ? table_step(d->packed_table) : pw_magnitude(d->packed_stride);
 }
 
-int64_t pw_step_cost(int64_t step)
+static int64_t distance_cost(int64_t step)
 {
     int64_t line = step < PW_CACHE_LINE ? step : PW_CACHE_LINE;
     int64_t page = step < PW_PAGE ? step : PW_PAGE;
@@ -49,9 +49,9 @@ int64_t pw_step_cost(int64_t step)
     return line * (PW_PAGE / PW_CACHE_LINE) + page;
 }
 
-static int64_t loop_cost(const pw_dim *d)
+int64_t pw_dim_step_cost(const pw_dim *d)
 {
-    return pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(pw_dim_packed_step(d));
+    return distance_cost(pw_dim_mem_step(d)) + distance_cost(packed_step(d));
 }
 
 /* Where sorting begins, so that loops of equal cost keep the packed order: the loops of a joined nest have it from the
@@ -82,7 +82,7 @@ static bool sort_region(const pw_nest *nest, pw_region *r)
     begin_order(nest, r, order);
     for (int i = 0; i < r->ndims; i++) {
         pw_dim d = r->dims[order[i]];
-        int64_t c = loop_cost(&d);
+        int64_t c = pw_dim_step_cost(&d);
         int at = i;
 
         for (; at > 0 && cost[at - 1] < c; at--) {

@@ -239,12 +239,13 @@ static const pw_node *repeated_blocks(pw_builder *b, int64_t n, const int64_t *o
     return NULL;
 }
 
-bool pw_pattern_is_plain(const pw_node *node)
+/* Whether the tree consists of streams, leaves and shifts only. */
+static bool is_plain(const pw_node *node)
 {
     switch (node->kind) {
     case PW_BYTES: return true;
-    case PW_STREAM: return pw_pattern_is_plain(node->stream.child);
-    case PW_SEQ: return pw_is_shift(node) && pw_pattern_is_plain(node->seq.children[0]);
+    case PW_STREAM: return is_plain(node->stream.child);
+    case PW_SEQ: return pw_is_shift(node) && is_plain(node->seq.children[0]);
     case PW_INDEX:
     case PW_BLOCKS: break;
     }
@@ -310,7 +311,7 @@ static const pw_node *cut_blocks(pw_builder *b, int64_t n, const int64_t *offs, 
         for (int64_t done = 0; done < lens[i]; done += unit)
             cut[k++] = offs[i] + done;
     node = pw_pattern_uniform(b, total, cut, pw_build_bytes(b, unit, 1));
-    if (node && pw_pattern_is_plain(node))
+    if (node && is_plain(node))
         return node;
     pw_arena_rewind(b->arena, before);
     return NULL;

@@ -18,7 +18,9 @@ void gpu_results_add(gpu_results *r, const gpu_result *one)
     r->all[r->n++] = *one;
 }
 
-double gpu_part_of_limit(const gpu_result *r)
+/* The part of the limit that our specialised kernel reaches: the floor and the time of the bytes, over the time taken.
+ */
+static double part_of_limit(const gpu_result *r)
 {
     return (r->floor + r->limit) / r->us[PEER_SPECIALISED];
 }
@@ -60,7 +62,7 @@ void gpu_report_csv(const gpu_results *r, const char *path)
                 x->kernel_floor);
         for (int p = 0; p < PEERS; p++)
             fprintf(f, ",%.3f", x->us[p]);
-        fprintf(f, ",%.3f\n", gpu_part_of_limit(x));
+        fprintf(f, ",%.3f\n", part_of_limit(x));
     }
     fclose(f);
 }
@@ -78,7 +80,7 @@ static void print_row(const gpu_result *x)
         printf(" %9.1f", x->kernel - x->kernel_floor);
     else
         printf(" %9s", "-");
-    printf("  %.2f\n", gpu_part_of_limit(x));
+    printf("  %.2f\n", part_of_limit(x));
 }
 
 static void print_heads(void)
@@ -130,7 +132,7 @@ static void print_mean(const gpu_results *r, int64_t payload, bool unpack, gpu_w
 
         if (x->payload != payload || x->unpack != unpack || x->where != where)
             continue;
-        add(&limit, gpu_part_of_limit(x));
+        add(&limit, part_of_limit(x));
         add(&called, part_as_called(x));
         for (size_t p = 0; p < sizeof over / sizeof *over; p++)
             add(&peers[p], x->us[over[p]] / x->us[PEER_SPECIALISED]);
@@ -168,7 +170,7 @@ void gpu_report_means(const gpu_results *r)
 
 static int by_part(const void *a, const void *b)
 {
-    double x = gpu_part_of_limit(*(const gpu_result *const *)a), y = gpu_part_of_limit(*(const gpu_result *const *)b);
+    double x = part_of_limit(*(const gpu_result *const *)a), y = part_of_limit(*(const gpu_result *const *)b);
 
     return (x > y) - (x < y);
 }

@@ -11,9 +11,6 @@ typedef struct gpu_results {
 
 void gpu_results_add(gpu_results *r, const gpu_result *one);
 
-/* Part of the limit that our specialised kernel reaches: the floor and the time of the bytes, over the time taken. */
-double gpu_part_of_limit(const gpu_result *r);
-
 void gpu_report_machine(const gpu_bench *b);
 void gpu_report_csv(const gpu_results *r, const char *path);
 void gpu_report_rows(const gpu_results *r, int64_t from);

@@ -35,14 +35,11 @@ struct pw_run {
 
 /* codegen/interp/run.c. Loops are added outermost first; pw_run_go then moves the bytes. */
 void pw_run_init(pw_run *run, const pw_region *region, pw_direction direction);
-void pw_run_loop(pw_run *run, pw_loop loop);
 void pw_run_dim(pw_run *run, const pw_dim *dim, int64_t first, int64_t count);
 void pw_run_go(pw_run *run, pw_addr mem, pw_addr packed);
 
 /* All loops of a region; `objects` is the count of the loop over objects, which is outermost when the
  * region itself has none. */
-void pw_run_region(const pw_nest *nest, const pw_region *region, pw_direction direction, pw_addr mem, pw_addr packed,
-                   int64_t objects);
 void pw_run_objects(const pw_nest *nest, pw_direction direction, pw_addr mem, pw_addr packed, int64_t objects);
 
 /* codegen/interp/grid.c: n0 x n1 blocks, strided on both sides. */

@@ -23,7 +23,7 @@ void pw_run_init(pw_run *run, const pw_region *region, pw_direction direction)
     }
 }
 
-void pw_run_loop(pw_run *run, pw_loop loop)
+static void add_loop(pw_run *run, pw_loop loop)
 {
     if (loop.count > 1) {
         run->loops[run->nloops++] = loop;
@@ -45,12 +45,12 @@ void pw_run_dim(pw_run *run, const pw_dim *dim, int64_t first, int64_t count)
         run->mem_off = (int64_t)((pw_addr)run->mem_off + (pw_addr)first * (pw_addr)dim->mem_stride);
     if (!dim->packed_table)
         run->packed_off += first * dim->packed_stride;
-    pw_run_loop(run, (pw_loop){.count = count,
-                               .mem = dim->mem_stride,
-                               .packed = dim->packed_stride,
-                               .table = dim->table,
-                               .packed_table = dim->packed_table,
-                               .first = first});
+    add_loop(run, (pw_loop){.count = count,
+                            .mem = dim->mem_stride,
+                            .packed = dim->packed_stride,
+                            .table = dim->table,
+                            .packed_table = dim->packed_table,
+                            .first = first});
 }
 
 /* ---- loops that the numbers of this call make superfluous ------------------------------------------ */
@@ -343,14 +343,14 @@ void pw_run_go(pw_run *run, pw_addr mem, pw_addr packed)
     walk(run, 0, mem + (pw_addr)run->mem_off, packed + (pw_addr)run->packed_off);
 }
 
-void pw_run_region(const pw_nest *nest, const pw_region *region, pw_direction direction, pw_addr mem, pw_addr packed,
-                   int64_t objects)
+static void run_region(const pw_nest *nest, const pw_region *region, pw_direction direction, pw_addr mem,
+                       pw_addr packed, int64_t objects)
 {
     pw_run run;
 
     pw_run_init(&run, region, direction);
     if (nest->object_outer)
-        pw_run_loop(&run, (pw_loop){.count = objects, .mem = nest->extent, .packed = nest->packed_extent});
+        add_loop(&run, (pw_loop){.count = objects, .mem = nest->extent, .packed = nest->packed_extent});
     for (int i = 0; i < region->ndims; i++)
         pw_run_dim(&run, &region->dims[i], 0, region->dims[i].is_object ? objects : region->dims[i].count);
     pw_run_go(&run, mem, packed);
@@ -368,7 +368,7 @@ void pw_run_objects(const pw_nest *nest, pw_direction direction, pw_addr mem, pw
         int64_t n = objects - done < turn ? objects - done : turn;
 
         for (int i = 0; i < nest->nregions; i++)
-            pw_run_region(nest, &nest->regions[i], direction, mem, packed, n);
+            run_region(nest, &nest->regions[i], direction, mem, packed, n);
         mem += (pw_addr)n * (pw_addr)nest->extent;
         packed += (pw_addr)n * (pw_addr)nest->packed_extent;
     }

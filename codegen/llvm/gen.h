@@ -198,8 +198,6 @@ void pw_tiles_close(pw_gen *g, pw_tiles *t);
 /* The two loops of a tiled region; false when leaf or strides do not suit in-register transposition. */
 bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at);
 
-void pw_region_emit(pw_gen *g, const pw_shape_region *region, pw_at object);
-
 /* Is there a copy in this region that gains from stores that bypass the caches? */
 bool pw_region_streams(const pw_shape_region *region);
 

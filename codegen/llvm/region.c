@@ -66,7 +66,7 @@ static void emit_tiled(pw_gen *g, const pw_leaf *leaf, const pw_row *rows, int n
     pw_for_close(g, &f);
 }
 
-void pw_region_emit(pw_gen *g, const pw_shape_region *r, pw_at at)
+static void emit_region(pw_gen *g, const pw_shape_region *r, pw_at at)
 {
     pw_val mem = pw_gen_num(g, r->mem_off), packed = pw_gen_num(g, r->packed_off);
     pw_row rows[PW_NEST_MAX_DIMS];
@@ -105,7 +105,7 @@ static void emit_objects(pw_gen *g)
         at = (pw_at){f.dst, f.src};
     }
     for (int r = 0; r < s->nregions; r++)
-        pw_region_emit(g, &s->regions[r], at);
+        emit_region(g, &s->regions[r], at);
     if (s->object_outer)
         pw_for_close(g, &f);
 }

@@ -1,6 +1,5 @@
 #include "frontend/mpi/decode.h"
 
-#include "frontend/combiner_internal.h"
 #include "frontend/mpi/combiners.h"
 #include "frontend/mpi/decode_internal.h"
 

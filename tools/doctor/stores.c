@@ -5,7 +5,6 @@
 #include "tools/doctor/doctor.h"
 #include "tools/run/interposer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void put_loop_name(FILE *out, const pw_dim *d)
 {
@@ -14,20 +13,6 @@ static void put_loop_name(FILE *out, const pw_dim *d)
         fputs("over the objects of the call", out);
     else
         fprintf(out, "%" PRId64 " times", d->count);
-}
-
-static int64_t magnitude(int64_t v)
-{
-    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
-/* Returns the cost of a step in cache lines and pages: 1 for each that the step leaves behind on either side, fractions
- * for closer steps. */
-static double step_cost(const pw_dim *d)
-{
-    int64_t cost = pw_step_cost(pw_dim_mem_step(d)) + pw_step_cost(magnitude(d->packed_stride));
-
-    return (double)cost / PW_PAGE;
 }
 
 /* ---- loops -------------------------------------------------------------------------------------- */
@@ -58,7 +43,7 @@ static void put_loops(FILE *out, const pw_region *r)
         else
             fprintf(out, ": each step goes %" PRId64 " bytes on in memory", d->mem_stride);
         fprintf(out, " and %" PRId64 " in the packed data, which takes %.3g new cache lines and pages.\n",
-                d->packed_stride, step_cost(d));
+                d->packed_stride, (double)pw_dim_step_cost(d) / PW_PAGE);
     }
     for (int i = 0; i < r->ndims; i++)
         if (r->dims[i].table)

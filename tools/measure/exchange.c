@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/samples.h"
-#include "runtime/engine/layout/layout.h"
 #include "tools/command.h"
 #include "tools/measure/mpi_type.h"
 

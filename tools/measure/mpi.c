@@ -4,14 +4,11 @@
  * time the messages of one exchange (exchange.h).
  */
 #include "base/env.h"
-#include "base/log.h"
 #include "runtime/engine/gpu/device.h"
-#include "runtime/engine/model/file.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "tools/command.h"
 #include "tools/measure/exchange.h"
 #include "tools/measure/messages.h"
-#include "tools/measure/node.h"
 #include "tools/measure/save.h"
 
 #include <mpi.h>

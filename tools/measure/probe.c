@@ -96,7 +96,12 @@ static bool is_settled(const pw_probe *p, double spread)
            (p->bytes > PW_MODEL_SHORT || pw_probe_time(p) <= PW_MODEL_SHORT_MOST_NS);
 }
 
-void pw_probe_check(pw_probe_list *list, double spread)
+/*
+ * Sets `trusted` of all probes, which are sorted by bytes. A point is not trusted if its quickest samples differ by
+ * more than `spread`, if it is absurd, or if it takes much longer than a longer message in the same blocks: other work
+ * on the machine only makes times longer.
+ */
+static void judge(pw_probe_list *list, double spread)
 {
     for (int i = list->n - 1; i >= 0; i--) {
         pw_probe *p = &list->at[i];
@@ -247,7 +252,7 @@ static int begin_again(state *st, pw_probe_list *list)
 {
     int n = 0;
 
-    pw_probe_check(list, st->s->spread);
+    judge(list, st->s->spread);
     for (int i = 0; i < list->n; i++) {
         pw_probe *p = &list->at[i];
 
@@ -274,7 +279,7 @@ void pw_probe_sample(pw_probe_list *list, const pw_sampling *s)
     sample_rounds(&st, list);
     if (!st.over && begin_again(&st, list) > 0)
         sample_rounds(&st, list);
-    pw_probe_check(list, s->spread);
+    judge(list, s->spread);
     if (s->title && st.terminal)
         fprintf(stderr, "\r%s: %.0f s%*s\n", s->title, now(&st) - st.begin, 50, "");
 }

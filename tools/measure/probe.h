@@ -32,7 +32,7 @@ struct pw_probe {
     bool failed;
     bool reached;   /* it has had enough samples at some time */
     bool again;     /* it is being sampled */
-    bool trusted;   /* set by pw_probe_check */
+    bool trusted;   /* the point is in the model */
     double seconds; /* the time of the quickest sample, with its preparations */
     double samples[PW_PROBE_SAMPLES];
 };
@@ -71,13 +71,6 @@ typedef struct pw_sampling {
  * taken twice as long as it would if nothing disturbed it.
  */
 void pw_probe_sample(pw_probe_list *list, const pw_sampling *s);
-
-/*
- * Sets `trusted` of all probes, which are sorted by bytes. A point is not trusted if its quickest samples differ by
- * more than `spread`, if it is absurd, or if it takes much longer than a longer message in the same blocks: other work
- * on the machine only makes times longer.
- */
-void pw_probe_check(pw_probe_list *list, double spread);
 
 /* Returns the point of a probe that was sampled, in nanoseconds. */
 double pw_probe_time(const pw_probe *p);

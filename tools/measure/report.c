@@ -46,7 +46,7 @@ static void print_table(const pw_model *m, pw_model_table_id id)
     }
 }
 
-void pw_measure_show(const pw_model *m)
+static void show(const pw_model *m)
 {
     const pw_model_origin *o = &m->origin;
 
@@ -106,7 +106,7 @@ bool pw_measure_report(const pw_measure_options *o)
     if (pw_model_read(path, &m, &diag) != PW_OK)
         return pw_command_error("measure", "%s: %s", path, diag.text);
     if (o->show)
-        pw_measure_show(m);
+        show(m);
     if (o->plot)
         ok = pw_measure_plot(m, o->plot);
     if (o->check)

@@ -13,7 +13,6 @@ bool pw_measure_report(const pw_measure_options *o);
  * NULL. False: there is no cache directory, or the name is too long. */
 bool pw_measure_find(const char *file, const char *mpi, char *path, size_t size);
 
-void pw_measure_show(const pw_model *m);
 /* Measures the GPU's strategies between the points of the model, and prints how good the model's choices are there. */
 bool pw_measure_check(const pw_model *m, const pw_measure_options *o);
 /* Plots a model through gnuplot, to a file whose name ends in .svg or .png. */

@@ -6,7 +6,6 @@
 #include "runtime/engine/model/tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     DEFAULT_CHUNK = 4 << 20,

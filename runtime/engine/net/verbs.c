@@ -2,7 +2,6 @@
 #include "runtime/engine/net/verbs.h"
 
 #include "base/log.h"
-#include "runtime/engine/net/registrations.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "runtime/engine/node/inbound.h"
 
 #include "base/clock.h"
-#include "base/env.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* The sender of a block. */
-#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <stdlib.h>

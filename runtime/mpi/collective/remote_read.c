@@ -1,5 +1,4 @@
 /* The receiver of a block. */
-#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
 

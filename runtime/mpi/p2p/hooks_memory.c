@@ -5,7 +5,6 @@
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "hooks.h"
-#include "next.h"
 
 /* Memory that is shorter than the shortest direct message holds none. */
 static bool is_shared(MPI_Aint size)

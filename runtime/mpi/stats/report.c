@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
-#include "runtime/mpi/mpi_compat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +184,7 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_close(json, '}');
 }
 
-void pw_report_json(FILE *out, const pw_report *report)
+static void put_json(FILE *out, const pw_report *report)
 {
     pw_json json;
 
@@ -226,7 +225,7 @@ void pw_report_json(FILE *out, const pw_report *report)
 
 pw_report_form *pw_report_form_of(const char *path)
 {
-    pw_report_form *const forms[] = {[PW_REPORT_HTML] = pw_report_page, [PW_REPORT_JSON] = pw_report_json};
+    pw_report_form *const forms[] = {[PW_REPORT_HTML] = pw_report_page, [PW_REPORT_JSON] = put_json};
     pw_report_ending ending = pw_report_ending_of(path);
 
     return ending == PW_REPORT_UNKNOWN ? NULL : forms[ending];

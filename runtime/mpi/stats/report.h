@@ -35,7 +35,6 @@ void pw_report_complete(pw_report *report);
 /* The forms. Each goes to the end of a stream. */
 void pw_report_table(FILE *out, const pw_report *report, bool all); /* at most a screen, unless it shows all */
 void pw_report_details(FILE *out, const pw_report *report);
-void pw_report_json(FILE *out, const pw_report *report);
 void pw_report_page(FILE *out, const pw_report *report);
 
 typedef void pw_report_form(FILE *out, const pw_report *report);

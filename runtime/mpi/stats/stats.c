@@ -10,7 +10,6 @@
 #include "runtime/mpi/stats/gather.h"
 #include "runtime/mpi/stats/names.h"
 #include "runtime/mpi/stats/report.h"
-#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <locale.h>

@@ -7,7 +7,6 @@
 #include "jit-cache/hash_map.h"
 #include "runtime/engine/layout/trace_record.h"
 #include "runtime/mpi/stats/gather.h"
-#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <inttypes.h>

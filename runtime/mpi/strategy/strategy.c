@@ -10,7 +10,6 @@
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/pipeline.h"
-#include "runtime/mpi/types/registry.h"
 
 static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 #define X(symbol, name, packed, help) &pw_strategy_##name,

@@ -1,7 +1,6 @@
 #include "runtime/engine/gpu/peer/opened.h"
 
 #include "base/log.h"
-#include "runtime/engine/gpu/peer/replica.h"
 
 #include <string.h>
 
