@@ -1,5 +1,4 @@
 /* Ends of the join's walk: blocks with both ends, and the leaf that suits them. */
-#include "base/gcd.h"
 #include "ir/join_internal.h"
 
 #include <stdlib.h>
@@ -234,18 +233,6 @@ static pw_status make_list(pw_joiner *j, pw_region *r, const pw_ends *e)
     return status;
 }
 
-/* The length that unequal blocks are worth cutting to, which may be that of all; 0: none. */
-static int64_t cut_length(const pw_ends *e)
-{
-    int64_t unit = 0, total = 0;
-
-    for (int64_t i = 0; i < e->n; i++) {
-        unit = (int64_t)pw_gcd((uint64_t)e->lens[i], (uint64_t)unit);
-        total += e->lens[i];
-    }
-    return total / unit <= CUT_MAX * e->n ? unit : 0;
-}
-
 /* All blocks cut to `unit` bytes. */
 static bool cut_ends(const pw_ends *e, int64_t unit, pw_ends *out)
 {
@@ -269,7 +256,7 @@ static pw_status make_leaf(pw_joiner *j, pw_body *body, pw_region *r)
 
     if (body->ends.n <= PW_JOIN_PIECES)
         return make_pieces(j, r, &body->ends);
-    unit = body->ndims < PW_JOIN_LOOPS ? cut_length(&body->ends) : 0;
+    unit = body->ndims < PW_JOIN_LOOPS ? pw_cut_length(body->ends.n, body->ends.lens, CUT_MAX) : 0;
     if (unit == 0)
         return make_list(j, r, &body->ends);
     if (cut_ends(&body->ends, unit, &cut))

@@ -1,5 +1,6 @@
 #include "ir/nest.h"
 
+#include "base/gcd.h"
 #include "ir/nest_build.h"
 
 void pw_nest_destroy(pw_nest *nest)
@@ -80,4 +81,15 @@ void pw_region_offset_bits(const pw_nest *nest, const pw_region *r, int64_t *mem
     }
     *mem = m;
     *packed = p;
+}
+
+int64_t pw_cut_length(int64_t n, const int64_t *lens, int64_t most)
+{
+    int64_t unit = 0, total = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        unit = (int64_t)pw_gcd((uint64_t)lens[i], (uint64_t)unit);
+        total += lens[i];
+    }
+    return total / unit <= most * n ? unit : 0;
 }

@@ -14,6 +14,11 @@ pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out);
  * only. */
 pw_status pw_table_sums(int64_t n, const int64_t *lens, pw_arena *arena, pw_table *out);
 
+/* The length that n blocks (n > 0, all longer than 0) are cut to so that they have equal lengths, if each then becomes
+ * at most `most` blocks in the mean; else 0. Blocks of unpredictable lengths cost a mispredicted branch each, in the
+ * time of which several short blocks of one length are moved. */
+int64_t pw_cut_length(int64_t n, const int64_t *lens, int64_t most);
+
 /* Smallest and largest value; 0 and 0 when there are none. */
 void pw_table_bounds(const pw_table *t, int64_t *min, int64_t *max);
 

@@ -1,5 +1,4 @@
 /* Lowering: from blocks to the leaf of a region - pieces, a loop over a table of equal blocks, or a list. */
-#include "base/gcd.h"
 #include "passes/internal.h"
 #include "passes/lower_internal.h"
 
@@ -144,20 +143,7 @@ static pw_status emit_uniform(pw_lowering *l, const pw_path *p, pw_table table, 
     return status == PW_OK ? pw_lower_pieces(l, &below, 1, &zero, &len) : status;
 }
 
-/* The length that blocks are worth cutting to, 0 if none: unpredictable lengths cost a mispredicted branch a
- * block, which moves several short blocks of one length. */
-static int64_t cut_length(int64_t n, const int64_t *lens)
-{
-    int64_t unit = 0, total = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        unit = (int64_t)pw_gcd((uint64_t)lens[i], (uint64_t)unit);
-        total += lens[i];
-    }
-    return total / unit <= PW_CUT_MAX * n ? unit : 0;
-}
-
-/* The same as a list of blocks of `unit` bytes. */
+/* Cuts the blocks to `unit` bytes, and emits them as one list. */
 static pw_status emit_cut(pw_lowering *l, const pw_path *p, int64_t n, const int64_t *offs, const int64_t *lens,
                           int64_t unit)
 {
@@ -189,7 +175,7 @@ pw_status pw_lower_blocks(pw_lowering *l, const pw_path *p, int64_t n, const int
     if (n <= PW_LOWER_PIECES)
         return pw_lower_pieces(l, p, n, offs, lens);
     equal = all_equal(lens, n);
-    unit = equal ? 0 : cut_length(n, lens);
+    unit = equal ? 0 : pw_cut_length(n, lens, PW_CUT_MAX);
     if (unit > 0)
         return emit_cut(l, p, n, offs, lens, unit);
     if (!borrowed) {

@@ -6,6 +6,7 @@
  * multiples of one number never meet if they do not meet in one period of it, when the loops of shorter strides are
  * taken for solid. That is tried for each stride as the shortest of the long ones.
  */
+#include "base/gcd.h"
 #include "runtime/engine/layout/layout.h"
 
 enum { LOOPS = PW_NEST_MAX_DIMS + 1, MOST_COMBS = 256 /* pairs of combs that are compared */ };
@@ -75,22 +76,11 @@ static bool window(const comb *c, uint64_t cut, uint64_t *lo, uint64_t *length)
     return true;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static uint64_t period(const comb *c, uint64_t cut, uint64_t so_far)
 {
     for (int i = 0; i < c->n; i++)
         if (c->loops[i].stride >= cut)
-            so_far = gcd(so_far, c->loops[i].stride);
+            so_far = pw_gcd(so_far, c->loops[i].stride);
     return so_far;
 }
 
