@@ -1,6 +1,8 @@
 /* The expansion of a row into blocks, found by packing index bytes. */
 #include "bench/expand.h"
 
+#include "base/grow.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +41,12 @@ static char *address_of(const bench_row *row, uint64_t index)
     return s->base + index;
 }
 
-static void append(bench_blocks *list, int64_t *capacity, bench_block block)
+static void append(bench_blocks *list, int64_t *room, bench_block block)
 {
-    if (list->n == *capacity) {
-        *capacity = *capacity ? 2 * *capacity : 64;
-        list->blocks = realloc(list->blocks, sizeof *list->blocks * (size_t)*capacity);
-        if (!list->blocks) {
-            fprintf(stderr, "bench: no memory for an expansion\n");
-            exit(1);
-        }
+    list->blocks = pw_grow(list->blocks, list->n, room, sizeof *list->blocks);
+    if (!list->blocks) {
+        fprintf(stderr, "bench: no memory for an expansion\n");
+        exit(1);
     }
     list->blocks[list->n++] = block;
 }
@@ -57,7 +56,7 @@ static void append(bench_blocks *list, int64_t *capacity, bench_block block)
 static bench_blocks blocks_of(const bench_row *row, unsigned char *const *planes, int nplanes)
 {
     bench_blocks list = {0};
-    int64_t capacity = 0;
+    int64_t room = 0;
     uint64_t next = UINT64_MAX;
     for (int64_t i = 0; i < row->size; i++, next++) {
         uint64_t index = 0;
@@ -67,7 +66,7 @@ static bench_blocks blocks_of(const bench_row *row, unsigned char *const *planes
             list.blocks[list.n - 1].bytes++;
             continue;
         }
-        append(&list, &capacity, (bench_block){address_of(row, index), 1});
+        append(&list, &room, (bench_block){address_of(row, index), 1});
         next = index;
     }
     return list;

@@ -1,6 +1,8 @@
 /* Results and geometric means. */
 #include "bench/results.h"
 
+#include "base/grow.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +16,10 @@ const bench_ratio bench_ratios[BENCH_RATIOS] = {
 
 void bench_results_add(bench_results *results, const bench_result *result)
 {
-    if (results->n == results->capacity) {
-        results->capacity = results->capacity ? 2 * results->capacity : 256;
-        results->all = realloc(results->all, sizeof *results->all * (size_t)results->capacity);
-        if (!results->all) {
-            fprintf(stderr, "bench: no memory for results\n");
-            exit(1);
-        }
+    results->all = pw_grow(results->all, results->n, &results->room, sizeof *results->all);
+    if (!results->all) {
+        fprintf(stderr, "bench: no memory for results\n");
+        exit(1);
     }
     results->all[results->n++] = *result;
 }

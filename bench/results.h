@@ -15,7 +15,8 @@ typedef struct bench_result {
 
 typedef struct bench_results {
     bench_result *all;
-    int n, capacity;
+    int n;
+    int64_t room;
 } bench_results;
 
 void bench_results_add(bench_results *results, const bench_result *result);

@@ -1,6 +1,8 @@
 /* The catalogue of rows. */
 #include "bench/suite.h"
 
+#include "base/grow.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +10,10 @@
 
 bench_spec *bench_add(bench_suite *suite, const char *name, bench_build_fn *build, int64_t memory)
 {
-    if (suite->n == suite->capacity) {
-        suite->capacity = suite->capacity ? 2 * suite->capacity : 64;
-        suite->specs = realloc(suite->specs, sizeof *suite->specs * (size_t)suite->capacity);
-        if (!suite->specs) {
-            fprintf(stderr, "bench: no memory for the catalogue\n");
-            exit(1);
-        }
+    suite->specs = pw_grow(suite->specs, suite->n, &suite->room, sizeof *suite->specs);
+    if (!suite->specs) {
+        fprintf(stderr, "bench: no memory for the catalogue\n");
+        exit(1);
     }
     bench_spec *spec = &suite->specs[suite->n++];
     memset(spec, 0, sizeof *spec);

@@ -6,7 +6,8 @@
 
 typedef struct bench_suite {
     bench_spec *specs;
-    int n, capacity;
+    int n;
+    int64_t room;
     bool quick; /* smaller parameters where the suite's take a gigabyte or many variants */
 } bench_suite;
 

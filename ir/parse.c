@@ -2,6 +2,7 @@
  * The text form -> trees (grammar in docs/ir.md). Recursive descent; the recursion is bounded by PW_MAX_DEPTH,
  * the memory by a small multiple of the text. The first error is reported, at the place where it was noticed.
  */
+#include "base/grow.h"
 #include "ir/measure.h"
 #include "ir/verify.h"
 
@@ -14,7 +15,8 @@
 /* A growing stack of items, for lists whose length is not known before their end. */
 typedef struct stack {
     void *items;
-    size_t n, cap;
+    size_t n;
+    int64_t room;
 } stack;
 
 /* Where a node begins in the text, for errors that the verifier finds. */
@@ -175,17 +177,13 @@ static bool parse_size(parser *ps, const char *what, int64_t *out)
 
 static void *push(parser *ps, stack *s, size_t item)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        void *bigger = realloc(s->items, cap * item);
+    void *grown = pw_grow(s->items, (int64_t)s->n, &s->room, item);
 
-        if (!bigger) {
-            fail(ps, ps->p, PW_ERR_NOMEM, "out of memory");
-            return NULL;
-        }
-        s->items = bigger;
-        s->cap = cap;
+    if (!grown) {
+        fail(ps, ps->p, PW_ERR_NOMEM, "out of memory");
+        return NULL;
     }
+    s->items = grown;
     return (char *)s->items + s->n++ * item;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "jit-cache/disk.h"
 
+#include "base/grow.h"
 #include "base/replace.h"
 #include "jit-cache/file.h"
 
@@ -37,21 +38,17 @@ typedef struct candidate {
 
 typedef struct scan {
     candidate *list;
-    size_t n, room;
+    int64_t n, room;
     int64_t total;
 } scan;
 
 static bool add(scan *s, pw_hash key, const struct stat *st)
 {
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 256;
-        candidate *list = realloc(s->list, room * sizeof *list);
+    candidate *list = pw_grow(s->list, s->n, &s->room, sizeof *list);
 
-        if (!list)
-            return false;
-        s->list = list;
-        s->room = room;
-    }
+    if (!list)
+        return false;
+    s->list = list;
     s->list[s->n++] = (candidate){key, st->st_size, st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec};
     s->total += st->st_size;
     return true;
@@ -98,8 +95,8 @@ static int older_first(const void *a, const void *b)
 static void remove_oldest(int dirfd, scan *s, int64_t goal, pw_hash keep)
 {
     if (s->n > 0)
-        qsort(s->list, s->n, sizeof *s->list, older_first);
-    for (size_t i = 0; i < s->n && s->total > goal; i++) {
+        qsort(s->list, (size_t)s->n, sizeof *s->list, older_first);
+    for (int64_t i = 0; i < s->n && s->total > goal; i++) {
         char name[PW_NAME_TEXT];
 
         if (pw_hash_equal(s->list[i].key, keep))

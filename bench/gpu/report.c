@@ -1,5 +1,7 @@
 #include "bench/gpu/report.h"
 
+#include "base/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +11,9 @@ enum { GOAL_FROM = 4 << 20 };
 
 void gpu_results_add(gpu_results *r, const gpu_result *one)
 {
-    if (r->n == r->room) {
-        r->room = r->room ? 2 * r->room : 256;
-        r->all = realloc(r->all, (size_t)r->room * sizeof *r->all);
-        if (!r->all)
-            exit(1);
-    }
+    r->all = pw_grow(r->all, r->n, &r->room, sizeof *r->all);
+    if (!r->all)
+        exit(1);
     r->all[r->n++] = *one;
 }
 

@@ -6,7 +6,8 @@
 
 typedef struct gpu_results {
     gpu_result *all;
-    int n, room;
+    int n;
+    int64_t room;
 } gpu_results;
 
 void gpu_results_add(gpu_results *r, const gpu_result *one);

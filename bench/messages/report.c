@@ -1,5 +1,6 @@
 #include "bench/messages/report.h"
 
+#include "base/grow.h"
 #include "runtime/engine/memory/outbound.h"
 
 #include <math.h>
@@ -9,13 +10,10 @@
 
 void msg_results_add(msg_results *results, const msg_result *r)
 {
-    if (results->n == results->capacity) {
-        results->capacity = results->capacity ? 2 * results->capacity : 256;
-        results->all = realloc(results->all, sizeof *results->all * (size_t)results->capacity);
-        if (!results->all) {
-            fprintf(stderr, "messages: no memory for the results\n");
-            exit(1);
-        }
+    results->all = pw_grow(results->all, results->n, &results->room, sizeof *results->all);
+    if (!results->all) {
+        fprintf(stderr, "messages: no memory for the results\n");
+        exit(1);
     }
     results->all[results->n++] = *r;
 }

@@ -16,7 +16,8 @@ typedef struct msg_result {
 
 typedef struct msg_results {
     msg_result *all;
-    int n, capacity;
+    int n;
+    int64_t room;
 } msg_results;
 
 void msg_results_add(msg_results *results, const msg_result *r);

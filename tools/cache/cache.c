@@ -1,5 +1,6 @@
 /* packwright cache: the entries of a cache directory. */
 #include "jit-cache/cache.h"
+#include "base/grow.h"
 #include "base/json.h"
 #include "tools/cache/seed.h"
 #include "tools/command.h"
@@ -33,7 +34,8 @@ static const char *absence(const cache_options *o)
 
 typedef struct entry_list {
     pw_cache_entry *at;
-    size_t n, cap;
+    size_t n;
+    int64_t room;
     int64_t bytes;
     bool no_memory;
 } entry_list;
@@ -41,17 +43,12 @@ typedef struct entry_list {
 static bool take_entry(void *arg, const pw_cache_entry *entry)
 {
     entry_list *list = arg;
+    pw_cache_entry *at = pw_grow(list->at, (int64_t)list->n, &list->room, sizeof *at);
 
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? 2 * list->cap : 64;
-        pw_cache_entry *at = realloc(list->at, cap * sizeof *at);
-
-        list->no_memory = !at;
-        if (!at)
-            return false;
-        list->at = at;
-        list->cap = cap;
-    }
+    list->no_memory = !at;
+    if (!at)
+        return false;
+    list->at = at;
     list->at[list->n++] = *entry;
     list->bytes += entry->bytes;
     return true;

@@ -17,7 +17,7 @@ typedef struct pw_draw_block {
 } pw_draw_block;
 
 typedef struct pw_draw_sample {
-    int64_t n, cap;
+    int64_t n, room;
     pw_draw_block *blocks;
 } pw_draw_sample;
 

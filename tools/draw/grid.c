@@ -5,6 +5,7 @@
 #include "tools/draw/draw.h"
 
 #include "base/gcd.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -141,25 +142,20 @@ static void choose_shape(const pw_type *type, int64_t count, pw_draw_grid *g)
 /* ---- axes -------------------------------------------------------------------------------------- */
 
 typedef struct positions {
-    int64_t n, cap;
+    int64_t n, room;
     int64_t *at;
     bool nomem;
 } positions;
 
 static void add_position(positions *p, int64_t at)
 {
-    if (p->n == p->cap && !p->nomem) {
-        int64_t cap = p->cap ? 2 * p->cap : 1024;
-        int64_t *grown = realloc(p->at, (size_t)cap * sizeof *grown);
+    int64_t *grown = p->nomem ? NULL : pw_grow(p->at, p->n, &p->room, sizeof *grown);
 
-        p->nomem = !grown;
-        if (grown) {
-            p->at = grown;
-            p->cap = cap;
-        }
-    }
-    if (!p->nomem)
-        p->at[p->n++] = at;
+    p->nomem = !grown;
+    if (!grown)
+        return;
+    p->at = grown;
+    p->at[p->n++] = at;
 }
 
 /* Adds the positions near both ends of [first, last], or all of them if they are few. */

@@ -1,6 +1,8 @@
 /* Chooses the blocks that a picture shows. */
 #include "tools/draw/draw.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 enum {
@@ -18,20 +20,15 @@ typedef struct sampler {
 static void add_block(sampler *s, int64_t mem, int64_t packed, int64_t bytes)
 {
     pw_draw_sample *out = s->out;
+    pw_draw_block *grown;
 
     if (bytes == 0 || s->nomem || out->n == MAX_BLOCKS)
         return;
-    if (out->n == out->cap) {
-        int64_t cap = out->cap ? 2 * out->cap : 256;
-        pw_draw_block *grown = realloc(out->blocks, (size_t)cap * sizeof *grown);
-
-        if (!grown) {
-            s->nomem = true;
-            return;
-        }
-        out->blocks = grown;
-        out->cap = cap;
-    }
+    grown = pw_grow(out->blocks, out->n, &out->room, sizeof *grown);
+    s->nomem = !grown;
+    if (!grown)
+        return;
+    out->blocks = grown;
     out->blocks[out->n++] = (pw_draw_block){mem, packed, bytes};
 }
 

@@ -1,5 +1,6 @@
 #include "tools/input/input.h"
 
+#include "base/grow.h"
 #include "tools/input/internal.h"
 
 #include <inttypes.h>
@@ -103,7 +104,7 @@ static bool take_entry(pw_input *in, int64_t entry, const pw_input_choice *choic
         return true;
     }
     for (int64_t k = first; k < last; k++) {
-        pw_input_ref *ref = pw_input_grow(in->items, in->nitems, &in->cap_items, sizeof *ref);
+        pw_input_ref *ref = pw_grow(in->items, in->nitems, &in->room_items, sizeof *ref);
 
         if (!ref) {
             refuse(in, PW_ERR_NOMEM, "out of memory");

@@ -30,9 +30,9 @@ struct pw_input {
     pw_source source;
     pw_ddt_unit *unit; /* NULL: the input is IR text */
     pw_input_ir *ir;
-    int64_t nir, cap_ir;
+    int64_t nir, room_ir;
     pw_input_ref *items;
-    int64_t nitems, cap_items;
+    int64_t nitems, room_items;
     pw_input_place reported[PW_INPUT_MAX_ERRORS];
     int nerrors;
 };
@@ -52,8 +52,5 @@ pw_ddt_entry pw_input_entry(const pw_input *in, int64_t entry);
 /* Builds item i. Places in `diag` are relative to pw_input_from(in, i). */
 pw_status pw_input_make(const pw_input *in, int64_t i, pw_arena *arena, pw_type *out, pw_diag *diag);
 const char *pw_input_from(const pw_input *in, int64_t i);
-
-/* Returns the array with room for one more than n elements. NULL: out of memory; the old array stays. */
-void *pw_input_grow(void *array, int64_t n, int64_t *cap, size_t bytes);
 
 #endif

@@ -1,22 +1,11 @@
 /* The two languages of an input behind one set of functions. */
 #include "tools/input/internal.h"
 
+#include "base/grow.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void *pw_input_grow(void *array, int64_t n, int64_t *cap, size_t bytes)
-{
-    int64_t bigger = *cap ? 2 * *cap : 16;
-    void *grown;
-
-    if (n < *cap)
-        return array;
-    grown = realloc(array, (size_t)bigger * bytes);
-    if (grown)
-        *cap = bigger;
-    return grown;
-}
 
 /* ---- the datatype language ---------------------------------------------------------------------- */
 
@@ -63,7 +52,7 @@ static void advance_place(const char *from, const char *to, int *line, int *col)
 
 static bool add_ir(pw_input *in, const char *from, int line, int col)
 {
-    pw_input_ir *grown = pw_input_grow(in->ir, in->nir, &in->cap_ir, sizeof *grown);
+    pw_input_ir *grown = pw_grow(in->ir, in->nir, &in->room_ir, sizeof *grown);
     pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
 
     if (!grown) {

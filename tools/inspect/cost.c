@@ -8,6 +8,8 @@
  */
 #include "tools/inspect/inspect.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 /* ---- touched lines ------------------------------------------------------------------------------ */
@@ -20,7 +22,7 @@ typedef struct span {
 
 typedef struct spans {
     span *items;
-    int64_t n, cap, bytes;
+    int64_t n, room, bytes;
 } spans;
 
 static bool add_block(void *arg, int64_t off, int64_t n)
@@ -28,17 +30,11 @@ static bool add_block(void *arg, int64_t off, int64_t n)
     spans *s = arg;
     span line = {off >> 6, (off + n - 1) >> 6};
 
-    if (s->n == MAX_BLOCKS)
-        return false;
-    if (s->n == s->cap) {
-        int64_t cap = s->cap ? 2 * s->cap : 256;
-        span *grown = realloc(s->items, (size_t)cap * sizeof *grown);
+    span *grown = s->n == MAX_BLOCKS ? NULL : pw_grow(s->items, s->n, &s->room, sizeof *grown);
 
-        if (!grown)
-            return false;
-        s->items = grown;
-        s->cap = cap;
-    }
+    if (!grown)
+        return false;
+    s->items = grown;
     s->items[s->n++] = line;
     s->bytes += n;
     return true;

@@ -1,6 +1,7 @@
 #include "tools/measure/probe.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/samples.h"
 
 #include <stdio.h>
@@ -24,18 +25,12 @@ enum {
 
 static void add(pw_probe_list *list, pw_model_table_id table, int64_t bytes, int64_t block, const pw_probe *like)
 {
-    pw_probe *p;
+    pw_probe *p = pw_grow(list->at, list->n, &list->room, sizeof *p);
 
-    if (list->n == list->room) {
-        int room = list->room ? 2 * list->room : 64;
-        pw_probe *grown = realloc(list->at, (size_t)room * sizeof *grown);
-
-        if (!grown)
-            return;
-        list->at = grown;
-        list->room = room;
-    }
-    p = &list->at[list->n++];
+    if (!p)
+        return;
+    list->at = p;
+    p += list->n++;
     *p = *like;
     p->table = table;
     p->bytes = bytes;

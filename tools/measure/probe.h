@@ -39,7 +39,8 @@ struct pw_probe {
 
 typedef struct pw_probe_list {
     pw_probe *at;
-    int n, room;
+    int n;
+    int64_t room;
 } pw_probe_list;
 
 /* The points of an axis. */

@@ -1,5 +1,7 @@
 #include "tools/plan/sim.h"
 
+#include "base/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,7 +32,8 @@ typedef struct sim {
     core *cores;
     node *nodes;
     event *heap; /* children of i are 2 i + 1 and 2 i + 2 */
-    size_t n, cap;
+    size_t n;
+    int64_t room;
     int64_t made;
     bool failed; /* out of memory */
 } sim;
@@ -47,17 +50,13 @@ static void push(sim *s, double time, int64_t from, int k, stage next)
     event e = {time, s->made++, (int32_t)from, k, next};
     size_t at = s->n;
 
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 1024;
-        event *grown = realloc(s->heap, cap * sizeof *grown);
+    event *grown = pw_grow(s->heap, (int64_t)s->n, &s->room, sizeof *grown);
 
-        if (!grown) {
-            s->failed = true;
-            return;
-        }
-        s->heap = grown;
-        s->cap = cap;
+    if (!grown) {
+        s->failed = true;
+        return;
     }
+    s->heap = grown;
     for (s->n++; at > 0 && is_before(&e, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
         s->heap[at] = s->heap[(at - 1) / 2];
     s->heap[at] = e;

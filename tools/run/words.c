@@ -3,6 +3,7 @@
 #include "tools/run/words.h"
 
 #include "base/env.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "tools/command.h"
 #include "tools/run/internal.h"
@@ -127,17 +128,13 @@ static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int 
 
 static void add_word(pw_words *w, const char *word)
 {
-    if (w->n + 1 >= w->room) {
-        int room = w->room ? 2 * w->room : 64;
-        const char **more = realloc(w->word, (size_t)room * sizeof *more);
+    const char **more = pw_grow(w->word, w->n + 1, &w->room, sizeof *more); /* the NULL behind it, too */
 
-        if (!more) {
-            w->failed = true;
-            return;
-        }
-        w->word = more;
-        w->room = room;
+    if (!more) {
+        w->failed = true;
+        return;
     }
+    w->word = more;
     w->word[w->n++] = word;
     w->word[w->n] = NULL;
 }

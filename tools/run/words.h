@@ -7,6 +7,8 @@
 
 #include "tools/run/interposer.h"
 
+#include <stdint.h>
+
 /* The exit statuses of shells: the command was found but cannot run in this way, or it was not found. */
 enum { PW_RUN_CANNOT = 126, PW_RUN_NOT_FOUND = 127 };
 
@@ -20,7 +22,8 @@ typedef struct pw_run_settings {
 
 /* A command line that grows by what is put before each program. Ends with NULL for execvp. */
 typedef struct pw_words {
-    int n, room;
+    int n;
+    int64_t room;
     const char **word;
     bool failed; /* out of memory */
 } pw_words;

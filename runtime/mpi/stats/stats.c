@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
@@ -59,18 +60,12 @@ static void take_record(void *arg, const pw_entry *entry)
 {
     record_list *list = arg;
     const pw_layout *layout = entry->layout;
-    pw_stats_record *r;
+    pw_stats_record *r = pw_grow(list->at, list->n, &list->room, sizeof *r);
 
-    if (list->n == list->room) {
-        int64_t room = list->room ? 2 * list->room : 64;
-        pw_stats_record *grown = realloc(list->at, (size_t)room * sizeof *grown);
-
-        if (!grown)
-            return; /* without memory the report is shorter */
-        list->at = grown;
-        list->room = room;
-    }
-    r = &list->at[list->n++];
+    if (!r)
+        return; /* without memory the report is shorter */
+    list->at = r;
+    r += list->n++;
     memset(r, 0, sizeof *r);
     r->hash = layout->hash;
     r->size = layout->size;
@@ -105,15 +100,11 @@ static void take_choice(void *arg, const pw_decision *d)
 {
     choice_list *list = arg;
 
-    if (list->n == list->room) {
-        int64_t room = list->room ? 2 * list->room : 64;
-        pw_stats_choice *grown = realloc(list->at, (size_t)room * sizeof *grown);
+    pw_stats_choice *at = pw_grow(list->at, list->n, &list->room, sizeof *at);
 
-        if (!grown)
-            return; /* without memory the report is shorter */
-        list->at = grown;
-        list->room = room;
-    }
+    if (!at)
+        return; /* without memory the report is shorter */
+    list->at = at;
     list->n += pw_stats_choice_take(d, &list->at[list->n]);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/mpi/stats/trace.h"
 
 #include "base/env.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/replace.h"
 #include "frontend/ddt/ddt.h"
@@ -42,20 +43,15 @@ bool pw_trace_is_on(void)
 /* Makes room for one more item. The caller holds the lock. */
 static bool make_room(void)
 {
-    int64_t room = trace.room ? 2 * trace.room : 64;
     item **grown;
 
-    if (trace.n < trace.room)
-        return true;
     if (trace.n == MOST_TYPES) {
         pw_warn_once("the trace has %d types; further ones are left out", MOST_TYPES);
         return false;
     }
-    grown = realloc(trace.items, (size_t)room * sizeof(item *));
-    if (grown) {
+    grown = pw_grow(trace.items, trace.n, &trace.room, sizeof *grown);
+    if (grown)
         trace.items = grown;
-        trace.room = room;
-    }
     return grown != NULL;
 }
 
