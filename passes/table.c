@@ -46,13 +46,40 @@ static const pw_pass table[] = {
      .once = true,
      .kinds = PW_ANY_KIND,
      .on_tree = pw_pass_align_leaves},
-    {.name = "drop-unit-loops", .contract = PW_NEST_DROP_UNIT_LOOPS_CONTRACT, .on_nest = pw_nest_drop_unit_loops},
-    {.name = "fuse-loops", .contract = PW_NEST_FUSE_LOOPS_CONTRACT, .on_nest = pw_nest_fuse_loops},
-    {.name = "widen-leaf", .contract = PW_NEST_WIDEN_LEAF_CONTRACT, .on_nest = pw_nest_widen_leaf},
-    {.name = "sort-loops", .contract = PW_NEST_SORT_LOOPS_CONTRACT, .on_nest = pw_nest_sort_loops},
-    {.name = "tile-transpose", .contract = PW_NEST_TILE_TRANSPOSE_CONTRACT, .on_nest = pw_nest_tile_transpose},
-    {.name = "narrow-tables", .contract = PW_NEST_NARROW_TABLES_CONTRACT, .on_nest = pw_nest_narrow_tables},
-    {.name = "align-leaf", .contract = PW_NEST_ALIGN_LEAF_CONTRACT, .on_nest = pw_nest_align_leaf},
+    {.name = "drop-unit-loops",
+     .contract = "Removes loops of count 1, moving a table's only offset into the region. Keeps the loop over "
+                 "objects.",
+     .on_nest = pw_nest_drop_unit_loops},
+    {.name = "fuse-loops",
+     .contract = "Two loops of a region of which one continues the other in memory and in packed order become one, "
+                 "at whatever depths they stand. The loop over objects stays by itself, for its count is not known "
+                 "before the call.",
+     .on_nest = pw_nest_fuse_loops},
+    {.name = "widen-leaf",
+     .contract = "A loop that moves on by the leaf's length in memory and in packed order becomes part of the leaf; "
+                 "pieces that continue each other on both sides become one. The loop over objects stays.",
+     .on_nest = pw_nest_widen_leaf},
+    {.name = "sort-loops",
+     .contract = "Orders the loops of a region by what one step costs in cache lines and pages touched on both "
+                 "sides, the dearest outermost. Loops of equal cost keep the packed order. Legal because each loop "
+                 "has both strides.",
+     .on_nest = pw_nest_sort_loops},
+    {.name = "tile-transpose",
+     .contract = "Finds the innermost loop's counterpart with opposite locality (one walks memory closely, the "
+                 "other the packed side), makes it the second innermost, and sets tile sizes such that a tile's "
+                 "cache lines stay in the L1 cache. Sets nothing when the innermost loop is so short that the lines "
+                 "stay there anyway.",
+     .on_nest = pw_nest_tile_transpose},
+    {.name = "narrow-tables",
+     .contract = "Copies tables of 64-bit offsets into the nest as 16- or 32-bit entries with a common scale where "
+                 "that holds them; the smallest offset moves into the region. After this pass the nest borrows "
+                 "nothing from the tree.",
+     .on_nest = pw_nest_narrow_tables},
+    {.name = "align-leaf",
+     .contract = "Computes the alignment known for every memory and every packed offset of a region (object strides "
+                 "included) and the word that copies should move. Needs nothing; run it last, since other passes do "
+                 "not update these.",
+     .on_nest = pw_nest_align_leaf},
 };
 
 enum { ROWS = sizeof table / sizeof *table };
