@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "base/env.h"
 
-#include "base/log.h"
-#include "base/suggest.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -12,10 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define BOOL PW_ENV_TYPE_BOOL, NULL
-#define INT PW_ENV_TYPE_INT, NULL
 #define SIZE PW_ENV_TYPE_SIZE, NULL
 #define STRING PW_ENV_TYPE_STRING, NULL
 #define PATH PW_ENV_TYPE_PATH, NULL
@@ -28,7 +22,7 @@ static const pw_env_info table[PW_ENV_COUNT] = {
 };
 
 typedef struct env_value {
-    bool set;
+    bool set, malformed;
     int64_t number;
     char *text;
     char *path; /* of a relative PATH, absolute; else NULL */
@@ -62,7 +56,7 @@ static bool parse_bool(const char *text, int64_t *out)
     return false;
 }
 
-static bool parse_number(const char *text, bool suffix, int64_t *out)
+static bool parse_size(const char *text, int64_t *out)
 {
     char *end;
     long long v;
@@ -70,9 +64,9 @@ static bool parse_number(const char *text, bool suffix, int64_t *out)
 
     errno = 0;
     v = strtoll(text, &end, 10);
-    if (end == text || errno || (suffix && v < 0))
+    if (end == text || errno || v < 0)
         return false;
-    if (suffix && *end) {
+    if (*end) {
         const char *unit = strchr("KkMmGg", *end);
 
         if (!unit)
@@ -80,9 +74,7 @@ static bool parse_number(const char *text, bool suffix, int64_t *out)
         shift = 10 * (1 + (int)(unit - "KkMmGg") / 2);
         end++;
     }
-    if (*end || __builtin_mul_overflow(v, (int64_t)1 << shift, out))
-        return false;
-    return true;
+    return !*end && !__builtin_mul_overflow(v, (int64_t)1 << shift, out);
 }
 
 static bool parse_choice(const char *words, const char *text, int64_t *out)
@@ -104,8 +96,7 @@ static bool parse_value(const pw_env_info *info, const char *text, int64_t *out)
 {
     switch (info->type) {
     case PW_ENV_TYPE_BOOL: return parse_bool(text, out);
-    case PW_ENV_TYPE_INT: return parse_number(text, false, out);
-    case PW_ENV_TYPE_SIZE: return parse_number(text, true, out);
+    case PW_ENV_TYPE_SIZE: return parse_size(text, out);
     case PW_ENV_TYPE_CHOICE: return parse_choice(info->choices, text, out);
     case PW_ENV_TYPE_STRING:
     case PW_ENV_TYPE_PATH: return true;
@@ -128,14 +119,14 @@ static char *absolute(const pw_env_info *info, const char *text)
     return path;
 }
 
-static void load_value(pw_env_id id, bool *malformed)
+static void load_value(pw_env_id id)
 {
     const char *text = look_up(table[id].name);
     env_value *v = &env.values[id];
 
     v->set = text != NULL;
-    *malformed = text && !parse_value(&table[id], text, &v->number);
-    if (!text || *malformed) {
+    v->malformed = text && !parse_value(&table[id], text, &v->number);
+    if (!text || v->malformed) {
         text = table[id].def;
         parse_value(&table[id], text, &v->number);
     }
@@ -176,15 +167,12 @@ bool pw_env_replace_choice(pw_env_id id, int choice)
     return word && pw_env_replace(id, text);
 }
 
-static bool malformed_values[PW_ENV_COUNT];
-
 static void load_all(void)
 {
     for (int id = 0; id < PW_ENV_COUNT; id++)
-        load_value((pw_env_id)id, &malformed_values[id]);
+        load_value((pw_env_id)id);
 }
 
-/* Logging reads PACKWRIGHT_LOG itself, so the report comes after the table is complete. */
 static const env_value *value(pw_env_id id)
 {
     pthread_once(&env.once, load_all);
@@ -199,66 +187,11 @@ const pw_env_info *pw_env_describe(pw_env_id id)
 const char *pw_env_values(const pw_env_info *info)
 {
     static const char *const words[] = {
-        [PW_ENV_TYPE_BOOL] = "0 or 1", [PW_ENV_TYPE_INT] = "number", [PW_ENV_TYPE_SIZE] = "bytes (K, M, G)",
-        [PW_ENV_TYPE_STRING] = "text", [PW_ENV_TYPE_PATH] = "path",  [PW_ENV_TYPE_CHOICE] = "choice",
+        [PW_ENV_TYPE_BOOL] = "0 or 1", [PW_ENV_TYPE_SIZE] = "bytes (K, M, G)", [PW_ENV_TYPE_STRING] = "text",
+        [PW_ENV_TYPE_PATH] = "path",   [PW_ENV_TYPE_CHOICE] = "choice",
     };
 
     return info->choices ? info->choices : words[info->type];
-}
-
-int pw_env_local_rank(void)
-{
-    /* MPICH's hydra, Open MPI, Slurm, PALS. */
-    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-                                        "PALS_LOCAL_RANKID"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = look_up(names[i]);
-
-        if (text && *text >= '0' && *text <= '9')
-            return atoi(text);
-    }
-    return -1;
-}
-
-/* MPICH's hydra and Open MPI tell how many processes are on this node and in the job. Returns whether one does. */
-static bool count_processes(int *here, int *all)
-{
-    static const char *const names[][2] = {{"MPI_LOCALNRANKS", "PMI_SIZE"},
-                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"}};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *on_node = look_up(names[i][0]), *of_job = look_up(names[i][1]);
-
-        if (on_node && of_job) {
-            *here = atoi(on_node);
-            *all = atoi(of_job);
-            return true;
-        }
-    }
-    return false;
-}
-
-bool pw_env_is_alone_on_node(void)
-{
-    /* Slurm: "1(x4)" are four nodes with a process each. */
-    static const char one_each[] = "1(x";
-    const char *slurm = look_up("SLURM_STEP_TASKS_PER_NODE");
-    int here, all;
-
-    if (count_processes(&here, &all))
-        return here == 1 && all > 1;
-    return slurm && !strncmp(slurm, one_each, strlen(one_each)) && !strchr(slurm, ',');
-}
-
-bool pw_env_is_on_one_node(void)
-{
-    const char *slurm = look_up("SLURM_STEP_NUM_NODES");
-    int here, all;
-
-    if (count_processes(&here, &all))
-        return all > 0 && here == all;
-    return slurm && !strcmp(slurm, "1");
 }
 
 bool pw_env_bool(pw_env_id id)
@@ -266,7 +199,7 @@ bool pw_env_bool(pw_env_id id)
     return value(id)->number != 0;
 }
 
-int64_t pw_env_int(pw_env_id id)
+int64_t pw_env_size(pw_env_id id)
 {
     return value(id)->number;
 }
@@ -290,6 +223,11 @@ const char *pw_env_path(pw_env_id id)
     return path ? path : pw_env_string(id);
 }
 
+bool pw_env_is_malformed(pw_env_id id)
+{
+    return value(id)->malformed;
+}
+
 bool pw_env_is_set(pw_env_id id)
 {
     return value(id)->set;
@@ -298,64 +236,6 @@ bool pw_env_is_set(pw_env_id id)
 const char *pw_env_foreign(const char *name)
 {
     return look_up(name);
-}
-
-static const char *closest_name(const char *name)
-{
-    const char *names[PW_ENV_COUNT + 1] = {0};
-
-    for (int id = 0; id < PW_ENV_COUNT; id++)
-        names[id] = table[id].name;
-    return pw_suggest(name, names);
-}
-
-static bool is_known(const char *name)
-{
-    for (int id = 0; id < PW_ENV_COUNT; id++)
-        if (!strcmp(name, table[id].name))
-            return true;
-    return false;
-}
-
-static int report_unknown(const char *entry)
-{
-    char name[65];
-    size_t len = strcspn(entry, "=");
-    const char *best;
-
-    if (strncmp(entry, "PACKWRIGHT_", 11) || len >= sizeof name)
-        return 0;
-    memcpy(name, entry, len);
-    name[len] = '\0';
-    if (is_known(name) || !look_up(name))
-        return 0;
-    best = closest_name(name);
-    if (best)
-        pw_log(PW_LOG_WARN, "unknown environment variable %s (did you mean %s?)", name, best);
-    else
-        pw_log(PW_LOG_WARN, "unknown environment variable %s (see 'packwright env')", name);
-    return 1;
-}
-
-static const char *given(pw_env_id id)
-{
-    const char *text = look_up(table[id].name);
-
-    return text ? text : "";
-}
-
-int pw_env_check_unknown(void)
-{
-    int unknown = 0;
-
-    pthread_once(&env.once, load_all);
-    for (int id = 0; id < PW_ENV_COUNT; id++)
-        if (malformed_values[id])
-            pw_log(PW_LOG_WARN, "%s: malformed value '%.80s', expected %s; taking the default '%s'", table[id].name,
-                   given((pw_env_id)id), pw_env_values(&table[id]), table[id].def);
-    for (char **entry = environ; entry && *entry; entry++)
-        unknown += report_unknown(*entry);
-    return unknown;
 }
 
 void pw_env_reload(void)

@@ -2,7 +2,7 @@
  * Typed access to the environment, through the one table of env_table.h.
  *
  * Values are read from the process environment when first asked for and kept; a malformed value is
- * reported by pw_env_check_unknown and the default taken. Thread safe. Returned strings live as long as the process.
+ * reported by pw_env_check and the default taken. Thread safe. Returned strings live as long as the process.
  *
  * In a process that runs with rights which its caller does not have (AT_SECURE: set-uid, set-gid, file capabilities)
  * every variable is unset, those that are not ours included.
@@ -25,7 +25,6 @@ typedef enum pw_env_id {
 
 typedef enum pw_env_type {
     PW_ENV_TYPE_BOOL,
-    PW_ENV_TYPE_INT,
     PW_ENV_TYPE_SIZE,
     PW_ENV_TYPE_STRING,
     PW_ENV_TYPE_PATH,
@@ -45,21 +44,16 @@ const pw_env_info *pw_env_describe(pw_env_id id);
 /* What values it may have, in words: "a|b|c", "0 or 1", "path". */
 const char *pw_env_values(const pw_env_info *info);
 
-/* The number of this process among those of its job on this node, as launchers tell it; -1: unknown. */
-int pw_env_local_rank(void);
-
-/* Whether launchers tell that the job has other processes, but none of them on this node. */
-bool pw_env_is_alone_on_node(void);
-/* Whether launchers tell that all processes of the job are on this node. */
-bool pw_env_is_on_one_node(void);
-
 bool pw_env_bool(pw_env_id id);
-int64_t pw_env_int(pw_env_id id);        /* INT and SIZE (bytes) */
+int64_t pw_env_size(pw_env_id id);       /* bytes */
 int pw_env_choice(pw_env_id id);         /* index of the word in the table's list */
 const char *pw_env_string(pw_env_id id); /* "" when unset and no default */
 /* A PATH that does not depend on where the process goes: a relative one is meant from the directory in which the
  * environment was read. */
 const char *pw_env_path(pw_env_id id);
+
+/* Whether the environment has a value that means nothing for this variable, so that the default holds. */
+bool pw_env_is_malformed(pw_env_id id);
 
 /* True when the variable is present in the environment (whatever its value). */
 bool pw_env_is_set(pw_env_id id);
@@ -74,8 +68,9 @@ bool pw_env_replace_choice(pw_env_id id, int choice);
 /* Plain lookups of variables that are not ours (HOME, XDG_CACHE_HOME, …): NULL when unset. */
 const char *pw_env_foreign(const char *name);
 
-/* Warns about unknown PACKWRIGHT_* names, each with the closest known one. Returns how many there were. */
-int pw_env_check_unknown(void);
+/* base/env_check.c: warns about malformed values, and about unknown PACKWRIGHT_* names, each with the closest known
+ * one. Returns how many names were unknown. */
+int pw_env_check(void);
 
 /* Reads everything again, for tests that change the environment. Strings that were returned before are gone. */
 void pw_env_reload(void);

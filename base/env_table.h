@@ -1,6 +1,6 @@
 /*
  * The one table of environment variables. X(symbol, name, type, default text, help).
- * Types: BOOL (0/1/yes/no/on/off), INT, SIZE (bytes, with K/M/G suffix), STRING, PATH, and
+ * Types: BOOL (0/1/yes/no/on/off), SIZE (bytes, with K/M/G suffix), STRING, PATH, and
  * CHOICE(a|b|c), whose value is the index of the word. `packwright env` and docs/environment.md print this table.
  */
 #include "base/strategy_table.h"

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/env.h"
+#include "base/launch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,6 +61,6 @@ void pw_log_for_node(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    log_list(pw_env_local_rank() > 0 ? PW_LOG_INFO : PW_LOG_WARN, fmt, ap);
+    log_list(pw_launch_local_rank() > 0 ? PW_LOG_INFO : PW_LOG_WARN, fmt, ap);
     va_end(ap);
 }

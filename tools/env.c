@@ -72,7 +72,7 @@ static int run(int argc, char **argv)
         else
             return pw_wrong_argument(&pw_command_env, argv[i]);
     }
-    pw_env_check_unknown();
+    pw_env_check();
     print();
     return PW_EXIT_OK;
 }

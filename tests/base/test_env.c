@@ -1,5 +1,6 @@
 /* The environment: every type of value, malformed ones, and names nobody knows. */
 #include "base/env.h"
+#include "base/launch.h"
 #include "tests/base/capture.h"
 
 #include <setjmp.h>
@@ -38,14 +39,14 @@ static void set(pw_env_id id, const char *value)
     pw_env_reload();
 }
 
-/* Returns how many names pw_env_check_unknown did not know, and what it printed. */
+/* Returns how many names pw_env_check did not know, and what it printed. */
 static int check(char *out, size_t size)
 {
     capture c;
     int unknown;
 
     capture_begin(&c);
-    unknown = pw_env_check_unknown();
+    unknown = pw_env_check();
     capture_end(&c, out, size);
     return unknown;
 }
@@ -64,7 +65,7 @@ static void defaults(void **state)
     assert_false(pw_env_bool(PW_ENV_DISABLE));
     assert_true(pw_env_bool(PW_ENV_CACHE));
     assert_int_equal(pw_env_choice(PW_ENV_JIT), 1);
-    assert_int_equal(pw_env_int(PW_ENV_CACHE_SIZE), 256 << 20);
+    assert_int_equal(pw_env_size(PW_ENV_CACHE_SIZE), 256 << 20);
     assert_string_equal(pw_env_string(PW_ENV_TARGET_CPU), "native");
     assert_string_equal(pw_env_string(PW_ENV_CACHE_DIR), "");
     assert_false(pw_env_is_set(PW_ENV_JIT));
@@ -173,7 +174,7 @@ static void sizes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         set(PW_ENV_CACHE_SIZE, good[i].text);
-        assert_int_equal(pw_env_int(PW_ENV_CACHE_SIZE), good[i].value);
+        assert_int_equal(pw_env_size(PW_ENV_CACHE_SIZE), good[i].value);
     }
     expect_silence();
 }
@@ -208,13 +209,13 @@ static void malformed_values_are_reported_and_defaulted(void **state)
         set(bad[i].id, bad[i].text);
         assert_int_equal(check(said, sizeof said), 0);
         if (!strstr(said, info->name) || !strstr(said, "malformed value"))
-            fail_msg("%s=%s was taken as %lld", info->name, bad[i].text, (long long)pw_env_int(bad[i].id));
+            fail_msg("%s=%s was taken as %lld", info->name, bad[i].text, (long long)pw_env_size(bad[i].id));
         assert_true(pw_env_is_set(bad[i].id));
         unsetenv(info->name);
         pw_env_reload();
     }
     set(PW_ENV_CACHE_SIZE, "1T");
-    assert_int_equal(pw_env_int(PW_ENV_CACHE_SIZE), 256 << 20);
+    assert_int_equal(pw_env_size(PW_ENV_CACHE_SIZE), 256 << 20);
     set(PW_ENV_JIT, "asyn");
     assert_int_equal(pw_env_choice(PW_ENV_JIT), 1);
 }
@@ -259,7 +260,7 @@ static bool with(place_fn *is, const char *name, const char *here, const char *o
 /* A process alone on its node has peers elsewhere; a job of one process has none. */
 static void launchers_say_who_is_alone(void **state)
 {
-    place_fn *alone = pw_env_is_alone_on_node;
+    place_fn *alone = pw_launch_is_alone_on_node;
 
     (void)state;
     assert_false(alone());
@@ -276,7 +277,7 @@ static void launchers_say_who_is_alone(void **state)
 /* Where no launcher tells, processes may be on several nodes. */
 static void launchers_say_what_is_on_one_node(void **state)
 {
-    place_fn *together = pw_env_is_on_one_node;
+    place_fn *together = pw_launch_is_on_one_node;
 
     (void)state;
     assert_false(together());
@@ -325,7 +326,7 @@ static void nothing_is_read_with_rights_of_another(void **state)
     assert_int_equal(pw_env_choice(PW_ENV_STATS), 0);
     assert_int_equal(pw_env_choice(PW_ENV_JIT), 1);
     assert_null(pw_env_foreign("PW_TEST_FOREIGN"));
-    assert_int_equal(pw_env_local_rank(), -1);
+    assert_int_equal(pw_launch_local_rank(), -1);
     expect_silence();
     rights_of_another = false;
     unsetenv("PACKWRIGHT_CACH_DIR");

@@ -281,7 +281,7 @@ static int run(int argc, char **argv)
     comparison c = {.o = &o};
     int first = 0, status = parse_options(&o, argc, argv, &first);
 
-    pw_env_check_unknown();
+    pw_env_check();
     if (status == PW_EXIT_OK)
         status = prepare(&c, &o, argc - first, argv + first);
     if (status == PW_EXIT_OK)

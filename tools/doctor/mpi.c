@@ -75,7 +75,7 @@ void pw_doctor_variables(pw_finding *f)
 {
     /* What programs may gain by, and what changes where their memory lies or which network it is read over. */
     static const pw_env_id choices[] = {PW_ENV_HEAP, PW_ENV_NET};
-    int unknown = pw_env_check_unknown();
+    int unknown = pw_env_check();
     char set[512] = "", unused[128] = "";
 
     for (int id = 0; id < PW_ENV_COUNT; id++)

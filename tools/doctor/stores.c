@@ -62,7 +62,7 @@ void pw_doctor_cache(pw_finding *f)
     else
         pw_doctor_ok(f, "%.800s: %lld kernel%s, %.1f of %.0f MiB", dir, (long long)sum.entries,
                      sum.entries == 1 ? "" : "s", (double)sum.bytes / 0x1p20,
-                     (double)pw_env_int(PW_ENV_CACHE_SIZE) / 0x1p20);
+                     (double)pw_env_size(PW_ENV_CACHE_SIZE) / 0x1p20);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

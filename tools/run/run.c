@@ -109,7 +109,7 @@ static int run(int argc, char **argv)
     pw_words w = {0};
     int first = 0, status;
 
-    pw_env_check_unknown();
+    pw_env_check();
     status = parse_options(&o, argc, argv, &first);
     if (status == PW_EXIT_OK && o.list_strategies)
         list_strategies();

@@ -42,12 +42,12 @@ void pw_layout_config_from_env(pw_layout_config *config)
     pw_diag diag;
 
     *config = (pw_layout_config){.mode = pw_jit_mode_from_env(),
-                                 .hot_bytes = pw_env_int(PW_ENV_HOT_BYTES),
+                                 .hot_bytes = pw_env_size(PW_ENV_HOT_BYTES),
                                  .counted = pw_layout_use_is_reported(),
                                  .timed = pw_layout_use_is_timed()};
     config->cache.dir = cache_dir(config);
     config->cache.system = system_dir(config);
-    config->cache.max_bytes = pw_env_int(PW_ENV_CACHE_SIZE);
+    config->cache.max_bytes = pw_env_size(PW_ENV_CACHE_SIZE);
     config->cache.backend = "llvm";
     config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;
     if (pw_target_parse(NULL, pw_env_string(PW_ENV_TARGET_CPU), &config->target, &diag)) {

@@ -1,5 +1,6 @@
 /* Finds the model of this process: the file for its machine and its MPI. */
 #include "base/env.h"
+#include "base/launch.h"
 #include "base/log.h"
 #include "codegen/target.h"
 #include "jit-cache/cache.h"
@@ -88,7 +89,7 @@ typedef enum reach { NODE, NETWORK } reach;
 
 static reach reach_here(void)
 {
-    return pw_env_is_alone_on_node() ? NETWORK : NODE;
+    return pw_launch_is_alone_on_node() ? NETWORK : NODE;
 }
 
 static bool path_in(const char *dir, const char *mpi, reach r, char *out, size_t size)

@@ -1,6 +1,7 @@
 #include "runtime/engine/node/sharing.h"
 
 #include "base/env.h"
+#include "base/launch.h"
 #include "runtime/engine/node/segment.h"
 
 #include <stdatomic.h>
@@ -24,7 +25,7 @@ static struct {
 
 void pw_sharing_start(void)
 {
-    if (pw_env_is_alone_on_node())
+    if (pw_launch_is_alone_on_node())
         atomic_store_explicit(&sharing.tried, TRIES, memory_order_relaxed);
 }
 

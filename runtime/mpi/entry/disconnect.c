@@ -16,6 +16,7 @@
  * leaves the choice of transports to UCX.
  */
 #include "base/env.h"
+#include "base/launch.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "runtime/mpi/entry/gate.h"
@@ -154,7 +155,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 static bool needs_answers(void)
 {
     int version = atomic_load(&pw_gate_now) == PW_GATE_OPEN ? pw_version_behind(PW_VERSION_MPICH) : 0;
-    bool by_shared_memory = pw_env_is_on_one_node() && !pw_env_foreign("UCX_TLS");
+    bool by_shared_memory = pw_launch_is_on_one_node() && !pw_env_foreign("UCX_TLS");
 
     return version >= FIRST_VERSION && version <= LAST_VERSION && !by_shared_memory;
 }

@@ -70,7 +70,7 @@ static _Atomic int64_t staged_bytes;
 
 static bool may_stage(int64_t bytes)
 {
-    return atomic_fetch_add_explicit(&staged_bytes, bytes, memory_order_relaxed) + bytes <= pw_env_int(PW_ENV_STAGING);
+    return atomic_fetch_add_explicit(&staged_bytes, bytes, memory_order_relaxed) + bytes <= pw_env_size(PW_ENV_STAGING);
 }
 
 static void close_side(pw_rma_side *side)

@@ -40,7 +40,7 @@ static _Thread_local int starting;
 
 void pw_deferred_start(void)
 {
-    queue.most_bytes = pw_env_int(PW_ENV_GATHER_BYTES);
+    queue.most_bytes = pw_env_size(PW_ENV_GATHER_BYTES);
     queue.launch_ns = pw_model_launch(pw_model_now());
     atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
 }

@@ -31,7 +31,7 @@ static void world_started(void)
         return;
     pw_log_set_rank(rank);
     if (rank == 0) {
-        pw_env_check_unknown();
+        pw_env_check();
         pw_stats_check_files();
     }
 }

@@ -32,7 +32,7 @@ enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 static bool gpu_can(const pw_message *m)
 {
     return m->buffer.place.kind == PW_PLACE_DEVICE && (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) &&
-           (!pw_gpu_mpi_is_aware() || m->buffer.bytes <= pw_env_int(PW_ENV_STAGING));
+           (!pw_gpu_mpi_is_aware() || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING));
 }
 
 static char *base_of(const pw_gpu_block *block)

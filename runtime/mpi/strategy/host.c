@@ -80,8 +80,9 @@ const pw_strategy pw_strategy_native = {.can = native_can, .cost = native_cost};
 
 static bool packed_can(const pw_message *m)
 {
-    return m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->buffer.bytes <= pw_env_int(PW_ENV_STAGING) &&
-           (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
+    return m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout &&
+           m->buffer.bytes <= pw_env_size(PW_ENV_STAGING) && (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) &&
+           !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
 /* Open MPI sends one block as a contiguous message, for which a model of messages of several blocks does not hold. */

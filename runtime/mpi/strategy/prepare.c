@@ -23,7 +23,7 @@ static void make_staging(int64_t bytes)
 {
     static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND};
 
-    for (int i = 0; i < 2 && bytes >= PW_LEAST_READ && bytes <= pw_env_int(PW_ENV_STAGING); i++)
+    for (int i = 0; i < 2 && bytes >= PW_LEAST_READ && bytes <= pw_env_size(PW_ENV_STAGING); i++)
         pw_pool_give_to(sides[i], pw_pool_take_from(sides[i], bytes), bytes);
 }
 
