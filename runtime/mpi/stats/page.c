@@ -114,10 +114,13 @@ static void put_tiles(FILE *out, const pw_report *report)
         put_tile(out, "The same natively", (double)sum->times.native / ranks, 0, "a rank, by estimate");
     put_tile(out, "The run", (double)sum->elapsed, 0, "from MPI_Init to MPI_Finalize");
     fputs("</div>\n<p>", out);
-    put_count(out, sum->messages, "message");
-    fputs(" of ", out);
     put_count(out, report->n, "layout");
-    fprintf(out, "; %lld packs and unpacks of ", (long long)sum->calls);
+    fputs(": ", out);
+    if (sum->messages > 0) {
+        put_count(out, sum->messages, "message");
+        fputs(", ", out);
+    }
+    fprintf(out, "%lld packs and unpacks of ", (long long)sum->calls);
     pw_stats_put_bytes(out, sum->bytes);
     if (sum->nanoseconds > 0)
         fprintf(out, " at %.3g GB/s", (double)sum->bytes / (double)sum->nanoseconds);
@@ -303,8 +306,11 @@ static void put_types(FILE *out, const pw_report *report)
     int64_t longest = longest_of(report), shown = 0, unused = 0;
 
     fputs("<h2>Types by time</h2>\n<p class=\"soft\"><span class=\"key\"></span> time of messages and packing, all "
-          "ranks &nbsp; <span class=\"key s\"></span> saved, by estimate</p>\n",
+          "ranks",
           out);
+    if (report->sum.messages > 0)
+        fputs(" &nbsp; <span class=\"key s\"></span> saved, by estimate", out);
+    fputs("</p>\n", out);
     for (int64_t i = 0; i < report->n; i++) {
         if (!pw_stats_was_used(&report->records[i])) {
             unused++;
@@ -337,7 +343,10 @@ static void put_rank(FILE *out, const pw_stats_rank *r, int64_t longest)
     fputs("</td><td class=\"num\">", out);
     pw_stats_put_time(out, (double)r->times.taken);
     fputs("</td><td>", out);
-    put_saved(out, r->times.saved);
+    if (r->messages > 0)
+        put_saved(out, r->times.saved);
+    else
+        fputs("&ndash;", out);
     fprintf(out, "</td><td class=\"num\">%lld</td><td class=\"num\">", (long long)r->messages);
     pw_stats_put_bytes(out, r->bytes);
     fputs("</td><td style=\"width:30%\">", out);
