@@ -1,4 +1,4 @@
-/* The frame of a page: style, script, title. Nothing is loaded from elsewhere. */
+/* The frame of a page: style, script, title. Nothing is loaded from elsewhere; light or dark as the browser is. */
 #include "tools/inspect/html.h"
 
 #include "base/markup.h"
@@ -6,18 +6,25 @@
 #include <string.h>
 
 static const char style[] =
-    "body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;color:#222;margin:0 auto;padding:24px;max-width:1360px}\n"
-    "h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:18px;margin:36px 0 8px;border-bottom:1px solid #ddd}\n"
-    "h3{font-size:14px;margin:14px 0 4px}p{margin:6px 0}nav a{margin-right:14px}a{color:#21618c}\n"
-    "pre{font:13px/1.45 'DejaVu Sans Mono',monospace;background:#f7f7f5;border:1px solid #e5e5e0;border-radius:4px;\n"
-    "padding:10px;margin:6px 0;overflow:auto;tab-size:8}\n"
-    ".picture{overflow-x:auto;border:1px solid #e5e5e0;border-radius:4px}.picture "
+    ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#ddd;--code:#f7f7f5;--link:#21618c;--new:#dff3df;"
+    "--gone:#fae1e1;--lit:#fdebb0;--note:#fff6dd;--notice:#7a5200}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--paper:#15191d;--line:#39424b;--code:#1e242a;"
+    "--link:#7db8e8;--new:#1d3d27;--gone:#48262a;--lit:#5a4a16;--note:#3a3016;--notice:#f0d58a}}\n"
+    "body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;"
+    "padding:24px;max-width:1360px}\n"
+    "h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:18px;margin:36px 0 8px;border-bottom:1px solid "
+    "var(--line)}\n"
+    "h3{font-size:14px;margin:14px 0 4px}p{margin:6px 0}nav a{margin-right:14px}a{color:var(--link)}\n"
+    "pre{font:13px/1.45 'DejaVu Sans Mono',monospace;background:var(--code);border:1px solid var(--line);\n"
+    "border-radius:4px;padding:10px;margin:6px 0;overflow:auto;tab-size:8}\n"
+    ".picture{background:#fff;overflow-x:auto;border:1px solid var(--line);border-radius:4px}.picture "
     "svg{display:block;max-width:100%;min-width:640px;height:auto}\n"
     ".why p{margin:2px 0;overflow-wrap:anywhere}.why p.inner{margin-left:24px}\n"
-    ".new{background:#dff3df}.gone{background:#fae1e1}.new,.gone,.same{display:inline-block;min-width:100%}\n"
+    ".new{background:var(--new)}.gone{background:var(--gone)}.new,.gone,.same{display:inline-block;min-width:100%}\n"
     ".pair{display:grid;grid-template-columns:1fr 1fr;gap:12px}.pair>div{min-width:0}.pane{max-height:70vh}\n"
-    ".code{display:inline-block;min-width:100%}.code[data-line]{cursor:pointer}.code.lit{background:#fdebb0}\n"
-    ".missing{color:#7a5200;background:#fff6dd;border:1px solid #f0dca0;border-radius:4px;padding:8px 12px}\n"
+    ".code{display:inline-block;min-width:100%}.code[data-line]{cursor:pointer}.code.lit{background:var(--lit)}\n"
+    ".missing{color:var(--notice);background:var(--note);border:1px solid var(--line);border-radius:4px;"
+    "padding:8px 12px}\n"
     ".pair>div:nth-child(3){grid-column:1/-1}\n"
     "@media(max-width:900px){.pair{grid-template-columns:1fr}}\n";
 
