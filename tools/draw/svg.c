@@ -159,7 +159,7 @@ static void draw_column_labels(const picture *p, int px, int py)
                     py + COL_LABEL + p->panel_h / 2);
     }
     if (cols->at[0] > 0)
-        fprintf(p->out, "<text x='%d' y='%d' class='b'>⋯</text>", px - 3, py + COL_LABEL + p->panel_h + 10);
+        fprintf(p->out, "<text x='%d' y='%d' class='b'>from 0 ⋯</text>", px - 3, py + COL_LABEL + p->panel_h + 10);
     if (cols->at[cols->n - 1] < p->g->row_bytes / p->g->unit - 1)
         fprintf(p->out, "<text x='%d' y='%d' class='b'>⋯ to %" PRId64 "</text>", px + p->panel_w + 4,
                 py + COL_LABEL + p->panel_h + 10, p->g->row_bytes - 1);
