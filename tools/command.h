@@ -35,7 +35,8 @@ extern const pw_command pw_command_version;
 /* Prints how types are written, for `packwright help types`. */
 void pw_help_types(void);
 
-/* Reports on stderr what the command of this name could not do ("packwright NAME: text"). Returns false. */
+/* Reports on stderr what the command of this name could not do ("packwright NAME: text"), the only form of such errors:
+ * what failed, where, and what to do if that does not follow. Returns false. */
 bool pw_command_error(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help. Returns PW_EXIT_USAGE.

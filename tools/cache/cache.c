@@ -19,7 +19,7 @@ typedef struct cache_options {
 
 static int fail(const pw_diag *diag)
 {
-    fprintf(stderr, "packwright: %s\n", diag->text);
+    pw_command_error("cache", "%s", diag->text);
     return PW_EXIT_FAILURE;
 }
 
@@ -276,15 +276,15 @@ static bool find_dirs(cache_options *o, bool seeds)
     bool system = o->system || seeds;
 
     if (!*o->dir && !(system ? pw_cache_system_dir : pw_cache_default_dir)(o->dir, sizeof o->dir)) {
-        fputs(system ? "packwright: PACKWRIGHT_SYSTEM_CACHE turns the directory for all users off\n"
-                     : "packwright: neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where the cache is\n",
-              stderr);
-        return false;
+        if (system)
+            return pw_command_error("cache", "PACKWRIGHT_SYSTEM_CACHE turns the directory for all users off; --dir=DIR "
+                                             "names one");
+        return pw_command_error("cache",
+                                "neither PACKWRIGHT_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where the cache "
+                                "is; --dir=DIR does");
     }
-    if (seeds && !*o->from && !pw_cache_default_dir(o->from, sizeof o->from)) {
-        fputs("packwright: nothing says where the cache is that is to be copied: --from=DIR\n", stderr);
-        return false;
-    }
+    if (seeds && !*o->from && !pw_cache_default_dir(o->from, sizeof o->from))
+        return pw_command_error("cache", "nothing says where the cache is that is to be copied; --from=DIR does");
     return true;
 }
 

@@ -46,7 +46,7 @@ static bool copy_models(const char *from, const char *to, int64_t *copied)
         pw_diag diag = {0};
 
         if (copy_model(found.gl_pathv[i], to, &diag)) {
-            fprintf(stderr, "packwright: the model %s is not copied: %s\n", found.gl_pathv[i], diag.text);
+            pw_command_error("cache", "the model %s is not copied: %s", found.gl_pathv[i], diag.text);
             ok = false;
         } else {
             ++*copied;
@@ -64,7 +64,7 @@ int pw_seed(const char *from, const char *to, bool json)
     bool ok;
 
     if (pw_cache_seed(from, to, &entries, &diag)) {
-        fprintf(stderr, "packwright: %s\n", diag.text);
+        pw_command_error("cache", "%s", diag.text);
         return PW_EXIT_FAILURE;
     }
     ok = copy_models(from, to, &models);

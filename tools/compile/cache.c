@@ -2,6 +2,7 @@
 #include "jit-cache/cache.h"
 #include "codegen/nvrtc/modules.h"
 #include "jit-cache/hash_map.h"
+#include "tools/command.h"
 #include "tools/compile/compile.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static char from_before[] = " (is there)", shared[] = " (shares it)";
 
 static pw_status report(const pw_diag *diag)
 {
-    fprintf(stderr, "packwright: %s\n", diag->text);
+    pw_command_error("compile", "%s", diag->text);
     return diag->status;
 }
 
@@ -166,7 +167,7 @@ static pw_status compile_module(const processor *p, const pw_shape *shape, pw_bl
     pw_status status = compile(p, shape, out, &diag);
 
     if (status != PW_OK)
-        fprintf(stderr, "packwright: no kernels for %s: %s\n", p->target->cpu, diag.text);
+        pw_command_error("compile", "no kernels for %s: %s", p->target->cpu, diag.text);
     return status;
 }
 

@@ -179,7 +179,7 @@ static int find_target(const compile_options *o, const char *cpu, pw_target *out
 
 static pw_status report(const pw_diag *diag)
 {
-    fprintf(stderr, "packwright: %s\n", diag->text);
+    pw_command_error("compile", "%s", diag->text);
     return diag->status;
 }
 

@@ -2,6 +2,7 @@
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/plan.h"
 #include "codegen/nvrtc/tier0.h"
+#include "tools/command.h"
 #include "tools/compile/compile.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ pw_status pw_aot_gpu_load(pw_aot_gpu *out)
     *out = (pw_aot_gpu){.labels = {"tier 0", "several transfers in one launch"},
                         .modules = {pw_gpu_tier0_shape(), pw_gpu_fused_shape()}};
     if (!out->modules[0] || !out->modules[1]) {
-        fputs("packwright: out of memory\n", stderr);
+        pw_command_error("compile", "out of memory");
         return PW_ERR_NOMEM;
     }
     status = pw_input_load(pairs, NULL, &out->pairs);

@@ -1,5 +1,6 @@
 /* Turns the types of the input into shapes and names. */
 #include "passes/passes.h"
+#include "tools/command.h"
 #include "tools/compile/compile.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@ enum { LIST_MAX = 1 << 20 };
 
 static pw_status no_memory(void)
 {
-    fprintf(stderr, "packwright: out of memory\n");
+    pw_command_error("compile", "out of memory");
     return PW_ERR_NOMEM;
 }
 

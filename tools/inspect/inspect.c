@@ -221,7 +221,7 @@ static bool find_backend(const char *name, const char *stages, const pw_backend 
 
     *out = pw_backend_load(name, &diag);
     if (!*out)
-        fprintf(stderr, "packwright: there is no code generator for the stages %s: %s\n", stages, diag.text);
+        pw_command_error("inspect", "there is no code generator for the stages %s: %s", stages, diag.text);
     return *out != NULL;
 }
 

@@ -90,10 +90,8 @@ bool pw_measure_report(const pw_measure_options *o)
     pw_model *m = NULL;
     bool ok = true;
 
-    if (!pw_measure_find(o->file, o->mpi, path, sizeof path)) {
-        fputs("packwright measure: there is no cache directory; name a file\n", stderr);
-        return false;
-    }
+    if (!pw_measure_find(o->file, o->mpi, path, sizeof path))
+        return pw_command_error("measure", "there is no cache directory; name a file");
     if (o->check && !o->show && !o->plot && !o->file && !is_there(path)) {
         puts("there is no model: checking the defaults");
         m = pw_model_create();

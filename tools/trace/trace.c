@@ -28,8 +28,7 @@ typedef struct merger {
 
 static bool no_memory(void)
 {
-    fprintf(stderr, "packwright: out of memory\n");
-    return false;
+    return pw_command_error("trace", "out of memory");
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -227,7 +226,7 @@ static bool write_merged(merger *m, int nfiles, const char *output)
     if (!output)
         fwrite(text, 1, size, stdout); /* main checks stdout for errors */
     else if (pw_replace_file(output, text, size, &diag) != PW_OK)
-        fprintf(stderr, "packwright: %s\n", diag.text);
+        pw_command_error("trace", "%s", diag.text);
     free(text);
     return diag.status == PW_OK;
 }
