@@ -114,7 +114,7 @@ pw_status pw_replace_prepare(pw_replacement *r, const char *path, const void *da
     r->temp = r->path ? malloc(room) : NULL;
     if (!r->temp) {
         forget(r);
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     }
     fd = create_temporary(r->path, r->temp, room);
     error = fd < 0 ? errno : fill(fd, data, size);
@@ -154,7 +154,7 @@ pw_status pw_replace_check(const char *path, pw_diag *diag)
     if (status != PW_OK)
         return status;
     if (!place)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     slash = strrchr(place, '/');
     if (slash) {
         slash[slash == place] = '\0'; /* the root's slash stays */

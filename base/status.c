@@ -50,3 +50,8 @@ pw_status pw_diag_set(pw_diag *diag, pw_status status, const char *fmt, ...)
     va_end(ap);
     return status;
 }
+
+pw_status pw_diag_status(pw_diag *diag, pw_status status)
+{
+    return pw_diag_set(diag, status, "%s", pw_status_text(status));
+}

@@ -48,5 +48,7 @@ typedef struct pw_diag {
 /* Writes status and message into `diag` (may be NULL) and returns `status`. */
 pw_status pw_diag_set(pw_diag *diag, pw_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 pw_status pw_diag_setv(pw_diag *diag, pw_status status, const char *fmt, va_list ap);
+/* The same with the text of the status as the message, for failures of which that says everything. */
+pw_status pw_diag_status(pw_diag *diag, pw_status status);
 
 #endif

@@ -21,7 +21,7 @@ static pw_status open_listing(pw_disk *disk, const char *path, bool system, DIR 
 
     *dir = NULL;
     if (status)
-        return pw_diag_set(diag, status, "out of memory");
+        return pw_diag_status(diag, status);
     disk->system = system;
     status = pw_disk_open(disk, false, diag);
     if (status == PW_ERR_NOT_FOUND)
@@ -109,7 +109,7 @@ static pw_status list(const char *dir, bool system, pw_cache_entry_fn *fn, void 
         closedir(listing);
     pw_disk_fini(&disk);
     if (!status && !entry)
-        status = pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        status = pw_diag_status(diag, PW_ERR_NOMEM);
     free(entry);
     return status;
 }
@@ -156,7 +156,7 @@ pw_status pw_cache_store(const char *dir, pw_hash key, const pw_blob *object, pw
     pw_status status = pw_disk_init(&disk, dir, 0);
 
     if (status)
-        return pw_diag_set(diag, status, "out of memory");
+        return pw_diag_status(diag, status);
     status = pw_disk_store(&disk, key, object, diag);
     pw_disk_fini(&disk);
     return status;

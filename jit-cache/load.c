@@ -59,7 +59,7 @@ static pw_status read_image(int fd, pw_hash key, pw_entry_file *out, pw_diag *di
     out->size = (size_t)out->st.st_size;
     out->data = malloc(out->size ? out->size : 1);
     if (!out->data)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     if (!pw_file_read(fd, out->data, out->size))
         status = errno ? refuse_errno("read it", diag) : pw_diag_set(diag, PW_ERR_CORRUPT, "truncated");
     else

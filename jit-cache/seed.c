@@ -121,7 +121,7 @@ pw_status pw_cache_seed(const char *from, const char *to, int64_t *copied, pw_di
         status = PW_ERR_NOMEM;
     target.system = true;
     if (status)
-        pw_diag_set(diag, status, "out of memory");
+        pw_diag_status(diag, status);
     else
         status = pw_disk_open(&source, false, diag);
     if (!status)

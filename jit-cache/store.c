@@ -62,7 +62,7 @@ pw_status pw_disk_store(pw_disk *disk, pw_hash key, const pw_blob *object, pw_di
         return status;
     status = pw_entry_seal(object->data, object->size, key, &data, &size);
     if (status)
-        return pw_diag_set(diag, status, "%s", pw_status_text(status));
+        return pw_diag_status(diag, status);
     status = write_entry(disk, key, data, size, diag);
     free(data);
     return status;

@@ -150,7 +150,7 @@ static pw_status take(program p, bool ptx, pw_blob *out, pw_diag *diag)
         return failed(result, ptx ? "asking for PTX" : "asking for a cubin", diag);
     char *data = malloc(size + 1);
     if (!data)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     result = ptx ? lib.nvrtcGetPTX(p, data) : lib.nvrtcGetCUBIN(p, data);
     if (result != 0) {
         free(data);

@@ -462,7 +462,7 @@ pw_status pw_gpu_plan_create(const pw_shape *shape, pw_gpu_plan **out, pw_diag *
         plan->regions = pw_arena_array(arena, (size_t)(n > 0 ? n : 1), sizeof *plan->regions);
     if (!plan || !plan->regions) {
         pw_arena_destroy(arena);
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     }
     plan->arena = arena;
     plan->shape = shape;

@@ -526,12 +526,12 @@ pw_status pw_gpu_source(const pw_compile_job *jobs, pw_blob *out, pw_diag *diag)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     pw_status status = put_jobs(f, jobs, diag);
     bool failed = ferror(f) != 0;
     failed |= fclose(f) != 0;
     if (status == PW_OK && failed)
-        status = pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        status = pw_diag_status(diag, PW_ERR_NOMEM);
     if (status != PW_OK) {
         free(text);
         return status;

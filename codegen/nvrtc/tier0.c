@@ -108,7 +108,7 @@ static pw_status make_kernel(pw_gpu_tier0 *t, int i, pw_diag *diag)
 {
     t->shapes[i] = make_shape(t->arena, i);
     if (!t->shapes[i])
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     for (int k = 0; k < 2; k++)
         snprintf(t->names[i][k], sizeof t->names[i][k], "pw_t0_%s_%s", k ? "unpack" : "pack", kernel_name[i]);
     return pw_gpu_plan_create(t->shapes[i], &t->plans[i], diag);
@@ -121,7 +121,7 @@ pw_status pw_gpu_tier0_create(pw_gpu_tier0 **out, pw_diag *diag)
     pw_status status = PW_OK;
     if (!t) {
         pw_arena_destroy(arena);
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     }
     t->arena = arena;
     for (int i = 0; i < PW_GPU_TIER0_KERNELS && status == PW_OK; i++)

@@ -379,7 +379,7 @@ pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_b
 
     *e.diag = (pw_diag){0};
     if (def->nranges && !digits) {
-        b->status = pw_diag_set(e.diag, PW_ERR_NOMEM, "out of memory");
+        b->status = pw_diag_status(e.diag, PW_ERR_NOMEM);
     } else {
         if (digits)
             split_variant(unit, def, variant, digits);

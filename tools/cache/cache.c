@@ -70,7 +70,7 @@ static bool read_entries(const cache_options *o, entry_list *list)
     pw_status status = (o->system ? pw_cache_list_system : pw_cache_list)(o->dir, take_entry, list, &diag);
 
     if (status == PW_OK && list->no_memory)
-        status = pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+        status = pw_diag_status(&diag, PW_ERR_NOMEM);
     if (status != PW_OK)
         return fail(&diag) == PW_EXIT_OK;
     if (list->n)

@@ -70,7 +70,7 @@ static pw_status keep(filling *f, const processor *p, const pw_shape *shape, con
     pw_status status = pw_cache_store(f->dir, key, object, &diag);
 
     if (status == PW_OK && pw_hash_map_put(&f->there, key, shared) != PW_OK)
-        status = pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+        status = pw_diag_status(&diag, PW_ERR_NOMEM);
     return status == PW_OK ? PW_OK : report(&diag);
 }
 

@@ -161,14 +161,14 @@ static pw_status lower_listed(const pw_type *type, pw_arena *arena, pw_nest **ou
     free(list.offs);
     free(list.lens);
     status = b.status;
-    return status ? pw_diag_set(diag, status, "%s", pw_status_text(status)) : pw_lower(&listed, out, NULL, diag);
+    return status ? pw_diag_status(diag, status) : pw_lower(&listed, out, NULL, diag);
 }
 
 static pw_status shape_of(pw_aot_type *t, bool baked, pw_diag *diag)
 {
     pw_status status = (baked ? pw_shape_create_baked : pw_shape_create)(t->nest, &t->shape);
 
-    return status ? pw_diag_set(diag, status, "%s", pw_status_text(status)) : PW_OK;
+    return status ? pw_diag_status(diag, status) : PW_OK;
 }
 
 /* Lowers a type. If only baked code will exist, a type that is too irregular for loops becomes a list of blocks. */
@@ -207,7 +207,7 @@ static pw_status make_kernel(const pw_input *input, bool baked, pw_arena *arena,
     if (status == PW_OK) {
         status = pw_shape_bind(t->shape, t->nest, arena, &t->args);
         if (status != PW_OK)
-            pw_diag_set(&diag, status, "%s", pw_status_text(status));
+            pw_diag_status(&diag, status);
     }
     if (status != PW_OK)
         pw_input_error(input, t->item, &diag);

@@ -56,7 +56,7 @@ static pw_status read_file(int fd, const char *program, char **out, size_t *size
         return pw_diag_set(diag, PW_ERR_IO, "%s wrote nothing", program);
     data = malloc((size_t)st.st_size + 1);
     if (!data)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     if (pread(fd, data, (size_t)st.st_size, 0) != st.st_size) {
         free(data);
         return pw_diag_set(diag, PW_ERR_IO, "cannot read what %s wrote", program);

@@ -259,7 +259,7 @@ static pw_status put_page(FILE *out, pw_subject *s, char *dumps, pw_diag *diag)
     }
     free(title);
     free(facts);
-    return good ? PW_OK : pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    return good ? PW_OK : pw_diag_status(diag, PW_ERR_NOMEM);
 }
 
 pw_status pw_inspect_html(FILE *out, pw_subject *s, pw_diag *diag)
@@ -270,7 +270,7 @@ pw_status pw_inspect_html(FILE *out, pw_subject *s, pw_diag *diag)
 
     s->dump = open_memstream(&dumps, &size);
     if (!s->dump)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     status = pw_subject_prepare(s, PW_STAGE_SHAPE, diag);
     fclose(s->dump);
     if (status == PW_OK)

@@ -152,7 +152,7 @@ static pw_status explain(const pw_subject *s, pw_json *json, pw_diag *diag)
     pw_status status = PW_OK;
 
     if (!facts)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     pw_facts_find(s, facts);
     if (json)
         status = pw_inspect_json(json, s, facts, diag);

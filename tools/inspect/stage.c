@@ -45,7 +45,7 @@ pw_status pw_subject_prepare(pw_subject *s, pw_stage last, pw_diag *diag)
 
     s->arena = pw_arena_create();
     if (!s->arena)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     s->run = (pw_pass_options){.dump = s->dump ? s->dump : stdout,
                                .print_after = s->dump ? "all" : s->options->print_after,
                                .elide = s->options->elide,
@@ -87,7 +87,7 @@ static pw_status take_text(pw_blob *blob, char **out, pw_diag *diag)
 {
     *out = strndup(blob->data, blob->size);
     pw_blob_free(blob);
-    return *out ? PW_OK : pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    return *out ? PW_OK : pw_diag_status(diag, PW_ERR_NOMEM);
 }
 
 static pw_status compile(const pw_subject *s, pw_emit emit, char **out, pw_diag *diag)
@@ -128,7 +128,7 @@ pw_status pw_subject_cuda(const pw_subject *s, char **out, int64_t *skipped, pw_
     *skipped = count_lines(whole, kernel);
     *out = strdup(kernel);
     free(whole);
-    return *out ? PW_OK : pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+    return *out ? PW_OK : pw_diag_status(diag, PW_ERR_NOMEM);
 }
 
 /* CUDA without the prelude that all kernels share, unless that was asked for. */
@@ -144,7 +144,7 @@ static pw_status cuda_text(const pw_subject *s, char **out, pw_diag *diag)
     if (status == PW_OK &&
         asprintf(out, "%s/* The %" PRId64 " lines before this, which all kernels share, are shown by --prelude. */\n",
                  kernel, skipped) < 0)
-        status = pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        status = pw_diag_status(diag, PW_ERR_NOMEM);
     free(kernel);
     return status;
 }
@@ -197,7 +197,7 @@ pw_status pw_subject_text(const pw_subject *s, pw_stage stage, char **out, pw_di
     case PW_STAGE_COUNT: break;
     }
     if (!text)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "%s", pw_status_text(PW_ERR_NOMEM));
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     *out = text;
     return PW_OK;
 }

@@ -110,7 +110,7 @@ static int measure_alone(const pw_measure_options *o)
     if (!each_mpi(o, can_save, NULL))
         return PW_EXIT_FAILURE;
     m = pw_model_create();
-    status = m ? PW_OK : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    status = m ? PW_OK : pw_diag_status(&diag, PW_ERR_NOMEM);
     use_kernels_at_once();
     if (status == PW_OK)
         status = pw_measure_machine(o, o->seconds, m, &diag);

@@ -88,7 +88,7 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
     bool messages = o->messages && ranks > 1;
     pw_model *m = pw_model_create();
     pw_diag diag = {0};
-    pw_status status = m ? PW_OK : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    pw_status status = m ? PW_OK : pw_diag_status(&diag, PW_ERR_NOMEM);
     MPI_Comm pair;
     bool ok;
 

@@ -170,7 +170,7 @@ bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char 
     if (!find_file(o, mpi, path, sizeof path))
         return false;
     all = load(path, mpi, cpu);
-    status = all ? pw_model_take(all, m, &diag) : pw_diag_set(&diag, PW_ERR_NOMEM, "out of memory");
+    status = all ? pw_model_take(all, m, &diag) : pw_diag_status(&diag, PW_ERR_NOMEM);
     if (status == PW_OK) {
         set_origin(&all->origin, &m->origin, mpi, cpu);
         status = pw_model_write(path, all, &diag);

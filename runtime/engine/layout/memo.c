@@ -149,7 +149,7 @@ static pw_status compile_supported(pw_layout_engine *engine, const pw_type *raw,
     status = pw_layout_compile(engine, raw, hash, out, diag);
     if (status == PW_ERR_UNSUPPORTED)
         pw_layout_refuse(engine, hash);
-    return status == PW_ERR_NOMEM ? pw_diag_set(diag, status, "out of memory") : status;
+    return status == PW_ERR_NOMEM ? pw_diag_status(diag, status) : status;
 }
 
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag)

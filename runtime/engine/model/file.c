@@ -119,8 +119,7 @@ pw_status pw_model_parse(const char *text, size_t size, pw_model **out, pw_diag 
     pw_arena *arena = pw_arena_create();
     pw_model *m = pw_model_create();
     const pw_json_value *top = NULL;
-    pw_status status =
-        arena && m ? pw_json_parse(text, size, arena, &top, diag) : pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+    pw_status status = arena && m ? pw_json_parse(text, size, arena, &top, diag) : pw_diag_status(diag, PW_ERR_NOMEM);
 
     if (!status)
         status = read_model(m, top, diag);
@@ -262,7 +261,7 @@ pw_status pw_model_read(const char *path, pw_model **out, pw_diag *diag)
         return system_error(diag, "open");
     status = check_file(fd, &size, diag);
     if (!status && !(text = malloc(size + 1)))
-        status = pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        status = pw_diag_status(diag, PW_ERR_NOMEM);
     if (!status)
         status = read_all(fd, text, size, diag);
     close(fd);
@@ -290,7 +289,7 @@ pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag)
     pw_status status;
 
     if (!text)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     make_directory_of(path);
     status = pw_replace_file(path, text, strlen(text), diag);
     free(text);

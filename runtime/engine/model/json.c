@@ -43,7 +43,7 @@ static void *take(reader *r, size_t bytes)
 
     if (!p && !r->failed) {
         r->failed = true;
-        pw_diag_set(r->diag, PW_ERR_NOMEM, "out of memory");
+        pw_diag_status(r->diag, PW_ERR_NOMEM);
     }
     return p;
 }
@@ -326,7 +326,7 @@ pw_status pw_json_parse(const char *text, size_t size, pw_arena *arena, const pw
 
     r.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!r.c)
-        return pw_diag_set(diag, PW_ERR_NOMEM, "out of memory");
+        return pw_diag_status(diag, PW_ERR_NOMEM);
     v = read_value(&r);
     skip_blanks(&r);
     if (v && r.at < r.end)
