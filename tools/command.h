@@ -6,6 +6,7 @@
 #define PW_TOOLS_COMMAND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Exit status: 1 when the input or the system failed the command, 2 when the command line is wrong. */
 enum { PW_EXIT_OK = 0, PW_EXIT_FAILURE = 1, PW_EXIT_USAGE = 2 };
@@ -48,5 +49,10 @@ int pw_unknown_word(const pw_command *command, const char *what, const char *wor
 /* Reports what is wrong with a word that the command did not take: an option without a value or with one too many, an
  * option that the help does not list, or a word that is no option. Returns PW_EXIT_USAGE. */
 int pw_wrong_argument(const pw_command *command, const char *word);
+
+/* tools/number.c: takes the value of `option` (its name without hyphens), a whole number from `least` to `most`. Any
+ * other word is reported. INT64_MAX: there is no upper limit. Returns PW_EXIT_OK or PW_EXIT_USAGE. */
+int pw_take_number(const pw_command *command, const char *option, const char *word, int64_t least, int64_t most,
+                   int64_t *out);
 
 #endif

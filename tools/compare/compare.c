@@ -37,13 +37,13 @@ typedef struct comparison {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static bool take_number(const char *text, int least, int *out)
+static int take_count(const char *option, const char *word, int64_t least, int *out)
 {
-    char *end;
-    long n = strtol(text, &end, 10);
+    int64_t n = *out;
+    int status = pw_take_number(&pw_command_compare, option, word, least, MOST_PAIRS, &n);
 
     *out = (int)n;
-    return end != text && !*end && n >= least && n <= MOST_PAIRS;
+    return status;
 }
 
 static int take_option(void *options, const char *arg)
@@ -51,13 +51,9 @@ static int take_option(void *options, const char *arg)
     compare_options *o = options;
 
     if (!strncmp(arg, "--pairs=", 8))
-        return take_number(arg + 8, 2, &o->pairs)
-                   ? PW_EXIT_OK
-                   : pw_usage_error(&pw_command_compare, "%s: expected a number from 2 to %d", arg, MOST_PAIRS);
+        return take_count("pairs", arg + 8, 2, &o->pairs);
     if (!strncmp(arg, "--warm-up=", 10))
-        return take_number(arg + 10, 0, &o->warm_up)
-                   ? PW_EXIT_OK
-                   : pw_usage_error(&pw_command_compare, "%s: expected a number from 0 to %d", arg, MOST_PAIRS);
+        return take_count("warm-up", arg + 10, 0, &o->warm_up);
     if (!strcmp(arg, "--json"))
         o->json = true;
     else if (!strcmp(arg, "--output"))

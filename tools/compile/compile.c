@@ -56,7 +56,7 @@ static int take_gpus(compile_options *o, const char *list)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ","), word);
         if (strcspn(word, ",") >= sizeof name || !pw_target_parse_gpu(name, &gpu))
             return pw_usage_error(&pw_command_compile,
-                                  "--gpu takes architectures such as sm_90, or sm_80,sm_90, not '%s'", list);
+                                  "--gpu takes architectures such as sm_90, or sm_80,sm_90, got '%s'", list);
         while (known < o->ngpus && strcmp(o->gpus[known].cpu, gpu.cpu) != 0)
             known++;
         if (known == PW_AOT_GPUS)

@@ -5,7 +5,6 @@
 
 #include "passes/passes.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +21,13 @@ static const char help[] =
     "      --variant=K    the K-th of the types that an entry with ranges stands for, from 0\n"
     "      --count=N      draw N objects (default 1)\n";
 
+enum { MOST_OBJECTS = 1000000 };
+
 typedef struct options {
     const char *input, *output;
     pw_input_choice choice;
     int64_t count;
 } options;
-
-static bool parse_number(int64_t least, int64_t most, int64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoll(optarg, &end, 10);
-    return !errno && end != optarg && !*end && *out >= least && *out <= most;
-}
 
 /* Returns -1 to go on, else an exit status. */
 static int parse_options(int argc, char **argv, options *o)
@@ -56,12 +48,12 @@ static int parse_options(int argc, char **argv, options *o)
         case 'n': o->choice.name = optarg; break;
         case 'v':
             o->choice.only_variant = true;
-            if (!parse_number(0, INT64_MAX, &o->choice.variant))
-                return pw_usage_error(&pw_command_draw, "--variant takes a number from 0, got '%s'", optarg);
+            if (pw_take_number(&pw_command_draw, "variant", optarg, 0, INT64_MAX, &o->choice.variant))
+                return PW_EXIT_USAGE;
             break;
         case 'c':
-            if (!parse_number(1, 1000000, &o->count))
-                return pw_usage_error(&pw_command_draw, "--count takes a number from 1 to 1000000, got '%s'", optarg);
+            if (pw_take_number(&pw_command_draw, "count", optarg, 1, MOST_OBJECTS, &o->count))
+                return PW_EXIT_USAGE;
             break;
         default: return pw_wrong_argument(&pw_command_draw, argv[optind - 1]);
         }

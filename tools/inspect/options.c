@@ -2,7 +2,6 @@
 #include "tools/command.h"
 #include "tools/inspect/inspect.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,26 +51,16 @@ static int parse_print_after(const char *word, pw_inspect_options *o)
     return pw_unknown_word(&pw_command_inspect, "pass", word, names);
 }
 
-static bool parse_number(const char *word, int64_t least, int64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoll(word, &end, 10);
-    return !errno && end != word && !*end && *out >= least;
-}
-
 static int parse_elide(const char *word, pw_inspect_options *o)
 {
     o->elide_given = true;
-    return parse_number(word, 0, &o->elide) ? PW_EXIT_OK : usage("--elide takes a number from 0, not '%s'", word);
+    return pw_take_number(&pw_command_inspect, "elide", word, 0, INT64_MAX, &o->elide);
 }
 
 static int parse_variant(const char *word, pw_inspect_options *o)
 {
     o->choice.only_variant = true;
-    return parse_number(word, 0, &o->choice.variant) ? PW_EXIT_OK
-                                                     : usage("--variant takes a number from 0, not '%s'", word);
+    return pw_take_number(&pw_command_inspect, "variant", word, 0, INT64_MAX, &o->choice.variant);
 }
 
 static int parse_name(const char *word, pw_inspect_options *o)
@@ -102,7 +91,7 @@ static int parse_gpu(const char *word, pw_inspect_options *o)
 {
     o->gpu_given = true;
     if (!pw_target_parse_gpu(word, &o->gpu))
-        return usage("--gpu takes an architecture such as sm_90, not '%s'", word);
+        return usage("--gpu takes an architecture such as sm_90, got '%s'", word);
     return PW_EXIT_OK;
 }
 

@@ -4,7 +4,6 @@
 #include "tools/draw/draw.h"
 #include "tools/measure/rank.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,16 +82,9 @@ static const char *name_of(int option)
 
 static int take_number(int option, int64_t *out)
 {
-    char *end;
-    long long n;
+    int status = pw_take_number(&pw_command_plan, name_of(option), optarg, 1, PW_PLAN_RANKS, out);
 
-    errno = 0;
-    n = strtoll(optarg, &end, 10);
-    if (errno || end == optarg || *end || n < 1 || n > PW_PLAN_RANKS)
-        return pw_usage_error(&pw_command_plan, "--%s takes a number from 1 to %d, got '%s'", name_of(option),
-                              PW_PLAN_RANKS, optarg);
-    *out = n;
-    return -1;
+    return status == PW_EXIT_OK ? -1 : status;
 }
 
 static int take_quantity(int option, bool zero, double *out)
