@@ -1,5 +1,5 @@
 /*
- * Threads of the library's own inside somebody else's program: they take none of its signals. Thread safe.
+ * Threads of the library's own inside somebody else's program: they take no signals that are sent to it. Thread safe.
  */
 #ifndef PW_BASE_THREAD_H
 #define PW_BASE_THREAD_H
@@ -8,8 +8,10 @@
 #include <stddef.h>
 
 /*
- * Starts a thread that runs `work(argument)` with all signals blocked, which the caller joins or detaches. `stack`: the
- * bytes of its stack; 0: as many as the system gives by default. Returns 0, or pthread_create's error number.
+ * Starts a thread that runs `work(argument)`, which the caller joins or detaches. All signals are blocked but those of
+ * faults: the thread may read memory of the program, whose handler of SIGSEGV provides some of it when it is touched.
+ * `stack`: the bytes of its stack; 0: as many as the system gives by default. Returns 0, or pthread_create's error
+ * number.
  */
 int pw_thread_start(pthread_t *thread, size_t stack, void *(*work)(void *), void *argument);
 
