@@ -35,8 +35,9 @@ typedef struct use {
 /* The singleton. */
 static struct {
     pthread_mutex_t lock;
-    channel channels[CHANNELS]; /* guarded by the lock; one that falls on another's place takes it */
-    _Atomic bool learned;       /* a channel is in use; written under the lock */
+    channel channels[CHANNELS];  /* guarded by the lock; one that falls on another's place takes it */
+    _Atomic uint64_t generation; /* how often channels were forgotten */
+    _Atomic bool learned;        /* a channel was used since then */
     _Atomic(char *) base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
     _Atomic bool tried;   /* set last */
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
@@ -99,6 +100,13 @@ static void note(uint64_t key, int64_t bytes, bool taken)
     pthread_mutex_unlock(&direct.lock);
 }
 
+uint64_t pw_direct_channel(uint64_t number)
+{
+    static const uint64_t apart = 0x3f58476d1ce4e5bc; /* a multiple of 4: no channel becomes 0, and parity stays */
+
+    return number + atomic_load_explicit(&direct.generation, memory_order_relaxed) * apart;
+}
+
 bool pw_direct_knows_channels(void)
 {
     return atomic_load_explicit(&direct.learned, memory_order_relaxed);
@@ -106,11 +114,8 @@ bool pw_direct_knows_channels(void)
 
 void pw_direct_forget_channels(void)
 {
-    pthread_mutex_lock(&direct.lock);
-    if (pw_direct_knows_channels())
-        memset(direct.channels, 0, sizeof direct.channels);
     atomic_store_explicit(&direct.learned, false, memory_order_relaxed);
-    pthread_mutex_unlock(&direct.lock);
+    atomic_fetch_add_explicit(&direct.generation, 1, memory_order_relaxed);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

@@ -35,8 +35,15 @@ pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int6
 /* Whether there are stand-ins. The first call maps them. */
 bool pw_direct_is_possible(void);
 
-/* Takes a stand-in for messages of up to `bytes` bytes on this channel, which is any number but 0. -1: this message is
- * to go another way. */
+/* The channel that has this number, which is not 0, until channels are forgotten. */
+uint64_t pw_direct_channel(uint64_t number);
+/* Whether anything was learned of any channel since channels were forgotten. */
+bool pw_direct_knows_channels(void);
+/* To be called before any number comes to mean another channel. What is noted of the channels from before, as by
+ * messages that are still under way, says nothing of those that pw_direct_channel gives from now on. */
+void pw_direct_forget_channels(void);
+
+/* Takes a stand-in for messages of up to `bytes` bytes on this channel. -1: this message is to go another way. */
 int pw_direct_take(uint64_t channel, int64_t bytes);
 void *pw_direct_data(int number);
 /* A message that a stand-in stands for: objects of `layout`, the first of which is at `memory`; or, without a layout,
@@ -70,9 +77,5 @@ void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
 
 /* Whether messages of `bytes` bytes on this channel need no pages. */
 bool pw_direct_is_proven(uint64_t channel, int64_t bytes);
-/* Whether anything was learned of any channel. */
-bool pw_direct_knows_channels(void);
-/* Forgets what was learned of all channels: their numbers may come to mean others. */
-void pw_direct_forget_channels(void);
 
 #endif

@@ -24,8 +24,8 @@ enum {
     PW_LEAVING_PIECE = 64 << 10   /* so many bytes are packed together: a fast cache holds them until they are sent */
 };
 
-/* Takes a stand-in for a message of `bytes` bytes on this channel, which is any number but 0. NULL: the message is to
- * be packed before MPI gets it. */
+/* Takes a stand-in for a message of `bytes` bytes on this channel (direct.h). NULL: the message is to be packed before
+ * MPI gets it. */
 pw_leaving *pw_leaving_take(uint64_t channel, int64_t bytes);
 void *pw_leaving_data(const pw_leaving *l);
 /* Lets the stand-in stand for objects of `layout` at `memory`. The caller holds a reference to the layout. */

@@ -20,6 +20,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/model.h"
+#include "runtime/engine/node/direct.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
 
@@ -42,14 +43,14 @@ typedef struct pw_message {
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
 
-/* The number of the channel between this process and rank `peer` of a communicator (pw_message.channel): odd for what
- * leaves, even for what arrives. */
+/* The channel between this process and rank `peer` of a communicator (pw_message.channel): odd for what leaves, even
+ * for what arrives. */
 static inline uint64_t pw_message_channel(MPI_Comm comm, int peer, pw_role role)
 {
     uint64_t handle = (uint64_t)(uintptr_t)comm;
     uint64_t number = (handle ^ ((uint64_t)peer + 1) << 40 ^ (uint64_t)peer >> 24) * 0x9e3779b97f4a7c15u | 3;
 
-    return role == PW_SEND ? number : number ^ 1;
+    return pw_direct_channel(role == PW_SEND ? number : number ^ 1);
 }
 
 /* A message that is staged: contiguous memory that stands for the user's buffer. Plain data, which may be moved; one

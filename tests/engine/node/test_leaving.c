@@ -25,13 +25,14 @@ enum {
     USER = BLOCKS * EVERY,
     HEADER = 25,
     WHOLE = HEADER + MESSAGE + HEADER,
-    CHANNEL = 77
+    NUMBER = 77 /* of the channel */
 };
 
 typedef struct scenery {
     void *files; /* scene */
     pw_layout_engine *engine;
     pw_layout *layout;
+    uint64_t channel;
     unsigned char *user, *packed, *came;
     size_t ncame;
     int ends[2];
@@ -53,6 +54,7 @@ static int set_up(void **state)
         s->user[i] = (unsigned char)(1 + i % 251);
     pw_layout_pack(s->layout, s->user, 1, s->packed);
     pw_direct_forget_channels();
+    s->channel = pw_direct_channel(NUMBER);
     *state = s;
     return 0;
 }
@@ -141,7 +143,7 @@ static void judge(const scenery *s)
 /* Sends a message that is packed and watched. Returns whether it left whole. */
 static bool send_watched(scenery *s)
 {
-    pw_leaving *l = pw_leaving_watch(CHANNEL, s->packed, MESSAGE);
+    pw_leaving *l = pw_leaving_watch(s->channel, s->packed, MESSAGE);
 
     assert_non_null(l);
     connect_ends(s, SOCK_STREAM);
@@ -154,7 +156,7 @@ static bool send_watched(scenery *s)
 /* Takes a stand-in for the next message of a channel that is proven. NULL: the system has no userfaultfd. */
 static pw_leaving *begin(scenery *s)
 {
-    pw_leaving *l = pw_leaving_take(CHANNEL, MESSAGE);
+    pw_leaving *l = pw_leaving_take(s->channel, MESSAGE);
 
     if (l)
         pw_leaving_begin(l, s->layout, s->user);
@@ -166,16 +168,16 @@ static pw_leaving *begin(scenery *s)
 static pw_leaving *prove(scenery *s)
 {
     for (int i = 0; i < 2; i++) {
-        assert_null(pw_leaving_take(CHANNEL, MESSAGE));
+        assert_null(pw_leaving_take(s->channel, MESSAGE));
         assert_true(send_watched(s));
     }
     return begin(s);
 }
 
 /* The channel is not proven any longer. */
-static void is_over(void)
+static void is_over(const scenery *s)
 {
-    assert_null(pw_leaving_take(CHANNEL, MESSAGE));
+    assert_null(pw_leaving_take(s->channel, MESSAGE));
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -220,9 +222,9 @@ static void other_lengths_and_channels_are_not_proven(void **state)
 
     if (!l)
         skip();
-    assert_null(pw_leaving_take(CHANNEL, MESSAGE - 1));
-    assert_null(pw_leaving_take(CHANNEL + 1, MESSAGE));
-    assert_false(pw_direct_is_proven(CHANNEL, MESSAGE));
+    assert_null(pw_leaving_take(s->channel, MESSAGE - 1));
+    assert_null(pw_leaving_take(s->channel + 1, MESSAGE));
+    assert_false(pw_direct_is_proven(s->channel, MESSAGE));
     pw_leaving_end(l);
 }
 
@@ -240,7 +242,7 @@ static void whoever_reads_the_stand_in_gets_the_message(void **state)
     hang_up(s);
     judge(s);
     assert_false(pw_leaving_end(l));
-    is_over();
+    is_over(s);
 }
 
 /* A socket that keeps the borders of messages gets one. */
@@ -267,20 +269,37 @@ static void a_call_that_cannot_be_divided_sends_the_message_whole(void **state)
     close(ends[0]);
     close(ends[1]);
     assert_false(pw_leaving_end(l));
-    is_over();
+    is_over(s);
 }
 
 static void a_message_that_leaves_in_part_proves_nothing(void **state)
 {
     scenery *s = *state;
-    pw_leaving *l = pw_leaving_watch(CHANNEL, s->packed, MESSAGE);
+    pw_leaving *l = pw_leaving_watch(s->channel, s->packed, MESSAGE);
 
     connect_ends(s, SOCK_STREAM);
     assert_int_equal(send(s->ends[1], s->packed + 1, MESSAGE - 1, 0), MESSAGE - 1);
     hang_up(s);
     assert_false(pw_leaving_end(l));
-    assert_null(pw_leaving_watch(CHANNEL, s->packed, MESSAGE));
-    is_over();
+    assert_null(pw_leaving_watch(s->channel, s->packed, MESSAGE));
+    is_over(s);
+}
+
+/* Its number means another channel as soon as the program frees a communicator, while the message is still under way.
+ */
+static void a_message_of_a_forgotten_channel_proves_nothing(void **state)
+{
+    scenery *s = *state;
+    pw_leaving *l = pw_leaving_watch(s->channel, s->packed, MESSAGE);
+
+    connect_ends(s, SOCK_STREAM);
+    send_vector(s, s->packed, false, 0);
+    hang_up(s);
+    pw_direct_forget_channels();
+    assert_true(pw_leaving_end(l));
+    s->channel = pw_direct_channel(NUMBER);
+    assert_true(send_watched(s));
+    is_over(s);
 }
 
 static void errors_are_the_systems(void **state)
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(whoever_reads_the_stand_in_gets_the_message, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_call_that_cannot_be_divided_sends_the_message_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_that_leaves_in_part_proves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_of_a_forgotten_channel_proves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_are_the_systems, set_up, tear_down),
     };
 
