@@ -367,14 +367,17 @@ pw_lazy_readers pw_lazy_serves(void)
 
 /* ---- mapping ----------------------------------------------------------------------------------------------------- */
 
-/* Pages that are there before the memory is registered, as in a program that locks all of its memory, would hide
- * faults: MADV_DONTNEED takes them away, or fails. Core dumps must not read the memory either. */
+/* Pages that are there before the memory is registered would hide faults, so there must be none. In a program that
+ * locks all of its memory MADV_DONTNEED fails, before the system makes pages for what may be written. Core dumps must
+ * not read the memory either. */
 static bool prepare(char *base, size_t bytes)
 {
     struct uffdio_register r = {.range = {.start = (uintptr_t)base, .len = bytes},
                                 .mode = UFFDIO_REGISTER_MODE_MISSING};
     const uint64_t needed = 1 << _UFFDIO_COPY | 1 << _UFFDIO_ZEROPAGE | 1 << _UFFDIO_WAKE;
 
+    if (madvise(base, bytes, MADV_DONTNEED) != 0 || mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
     madvise(base, bytes, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses */
     return madvise(base, bytes, MADV_DONTFORK) == 0 && madvise(base, bytes, MADV_DONTDUMP) == 0 &&
            ioctl(lazy.fd, UFFDIO_REGISTER, &r) == 0 && (r.ioctls & needed) == needed &&
@@ -398,8 +401,8 @@ static bool add(region r)
 char *pw_lazy_map(uint32_t shift, uint32_t count)
 {
     size_t bytes = (size_t)count << shift, one = (size_t)1 << shift;
-    char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page()
-                     ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_READ | PROT_WRITE)
+    char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() && pw_reserve_is_free()
+                     ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_NONE)
                      : NULL;
     bool added;
 

@@ -36,7 +36,7 @@ typedef enum pw_lazy_readers {
 pw_lazy_readers pw_lazy_serves(void);
 
 /* Maps `count` blocks of 1 << shift bytes each, one behind the other, aligned to a block or 2 MiB. They stay mapped as
- * long as the process. NULL: that is not possible. */
+ * long as the process. NULL: that is not possible, or takes what the program may need (pw_reserve_is_free). */
 char *pw_lazy_map(uint32_t shift, uint32_t count);
 
 /* From now on the block, which begins there, stands for `bytes` bytes that `make` makes. What is behind them is 0. */

@@ -1,7 +1,10 @@
 #include "runtime/engine/node/reserve.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 char *pw_reserve(size_t bytes, size_t alignment, int protection)
 {
@@ -16,4 +19,24 @@ char *pw_reserve(size_t bytes, size_t alignment, int protection)
     if (before < alignment)
         munmap(all + before + bytes, alignment - before);
     return all + before;
+}
+
+/* Whether the system counts writable addresses as memory, though they have no pages (vm.overcommit_memory is 2). */
+static bool is_strict(void)
+{
+    int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+    char mode = 0;
+    bool strict = fd >= 0 && read(fd, &mode, 1) == 1 && mode == '2';
+
+    if (fd >= 0)
+        close(fd);
+    return strict;
+}
+
+bool pw_reserve_is_free(void)
+{
+    struct rlimit all, data;
+
+    return getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur == RLIM_INFINITY && getrlimit(RLIMIT_DATA, &data) == 0 &&
+           data.rlim_cur == RLIM_INFINITY && !is_strict();
 }

@@ -157,6 +157,73 @@ static void without_the_descriptor_messages_are_copied(void **state)
     assert_int_equal(descriptor_lost, RIGHT);
 }
 
+/* ---- what the program may need ----------------------------------------------------------------------------------- */
+
+enum { LIMITS = 2 };
+
+static int under_limits[LIMITS], locked;
+
+/* The limit is far away, but the program may have its own use for all of it. */
+static int map_under(const struct rlimit *addresses, const struct rlimit *data)
+{
+    setrlimit(RLIMIT_AS, addresses);
+    setrlimit(RLIMIT_DATA, data);
+    return pw_lazy_map(SHIFT, 1) ? WRONG : RIGHT;
+}
+
+static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, some = {(rlim_t)1 << 62, (rlim_t)1 << 62};
+
+static int limit_addresses(void)
+{
+    return map_under(&some, &none);
+}
+
+static int limit_data(void)
+{
+    return map_under(&none, &some);
+}
+
+static void limited_addresses_are_left_to_the_program(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LIMITS; i++)
+        assert_int_equal(under_limits[i], RIGHT);
+}
+
+static long resident_kib(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { SANITIZED = 1 }; /* sanitizers have memory of their own for what is mapped */
+#else
+enum { SANITIZED = 0 };
+#endif
+
+/* The system gives pages at once to whatever such a program maps and may write. */
+static int lock_all(void)
+{
+    enum { COUNT = 32, MOST_KIB = 16 << 10 };
+    long before;
+
+    if (SANITIZED || pw_lazy_serves() == PW_LAZY_NOBODY || syscall(SYS_mlockall, MCL_FUTURE) != 0)
+        return HAS_PERMISSION;
+    before = resident_kib();
+    return !pw_lazy_map(SHIFT, COUNT) && resident_kib() - before < MOST_KIB ? RIGHT : WRONG;
+}
+
+static void a_program_that_locks_its_memory_gets_no_pages(void **state)
+{
+    (void)state;
+    if (locked == HAS_PERMISSION)
+        skip();
+    assert_int_equal(locked, RIGHT);
+}
+
 /* ---- the scene --------------------------------------------------------------------------------------------------- */
 
 static int in_child(int (*fn)(void))
@@ -179,6 +246,9 @@ static int start(void **state)
     (void)state;
     threads_alone = in_child(serve_threads_alone);
     descriptor_lost = in_child(lose_descriptor);
+    under_limits[0] = in_child(limit_addresses);
+    under_limits[1] = in_child(limit_data);
+    locked = in_child(lock_all);
     if (pw_lazy_serves() != PW_LAZY_EVERYBODY)
         return 0;
     blocks[0] = pw_lazy_map(SHIFT, 2);
@@ -410,6 +480,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_permission_threads_are_served),
         cmocka_unit_test(without_the_descriptor_messages_are_copied),
+        cmocka_unit_test(limited_addresses_are_left_to_the_program),
+        cmocka_unit_test(a_program_that_locks_its_memory_gets_no_pages),
         cmocka_unit_test(what_nobody_reads_is_not_made),
         cmocka_unit_test(this_process_reads_each_message),
         cmocka_unit_test(the_kernel_reads_for_it),
