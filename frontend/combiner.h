@@ -22,6 +22,7 @@ typedef struct pw_dt {
     int64_t lb, ub; /* ub - lb is the extent */
     int64_t align;  /* strictest alignment of a basic type inside; for the padding of structs */
     bool marked;    /* lb and ub were set by markers, not by the bytes */
+    int64_t told;   /* for frontends: what a listener calls it */
 } pw_dt;
 
 static inline int64_t pw_dt_extent(const pw_dt *t)

@@ -47,23 +47,6 @@ typedef struct pw_item_list {
     const pw_item *items;
 } pw_item_list;
 
-typedef enum pw_ast_kind {
-    PW_AST_BASIC, /* value of the predefined table */
-    PW_AST_NAMED, /* another entry of the unit */
-    PW_AST_CTG,
-    PW_AST_VEC,
-    PW_AST_HVEC,
-    PW_AST_IDX,
-    PW_AST_HIDX,
-    PW_AST_IDXB,
-    PW_AST_HIDXB,
-    PW_AST_STRUCT,
-    PW_AST_SUB,
-    PW_AST_DARRAY,
-    PW_AST_RESIZED,
-    PW_AST_DUP
-} pw_ast_kind;
-
 typedef struct pw_ast pw_ast;
 
 typedef struct pw_member {
@@ -127,5 +110,7 @@ const char *pw_basic_name(int basic);
 /* The size of its elements: a pair type has two. */
 int64_t pw_basic_element(int basic);
 pw_dt pw_basic_build(pw_builder *b, int basic);
+/* The sizes of its parts: a pair type has two, else the second is 0. */
+void pw_basic_sizes(int basic, int *first, int *second);
 
 #endif

@@ -59,6 +59,48 @@ pw_status pw_ddt_unknown(const pw_ddt_unit *unit, const char *name, pw_diag *dia
  * (overflow, illegal arguments) have the position of what caused them in `diag`. */
 pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag);
 
+typedef enum pw_ast_kind {
+    PW_AST_BASIC, /* a predefined type */
+    PW_AST_NAMED, /* another entry of the unit */
+    PW_AST_CTG,
+    PW_AST_VEC,
+    PW_AST_HVEC,
+    PW_AST_IDX,
+    PW_AST_HIDX,
+    PW_AST_IDXB,
+    PW_AST_HIDXB,
+    PW_AST_STRUCT,
+    PW_AST_SUB,
+    PW_AST_DARRAY,
+    PW_AST_RESIZED,
+    PW_AST_DUP
+} pw_ast_kind;
+
+/* One constructor of a type, with its arguments as numbers in the order and the units of MPI's. `old` has what the
+ * listener returned for the old types: `n` of a struct, none of a predefined type, else one. */
+typedef struct pw_ddt_call {
+    pw_ast_kind kind; /* never NAMED */
+    const int64_t *old;
+    const char *name;             /* BASIC */
+    int first, second;            /* BASIC: its bytes; of a pair type the bytes of either part */
+    int64_t n;                    /* count; for lists and struct their entries, for arrays their dimensions */
+    int64_t blocklen, stride;     /* VEC, HVEC; blocklen of IDXB, HIDXB */
+    const int64_t *lens, *displs; /* lists and struct */
+    const int64_t *parts[3];      /* SUB: sizes, subsizes, starts; DARRAY: gsizes, dargs, psizes */
+    const pw_distribution *distribs;
+    pw_order order;
+    int64_t size, rank; /* DARRAY */
+    int64_t lb, extent; /* RESIZED */
+} pw_ddt_call;
+
+/* Makes the type of one constructor. Returns what later calls are to name it by, or a negative number to give up. */
+typedef int64_t pw_ddt_listen_fn(void *arg, const pw_ddt_call *call);
+
+/* Tells a listener the constructors of variant `variant` of entry i, inner ones first, as they are written; a named
+ * type once. *out: what the listener returned for the whole type. PW_ERR_UNSUPPORTED: it gave up. */
+pw_status pw_ddt_tell(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_ddt_listen_fn *listen, void *arg,
+                      int64_t *out, pw_diag *diag);
+
 /* Text of any type, on one line; parses back to an equal type (equal after canonicalisation, with the same
  * lb and extent). malloc'ed, the caller frees; NULL when out of memory. */
 char *pw_ddt_print(const pw_type *type);

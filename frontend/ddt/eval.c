@@ -19,6 +19,8 @@ typedef struct eval {
     int64_t nnamed;
     pw_diag *diag;
     int depth;
+    pw_ddt_listen_fn *listen; /* NULL: nobody listens */
+    void *listen_arg;
 } eval;
 
 static pw_dt eval_type(eval *e, const pw_ast *ast);
@@ -38,6 +40,17 @@ static pw_dt fail(eval *e, pw_pos pos, pw_status status, const char *text)
 static bool ok(const eval *e)
 {
     return e->b->status == PW_OK;
+}
+
+/* Tells the listener what has made `t`. */
+static pw_dt tell(eval *e, pw_dt t, const pw_ddt_call *call)
+{
+    if (ok(e) && e->listen) {
+        t.told = e->listen(e->listen_arg, call);
+        if (t.told < 0)
+            e->b->status = PW_ERR_UNSUPPORTED;
+    }
+    return t;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
@@ -174,7 +187,7 @@ static void check_count(eval *e, const pw_expr *count, int64_t n)
 static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
 {
     bool uniform = ast->kind == PW_AST_IDXB || ast->kind == PW_AST_HIDXB;
-    int64_t n, *displs = NULL, *lens = NULL, len;
+    int64_t n, *displs = NULL, *lens = NULL, len = 0;
     pw_dt t = {0};
 
     if (eval_list(e, &ast->of.list, &n, &displs, uniform ? NULL : &lens)) {
@@ -191,6 +204,9 @@ static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
             t = pw_dt_indexed_block(e->b, n, len, displs, old);
         else
             t = pw_dt_hindexed_block(e->b, n, len, displs, old);
+        t = tell(e, t,
+                 &(pw_ddt_call){
+                     .kind = ast->kind, .old = &old.told, .n = n, .blocklen = len, .lens = lens, .displs = displs});
     }
     free(displs);
     free(lens);
@@ -199,34 +215,42 @@ static pw_dt eval_indexed(eval *e, const pw_ast *ast, pw_dt old)
 
 /* ---- combiners --------------------------------------------------------------------------------- */
 
+static pw_dt eval_resized(eval *e, const pw_ast *ast, pw_dt old)
+{
+    int64_t lb = eval_expr(e, ast->of.args[0]), extent = eval_expr(e, ast->of.args[1]);
+
+    if (!ok(e))
+        return (pw_dt){0};
+    return tell(e, pw_dt_resized(e->b, lb, extent, old),
+                &(pw_ddt_call){.kind = ast->kind, .old = &old.told, .lb = lb, .extent = extent});
+}
+
 static pw_dt eval_counts(eval *e, const pw_ast *ast, pw_dt old)
 {
     const pw_expr *const *args = ast->of.args;
-    int64_t count, len, stride;
+    pw_ddt_call call = {.kind = ast->kind, .old = &old.told};
 
-    if (ast->kind == PW_AST_RESIZED) {
-        count = eval_expr(e, args[0]);
-        len = eval_expr(e, args[1]);
-        return ok(e) ? pw_dt_resized(e->b, count, len, old) : (pw_dt){0};
-    }
-    count = eval_count(e, args[0], "a count");
+    call.n = eval_count(e, args[0], "a count");
     if (ast->kind == PW_AST_CTG)
-        return ok(e) ? pw_dt_contiguous(e->b, count, old) : (pw_dt){0};
-    len = eval_count(e, args[1], "a block length");
-    stride = eval_expr(e, args[2]);
+        return ok(e) ? tell(e, pw_dt_contiguous(e->b, call.n, old), &call) : (pw_dt){0};
+    call.blocklen = eval_count(e, args[1], "a block length");
+    call.stride = eval_expr(e, args[2]);
     if (!ok(e))
         return (pw_dt){0};
-    return ast->kind == PW_AST_VEC ? pw_dt_vector(e->b, count, len, stride, old)
-                                   : pw_dt_hvector(e->b, count, len, stride, old);
+    return tell(e,
+                ast->kind == PW_AST_VEC ? pw_dt_vector(e->b, call.n, call.blocklen, call.stride, old)
+                                        : pw_dt_hvector(e->b, call.n, call.blocklen, call.stride, old),
+                &call);
 }
 
 static pw_dt eval_struct(eval *e, const pw_ast *ast)
 {
     int64_t n = ast->record.n;
     int64_t *displs = calloc((size_t)n + 1, sizeof *displs), *lens = calloc((size_t)n + 1, sizeof *lens);
+    int64_t *told = calloc((size_t)n + 1, sizeof *told);
     pw_dt *olds = calloc((size_t)n + 1, sizeof *olds), t = {0};
 
-    if (!displs || !lens || !olds)
+    if (!displs || !lens || !olds || !told)
         fail(e, ast->pos, PW_ERR_NOMEM, "out of memory");
     for (int64_t i = 0; i < n && ok(e); i++) {
         const pw_member *m = &ast->record.members[i];
@@ -234,9 +258,12 @@ static pw_dt eval_struct(eval *e, const pw_ast *ast)
         displs[i] = eval_expr(e, m->disp);
         lens[i] = m->count ? eval_count(e, m->count, "a count") : 1;
         olds[i] = eval_type(e, m->type);
+        told[i] = olds[i].told;
     }
     if (ok(e))
-        t = pw_dt_struct(e->b, n, lens, displs, olds);
+        t = tell(e, pw_dt_struct(e->b, n, lens, displs, olds),
+                 &(pw_ddt_call){.kind = ast->kind, .old = told, .n = n, .lens = lens, .displs = displs});
+    free(told);
     free(displs);
     free(lens);
     free(olds);
@@ -251,23 +278,28 @@ static void eval_part(eval *e, const pw_ast *ast, int part, int64_t *out)
 
 static pw_dt eval_array(eval *e, const pw_ast *ast, pw_dt old)
 {
-    int64_t n = ast->array.ndims, size, rank;
+    int64_t n = ast->array.ndims;
+    pw_ddt_call call = {
+        .kind = ast->kind, .old = &old.told, .n = n, .distribs = ast->array.distribs, .order = ast->array.order};
     int64_t *parts = calloc(3 * (size_t)n, sizeof *parts);
     pw_dt t = {0};
 
     if (!parts)
         return fail(e, ast->pos, PW_ERR_NOMEM, "out of memory");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         eval_part(e, ast, i, parts + i * n);
-    if (ok(e) && ast->kind == PW_AST_SUB)
-        t = pw_dt_subarray(e->b, n, parts, parts + n, parts + 2 * n, ast->array.order, old);
-    if (ok(e) && ast->kind == PW_AST_DARRAY) {
-        size = eval_expr(e, ast->array.size);
-        rank = eval_expr(e, ast->array.rank);
-        if (ok(e))
-            t = pw_dt_darray(e->b, size, rank, n, parts, ast->array.distribs, parts + n, parts + 2 * n,
-                             ast->array.order, old);
+        call.parts[i] = parts + i * n;
     }
+    if (ast->kind == PW_AST_DARRAY) {
+        call.size = eval_expr(e, ast->array.size);
+        call.rank = eval_expr(e, ast->array.rank);
+    }
+    if (ok(e) && ast->kind == PW_AST_SUB)
+        t = pw_dt_subarray(e->b, n, parts, parts + n, parts + 2 * n, call.order, old);
+    else if (ok(e))
+        t = pw_dt_darray(e->b, call.size, call.rank, n, parts, call.distribs, parts + n, parts + 2 * n, call.order,
+                         old);
+    t = tell(e, t, &call);
     free(parts);
     return t;
 }
@@ -301,19 +333,29 @@ static pw_dt eval_named(eval *e, const pw_ast *ast)
     return t;
 }
 
+static pw_dt eval_basic(eval *e, const pw_ast *ast)
+{
+    pw_ddt_call call = {.kind = ast->kind, .name = pw_basic_name(ast->basic)};
+
+    pw_basic_sizes(ast->basic, &call.first, &call.second);
+    return tell(e, pw_basic_build(e->b, ast->basic), &call);
+}
+
 static pw_dt eval_kind(eval *e, const pw_ast *ast)
 {
     pw_dt old;
 
     switch (ast->kind) {
-    case PW_AST_BASIC: return pw_basic_build(e->b, ast->basic);
+    case PW_AST_BASIC: return eval_basic(e, ast);
     case PW_AST_NAMED: return eval_named(e, ast);
     case PW_AST_STRUCT: return eval_struct(e, ast);
-    case PW_AST_DUP: return eval_type(e, ast->of.old);
+    case PW_AST_DUP:
+        old = eval_type(e, ast->of.old);
+        return tell(e, old, &(pw_ddt_call){.kind = ast->kind, .old = &old.told});
+    case PW_AST_RESIZED: old = eval_type(e, ast->of.old); return ok(e) ? eval_resized(e, ast, old) : (pw_dt){0};
     case PW_AST_CTG:
     case PW_AST_VEC:
-    case PW_AST_HVEC:
-    case PW_AST_RESIZED: old = eval_type(e, ast->of.old); return ok(e) ? eval_counts(e, ast, old) : (pw_dt){0};
+    case PW_AST_HVEC: old = eval_type(e, ast->of.old); return ok(e) ? eval_counts(e, ast, old) : (pw_dt){0};
     case PW_AST_IDX:
     case PW_AST_HIDX:
     case PW_AST_IDXB:
@@ -369,25 +411,46 @@ static void split_variant(const pw_ddt_unit *u, const pw_ddt_def *def, int64_t v
     }
 }
 
-pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag)
+static pw_status build(eval *e, int64_t i, int64_t variant, pw_dt *out, pw_diag *diag)
 {
-    const pw_ddt_def *def = &unit->defs[i];
+    const pw_ddt_def *def = &e->unit->defs[i];
     pw_diag ignored;
-    int64_t *digits = def->nranges ? calloc((size_t)unit->nranges, sizeof *digits) : NULL;
-    eval e = {.unit = unit, .digits = digits, .b = b, .diag = diag ? diag : &ignored};
+    int64_t *digits = def->nranges ? calloc((size_t)e->unit->nranges, sizeof *digits) : NULL;
     pw_dt t;
 
-    *e.diag = (pw_diag){0};
+    e->digits = digits;
+    e->diag = diag ? diag : &ignored;
+    *e->diag = (pw_diag){0};
     if (def->nranges && !digits) {
-        b->status = pw_diag_status(e.diag, PW_ERR_NOMEM);
+        e->b->status = pw_diag_status(e->diag, PW_ERR_NOMEM);
     } else {
         if (digits)
-            split_variant(unit, def, variant, digits);
-        t = eval_type(&e, def->type);
-        if (b->status == PW_OK)
+            split_variant(e->unit, def, variant, digits);
+        t = eval_type(e, def->type);
+        if (ok(e))
             *out = t;
     }
     free(digits);
-    free(e.named);
-    return b->status;
+    free(e->named);
+    return e->b->status;
+}
+
+pw_status pw_ddt_build(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_builder *b, pw_dt *out, pw_diag *diag)
+{
+    eval e = {.unit = unit, .b = b};
+
+    return build(&e, i, variant, out, diag);
+}
+
+pw_status pw_ddt_tell(const pw_ddt_unit *unit, int64_t i, int64_t variant, pw_ddt_listen_fn *listen, void *arg,
+                      int64_t *out, pw_diag *diag)
+{
+    pw_builder b = {.arena = pw_arena_create()};
+    eval e = {.unit = unit, .b = &b, .listen = listen, .listen_arg = arg};
+    pw_dt t = {0};
+    pw_status status = b.arena ? build(&e, i, variant, &t, diag) : PW_ERR_NOMEM;
+
+    *out = t.told;
+    pw_arena_destroy(b.arena);
+    return status;
 }

@@ -143,3 +143,9 @@ pw_dt pw_basic_build(pw_builder *b, int index)
         return pw_dt_pair(b, t->size, t->align, t->second, t->second_align);
     return pw_dt_basic(b, t->size, t->align);
 }
+
+void pw_basic_sizes(int index, int *first, int *second)
+{
+    *first = table[index].size;
+    *second = table[index].second;
+}
