@@ -270,6 +270,7 @@ pw_input_item pw_input_get(const pw_input *in, int64_t i)
     return (pw_input_item){.name = e.name,
                            .line = e.line,
                            .col = e.col,
+                           .entry = in->items[i].entry,
                            .variant = in->items[i].variant,
                            .variants = e.variants,
                            .text = in->unit ? in->source.text + e.begin : NULL,

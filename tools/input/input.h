@@ -26,6 +26,7 @@ typedef struct pw_input_choice {
 typedef struct pw_input_item {
     const char *name; /* "" for a type without a name */
     int line, col;    /* where its entry stands in the input */
+    int64_t entry;    /* its number in the input, from 0 */
     int64_t variant;  /* 0 <= variant < variants */
     int64_t variants; /* how many types the entry stands for */
     const char *text; /* the type as the user wrote it, `size` bytes; NULL for IR text */

@@ -13,7 +13,10 @@
 
 #include "base/clock.h"
 #include "base/samples.h"
+#include "frontend/ddt/ddt.h"
+#include "runtime/engine/layout/layout.h"
 #include "tools/command.h"
+#include "tools/measure/link.h"
 #include "tools/measure/mpi_type.h"
 
 #include <math.h>
@@ -29,7 +32,7 @@ enum { PACK, UNPACK, SELF, WHOLE, QUANTITIES };
 
 typedef struct message {
     MPI_Datatype sent, received;
-    pw_hash layout;     /* of what is sent */
+    pw_hash layouts[2]; /* of what is sent, and received */
     int count;          /* objects in each block */
     int bytes;          /* of a block */
     bool kept;          /* it goes to the rank itself */
@@ -40,7 +43,9 @@ typedef struct message {
 /* A halo has `n` messages; a transpose one, of which each rank sends a block to every rank. */
 typedef struct exchange {
     bool transpose;
-    int n, rank, blocks;
+    bool in_place; /* messages are received into the array that they are sent from */
+    int n, rank;
+    int blocks;  /* of a message that one rank sends: one to each rank of a transpose */
     bool alone;  /* all messages are kept */
     bool peer;   /* there is another rank on this node */
     bool linked; /* there is one on another node */
@@ -97,13 +102,18 @@ static char *allocate(range r)
     return p ? p - r.low : NULL;
 }
 
+static bool is_repetition(const message *a, const message *b)
+{
+    return pw_hash_equal(a->layouts[0], b->layouts[0]) || pw_hash_equal(a->layouts[1], b->layouts[1]);
+}
+
 /* Which of the messages of the same layout this is, from 0. */
 static int repetition_of(const exchange *x, int k)
 {
     int n = 0;
 
     for (int i = 0; i < k; i++)
-        n += pw_hash_equal(x->messages[i].layout, x->messages[k].layout);
+        n += is_repetition(&x->messages[i], &x->messages[k]);
     return n;
 }
 
@@ -113,7 +123,7 @@ static bool allocate_users(exchange *x)
     int done = 0;
 
     for (int repetition = 0; done < x->n; repetition++) {
-        range sent = {0}, received = {0};
+        range sent = {0}, received = {0}, *into = x->in_place ? &sent : &received;
         char *from, *to;
 
         for (int k = 0; k < x->n; k++)
@@ -121,10 +131,10 @@ static bool allocate_users(exchange *x)
                 int64_t objects = (int64_t)x->blocks * x->messages[k].count;
 
                 widen(&sent, range_of(x->messages[k].sent, objects));
-                widen(&received, range_of(x->messages[k].received, objects));
+                widen(into, range_of(x->messages[k].received, objects));
             }
         from = allocate(sent);
-        to = allocate(received);
+        to = x->in_place ? from : allocate(received);
         if (!from || !to)
             return false;
         for (int k = 0; k < x->n; k++)
@@ -266,6 +276,15 @@ static void sample(const exchange *x, int way, int block, samples *s)
     }
 }
 
+static bool is_enough(const exchange *x, int64_t begin, int seconds)
+{
+    int enough = pw_clock_ns() - begin > (int64_t)seconds * 1000000000;
+
+    if (x->pair != MPI_COMM_NULL)
+        PMPI_Bcast(&enough, 1, MPI_INT, 0, x->pair);
+    return enough;
+}
+
 /* ---- from samples to times --------------------------------------------------------------------------------------- */
 
 static double median(samples *s, int quantity, int k, int n)
@@ -328,81 +347,9 @@ static void print_way(const exchange *x, int way, samples *s, int n)
         print_times(x, way, k, times);
 }
 
-/* ---- the link ---------------------------------------------------------------------------------------------------- */
-
-enum { SHORT = 64, LONG = 1 << 20, LONGEST = 4 << 20, IN_FLIGHT = 8, LINK_ROUNDS = 24 };
-
-static void ping_pong(const exchange *x, char *buffer, int bytes)
-{
-    MPI_Status status;
-
-    if (x->rank == 0)
-        PMPI_Send(buffer, bytes, MPI_BYTE, 1, 0, x->pair);
-    PMPI_Recv(buffer, bytes, MPI_BYTE, 1 - x->rank, 0, x->pair, &status);
-    if (x->rank == 1)
-        PMPI_Send(buffer, bytes, MPI_BYTE, 0, 0, x->pair);
-}
-
-static void in_flight(const exchange *x, char *buffer, int bytes)
-{
-    MPI_Request requests[2 * IN_FLIGHT];
-    MPI_Status statuses[2 * IN_FLIGHT];
-
-    for (int i = 0; i < IN_FLIGHT; i++)
-        PMPI_Irecv(buffer + (size_t)(i + 1) * (size_t)bytes, bytes, MPI_BYTE, 1 - x->rank, i, x->pair, &requests[i]);
-    for (int i = 0; i < IN_FLIGHT; i++)
-        PMPI_Isend(buffer, bytes, MPI_BYTE, 1 - x->rank, i, x->pair, &requests[IN_FLIGHT + i]);
-    PMPI_Waitall(2 * IN_FLIGHT, requests, statuses);
-}
-
-static double time_link(const exchange *x, char *buffer, int bytes, bool many)
-{
-    double times[LINK_ROUNDS];
-
-    for (int i = -WARM_UP; i < LINK_ROUNDS; i++) {
-        int64_t begin;
-
-        PMPI_Barrier(x->pair);
-        begin = pw_clock_ns();
-        if (many)
-            in_flight(x, buffer, bytes);
-        else
-            ping_pong(x, buffer, bytes);
-        times[i < 0 ? 0 : i] = (double)(pw_clock_ns() - begin) / (many ? IN_FLIGHT : 2);
-    }
-    return pw_samples_median(times, LINK_ROUNDS);
-}
-
-static bool measure_link(const exchange *x)
-{
-    char *buffer = calloc(1, LONGEST);
-    pw_exchange_link link = {0};
-
-    if (buffer && x->linked) {
-        double most = time_link(x, buffer, LONGEST, false), less = time_link(x, buffer, LONG, false);
-
-        link.latency = time_link(x, buffer, SHORT, false);
-        link.overhead = time_link(x, buffer, SHORT, true) / 2;
-        link.bandwidth = most > less ? (LONGEST - LONG) / (most - less) : INFINITY;
-    }
-    if (x->rank == 0)
-        printf("%.1f %.6f %.1f %d\n", link.latency, link.bandwidth, link.overhead, x->peer);
-    free(buffer);
-    return buffer;
-}
-
 /* ---- the exchange ------------------------------------------------------------------------------------------------ */
 
-static bool is_enough(const exchange *x, int64_t begin)
-{
-    int enough = pw_clock_ns() - begin > (int64_t)MOST_SECONDS * 1000000000;
-
-    if (x->pair != MPI_COMM_NULL)
-        PMPI_Bcast(&enough, 1, MPI_INT, 0, x->pair);
-    return enough;
-}
-
-static int measure(const exchange *x)
+static int measure(exchange *x, const pw_exchange_link *link)
 {
     samples *s = calloc(PW_EXCHANGE_WAYS, sizeof *s);
     int64_t begin = pw_clock_ns();
@@ -412,57 +359,93 @@ static int measure(const exchange *x)
         pw_command_error("plan", "out of memory");
         return 1;
     }
-    while (blocks < BLOCKS && (blocks == 0 || !is_enough(x, begin))) {
+    while (blocks < BLOCKS && (blocks == 0 || !is_enough(x, begin, MOST_SECONDS))) {
         for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
             sample(x, way, blocks, &s[way]);
         blocks++;
     }
+    if (x->rank == 0)
+        printf("%.1f %.6f %.1f %d\n", link->latency, link->bandwidth, link->overhead, x->peer);
     for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
         print_way(x, way, &s[way], blocks * ROUNDS);
     free(s);
     return 0;
 }
 
-static bool read_type(const char **text, MPI_Datatype *out, pw_hash *layout)
+static void report_nothing(void *arg, const pw_diag *diag)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_diag diag = {0};
-    pw_type type;
-    bool ok = arena && pw_parse(*text, arena, &type, text, &diag) == PW_OK && pw_measure_mpi_type(&type, out);
+    (void)arg;
+    (void)diag;
+}
 
-    if (ok)
+static bool make_type(const pw_ddt_unit *unit, const long long place[2], MPI_Datatype *out, pw_hash *layout)
+{
+    pw_builder b = {.arena = pw_arena_create()};
+    pw_diag diag;
+    pw_dt dt;
+    pw_type type;
+    bool ok = b.arena && place[0] >= 0 && place[0] < pw_ddt_count(unit) &&
+              pw_ddt_build(unit, place[0], place[1], &b, &dt, &diag) == PW_OK &&
+              pw_measure_mpi_type(unit, place[0], place[1], out);
+
+    if (ok) {
+        type = pw_dt_finish(dt);
         *layout = pw_type_hash(&type);
-    pw_arena_destroy(arena);
+    }
+    pw_arena_destroy(b.arena);
     return ok;
+}
+
+/* The types that a message is sent and received as: entries and variants. */
+typedef long long places[2][2];
+
+static bool make_types(exchange *x, const places *of, const pw_ddt_unit *unit)
+{
+    for (int i = 0; i < x->n; i++) {
+        message *m = &x->messages[i];
+
+        if (!make_type(unit, of[i][0], &m->sent, &m->layouts[0]))
+            return false;
+        m->received = m->sent;
+        m->layouts[1] = m->layouts[0];
+        if (memcmp(of[i][0], of[i][1], sizeof of[i][0]) != 0 &&
+            !make_type(unit, of[i][1], &m->received, &m->layouts[1]))
+            return false;
+    }
+    return allocate_all(x);
 }
 
 /* Reads what standard input says (exchange.h). */
 static bool read_exchange(const char *text, exchange *x)
 {
-    char pattern[16], kept[MOST_MESSAGES + 1];
-    int count, end, types;
+    char pattern[16];
+    int count, n, end, in_place;
+    places of[MOST_MESSAGES];
+    pw_ddt_unit *unit = NULL;
+    bool ok;
 
-    if (sscanf(text, "%15s %d %d %80s%n", pattern, &types, &count, kept, &end) != 4 || types < 1 ||
-        types > MOST_MESSAGES)
+    if (sscanf(text, "%15s %d %d %d%n", pattern, &n, &count, &in_place, &end) != 4 || n < 1 || n > MOST_MESSAGES)
         return false;
     x->transpose = !strcmp(pattern, "transpose");
-    x->n = x->transpose ? 1 : types;
-    x->alone = !strchr(kept, '0');
-    text += end;
-    for (int i = 0; i < x->n; i++)
-        x->messages[i] =
-            (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count, .kept = kept[i] == '1'};
-    for (int i = 0; i < x->n; i++) {
-        message *m = &x->messages[i];
-        pw_hash other;
+    x->in_place = in_place;
+    x->n = n;
+    x->blocks = x->transpose && x->peer ? 2 : 1;
+    x->alone = true;
+    for (int i = 0; i < n; i++) {
+        int kept;
 
-        if (!read_type(&text, &m->sent, &m->layout))
+        text += end;
+        if (sscanf(text, "%d %lld %lld %lld %lld%n", &kept, &of[i][0][0], &of[i][0][1], &of[i][1][0], &of[i][1][1],
+                   &end) != 5)
             return false;
-        m->received = m->sent;
-        if (types > x->n && !read_type(&text, &m->received, &other))
-            return false;
+        x->messages[i] =
+            (message){.sent = MPI_DATATYPE_NULL, .received = MPI_DATATYPE_NULL, .count = count, .kept = kept};
+        x->alone = x->alone && kept;
     }
-    return allocate_all(x);
+    text += end;
+    ok = pw_ddt_parse(text, strlen(text), report_nothing, NULL, &unit) == PW_OK && make_types(x, of, unit);
+    pw_ddt_destroy(unit);
+    return ok;
 }
 
 static void free_types(exchange *x)
@@ -508,12 +491,12 @@ static void join_peer(exchange *x, int rank)
     MPI_Comm_size(x->pair, &size);
     x->peer = all && size == 2;
     x->linked = !all && size == 2;
-    x->blocks = x->peer ? 2 : 1;
 }
 
 int pw_measure_exchange(void)
 {
-    exchange x = {.n = 0};
+    static exchange x;
+    pw_exchange_link link = {0};
     char *text = read_input();
     int rank, ok, all, status;
 
@@ -527,11 +510,11 @@ int pw_measure_exchange(void)
     ok = text && read_exchange(text, &x);
     free(text);
     PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, x.pair);
-    if (all && !measure_link(&x))
+    if (all && x.linked && !pw_measure_link(x.pair, &link))
         MPI_Abort(x.pair, 1); /* the other rank would wait for ever */
     if (!ok)
         pw_command_error("plan", "the messages are too long to be timed on this machine");
-    status = all ? measure(&x) : 1;
+    status = all ? measure(&x, &link) : 1;
     free_types(&x);
     MPI_Comm_free(&x.pair);
     return status;

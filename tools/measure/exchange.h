@@ -2,11 +2,16 @@
  * The messages of one exchange, timed for `packwright plan`. The command starts packwright-measure-<mpi> with the first
  * argument PW_EXCHANGE_WORD on each rank, and gives it on standard input a line
  *
- *     PATTERN MESSAGES COUNT KEPT
+ *     PATTERN MESSAGES COUNT PLACE
  *
- * and layouts as IR text: "halo" with one for each message of a rank, or "transpose" with what each block is sent as
- * and received as. KEPT has a digit for each message: 1 if it goes to the rank itself, else 0. Rank 0 prints, in
- * nanoseconds and bytes, for the link between two ranks on different nodes, and whether two are on one node (0 or 1)
+ * PATTERN is "halo", or "transpose", which has one message: a block. PLACE is 1 if messages are received into the array
+ * that they are sent from, else 0. A line for each message follows,
+ *
+ *     KEPT ENTRY VARIANT ENTRY VARIANT
+ *
+ * KEPT is 1 if the message goes to the rank itself, else 0. The types that it is sent and received as are entries of
+ * the text in the datatype language that makes up the rest. Rank 0 prints, in nanoseconds and bytes, for the link
+ * between two ranks on different nodes, and whether two are on one node (0 or 1)
  *
  *     LATENCY BANDWIDTH OVERHEAD PEER
  *

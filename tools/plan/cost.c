@@ -118,7 +118,7 @@ static const pw_plan_type *type_of(const pw_plan_exchange *x, int k, pw_directio
 {
     if (!x->ndirections)
         return &x->types[direction == PW_PACK ? 0 : x->ntypes - 1];
-    return &x->types[x->directions[k].type];
+    return &x->types[direction == PW_PACK ? x->directions[k].type : x->directions[k].received];
 }
 
 static void estimate(const pw_model *m, pw_plan_way way, const pw_plan_exchange *x, int k, pw_plan_distance distance,

@@ -1,6 +1,7 @@
 /* The messages of an exchange: the types of the input, and their destinations in the process grid. */
 #include "tools/plan/plan.h"
 
+#include "frontend/ddt/ddt.h"
 #include "passes/passes.h"
 #include "runtime/engine/layout/trace_record.h"
 #include "tools/command.h"
@@ -10,8 +11,8 @@
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether a type of a trace was never sent: the comment above says so. A type without such a comment counts as
- * sent. */
+/* Returns whether a type of a trace was never sent: the comment above says so. A type without
+ * such a comment counts as sent. */
 static bool is_never_sent(const pw_input *input, int64_t item)
 {
     int line = pw_input_get(input, item).line - 1;
@@ -38,15 +39,14 @@ static bool describe(const pw_type *type, int64_t count, pw_plan_type *out)
         __builtin_mul_overflow(type->extent, count - 1, &stretch) ||
         __builtin_add_overflow(llabs(stretch), root->hi - root->lo, &stretch))
         return false;
-    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense, NULL};
+    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense, 0, 0};
     return true;
 }
 
-/* The text is the type as it is written: MPIs walk over the same layout in other steps, and in other times, if it is
- * built by other constructors. */
 static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_plan_type *out)
 {
     pw_arena *arena = pw_arena_create();
+    pw_input_item place = pw_input_get(input, item);
     char label[PW_INPUT_LABEL];
     pw_type type, canonical;
     pw_diag diag = {0};
@@ -57,11 +57,11 @@ static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_
         pw_command_error("plan", "out of memory");
     else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
         pw_input_error(input, item, &diag);
-    else if (describe(&canonical, count, out))
-        ok = (out->text = pw_print(&type, 0)) || pw_command_error("plan", "out of memory");
-    else
+    else if (!(ok = describe(&canonical, count, out)))
         pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
                          pw_input_name(input), (long long)count, label);
+    out->entry = place.entry;
+    out->variant = place.variant;
     pw_arena_destroy(arena);
     return ok;
 }
@@ -97,7 +97,9 @@ static void direct_faces(pw_plan_exchange *x)
 
     x->ndirections = 2 * axes;
     for (int i = 0; i < x->ndirections; i++) {
-        x->directions[i] = (pw_plan_direction){.type = x->ntypes == 1 ? 0 : x->ntypes == axes ? i / 2 : i};
+        int type = x->ntypes == 1 ? 0 : x->ntypes == axes ? i / 2 : i;
+
+        x->directions[i] = (pw_plan_direction){.type = type, .received = type};
         x->directions[i].offset[i / 2] = i % 2 ? 1 : -1;
     }
 }
@@ -109,7 +111,7 @@ static void direct_all(pw_plan_exchange *x)
     for (int i = 0; i < x->ntypes; i++) {
         int code = i < x->ntypes / 2 ? i : i + 1;
 
-        x->directions[i] = (pw_plan_direction){.type = i};
+        x->directions[i] = (pw_plan_direction){.type = i, .received = i};
         for (int a = 0; a < x->o->axes; a++, code /= 3)
             x->directions[i].offset[a] = code % 3 - 1;
     }
@@ -144,24 +146,109 @@ static int64_t find_type(const pw_input *input, const char *name)
     return -1;
 }
 
+static bool choose_by_name(const pw_input *input, const char *name, int64_t *out)
+{
+    *out = find_type(input, name);
+    return *out >= 0 || pw_command_error("plan", "%s has no type '%s'", pw_input_name(input), name);
+}
+
+/* Returns the option --from for what comes from the other end of `to`, the n-th one for the n-th message there. NULL:
+ * there is none. */
+static const pw_plan_to *find_from(const pw_plan_options *o, const pw_plan_to *to)
+{
+    int before = 0;
+
+    for (const pw_plan_to *other = o->to; other < to; other++)
+        before += !memcmp(other->offset, to->offset, sizeof to->offset);
+    for (int i = 0; i < o->nfrom; i++) {
+        bool is_opposite = true;
+
+        for (int a = 0; a < o->axes; a++)
+            is_opposite = is_opposite && o->from[i].offset[a] == -to->offset[a];
+        if (is_opposite && before-- == 0)
+            return &o->from[i];
+    }
+    return NULL;
+}
+
+static bool choose_from(const pw_input *input, const pw_plan_exchange *x, const pw_plan_to *to, int64_t *out)
+{
+    const pw_plan_to *from = find_from(x->o, to);
+    char offset[PW_PLAN_AXES * 24] = "";
+
+    for (int a = 0; a < x->o->axes; a++)
+        sprintf(offset + strlen(offset), "%s%d", a ? "," : "", -to->offset[a]);
+    if (!from)
+        return pw_command_error("plan", "nothing says what messages of '%s' are received as: --from=%s=TYPE is missing",
+                                to->type, offset);
+    return choose_by_name(input, from->type, out);
+}
+
+static bool have_equal_bytes(const pw_input *input, const pw_plan_exchange *x)
+{
+    for (int i = 0; i < x->ndirections; i++) {
+        const pw_plan_direction *d = &x->directions[i];
+        long long sent = x->types[d->type].shape.bytes, received = x->types[d->received].shape.bytes;
+
+        if (sent != received)
+            return pw_command_error("plan", "%s: '%s' has %lld bytes, '%s' that receives it %lld", pw_input_name(input),
+                                    x->o->to[i].type, sent, find_from(x->o, &x->o->to[i])->type, received);
+    }
+    return true;
+}
+
 static bool direct_by_name(const pw_input *input, pw_plan_exchange *x)
 {
-    int64_t chosen[PW_PLAN_DIRECTIONS];
+    int64_t chosen[2 * PW_PLAN_DIRECTIONS];
+    int n = x->o->nto;
 
-    for (int i = 0; i < x->o->nto; i++) {
+    x->in_place = x->o->nfrom > 0;
+    x->ndirections = n;
+    for (int i = 0; i < n; i++) {
         const pw_plan_to *to = &x->o->to[i];
 
-        chosen[i] = find_type(input, to->type);
-        if (chosen[i] < 0)
-            return pw_command_error("plan", "%s has no type '%s'", pw_input_name(input), to->type);
+        if (!choose_by_name(input, to->type, &chosen[i]) || (x->in_place && !choose_from(input, x, to, &chosen[n + i])))
+            return false;
         x->directions[i].type = i;
+        x->directions[i].received = x->in_place ? n + i : i;
         memcpy(x->directions[i].offset, to->offset, sizeof to->offset);
     }
-    x->ndirections = x->o->nto;
-    return measure_types(input, chosen, x->o->nto, x);
+    if (x->o->nfrom > 0 && x->o->nfrom != n)
+        return pw_command_error("plan", "%d --to and %d --from: each message is sent and received once", n,
+                                x->o->nfrom);
+    return measure_types(input, chosen, x->in_place ? 2 * n : n, x) && have_equal_bytes(input, x);
 }
 
 /* ---- the exchange ------------------------------------------------------------------------------------------------ */
+
+/* Returns the input in the datatype language; IR text as the layouts that it describes. malloc'ed. NULL: memory is
+ * short. */
+static char *text_of(const pw_input *input)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out;
+
+    if (pw_input_get(input, 0).text)
+        return strdup(pw_input_text(input));
+    out = open_memstream(&text, &size);
+    for (int64_t i = 0; out && i < pw_input_count(input); i++) {
+        pw_arena *arena = pw_arena_create();
+        pw_type type;
+        char *layout = NULL;
+
+        if (arena && pw_input_build(input, i, arena, &type) == PW_OK)
+            layout = pw_ddt_print(&type);
+        fprintf(out, "%s\n", layout ? layout : "");
+        free(layout);
+        pw_arena_destroy(arena);
+    }
+    if (out && fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
 
 static bool take_types(const pw_input *input, pw_plan_exchange *x)
 {
@@ -202,7 +289,7 @@ bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out)
     *out = (pw_plan_exchange){.o = o};
     if (pw_input_load(o->input, NULL, &input) != PW_OK)
         return false;
-    ok = take_types(input, out);
+    ok = ((out->text = text_of(input)) || pw_command_error("plan", "out of memory")) && take_types(input, out);
     pw_input_free(input);
     if (ok && o->ranks > PW_PLAN_MESSAGES / pw_plan_messages(out))
         ok = pw_command_error("plan", "%lld ranks with %d messages each are more than %d messages", (long long)o->ranks,
@@ -214,10 +301,10 @@ bool pw_plan_exchange_make(const pw_plan_options *o, pw_plan_exchange *out)
 
 void pw_plan_exchange_free(pw_plan_exchange *x)
 {
-    for (int i = 0; x->types && i < x->ntypes; i++)
-        free(x->types[i].text);
     free(x->types);
+    free(x->text);
     x->types = NULL;
+    x->text = NULL;
 }
 
 int pw_plan_messages(const pw_plan_exchange *x)

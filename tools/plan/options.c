@@ -27,6 +27,9 @@ const char pw_plan_help[] =
     "      --to=OFFSET=TYPE    the neighbour at OFFSET (such as 1,0,-1) gets the type of this name; may be repeated.\n"
     "                          Without it types count by order: 1 for all faces, one for each axis, for each face\n"
     "                          (-x, +x, -y, ...) or for each neighbour (the first axis fastest)\n"
+    "      --from=OFFSET=TYPE  what the neighbour at OFFSET sends is received as this type, into the array that is "
+    "sent\n"
+    "                          from: the ghost layer there. With --to, once for each\n"
     "      --count=N           objects in each message (default 1)\n"
     "      --model=FILE        without ranks: the costs within a node (default: this machine's)\n"
     "      --mpi=WORD          mpich or openmpi: this machine's model for it\n"
@@ -44,6 +47,7 @@ enum {
     PER_NODE,
     PATTERN,
     TO,
+    FROM,
     COUNT,
     MODEL,
     MPI,
@@ -61,6 +65,7 @@ static const struct option known[] = {{"grid", required_argument, NULL, GRID},
                                       {"ranks-per-node", required_argument, NULL, PER_NODE},
                                       {"pattern", required_argument, NULL, PATTERN},
                                       {"to", required_argument, NULL, TO},
+                                      {"from", required_argument, NULL, FROM},
                                       {"count", required_argument, NULL, COUNT},
                                       {"model", required_argument, NULL, MODEL},
                                       {"mpi", required_argument, NULL, MPI},
@@ -130,30 +135,30 @@ static int take_pattern(pw_plan_options *o)
     return -1;
 }
 
-static int take_to(pw_plan_options *o)
+static int take_neighbour(int option, pw_plan_to *list, int *n)
 {
-    pw_plan_to *to = &o->to[o->nto];
+    pw_plan_to *to = &list[*n];
     const char *p = optarg;
     char *end;
 
-    if (o->nto == PW_PLAN_DIRECTIONS)
-        return pw_usage_error(&pw_command_plan, "--to: there are more than %d", PW_PLAN_DIRECTIONS);
+    if (*n == PW_PLAN_DIRECTIONS)
+        return pw_usage_error(&pw_command_plan, "--%s: there are more than %d", name_of(option), PW_PLAN_DIRECTIONS);
     for (to->axes = 0; to->axes < PW_PLAN_AXES; p = end + 1) {
-        long n = strtol(p, &end, 10);
+        long offset = strtol(p, &end, 10);
 
-        if (end == p || n < -PW_PLAN_RANKS || n > PW_PLAN_RANKS)
+        if (end == p || offset < -PW_PLAN_RANKS || offset > PW_PLAN_RANKS)
             break;
-        to->offset[to->axes++] = (int)n;
+        to->offset[to->axes++] = (int)offset;
         if (*end == '=' && end[1]) {
             to->type = end + 1;
-            o->nto++;
+            ++*n;
             return -1;
         }
         if (*end != ',')
             break;
     }
-    return pw_usage_error(&pw_command_plan, "--to takes an offset and a type's name such as 1,0,0=east, got '%s'",
-                          optarg);
+    return pw_usage_error(&pw_command_plan, "--%s takes an offset and a type's name such as 1,0,0=east, got '%s'",
+                          name_of(option), optarg);
 }
 
 static int take(int option, pw_plan_options *o)
@@ -163,7 +168,8 @@ static int take(int option, pw_plan_options *o)
     case NODES: return take_number(option, &o->nodes);
     case PER_NODE: return take_number(option, &o->ranks_per_node);
     case PATTERN: return take_pattern(o);
-    case TO: return take_to(o);
+    case TO: return take_neighbour(option, o->to, &o->nto);
+    case FROM: return take_neighbour(option, o->from, &o->nfrom);
     case COUNT: return take_number(option, &o->count);
     case MODEL: o->model = optarg; return -1;
     case MPI: o->mpi = optarg; return -1;
@@ -203,15 +209,26 @@ static int place_ranks(pw_plan_options *o)
     return -1;
 }
 
+static int check_axes(const pw_plan_options *o, const pw_plan_to *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].axes != o->axes)
+            return pw_usage_error(&pw_command_plan, "the offset of '%s' has %d numbers, the grid has %d axes",
+                                  list[i].type, list[i].axes, o->axes);
+    return -1;
+}
+
 static int check_offsets(const pw_plan_options *o)
 {
-    if (o->nto && o->pattern != PW_PLAN_HALO)
-        return pw_usage_error(&pw_command_plan, "--to is for --pattern=halo");
-    for (int i = 0; i < o->nto; i++)
-        if (o->to[i].axes != o->axes)
-            return pw_usage_error(&pw_command_plan, "the offset of '%s' has %d numbers, the grid has %d axes",
-                                  o->to[i].type, o->to[i].axes, o->axes);
-    return -1;
+    int result;
+
+    if ((o->nto || o->nfrom) && o->pattern != PW_PLAN_HALO)
+        return pw_usage_error(&pw_command_plan, "--to and --from are for --pattern=halo");
+    if (o->nfrom && !o->nto)
+        return pw_usage_error(&pw_command_plan, "--from needs --to, which says what is sent");
+    if ((result = check_axes(o, o->to, o->nto)) >= 0)
+        return result;
+    return check_axes(o, o->from, o->nfrom);
 }
 
 int pw_plan_parse(int argc, char **argv, pw_plan_options *o)

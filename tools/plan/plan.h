@@ -26,7 +26,8 @@ typedef enum pw_plan_pattern { PW_PLAN_HALO, PW_PLAN_TRANSPOSE } pw_plan_pattern
 
 /* ---- options.c --------------------------------------------------------------------------------------------------- */
 
-/* From one option --to: the neighbour at this offset in the process grid gets this type. */
+/* From one option --to: the neighbour at this offset in the process grid gets this type; or --from: what it sends is
+ * received as this type. */
 typedef struct pw_plan_to {
     int offset[PW_PLAN_AXES], axes;
     const char *type;
@@ -42,8 +43,8 @@ typedef struct pw_plan_options {
     int64_t count;                               /* objects of a message */
     double latency, bandwidth, overhead, memory; /* us, GB/s, us, GB/s; NaN: not given */
     bool csv;
-    int nto;
-    pw_plan_to to[PW_PLAN_DIRECTIONS];
+    int nto, nfrom;
+    pw_plan_to to[PW_PLAN_DIRECTIONS], from[PW_PLAN_DIRECTIONS];
 } pw_plan_options;
 
 /* Reads the command line. Returns -1 to go on, else an exit status after reporting what is wrong. */
@@ -57,18 +58,21 @@ extern const char pw_plan_help[];
 typedef struct pw_plan_type {
     pw_model_shape shape;
     bool contiguous;
-    char *text; /* IR, not canonical */
+    int64_t entry, variant; /* of the text */
 } pw_plan_type;
 
 typedef struct pw_plan_direction {
     int offset[PW_PLAN_AXES];
-    int type;
+    int type;     /* that is sent there */
+    int received; /* what the receiver has for it */
 } pw_plan_direction;
 
 typedef struct pw_plan_exchange {
     const pw_plan_options *o;
     int ntypes, ndirections; /* a transpose has no directions */
+    bool in_place;           /* messages of a halo are received into the array that they are sent from */
     pw_plan_type *types;     /* a transpose has one, or what is sent and what is received */
+    char *text;              /* the types in the datatype language */
     pw_plan_direction directions[PW_PLAN_DIRECTIONS];
 } pw_plan_exchange;
 

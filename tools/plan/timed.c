@@ -10,21 +10,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static void describe_message(FILE *in, const pw_plan_exchange *x, int k)
+{
+    bool halo = x->o->pattern == PW_PLAN_HALO;
+    const pw_plan_type *sent = &x->types[halo ? x->directions[k].type : 0];
+    const pw_plan_type *received = &x->types[halo ? x->directions[k].received : x->ntypes - 1];
+
+    fprintf(in, "%d %lld %lld %lld %lld\n", halo && pw_plan_route(x, 0, k) == 0, (long long)sent->entry,
+            (long long)sent->variant, (long long)received->entry, (long long)received->variant);
+}
+
 /* Writes what the program reads. NULL: there is no room for it. */
 static FILE *describe(const pw_plan_exchange *x)
 {
     FILE *in = tmpfile();
     bool halo = x->o->pattern == PW_PLAN_HALO;
-    int n = halo ? x->ndirections : x->ntypes;
+    int n = halo ? x->ndirections : 1;
 
     if (!in)
         return NULL;
-    fprintf(in, "%s %d %lld ", halo ? "halo" : "transpose", n, (long long)x->o->count);
+    fprintf(in, "%s %d %lld %d\n", halo ? "halo" : "transpose", n, (long long)x->o->count, x->in_place);
     for (int i = 0; i < n; i++)
-        fputc(halo && pw_plan_route(x, 0, i) == 0 ? '1' : '0', in);
-    fputc('\n', in);
-    for (int i = 0; i < n; i++)
-        fputs(x->types[halo ? x->directions[i].type : i].text, in);
+        describe_message(in, x, i);
+    fputs(x->text, in);
     if (fflush(in) == 0 && !ferror(in) && fseek(in, 0, SEEK_SET) == 0)
         return in;
     fclose(in);
