@@ -15,9 +15,11 @@
 #include "base/samples.h"
 #include "frontend/ddt/ddt.h"
 #include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/outbound.h"
 #include "tools/command.h"
 #include "tools/measure/link.h"
 #include "tools/measure/mpi_type.h"
+#include "tools/measure/stores.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -29,6 +31,8 @@ enum { MOST_MESSAGES = 80, BLOCKS = 6, ROUNDS = 8, WARM_UP = 4, SAMPLES = BLOCKS
 
 /* Packwright tries other ways of a message in its first hundred or so. */
 enum { SETTLING = 200, SETTLING_SECONDS = 10 };
+
+enum { STORES = 31 };
 
 /* What samples are of. */
 enum { PACK, UNPACK, SELF, WHOLE, QUANTITIES };
@@ -48,10 +52,11 @@ typedef struct exchange {
     bool transpose;
     bool in_place; /* messages are received into the array that they are sent from */
     int n, rank;
-    int blocks;  /* of a message that one rank sends: one to each rank of a transpose */
-    bool alone;  /* all messages are kept */
-    bool peer;   /* there is another rank on this node */
-    bool linked; /* there is one on another node */
+    int blocks;    /* of a message that one rank sends: one to each rank of a transpose */
+    bool alone;    /* all messages are kept */
+    bool peer;     /* there is another rank on this node */
+    bool linked;   /* there is one on another node */
+    int near, far; /* how often the two ranks' cores were found to share a cache, or not to */
     MPI_Comm pair;
     message messages[MOST_MESSAGES];
 } exchange;
@@ -305,6 +310,20 @@ static void settle(const exchange *x)
     }
 }
 
+/* Finds out whether the two ranks' cores share a cache now. */
+static void look_how_far(exchange *x)
+{
+    double ns[STORES];
+
+    if (!x->peer)
+        return;
+    pw_measure_stores(x->pair, 1 - x->rank, ns, STORES);
+    if (pw_samples_median(ns, STORES) > PW_OUTBOUND_DEAR_NS)
+        x->far++;
+    else
+        x->near++;
+}
+
 /* ---- from samples to times --------------------------------------------------------------------------------------- */
 
 static double median(samples *s, int quantity, int k, int n)
@@ -369,6 +388,13 @@ static void print_way(const exchange *x, int way, samples *s, int n)
 
 /* ---- the exchange ------------------------------------------------------------------------------------------------ */
 
+static pw_exchange_peer peer_of(const exchange *x)
+{
+    if (!x->peer)
+        return PW_EXCHANGE_ALONE;
+    return !x->far ? PW_EXCHANGE_NEAR : !x->near ? PW_EXCHANGE_FAR : PW_EXCHANGE_CHANGED;
+}
+
 static int measure(exchange *x, const pw_exchange_link *link)
 {
     samples *s = calloc(PW_EXCHANGE_WAYS, sizeof *s);
@@ -380,13 +406,15 @@ static int measure(exchange *x, const pw_exchange_link *link)
         return 1;
     }
     settle(x);
+    look_how_far(x);
     while (blocks < BLOCKS && (blocks == 0 || !is_enough(x, begin, MOST_SECONDS))) {
         for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
             sample(x, way, blocks, &s[way]);
+        look_how_far(x);
         blocks++;
     }
     if (x->rank == 0)
-        printf("%.1f %.6f %.1f %d\n", link->latency, link->bandwidth, link->overhead, x->peer);
+        printf("%.1f %.6f %.1f %d\n", link->latency, link->bandwidth, link->overhead, peer_of(x));
     for (int way = 0; way < PW_EXCHANGE_WAYS; way++)
         print_way(x, way, &s[way], blocks * ROUNDS);
     free(s);

@@ -11,7 +11,7 @@
  *
  * KEPT is 1 if the message goes to the rank itself, else 0. The types that it is sent and received as are entries of
  * the text in the datatype language that makes up the rest. Rank 0 prints, in nanoseconds and bytes, for the link
- * between two ranks on different nodes, and whether two are on one node (0 or 1)
+ * between two ranks on different nodes, and how far apart two ranks of one node are (pw_exchange_peer)
  *
  *     LATENCY BANDWIDTH OVERHEAD PEER
  *
@@ -28,6 +28,15 @@
 #define PW_EXCHANGE_WORD "exchange"
 
 enum { PW_EXCHANGE_NATIVE, PW_EXCHANGE_OURS, PW_EXCHANGE_CONTIGUOUS, PW_EXCHANGE_WAYS };
+
+/* Whether two ranks were on one node, and their cores shared a cache. In virtual machines it changes while a program
+ * runs, and with it most times. */
+typedef enum pw_exchange_peer {
+    PW_EXCHANGE_ALONE,
+    PW_EXCHANGE_NEAR,
+    PW_EXCHANGE_FAR,
+    PW_EXCHANGE_CHANGED
+} pw_exchange_peer;
 
 /* The times of one message. */
 typedef struct pw_exchange_times {

@@ -114,7 +114,7 @@ pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, const pw_
 
 /* The messages of a halo by direction; the one of a transpose. */
 typedef struct pw_plan_timed {
-    bool peer;             /* there were two ranks on one node */
+    pw_exchange_peer peer; /* whether there were two ranks on one node */
     pw_exchange_link link; /* the two ranks were on different nodes; else all 0 */
     pw_exchange_times at[PW_PLAN_WAYS][PW_PLAN_DIRECTIONS];
 } pw_plan_timed;

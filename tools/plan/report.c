@@ -49,13 +49,22 @@ static void print_exchange(FILE *out, const pw_plan_result *r, const char *begin
             first->sent, (double)abroad / (double)o->ranks, end);
 }
 
+/* How far apart the ranks that timed the messages were. */
+static const char *const distances[] = {
+    [PW_EXCHANGE_ALONE] = "",
+    [PW_EXCHANGE_NEAR] = " on cores that share a cache",
+    [PW_EXCHANGE_FAR] = " on cores that share no cache",
+    [PW_EXCHANGE_CHANGED] = " on cores that shared a cache at times",
+};
+
 static void print_costs(FILE *out, const pw_plan_result *r, const char *begin, const char *end)
 {
     const pw_model_origin *origin = &r->machine->model->origin;
 
     if (r->machine->timed) {
-        fprintf(out, "%scosts of packing and within a node: timed here by %s rank%s of %s%s", begin,
-                r->machine->timed->peer ? "two" : "one", r->machine->timed->peer ? "s" : "", r->o->launcher, end);
+        fprintf(out, "%scosts of packing and within a node: timed here by %s of %s%s%s", begin,
+                r->machine->timed->peer ? "two ranks" : "one rank", r->o->launcher, distances[r->machine->timed->peer],
+                end);
         return;
     }
     fprintf(out, "%scosts of packing and within a node, estimated: %s (%s, %s, %s), %s messages%s", begin,

@@ -66,18 +66,20 @@ static bool run(const char *program, FILE *in, FILE *out)
 /* Reads what rank 0 prints; the other ranks print nothing. */
 static bool read_times(FILE *in, const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
 {
-    int n = x->ndirections ? x->ndirections : 1, lines = 0, way, k, peer = 0;
+    int n = x->ndirections ? x->ndirections : 1, lines = 0, way, k, peer = PW_EXCHANGE_ALONE;
     pw_exchange_times t;
 
     rewind(in);
     *first = fscanf(in, "%lf %lf %lf %d", &out->link.latency, &out->link.bandwidth, &out->link.overhead, &peer) == 4;
+    if (peer < PW_EXCHANGE_ALONE || peer > PW_EXCHANGE_CHANGED)
+        return false;
     while (fscanf(in, "%d %d %lf %lf %lf %lf", &way, &k, &t.pack, &t.unpack, &t.self, &t.peer) == 6) {
         if (way < 0 || way >= PW_PLAN_WAYS || k < 0 || k >= n)
             return false;
         out->at[way][k] = t;
         lines++;
     }
-    out->peer = peer;
+    out->peer = (pw_exchange_peer)peer;
     return lines == (*first ? PW_PLAN_WAYS * n : 0);
 }
 
