@@ -562,7 +562,9 @@ int pw_measure_exchange(void)
     if (all && x.linked && !pw_measure_link(x.pair, &link))
         MPI_Abort(x.pair, 1); /* the other rank would wait for ever */
     if (!ok)
-        pw_command_error("plan", "the messages are too long to be timed on this machine");
+        pw_command_error("plan",
+                         "the messages cannot be timed on this machine: a count does not fit an int, a message has 2 "
+                         "GiB or more, or there is not enough memory for them");
     status = all ? measure(&x, &link) : 1;
     free_types(&x);
     MPI_Comm_free(&x.pair);

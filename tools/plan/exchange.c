@@ -11,7 +11,7 @@
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether a type of a trace was never sent: the comment above says so. A type without
+/* Returns whether a type of a trace was never sent, nor packed to be sent: the comment above says so. A type without
  * such a comment counts as sent. */
 static bool is_never_sent(const pw_input *input, int64_t item)
 {
@@ -24,7 +24,7 @@ static bool is_never_sent(const pw_input *input, int64_t item)
     for (int i = 1; i < line; i++)
         text = strchr(text, '\n') + 1;
     end = strchr(text, '\n');
-    return pw_trace_parse(text, (size_t)(end - text), &record) && record.sends == 0;
+    return pw_trace_parse(text, (size_t)(end - text), &record) && record.sends == 0 && record.packs == 0;
 }
 
 /* Describes `count` objects of a type. False: there are no bytes, or too many. */
@@ -146,10 +146,26 @@ static int64_t find_type(const pw_input *input, const char *name)
     return -1;
 }
 
+/* Reports that there is no such type, with the names of the first ones that there are. */
+static bool refuse_name(const pw_input *input, const char *name)
+{
+    char known[4 * (PW_INPUT_LABEL + 2)] = "";
+    int64_t n = pw_input_count(input);
+
+    for (int64_t i = 0; i < n && i < 3; i++) {
+        char label[PW_INPUT_LABEL];
+
+        pw_input_label(input, i, label);
+        sprintf(known + strlen(known), "%s%s", i ? ", " : "", label);
+    }
+    return pw_command_error("plan", "%s has no type '%s'; it has %s%s", pw_input_name(input), name, known,
+                            n > 3 ? ", ..." : "");
+}
+
 static bool choose_by_name(const pw_input *input, const char *name, int64_t *out)
 {
     *out = find_type(input, name);
-    return *out >= 0 || pw_command_error("plan", "%s has no type '%s'", pw_input_name(input), name);
+    return *out >= 0 || refuse_name(input, name);
 }
 
 /* Returns the option --from for what comes from the other end of `to`, the n-th one for the n-th message there. NULL:
@@ -266,7 +282,8 @@ static bool take_types(const pw_input *input, pw_plan_exchange *x)
         chosen[n++] = i;
     }
     if (n == 0)
-        return pw_command_error("plan", "%s has no type that was sent", pw_input_name(input));
+        return pw_command_error("plan", "%s has no type that was sent or packed%s", pw_input_name(input),
+                                x->o->pattern == PW_PLAN_HALO ? "; --to=OFFSET=TYPE takes any" : "");
     if (x->o->pattern == PW_PLAN_TRANSPOSE && n > 2)
         return pw_command_error("plan", "%s has %d types; a transpose takes one, or one to send and one to receive",
                                 pw_input_name(input), n);

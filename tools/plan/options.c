@@ -123,8 +123,16 @@ static int take_grid(pw_plan_options *o)
         if (*end != 'x')
             break;
     }
-    return pw_usage_error(&pw_command_plan, "--grid takes 1 to %d numbers such as 16x16x12, got '%s'", PW_PLAN_AXES,
-                          optarg);
+    return pw_usage_error(&pw_command_plan, "--grid takes 1 to %d numbers from 1 to %d, such as 16x16x12, got '%s'",
+                          PW_PLAN_AXES, PW_PLAN_RANKS, optarg);
+}
+
+static int take_mpi(pw_plan_options *o)
+{
+    if (strcmp(optarg, "mpich") != 0 && strcmp(optarg, "openmpi") != 0)
+        return pw_usage_error(&pw_command_plan, "--mpi takes mpich or openmpi, got '%s'", optarg);
+    o->mpi = optarg;
+    return -1;
 }
 
 static int take_pattern(pw_plan_options *o)
@@ -172,7 +180,7 @@ static int take(int option, pw_plan_options *o)
     case FROM: return take_neighbour(option, o->from, &o->nfrom);
     case COUNT: return take_number(option, &o->count);
     case MODEL: o->model = optarg; return -1;
-    case MPI: o->mpi = optarg; return -1;
+    case MPI: return take_mpi(o);
     case NETWORK: o->network = optarg; return -1;
     case LATENCY: return take_quantity(option, true, &o->latency);
     case BANDWIDTH: return take_quantity(option, false, &o->bandwidth);
@@ -193,6 +201,9 @@ static int place_ranks(pw_plan_options *o)
     if (!o->nodes && !o->ranks_per_node)
         return pw_usage_error(&pw_command_plan, "--nodes is missing: how many nodes the %lld ranks are on",
                               (long long)o->ranks);
+    if (o->nodes > o->ranks)
+        return pw_usage_error(&pw_command_plan, "there are more nodes, %lld, than ranks in the grid, %lld",
+                              (long long)o->nodes, (long long)o->ranks);
     if (!o->ranks_per_node) {
         if (o->ranks % o->nodes)
             return pw_usage_error(&pw_command_plan,

@@ -91,7 +91,9 @@ static bool check(const pw_plan_exchange *x, const pw_plan_timed *t)
     if (t->peer || x->o->ranks_per_node == 1)
         return true;
     return pw_command_error("plan",
-                            "messages between ranks of a node are timed by two ranks that are on one: mpiexec -n 2");
+                            "messages between ranks of a node are timed by two ranks of %s that are on one: mpiexec "
+                            "-n 2",
+                            x->o->launcher);
 }
 
 bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
