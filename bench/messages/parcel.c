@@ -82,7 +82,8 @@ void msg_add_own(bench_suite *suite)
         int64_t block, stride;
     } blocks[] = {{"Stride8", 8, 64},       {"Blocks16", 16, 64},     {"Blocks32", 32, 64},
                   {"Blocks64", 64, 128},    {"Blocks128", 128, 256},  {"Blocks256", 256, 512},
-                  {"Blocks512", 512, 1024}, {"Blocks1K", 1024, 2048}, {"Blocks4000", 4000, 8000}};
+                  {"Blocks512", 512, 1024}, {"Blocks1K", 1024, 2048}, {"Blocks4000", 4000, 8000},
+                  {"Blocks8K", 8192, 16384}};
     enum { SIZES = sizeof sizes / sizeof *sizes };
 
     for (size_t f = 0; f < sizeof blocks / sizeof *blocks; f++)
