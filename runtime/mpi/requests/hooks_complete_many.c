@@ -95,18 +95,23 @@ static void expect_errors(pw_batch *b)
         b->statuses[i].MPI_ERROR = MPI_SUCCESS;
 }
 
+/* Requests that were left to MPI are among them. The communicator of such a request is not known: that of another one
+ * is taken. */
 static int recover_errors(pw_batch *b, MPI_Request *requests)
 {
     MPI_Comm comm = MPI_COMM_NULL;
-    int rc = MPI_SUCCESS;
+    bool failed = false;
 
-    for (int i = 0; i < b->n; i++)
-        if (b->ops[i] && is_persistent(b->ops[i]) && b->statuses[i].MPI_ERROR != MPI_SUCCESS) {
-            PMPI_Request_free(&requests[i]);
+    for (int i = 0; i < b->n; i++) {
+        bool fails = requests[i] != MPI_REQUEST_NULL && b->statuses[i].MPI_ERROR != MPI_SUCCESS;
+
+        if (b->ops[i] && (fails || !failed))
             comm = b->ops[i]->comm;
-            rc = MPI_ERR_IN_STATUS;
-        }
-    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
+        if (fails)
+            PMPI_Request_free(&requests[i]);
+        failed = failed || fails;
+    }
+    return failed ? pw_pending_report(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
 
 /*
