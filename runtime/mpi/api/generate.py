@@ -47,7 +47,7 @@ EXPORTED = ("hook", "flush")
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels())",
-              "rma": "(pw_rma_any() || pw_gate_has_deferred())"}
+              "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
@@ -399,7 +399,7 @@ def gated_body(f):
     args += [str(bool(f.large)).lower()] if call.large else []
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
-    again = call.condition is not None  # it may complete operations of ours
+    again = call.condition is not None  # it may complete operations of ours, or give back memory
     # These do not wait for other processes, and add deferred sends.
     defers = call.kind in ("nonblocking", "persistent")
     enter = "enter_again(&mark, &within)" if again else "enter_deferring(&mark)" if defers else "enter(&mark)"

@@ -6,7 +6,8 @@
  * need no code of their own. While a wrapped call of a thread is under way, the MPI below or a callback of the program
  * may call MPI again: such a call goes straight to the next function. Calls that may complete an operation are the
  * exception. A callback may make them (an attribute's delete callback, an error handler), and no other code would
- * unpack what the operation has received.
+ * unpack what the operation has received. Calls that free memory are another one: the MPI below knows nothing of memory
+ * that it was not asked for.
  */
 #ifndef PW_RUNTIME_GATE_H
 #define PW_RUNTIME_GATE_H
