@@ -29,8 +29,10 @@ static struct {
     int high; /* slots from here on were never used */
     int blocks, refusals;
     int64_t bytes, clock, registrations;
-    pw_gpu *reader; /* the context that has last moved a message from another program's buffer; NULL: none */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The context that has last moved a message from another program's buffer. NULL: none. */
+static _Atomic(pw_gpu *) reader;
 
 /* ---- registering ------------------------------------------------------------------------------------------------- */
 
@@ -53,9 +55,9 @@ void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
     for (int i = 0; i < table.high; i++)
         if (table.many[i].block.base && table.many[i].owner == gpu)
             drop(&table.many[i], driver);
-    if (table.reader == gpu)
-        table.reader = NULL;
     pthread_mutex_unlock(&table.lock);
+    if (atomic_load(&reader) == gpu)
+        atomic_store(&reader, NULL);
 }
 
 static pw_gpu_dependent dependent = {.close = pw_gpu_foreign_close};
@@ -426,16 +428,6 @@ static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, co
                      .bytes = from->bytes};
 }
 
-static pw_gpu *reader(void)
-{
-    pw_gpu *gpu;
-
-    pthread_mutex_lock(&table.lock);
-    gpu = table.reader;
-    pthread_mutex_unlock(&table.lock);
-    return gpu;
-}
-
 static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
 {
     const pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
@@ -454,7 +446,7 @@ static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
 /* Packs a part of the message into host memory: one kernel packs all of it, and the part is copied. */
 static bool pack_to_host(const pw_stand_in *from, void *to, int64_t bytes)
 {
-    pw_gpu *gpu = reader();
+    pw_gpu *gpu = atomic_load(&reader);
     pw_gpu_block *block = NULL;
     bool done;
 
@@ -468,16 +460,11 @@ static bool pack_to_host(const pw_stand_in *from, void *to, int64_t bytes)
 
 static void note_reader(pw_gpu *gpu)
 {
-    bool is_new;
-
-    pthread_mutex_lock(&table.lock);
-    is_new = table.reader != gpu;
-    table.reader = gpu;
-    pthread_mutex_unlock(&table.lock);
-    if (is_new) {
-        pw_gpu_depend(&dependent);
-        pw_stand_in_pack_by(pack_to_host);
-    }
+    if (atomic_load(&reader) == gpu)
+        return;
+    atomic_store(&reader, gpu);
+    pw_gpu_depend(&dependent);
+    pw_stand_in_pack_by(pack_to_host);
 }
 
 bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
