@@ -136,12 +136,23 @@ static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
     return !s->op.failed;
 }
 
+/* Whether the block is contiguous on both sides. Its objects may be bytes then. */
+static bool is_contiguous(const pw_remote_slot *s)
+{
+    const pw_nest *n = s->joined.layout->nest;
+
+    return pw_nest_blocks(n) == 1 && (s->bytes == n->size || (n->extent == n->size && n->packed_extent == n->size));
+}
+
 void pw_remote_read(pw_remote_slot *s)
 {
     const pw_nest *nest = s->joined.layout->nest;
     batch b = {.slot = s};
 
-    pw_nest_walk_joined(nest, s->bytes / nest->size, read_piece, &b);
+    if (is_contiguous(s))
+        read_piece(&b, nest->lo, nest->packed_lo, s->bytes);
+    else
+        pw_nest_walk_joined(nest, s->bytes / nest->size, read_piece, &b);
     flush(&b);
 }
 

@@ -1,0 +1,81 @@
+/*
+ * Which blocks are read over the network (PACKWRIGHT_NET=verbs), as the stand-in for libibverbs counts. The arguments
+ * are what is expected, and a block's bytes and the length of its pieces:
+ *
+ *     read     all pieces are read
+ *     left     none is
+ *     once     a contiguous block of doubles is read in the fewest pieces
+ *
+ * The data must be right in any case.
+ */
+#include "tests/engine/net/verbs_stand_in/card.h"
+#include "tests/mpi/support/harness.h"
+
+#include <dlfcn.h>
+
+enum { CALLS = 8 };
+
+static int rank;
+static MPI_Comm pair;
+
+static const stand_in_counts *counts(void)
+{
+    static const stand_in_counts none;
+    void *library = dlopen(getenv("PW_STAND_IN_VERBS"), RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_counts *there = library ? dlsym(library, "verbs_stand_in_counts") : NULL;
+
+    return there ? there : &none; /* nobody has opened the network */
+}
+
+static void exchange(int count, MPI_Datatype type, size_t span, int seed)
+{
+    static const MPI_Aint zero = 0;
+    char *from = malloc(span), *to = calloc(1, span), *expected = calloc(1, span);
+
+    memset(from, seed + 2 * rank, span);
+    MPI_Neighbor_alltoallw(from, &count, &zero, &type, to, &count, &zero, &type, pair);
+    PMPI_Neighbor_alltoallw(from, &count, &zero, &type, expected, &count, &zero, &type, pair);
+    CHECK(memcmp(to, expected, span) == 0, "call %d brings wrong data to rank %d", seed, rank);
+    free(from);
+    free(to);
+    free(expected);
+}
+
+static void test(const char *what, int bytes, int piece)
+{
+    bool once = !strcmp(what, "once");
+    int least = CALLS / 2 * (bytes / piece), most = CALLS * ((bytes + MESSAGE - 1) / MESSAGE + 1), pieces;
+    MPI_Datatype type = MPI_DOUBLE;
+
+    if (!once) {
+        MPI_Type_vector(bytes / piece, piece, 2 * piece, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+    }
+    for (int i = 0; i < CALLS; i++)
+        exchange(once ? bytes / 8 : 1, type, 2 * (size_t)bytes, i);
+    pieces = counts()->pieces;
+    if (!strcmp(what, "left"))
+        CHECK(pieces == 0, "rank %d has read %d pieces", rank, pieces);
+    else
+        CHECK(pieces >= (once ? 1 : least), "rank %d has read %d pieces, at least %d expected", rank, pieces, least);
+    if (once)
+        CHECK(pieces <= most, "rank %d has read %d pieces, at most %d expected", rank, pieces, most);
+    else
+        MPI_Type_free(&type);
+}
+
+int main(int argc, char **argv)
+{
+    const int weight = 1;
+    int other, rc;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
+    test(argv[1], atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 1);
+    MPI_Comm_free(&pair);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
