@@ -83,6 +83,16 @@ static double share(const pw_measure_options *o, bool messages)
     return messages && node ? o->seconds / 2 : o->seconds;
 }
 
+/* Returns whether both ranks of the pair go on: if one has failed, the other one must not wait for it. */
+static bool all_go_on(MPI_Comm pair, pw_status status)
+{
+    int mine = status == PW_OK, all = 0;
+
+    if (pair != MPI_COMM_NULL)
+        MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, pair);
+    return all;
+}
+
 static int measure(const pw_measure_options *o, int rank, int ranks)
 {
     bool messages = o->messages && ranks > 1;
@@ -96,7 +106,7 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
         status = pw_measure_machine(o, share(o, messages), m, &diag);
     wait_for_all();
     MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair);
-    if (status == PW_OK && messages && rank < 2)
+    if (messages && all_go_on(pair, status))
         status = measure_messages(o, share(o, messages), pair, m, &diag);
     wait_for_all();
     if (status != PW_OK)
