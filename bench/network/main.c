@@ -41,15 +41,14 @@ static double median(double *all, int n)
     return all[n / 2];
 }
 
-static double exchange(exchange_fn *call, char *from, char *to, MPI_Datatype type, MPI_Comm pair)
+static double exchange(exchange_fn *call, char *from, char *to, int count, MPI_Datatype type, MPI_Comm pair)
 {
-    const int one = 1;
     const MPI_Aint zero = 0;
     double begin;
 
     PMPI_Barrier(pair);
     begin = bench_now();
-    call(from, &one, &zero, &type, to, &one, &zero, &type, pair);
+    call(from, &count, &zero, &type, to, &count, &zero, &type, pair);
     return (bench_now() - begin) * 1e-9;
 }
 
@@ -59,16 +58,20 @@ static void row(int bytes, int block, double seconds, MPI_Comm pair)
     size_t span = (size_t)bytes / (size_t)block * (size_t)block * 2;
     char *from = malloc(span), *to = malloc(span), *expected = malloc(span);
     MPI_Datatype type;
-    int turns = 5, n = 0;
+    int turns = 5, n = 0, count = block < bytes ? 1 : bytes / 8;
 
     memset(from, rank + 1, span);
     memset(to, 0, span);
     memset(expected, 0, span);
-    MPI_Type_vector(bytes / block, block, 2 * block, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
+    if (block < bytes) {
+        MPI_Type_vector(bytes / block, block, 2 * block, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+    } else {
+        type = MPI_DOUBLE;
+    }
     for (int i = 0; i < turns && i < MOST_TURNS; i++, n++) {
-        native[i] = exchange(PMPI_Neighbor_alltoallw, from, expected, type, pair);
-        ours[i] = exchange(MPI_Neighbor_alltoallw, from, to, type, pair);
+        native[i] = exchange(PMPI_Neighbor_alltoallw, from, expected, count, type, pair);
+        ours[i] = exchange(MPI_Neighbor_alltoallw, from, to, count, type, pair);
         ratios[i] = native[i] / ours[i];
         if (i == 4) {
             turns = 5 + (int)(seconds / (native[4] + ours[4]));
@@ -80,7 +83,8 @@ static void row(int bytes, int block, double seconds, MPI_Comm pair)
     if (rank == 0)
         printf("%9d %7d %10.1f %10.1f %8.2f\n", bytes, block, 1e6 * median(native, n), 1e6 * median(ours, n),
                median(ratios, n));
-    MPI_Type_free(&type);
+    if (block < bytes)
+        MPI_Type_free(&type);
     free(from);
     free(to);
     free(expected);
@@ -98,11 +102,11 @@ static void cold_row(int bytes, int block, int buffers, MPI_Comm pair)
     memset(to, 0, span);
     MPI_Type_vector(bytes / block, block, 2 * block, MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    exchange(MPI_Neighbor_alltoallw, to, to + span / 2, MPI_BYTE, pair);
+    exchange(MPI_Neighbor_alltoallw, to, to + span / 2, 1, MPI_BYTE, pair);
     for (int turn = 0, n = 0; turn <= TURNS; turn++)
         for (int i = 0; i < buffers; i++) {
-            double before = exchange(PMPI_Neighbor_alltoallw, from + (size_t)i * span, to, type, pair);
-            double ours = exchange(MPI_Neighbor_alltoallw, from + (size_t)i * span, to, type, pair);
+            double before = exchange(PMPI_Neighbor_alltoallw, from + (size_t)i * span, to, 1, type, pair);
+            double ours = exchange(MPI_Neighbor_alltoallw, from + (size_t)i * span, to, 1, type, pair);
 
             if (turn == 0) {
                 native[i] = before;
@@ -132,7 +136,7 @@ static double time_pieces(int pieces, double seconds, MPI_Comm pair)
     MPI_Type_vector(pieces, block, 2 * block, MPI_BYTE, &type);
     MPI_Type_commit(&type);
     for (; n < turns && n < MOST_TURNS; n++) {
-        times[n] = exchange(MPI_Neighbor_alltoallw, from, to, type, pair);
+        times[n] = exchange(MPI_Neighbor_alltoallw, from, to, 1, type, pair);
         if (n == 4) {
             turns = 5 + (int)(seconds / times[4]);
             PMPI_Bcast(&turns, 1, MPI_INT, 0, pair);
@@ -172,9 +176,11 @@ static void rows(double seconds, MPI_Comm pair)
 {
     if (rank == 0)
         printf("%9s %7s %10s %10s %8s\n", "bytes", "block", "native us", "ours us", "ratio");
-    for (int bytes = 64 << 10; bytes <= 16 << 20; bytes *= 4)
+    for (int bytes = 64 << 10; bytes <= 16 << 20; bytes *= 4) {
         for (int block = 4 << 10; block <= bytes / 4 && block <= 64 << 10; block *= 4)
             row(bytes, block, seconds, pair);
+        row(bytes, bytes, seconds, pair);
+    }
 }
 
 int main(int argc, char **argv)

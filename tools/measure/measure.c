@@ -24,11 +24,13 @@ static const char help[] =
     "Measures what packing, copying and sending cost on this machine, and keeps it as the model by which a run "
     "chooses\n"
     "strategies (docs/model.md). One process measures CPU kernels and the first GPU, for all MPIs; two ranks measure\n"
-    "messages as well, for the MPI that started them. What was measured before and is not measured again stays.\n"
+    "messages as well, for the MPI that started them, and with PACKWRIGHT_NET blocks that are read over a network. "
+    "What was\n"
+    "measured before and is not measured again stays.\n"
     "\n"
     "      --seconds=N    about how long to take (default 120)\n"
     "      --spread=N     leave out points whose best times differ by more than N percent (default 10)\n"
-    "      --only=PARTS   some of cpu,gpu,messages\n"
+    "      --only=PARTS   some of cpu,gpu,messages,network\n"
     "      --mpi=MPI      mpich or openmpi, if the launcher does not tell; alone: only for this MPI\n"
     "  -o, --output=FILE  write there (default: the cache directory)\n"
     "  -q, --quiet        show no progress\n"
@@ -149,6 +151,8 @@ static int print_plan(const pw_measure_options *o, const char *mpi)
         printf("  messages between two ranks of %s: contiguous, and typed ones left to it\n", mpi);
     else if (o->messages)
         puts("  no messages: they take two ranks (mpiexec -n 2 packwright measure)");
+    if (o->network && mpi && pw_env_choice(PW_ENV_NET) != 0)
+        puts("  blocks that are read over the network of PACKWRIGHT_NET");
     if (mpi)
         one.mpi = mpi;
     return each_mpi(&one, print_path, NULL) ? PW_EXIT_OK : PW_EXIT_FAILURE;

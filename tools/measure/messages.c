@@ -47,7 +47,7 @@ typedef struct parcel {
 
 /* ---- parcels ----------------------------------------------------------------------------------------------------- */
 
-static MPI_Datatype vector(int64_t bytes, int64_t block, int every)
+MPI_Datatype pw_measure_vector(int64_t bytes, int64_t block, int every)
 {
     MPI_Datatype element = block % 8 == 0 ? MPI_DOUBLE : block % 4 == 0 ? MPI_INT : MPI_BYTE, type;
     int64_t size = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : 1;
@@ -72,7 +72,7 @@ static parcel *parcel_of(pw_probe *p)
         return NULL;
     *all = (parcel){.type = MPI_BYTE, .count = (int)bytes, .stretch = (size_t)bytes};
     if (typed)
-        *all = (parcel){.type = vector(bytes, block, every), .count = 1, .stretch = (size_t)(bytes * every)};
+        *all = (parcel){.type = pw_measure_vector(bytes, block, every), .count = 1, .stretch = (size_t)(bytes * every)};
     p->own = all;
     return all;
 }
@@ -195,18 +195,16 @@ static double run_stores(pw_probe *p, int runs)
     return ns;
 }
 
-int pw_measure_messages_agree(void *arg, int value)
+int pw_measure_agree(void *pair, int value)
 {
-    pw_measure_messages *m = arg;
-
-    PMPI_Bcast(&value, 1, MPI_INT, 0, m->pair);
+    PMPI_Bcast(&value, 1, MPI_INT, 0, *(MPI_Comm *)pair);
     return value;
 }
 
 /* Whether kernels can move messages in the MPI's pipeline, which shows when a type is committed. */
 static bool has_pipeline(void)
 {
-    MPI_Datatype type = vector(64, 8, PW_MODEL_NEAR);
+    MPI_Datatype type = pw_measure_vector(64, 8, PW_MODEL_NEAR);
 
     MPI_Type_free(&type);
     return packwright_force_strategy(PW_STRATEGY_PIPELINE);

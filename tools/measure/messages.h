@@ -28,7 +28,9 @@ typedef struct pw_measure_messages {
 pw_status pw_measure_messages_begin(pw_measure_messages *m, MPI_Comm pair, bool gpu, pw_probe_list *list);
 void pw_measure_messages_end(pw_measure_messages *m, pw_probe_list *list);
 
-/* The `agree` function of pw_sampling: all ranks take the value of rank 0. */
-int pw_measure_messages_agree(void *m, int value);
+/* The `agree` function of pw_sampling: all ranks of the communicator at `pair` take the value of rank 0. */
+int pw_measure_agree(void *pair, int value);
+/* Returns a committed type of blocks of `block` bytes, one every `every` lengths, `bytes` in all. */
+MPI_Datatype pw_measure_vector(int64_t bytes, int64_t block, int every);
 
 #endif

@@ -9,6 +9,7 @@
 #include "tools/command.h"
 #include "tools/measure/exchange.h"
 #include "tools/measure/messages.h"
+#include "tools/measure/network.h"
 #include "tools/measure/save.h"
 
 #include <mpi.h>
@@ -46,41 +47,55 @@ static void describe_mpi(pw_model *m)
         *c = *c == '\t' ? ' ' : *c;
 }
 
+/* Samples a list that both ranks of the pair have. Rank 1 only takes part, and reports nothing. */
+static pw_status sample(const pw_measure_options *o, const char *title, double seconds, MPI_Comm pair,
+                        pw_probe_list *list, pw_model *m, pw_diag *diag)
+{
+    pw_sampling sampling = {.seconds = seconds, .agree = pw_measure_agree, .arg = &pair};
+    int rank;
+
+    MPI_Comm_rank(pair, &rank);
+    if (rank != 0) {
+        pw_probe_sample(list, &sampling);
+        return PW_OK;
+    }
+    sampling.title = title;
+    return pw_measure_list(o, list, &sampling, m, diag);
+}
+
 /* Measures messages; called by both ranks of the pair. */
 static pw_status measure_messages(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m,
                                   pw_diag *diag)
 {
     pw_probe_list list = {NULL, 0, 0};
     pw_measure_messages messages;
-    pw_sampling sampling;
-    pw_status status;
-    int rank;
+    pw_status status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
 
-    MPI_Comm_rank(pair, &rank);
-    status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
     if (status != PW_OK)
         return pw_diag_set(diag, status, "messages: %s", pw_status_text(status));
-    /* Rank 1 only takes part, and reports nothing. */
-    sampling = (pw_sampling){.title = rank == 0 ? "messages" : NULL,
-                             .seconds = seconds,
-                             .agree = pw_measure_messages_agree,
-                             .arg = &messages};
-    if (rank == 0)
-        status = pw_measure_list(o, &list, &sampling, m, diag);
-    else
-        pw_probe_sample(&list, &sampling);
+    status = sample(o, "messages", seconds, pair, &list, m, diag);
+    describe_mpi(m);
     pw_measure_messages_end(&messages, &list);
     pw_probe_free(&list);
-    describe_mpi(m);
     return status;
 }
 
-/* Returns the time for a part. Messages get half of it. */
-static double share(const pw_measure_options *o, bool messages)
+/* Measures what reading over the network takes; called by both ranks of the pair. */
+static pw_status measure_network(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m, pw_diag *diag)
 {
-    bool node = o->cpu || o->gpu;
+    pw_probe_list list = {NULL, 0, 0};
+    pw_measure_network network;
+    pw_status status = pw_measure_network_begin(&network, pair, &list);
 
-    return messages && node ? o->seconds / 2 : o->seconds;
+    if (status != PW_OK)
+        return pw_diag_set(diag, status, "network: %s",
+                           status == PW_ERR_NOT_FOUND ? "there is none between the ranks" : pw_status_text(status));
+    status = sample(o, "network", seconds, pair, &list, m, diag);
+    describe_mpi(m);
+    snprintf(m->origin.network, sizeof m->origin.network, "%s", network.transports);
+    pw_measure_network_end(&network, &list);
+    pw_probe_free(&list);
+    return status;
 }
 
 /* Returns whether both ranks of the pair go on: if one has failed, the other one must not wait for it. */
@@ -93,9 +108,23 @@ static bool all_go_on(MPI_Comm pair, pw_status status)
     return all;
 }
 
+/* The parts that the options and the number of ranks ask for. */
+typedef struct parts {
+    bool machine, messages, network;
+} parts;
+
+static parts parts_of(const pw_measure_options *o, int ranks)
+{
+    return (parts){.machine = o->cpu || o->gpu,
+                   .messages = o->messages && ranks > 1,
+                   .network = o->network && ranks > 1 && pw_env_choice(PW_ENV_NET) != 0};
+}
+
 static int measure(const pw_measure_options *o, int rank, int ranks)
 {
-    bool messages = o->messages && ranks > 1;
+    const parts p = parts_of(o, ranks);
+    int n = p.machine + p.messages + p.network;
+    double seconds = n > 0 ? o->seconds / n : 0;
     pw_model *m = pw_model_create();
     pw_diag diag = {0};
     pw_status status = m ? PW_OK : pw_diag_status(&diag, PW_ERR_NOMEM);
@@ -103,11 +132,13 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
     bool ok;
 
     if (status == PW_OK && rank == 0)
-        status = pw_measure_machine(o, share(o, messages), m, &diag);
+        status = pw_measure_machine(o, seconds, m, &diag);
     wait_for_all();
     MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair);
-    if (messages && all_go_on(pair, status))
-        status = measure_messages(o, share(o, messages), pair, m, &diag);
+    if (p.messages && all_go_on(pair, status))
+        status = measure_messages(o, seconds, pair, m, &diag);
+    if (p.network && all_go_on(pair, status))
+        status = measure_network(o, seconds, pair, m, &diag);
     wait_for_all();
     if (status != PW_OK)
         pw_command_error("measure", "%s", diag.text);
@@ -133,15 +164,23 @@ static void set_environment(void)
 
 /* For errors of the command line, which `packwright measure` has found before it became this program. */
 static const pw_command command = {.name = "measure", .help = ""};
+/* Whether there is something to measure, and a file to write. Reports what is missing. */
+static bool can_begin(const pw_measure_options *o)
+{
+    if (o->cpu || o->gpu || o->messages || pw_env_choice(PW_ENV_NET) != 0)
+        return pw_measure_can_save(o, mpi_name);
+    return pw_command_error("measure", "network: PACKWRIGHT_NET names none");
+}
+
 static int measure_model(const pw_measure_options *o)
 {
-    int rank, ranks, can_save;
+    int rank, ranks, begin;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    can_save = rank != 0 || pw_measure_can_save(o, mpi_name);
-    MPI_Bcast(&can_save, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return can_save ? measure(o, rank, ranks) : 1;
+    begin = rank != 0 || can_begin(o);
+    MPI_Bcast(&begin, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return begin ? measure(o, rank, ranks) : 1;
 }
 
 static int measure_exchange(void)

@@ -30,7 +30,7 @@ static int take_spread(const pw_command *command, pw_measure_options *o, const c
 
 static int take_parts(const pw_command *command, pw_measure_options *o, const char *text)
 {
-    o->cpu = o->gpu = o->messages = false;
+    o->cpu = o->gpu = o->messages = o->network = false;
     for (const char *word = text; word; word = strchr(word, ',')) {
         size_t n;
 
@@ -42,8 +42,10 @@ static int take_parts(const pw_command *command, pw_measure_options *o, const ch
             o->gpu = true;
         else if (n == 8 && !strncmp(word, "messages", n))
             o->messages = true;
+        else if (n == 7 && !strncmp(word, "network", n))
+            o->network = true;
         else
-            return pw_usage_error(command, "--only=%s: expected some of cpu,gpu,messages", text);
+            return pw_usage_error(command, "--only=%s: expected some of cpu,gpu,messages,network", text);
     }
     return -1;
 }
@@ -106,7 +108,8 @@ int pw_measure_options_parse(const pw_command *command, int argc, char **argv, p
                                           {0}};
     int c;
 
-    *o = (pw_measure_options){.seconds = 120, .spread = 0.1, .cpu = true, .gpu = true, .messages = true};
+    *o = (pw_measure_options){
+        .seconds = 120, .spread = 0.1, .cpu = true, .gpu = true, .messages = true, .network = true};
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, "o:qn", known, NULL)) != -1) {

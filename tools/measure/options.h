@@ -6,8 +6,8 @@
 
 typedef struct pw_measure_options {
     double seconds;
-    double spread;           /* how far a point's samples may differ, as a part of 1 */
-    bool cpu, gpu, messages; /* named by --only */
+    double spread;                    /* how far a point's samples may differ, as a part of 1 */
+    bool cpu, gpu, messages, network; /* named by --only */
     bool quiet, dry_run, show, check;
     const char *mpi;    /* --mpi: "mpich" or "openmpi", or NULL */
     const char *output; /* -o, or NULL: the cache directory */

@@ -53,6 +53,8 @@ static void show(const pw_model *m)
     printf("MPI: %s%s%s%s\nCPU: %s\nGPU: %s\nmeasured: %s\n", *o->mpi ? o->mpi : "any", *o->mpi_version ? " (" : "",
            o->mpi_version, *o->mpi_version ? ")" : "", *o->cpu ? o->cpu : "any", *o->gpu ? o->gpu : "none",
            *o->date ? o->date : "unknown");
+    if (*o->network)
+        printf("network: %s\n", o->network);
     for (int id = 0; id < PW_TABLE_COUNT; id++)
         if (pw_model_has(m, (pw_model_table_id)id))
             print_table(m, (pw_model_table_id)id);

@@ -108,6 +108,7 @@ static pw_status read_model(pw_model *m, const pw_json_value *top, pw_diag *diag
         status = read_table(m, v, diag);
     read_text(top, "mpi", m->origin.mpi, sizeof m->origin.mpi);
     read_text(top, "mpi_version", m->origin.mpi_version, sizeof m->origin.mpi_version);
+    read_text(top, "network", m->origin.network, sizeof m->origin.network);
     read_text(top, "cpu", m->origin.cpu, sizeof m->origin.cpu);
     read_text(top, "gpu", m->origin.gpu, sizeof m->origin.gpu);
     read_text(top, "date", m->origin.date, sizeof m->origin.date);
@@ -191,6 +192,8 @@ char *pw_model_text(const pw_model *m)
     fprintf(out, "{\n  \"format\": \"%s\",\n  \"version\": %d,\n", format, PW_MODEL_VERSION);
     put_text(out, "mpi", m->origin.mpi);
     put_text(out, "mpi_version", m->origin.mpi_version);
+    if (*m->origin.network)
+        put_text(out, "network", m->origin.network);
     put_text(out, "cpu", m->origin.cpu);
     put_text(out, "gpu", m->origin.gpu);
     put_text(out, "date", m->origin.date);

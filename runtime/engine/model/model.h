@@ -62,6 +62,10 @@ typedef struct pw_model pw_model;
  */
 const pw_model *pw_model_now(void);
 
+/* Returns the model that was measured over these transports (pw_net_transports), of this process's and that of ranks on
+ * different nodes; this process's if neither was. */
+const pw_model *pw_model_over(const char *transports);
+
 /* Reads PACKWRIGHT_MODEL, and the file for this MPI ("mpich", "openmpi"). A file that cannot be used leads to one
  * warning and the defaults. A missing file leads to a warning only if PACKWRIGHT_MODEL names it. Called once, before
  * threads ask. */
@@ -98,6 +102,16 @@ bool pw_model_has_across(const pw_model *m);
 /* The time of an empty kernel, launched and waited for: the part of pw_model_move that a chunk in a stream does not pay
  * again. */
 double pw_model_launch(const pw_model *m);
+
+/* ---- blocks that the receiver reads over a network ------------------------------------------------------------- */
+
+/* Whether reading was measured over these transports. */
+bool pw_model_is_of(const pw_model *m, const char *transports);
+/* The part of the MPI's time that reading a block takes, in pieces of `block` bytes; INFINITY: it is not to be read.
+ * Transports over which it was not measured have defaults. */
+double pw_model_remote_part(const pw_model *m, const char *transports, int64_t bytes, int64_t block);
+/* The least bytes of a block that may gain by being read. INT64_MAX: none gains. */
+int64_t pw_model_remote_least(const pw_model *m, const char *transports);
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
 

@@ -146,10 +146,19 @@ static const pw_model defaults;
 
 /* The singleton. It is never freed, since other threads may be asking for costs when the process ends. */
 static _Atomic(const pw_model *) now = &defaults;
+/* Of ranks on different nodes, which some of this process's peers may be; NULL: there is none. */
+static _Atomic(const pw_model *) between_nodes;
 
 const pw_model *pw_model_now(void)
 {
     return atomic_load_explicit(&now, memory_order_acquire);
+}
+
+const pw_model *pw_model_over(const char *transports)
+{
+    const pw_model *here = pw_model_now(), *there = atomic_load_explicit(&between_nodes, memory_order_acquire);
+
+    return there && !pw_model_is_of(here, transports) && pw_model_is_of(there, transports) ? there : here;
 }
 
 /* Returns false if there is no such file, unless it was named. *out is NULL if the file cannot be used. */
@@ -210,6 +219,8 @@ void pw_model_start(const char *mpi)
         load(named, mpi, true, &m);
     else
         m = reach_here() == NETWORK ? find_for_network(mpi) : find(mpi, NODE);
+    if (!*named && reach_here() == NODE && pw_env_choice(PW_ENV_NET) != 0)
+        atomic_store_explicit(&between_nodes, find(mpi, NETWORK), memory_order_release);
     if (m)
         atomic_store_explicit(&now, m, memory_order_release);
 }

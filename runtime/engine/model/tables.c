@@ -155,6 +155,8 @@ pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag)
         if (t->nx > 0)
             status = pw_model_set(m, (pw_model_table_id)id, t->x, t->nx, t->y, t->ny, t->t, diag);
     }
+    if (pw_model_has(from, PW_TABLE_REMOTE_READ))
+        memcpy(m->origin.network, from->origin.network, sizeof m->origin.network);
     return status;
 }
 

@@ -43,6 +43,9 @@
       "the same, one of the two blocks of a Neighbor_alltoallw")                                                    \
     X(PIPELINE_HOST, "pipeline.host.blocking", 2, "typed host memory, kernels in MPI's pipeline, every 2 lengths")  \
     X(PIPELINE_HOST_FAR, "pipeline.host.blocking.far", 2, "the same, blocks every 16 lengths")                      \
+    X(REMOTE_READ, "remote.read", 2,                                                                                \
+      "typed host memory, one block each way, read by the receiver over a network, blocks every 2 lengths")         \
+    X(REMOTE_LEFT, "remote.left", 2, "the same, left to MPI")                                                       \
     X(STORES_HOST, "stores.host", 0, "a store to a line of a 32 KiB message that the other rank has read")          \
     X(NATIVE_DEVICE, "native.device.blocking", 2,                                                                   \
       "typed GPU memory left to MPI, blocks every 2 lengths, half a round trip")                                    \
@@ -106,6 +109,7 @@ typedef struct pw_model_table {
 typedef struct pw_model_origin {
     char mpi[32];          /* "mpich", "openmpi"; "" when messages were not measured */
     char mpi_version[96];  /* as the MPI reports it */
+    char network[64];      /* the transports of remote.read, as runtime/engine/net has them; "": it was not measured */
     char cpu[48], gpu[96]; /* such as "znver4" and "NVIDIA H100 80GB HBM3"; gpu is "" if there is none */
     char date[32];         /* the day of the last measurement, ISO 8601 */
 } pw_model_origin;
@@ -139,7 +143,7 @@ pw_status pw_model_set(pw_model *m, pw_model_table_id id, const double *x, int n
 void pw_model_drop(pw_model *m, pw_model_table_id id);
 /* Removes the tables of messages between ranks. */
 void pw_model_drop_messages(pw_model *m);
-/* Copies all tables that `from` has. */
+/* Copies all tables that `from` has, and what network they are of. */
 pw_status pw_model_take(pw_model *m, const pw_model *from, pw_diag *diag);
 
 static inline bool pw_model_has(const pw_model *m, pw_model_table_id id)

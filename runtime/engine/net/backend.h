@@ -10,6 +10,7 @@
 struct pw_net_peer {
     pw_net_peer *next;
     void *state; /* the backend's, from connect */
+    char transports[PW_NET_TRANSPORTS_BYTES];
     size_t bytes;
     unsigned char address[];
 };
@@ -27,6 +28,8 @@ typedef struct pw_net_backend {
     size_t (*address)(void *out, size_t max);
     /* Returns the state of a peer, which lives until close. NULL: it failed. */
     void *(*connect)(const pw_net_peer *peer);
+    /* Writes the names of the transports to a connected peer, or nothing. */
+    void (*transports)(const pw_net_peer *peer, char out[PW_NET_TRANSPORTS_BYTES]);
 
     void (*progress)(void);
     void (*send)(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);

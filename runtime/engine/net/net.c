@@ -101,6 +101,8 @@ static pw_net_peer *add_peer(const void *address, size_t bytes)
         free(p);
         return NULL;
     }
+    *p->transports = '\0';
+    net.backend->transports(p, p->transports);
     p->next = net.peers;
     net.peers = p;
     return p;
@@ -122,6 +124,11 @@ pw_net_peer *pw_net_connect(const void *address, size_t bytes)
         p = pw_net_peer_at(address, bytes);
     pthread_mutex_unlock(&net.lock);
     return p;
+}
+
+const char *pw_net_transports(const pw_net_peer *peer)
+{
+    return peer->transports;
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */

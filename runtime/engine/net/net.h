@@ -20,7 +20,8 @@ enum {
     PW_NET_ADDRESS_BYTES = 2048,
     PW_NET_KEY_BYTES = 512,
     PW_NET_MESSAGE_BYTES = 4096, /* the longest message */
-    PW_NET_REGISTRATIONS = 128   /* at most */
+    PW_NET_TRANSPORTS_BYTES = 64,
+    PW_NET_REGISTRATIONS = 128 /* at most */
 };
 
 /* Opens the network at the first call. False: there is none; the log says why. */
@@ -36,6 +37,9 @@ typedef struct pw_net_peer pw_net_peer;
 size_t pw_net_address(void *out, size_t max);
 /* Returns the process at an address, the same one for the same address; it lives until pw_net_stop. NULL: it failed. */
 pw_net_peer *pw_net_connect(const void *address, size_t bytes);
+/* Returns the names of the transports by which this process reaches the other one, sorted, such as "cma,posix", "tcp"
+ * or "verbs". "": the library does not tell them. */
+const char *pw_net_transports(const pw_net_peer *peer);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 
@@ -17,6 +19,7 @@
     X(void, ucp_worker_release_address, (ucp_worker_h worker, ucp_address_t * address))                               \
     X(unsigned, ucp_worker_progress, (ucp_worker_h worker))                                                           \
     X(ucs_status_t, ucp_ep_create, (ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *out))               \
+    X(void, ucp_ep_print_info, (ucp_ep_h ep, FILE * stream))                                                          \
     X(ucs_status_t, ucp_mem_map, (ucp_context_h context, const ucp_mem_map_params_t *params, ucp_mem_h *out))         \
     X(ucs_status_t, ucp_mem_unmap, (ucp_context_h context, ucp_mem_h memory))                                         \
     X(ucs_status_t, ucp_rkey_pack, (ucp_context_h context, ucp_mem_h memory, void **out, size_t *bytes))              \
@@ -106,6 +109,49 @@ static void *connect_peer(const pw_net_peer *peer)
     ucp_ep_h ep;
 
     return ucx.ucp_ep_create(ucx.worker, &params, &ep) == UCS_OK ? ep : NULL;
+}
+
+/* Takes the transport from a line such as " lane[1]:  2:cma/memory.0 md[2] -> ...". False: the line names none. */
+static bool transport_in(const char *line, char out[16])
+{
+    const char *lane = strstr(line, "lane[");
+
+    return lane && sscanf(lane, "lane[%*d]: %*d:%15[^/ ]/", out) == 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Writes the names one after the other, each once, as far as there is room. */
+static void list_names(char names[][16], size_t n, char out[PW_NET_TRANSPORTS_BYTES])
+{
+    size_t length = 0;
+
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n && length + 16 < PW_NET_TRANSPORTS_BYTES; i++)
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+            length += (size_t)snprintf(out + length, PW_NET_TRANSPORTS_BYTES - length, "%s%.15s", length > 0 ? "," : "",
+                                       names[i]);
+}
+
+/* UCX up to 1.13 has no other function that tells the transports of an endpoint. */
+static void transports_of(const pw_net_peer *peer, char out[PW_NET_TRANSPORTS_BYTES])
+{
+    enum { MOST = 16 };
+    char names[MOST][16], *text = NULL, *rest = NULL;
+    size_t size, n = 0;
+    FILE *stream = open_memstream(&text, &size);
+
+    if (!stream)
+        return;
+    ucx.ucp_ep_print_info(peer->state, stream);
+    fclose(stream);
+    for (char *line = strtok_r(text, "\n", &rest); line && n < MOST; line = strtok_r(NULL, "\n", &rest))
+        n += transport_in(line, names[n]);
+    list_names(names, n, out);
+    free(text);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -234,6 +280,7 @@ const pw_net_backend pw_net_ucx = {
     .close = close_ucx,
     .address = address_of_worker,
     .connect = connect_peer,
+    .transports = transports_of,
     .progress = progress,
     .send = send_message,
     .receive = receive_message,

@@ -215,6 +215,12 @@ static void *open_key(pw_net_peer *owner, const void *key, size_t bytes)
     return rkey;
 }
 
+static void transports_of(const pw_net_peer *peer, char out[PW_NET_TRANSPORTS_BYTES])
+{
+    (void)peer;
+    memcpy(out, "verbs", sizeof "verbs");
+}
+
 static void read_pieces(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
 {
     pw_verbs_read(source->owner, *(const uint32_t *)source->key, pieces, n, op);
@@ -225,6 +231,7 @@ const pw_net_backend pw_net_verbs = {
     .close = close_verbs,
     .address = own_address,
     .connect = pw_verbs_connect,
+    .transports = transports_of,
     .progress = pw_verbs_connections_progress,
     .send = pw_verbs_send,
     .receive = pw_verbs_receive,

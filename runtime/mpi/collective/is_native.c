@@ -162,3 +162,44 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
         is_any = is_long(group, kind, &s->send, n->self_out[i]) || is_long(group, kind, &s->recv, n->self_in[i]);
     return is_any;
 }
+
+/* ---- blocks that are read over a network ------------------------------------------------------------------------- */
+
+/* The bytes of one object of a type. 0: not known. Predefined types have one entry, which has no size. */
+static int64_t size_of(MPI_Datatype type)
+{
+    const pw_entry *entry = pw_registry_learned(type);
+    MPI_Count size = entry ? (MPI_Count)entry->size : 0;
+
+    return entry && size == 0 && PMPI_Type_size_x(type, &size) != MPI_SUCCESS ? 0 : (int64_t)size;
+}
+
+/* Returns whether a block has so many bytes, or its bytes are not known. */
+static bool has_long(const pw_side *side, int blocks, const bool *absent, int64_t least)
+{
+    if (blocks > 0 && (!side->counts.at || (side->form == PW_SIDE_TYPED && !side->types)))
+        return true;
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = pw_side_count(side, i), size, bytes;
+
+        if (count == 0 || (absent && absent[i]))
+            continue;
+        size = size_of(pw_side_type(side, i));
+        if (size <= 0 || __builtin_mul_overflow(count, size, &bytes) || bytes >= least)
+            return true;
+    }
+    return false;
+}
+
+bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
+{
+    const pw_communicator *group = pw_communicator_peek(comm);
+    int64_t least = group ? group->remote_least[family == PW_NEIGHBOUR_ALLTOALL] : 0;
+    pw_reach reach;
+
+    if (least == 0 || least == INT64_MAX)
+        return least == 0;
+    reach = pw_reach_of(family, s, group);
+    return has_long(&s->send, reach.send, reach.absent_send, least) ||
+           has_long(&s->recv, reach.recv, reach.absent_recv, least);
+}

@@ -150,6 +150,12 @@ static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, co
     }
 }
 
+/* ---- blocks that are read over a network ------------------------------------------------------------------------- */
+
+/* Returns whether some block may be read over a network (remote.h), or the ranks have not agreed on that. Not inlined.
+ */
+bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm comm);
+
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
 /* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out. */
@@ -162,7 +168,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     const pw_communicator *group;
     pw_reach reach;
 
-    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
+    if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;

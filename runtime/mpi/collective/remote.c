@@ -59,6 +59,7 @@ void pw_remote_agree(pw_remote_call *r, pw_collective *c)
     r->group = &r->remote->of[c->family == PW_NEIGHBOUR_ALLTOALL];
     if (!r->group->agreed)
         pw_remote_make_group(r->remote, r->group, c);
+    ((pw_communicator *)c->group)->remote_least[c->family == PW_NEIGHBOUR_ALLTOALL] = r->group->least;
     if (r->group->nout + r->group->nin == 0)
         r->remote = NULL;
 }
@@ -102,12 +103,21 @@ void pw_remote_negotiate(pw_remote_call *r, bool sound)
 
 void pw_remote_open(pw_remote_call *r, bool sound)
 {
+    pw_remote_group *g = r->group;
+
     if (!r->remote)
         return;
+    r->rests = !pw_strategy_is_named(PW_STRATEGY_REMOTE);
     pw_remote_negotiate(r, sound);
-    for (int i = 0; i < r->group->nin; i++)
-        if (r->group->in[i].agreed)
-            pw_remote_read(&r->group->in[i]);
+    for (int i = 0; i < g->nin; i++)
+        if (g->in[i].agreed)
+            pw_remote_read(&g->in[i]);
+    if (r->rests) {
+        for (int i = 0; i < g->nin; i++)
+            pw_remote_note(&g->in[i]);
+        for (int i = 0; i < g->nout; i++)
+            pw_remote_note(&g->out[i]);
+    }
 }
 
 static bool all_done(const pw_remote_slot *slots, int n)

@@ -4,13 +4,14 @@
  * (LAH) give a network card as scatter and gather lists.
  *
  * It serves the blocking MPI_Alltoallv, MPI_Alltoallw and their neighbourhood forms on intracommunicators, whose ranks
- * agree at the first such call on a communicator whether all of them have a network. From then on, the two ranks of
- * each block of at least PW_REMOTE_LEAST bytes, of which both know the number of bytes, tell each other in each call
- * whether they are ready: the sender offers its memory and its layout, which are sent again only when they have
- * changed, and the receiver answers. Where both are ready, MPI gets the call without the block, and the receiver says
- * when it has read. All other blocks are MPI's as ever. A read that fails is an error of the call.
+ * agree at the first such call on a communicator whether all of them have a network, and from how many bytes on
+ * reading may gain: the largest number of all ranks, as their models say. From then on, the two ranks of each block of
+ * so many bytes, which both know, tell each other in each call whether they are ready: the sender offers its memory and
+ * its layout, which are sent again only when they have changed, and the receiver answers. Where both are ready, MPI
+ * gets the call without the block, and the receiver says when it has read. All other blocks are MPI's as ever. A read
+ * that fails is an error of the call.
  *
- * A rank is ready if its block lies in host memory in pieces of at least PW_REMOTE_PIECE bytes on average.
+ * A rank is ready if its block lies in host memory and reading it in its pieces is the cheapest strategy.
  *
  * Persistent calls do the same once, when the request is made: making it may wait for all ranks (MPI 4.0 section
  * 6.13). Agreed blocks are then read in each start, without further questions: the sender says that its memory may be
@@ -21,9 +22,6 @@
 #define PW_RUNTIME_COLLECTIVE_REMOTE_H
 
 #include "runtime/mpi/collective/collective.h"
-
-/* Read on one node, pieces of 16 KiB gain and pieces of 4 KiB lose (docs/results/2026-11-23-remote.md). */
-enum { PW_REMOTE_LEAST = 256 << 10, PW_REMOTE_PIECE = 16 << 10 };
 
 /* Whether PACKWRIGHT_NET asks for it; written at start. */
 extern bool pw_remote_on;
@@ -45,6 +43,7 @@ typedef struct pw_remote_call {
     void *counts; /* memory for the counts that MPI gets */
     int64_t bytes;
     bool ready; /* this rank may be ready for blocks; false: all go by MPI */
+    bool rests; /* blocks that MPI keeps are not talked of in each call */
 } pw_remote_call;
 
 /* To be called by all ranks for each call that is served, when pw_collective_check knows the communicator. The first
@@ -70,6 +69,10 @@ bool pw_remote_request_is_over(pw_remote_request *q);
 pw_status pw_remote_request_wait(pw_remote_request *q);
 /* The request is freed, and is over. NULL is allowed. */
 void pw_remote_request_close(pw_remote_request *q);
+
+/* For `packwright measure`: the transports (pw_net_transports) by which ranks of a communicator have agreed to read
+ * blocks from their neighbours. NULL: they have not, or on none. */
+__attribute__((visibility("default"))) const char *packwright_network_of(MPI_Comm comm);
 
 /* Reads PACKWRIGHT_NET. */
 void pw_remote_start(void);

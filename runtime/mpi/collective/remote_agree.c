@@ -1,7 +1,12 @@
 /* How the ranks of a communicator find out whether all of them have a network, and find each other there. */
+#include "base/log.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* The bytes of a block that no program has. */
+static const int64_t NEVER = INT64_MAX;
 
 /* What a rank tells all others. */
 typedef struct card {
@@ -58,12 +63,47 @@ static bool connect(pw_remote_slot *slots, int n, const card *cards)
     return true;
 }
 
-/* Returns whether all ranks say yes. */
-static bool all_say(MPI_Comm comm, bool yes)
+/* Returns the bytes of the shortest block that may gain by being read by this rank or from it. NEVER: none gains. */
+static int64_t least_over(const char *transports)
 {
-    int mine = yes, all = 0;
+    int64_t least = pw_model_remote_least(pw_model_over(transports), transports);
 
-    return PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all;
+    if (pw_strategy_is_named(PW_STRATEGY_REMOTE))
+        return 1;
+    if (least == NEVER)
+        pw_log(PW_LOG_INFO, "PACKWRIGHT_NET: reading blocks over %s is not known to gain",
+               *transports ? transports : "unknown transports");
+    return least;
+}
+
+/* Returns the largest one of `least` and of what the slots' transports need. */
+static int64_t least_of(const pw_remote_slot *slots, int n, int64_t least)
+{
+    const char *before = NULL;
+
+    for (int i = 0; i < n && least < NEVER; i++) {
+        const char *transports = pw_net_transports(slots[i].peer);
+        int64_t here = before && !strcmp(transports, before) ? least : least_over(transports);
+
+        least = here > least ? here : least;
+        before = transports;
+    }
+    return least;
+}
+
+/* Returns the largest number of all ranks: all of them have it then. */
+static int64_t largest(MPI_Comm comm, int64_t mine)
+{
+    int64_t all = NEVER;
+
+    return PMPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, comm) == MPI_SUCCESS ? all : NEVER;
+}
+
+/* Tells all ranks this rank's address, and connects to those of the slots. */
+static bool connect_all(pw_remote_group *g, const card *own, card *cards, MPI_Comm comm)
+{
+    return PMPI_Allgather(own, (int)sizeof *own, MPI_BYTE, cards, (int)sizeof *own, MPI_BYTE, comm) == MPI_SUCCESS &&
+           connect(g->out, g->nout, cards) && connect(g->in, g->nin, cards);
 }
 
 void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective *c)
@@ -72,16 +112,18 @@ void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective 
     card *cards = malloc((size_t)size * sizeof *cards), own = {.id = r->id};
     int *ranks = malloc(((size_t)blocks + 1) * sizeof *ranks);
     bool mine = cards && ranks && pw_net_start() && make_slots(r, g, c, ranks, ranks + c->recv.blocks);
+    int64_t least;
 
     own.bytes = mine ? (uint32_t)pw_net_address(own.address, sizeof own.address) : 0;
-    g->agreed = true;
-    if (!all_say(c->way.comm, own.bytes > 0) ||
-        !all_say(c->way.comm, PMPI_Allgather(&own, (int)sizeof own, MPI_BYTE, cards, (int)sizeof own, MPI_BYTE,
-                                             c->way.comm) == MPI_SUCCESS &&
-                                  connect(g->out, g->nout, cards) && connect(g->in, g->nin, cards))) {
+    least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
+    if (least < NEVER)
+        least = largest(c->way.comm, connect_all(g, &own, cards, c->way.comm)
+                                         ? least_of(g->out, g->nout, least_of(g->in, g->nin, 1))
+                                         : NEVER);
+    if (least == NEVER)
         pw_remote_group_close(g);
-        g->agreed = true;
-    }
+    g->least = least;
+    g->agreed = true;
     free(ranks);
     free(cards);
 }

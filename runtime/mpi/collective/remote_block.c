@@ -44,13 +44,14 @@ bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
         return false;
     blocks = b->layout ? b->layout->blocks : 1;
     now = b->layout ? (pw_remote_shape){b->layout->hash, b->count} : (pw_remote_shape){{(uint64_t)b->bytes, 0}, 1};
-    if (blocks > MOST_BLOCKS / now.count ||
-        (b->bytes / (blocks * now.count) < PW_REMOTE_PIECE && !pw_strategy_is_named(PW_STRATEGY_REMOTE)))
-        return false;
     *changed = s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash);
-    s->own = now;
+    if (*changed) {
+        s->m.transports = pw_net_transports(s->peer);
+        s->gains = blocks <= MOST_BLOCKS / now.count && (blocks * now.count == 1 || pw_message_is_remote(&s->m));
+        s->own = now;
+    }
     s->memory = pw_block_memory(&s->m);
-    return true;
+    return s->gains;
 }
 
 char *pw_remote_text(const pw_buffer *b)
@@ -58,10 +59,33 @@ char *pw_remote_text(const pw_buffer *b)
     return b->layout ? pw_layout_text(b->layout) : text_of_bytes(b->bytes);
 }
 
-bool pw_remote_begin(pw_remote_slot *s, const pw_side *side)
+/* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
+ * both know the bytes and what came of the last talk. */
+static bool is_skipped(pw_remote_slot *s)
+{
+    if (s->bytes != s->declined || s->skipped == 0)
+        return false;
+    s->skipped--;
+    return true;
+}
+
+/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Pauses are even, so
+ * that of two kinds of calls in turn each is talked of. */
+void pw_remote_note(pw_remote_slot *s)
+{
+    enum { LONGEST = 1022 };
+
+    if (!s->active)
+        return;
+    s->pause = s->bytes != s->declined ? 2 : s->pause < LONGEST ? 2 * s->pause + 2 : LONGEST;
+    s->skipped = s->pause;
+    s->declined = s->agreed ? 0 : s->bytes;
+}
+
+bool pw_remote_begin(const pw_remote_call *r, pw_remote_slot *s, const pw_side *side)
 {
     s->bytes = block_bytes(side, s->block);
-    s->active = s->bytes >= (pw_strategy_is_named(PW_STRATEGY_REMOTE) ? 1 : PW_REMOTE_LEAST);
+    s->active = s->bytes >= r->group->least && !(r->rests && is_skipped(s));
     s->ready = s->agreed = s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};

@@ -103,6 +103,13 @@ pw_remote *pw_remote_of(MPI_Comm comm, int rank)
     return NULL;
 }
 
+const char *packwright_network_of(MPI_Comm comm)
+{
+    pw_remote *r = pw_remote_on ? pw_remote_of(comm, 0) : NULL;
+
+    return r && r->of[1].nin > 0 ? pw_net_transports(r->of[1].in[0].peer) : NULL;
+}
+
 /* MPI may still call the delete callback, which frees the rest. */
 void pw_remote_leave(void)
 {

@@ -59,7 +59,7 @@ static void make_offer(pw_remote_slot *s, const pw_side *side)
 
 void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s)
 {
-    if (!pw_remote_begin(s, &r->call->send))
+    if (!pw_remote_begin(r, s, &r->call->send))
         return;
     s->offer.bytes = 0;
     s->offer.again = true;

@@ -15,7 +15,7 @@ void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
 {
     bool changed = false;
 
-    if (!pw_remote_begin(s, &r->call->recv))
+    if (!pw_remote_begin(r, s, &r->call->recv))
         return;
     s->ready = r->ready && pw_remote_is_ready(s, &r->call->recv, &changed);
     if (changed)
@@ -80,6 +80,20 @@ static bool prepare(pw_remote_slot *s)
     return true;
 }
 
+/* Whether the block is contiguous on both sides. Its objects may be bytes then. */
+static bool is_contiguous(const pw_remote_slot *s)
+{
+    const pw_nest *n = s->joined.layout->nest;
+
+    return pw_nest_blocks(n) == 1 && (s->bytes == n->size || (n->extent == n->size && n->packed_extent == n->size));
+}
+
+/* MPI moves a block that is contiguous on both sides as well as it can be moved. */
+static bool is_left_to_mpi(const pw_remote_slot *s)
+{
+    return is_contiguous(s) && !pw_strategy_is_named(PW_STRATEGY_REMOTE);
+}
+
 void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
 {
     if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed) {
@@ -87,7 +101,7 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
         keep_text(s);
     }
     s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
-                pw_remote_bounds(&s->m.buffer, &s->first, &s->span) && prepare(s);
+                !is_left_to_mpi(s) && pw_remote_bounds(&s->m.buffer, &s->first, &s->span) && prepare(s);
     s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
     s->agreed &= !s->op.failed;
@@ -134,14 +148,6 @@ static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
     if (b->n == sizeof b->pieces / sizeof *b->pieces)
         flush(b);
     return !s->op.failed;
-}
-
-/* Whether the block is contiguous on both sides. Its objects may be bytes then. */
-static bool is_contiguous(const pw_remote_slot *s)
-{
-    const pw_nest *n = s->joined.layout->nest;
-
-    return pw_nest_blocks(n) == 1 && (s->bytes == n->size || (n->extent == n->size && n->packed_extent == n->size));
 }
 
 void pw_remote_read(pw_remote_slot *s)

@@ -29,7 +29,7 @@ static pw_remote_request *make(const pw_remote_call *r)
         return NULL;
     q->id = pw_remote_new_id();
     q->rank = r->remote->rank;
-    q->group = (pw_remote_group){.nout = g->nout, .nin = g->nin};
+    q->group = (pw_remote_group){.least = g->least, .nout = g->nout, .nin = g->nin};
     q->group.out = copy_of(g->out, g->nout);
     q->group.in = copy_of(g->in, g->nin);
     if (q->group.out && q->group.in)

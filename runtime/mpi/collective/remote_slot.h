@@ -60,6 +60,7 @@ typedef struct pw_remote_slot {
     uint32_t id;           /* what the other rank calls the communicator, or the persistent request */
     pw_remote_offer offer; /* the latest, sent or received */
     pw_remote_shape own;
+    bool gains;          /* reading blocks of that shape does */
     char *text;          /* of the shape of the sender; NULL: none was sent, or received, in full */
     uint64_t key;        /* a sender's: the number of the key that was sent with it */
     uint64_t registered; /* the number of the registration of this call, which is offered or prepared; 0: none */
@@ -68,6 +69,8 @@ typedef struct pw_remote_slot {
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
     pw_remote_stage stage; /* of a persistent request */
+    int64_t declined;      /* the bytes of a block that was left to MPI the last time; 0: none was */
+    int pause, skipped;    /* of how many further calls with so many bytes the ranks do not talk; how many are left */
     /* The call at hand. */
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
@@ -82,6 +85,7 @@ typedef struct pw_remote_slot {
 /* The blocks of one family of calls on a communicator, or of one persistent request. */
 struct pw_remote_group {
     bool agreed;   /* whether the ranks have agreed, on yes or no */
+    int64_t least; /* bytes of the shortest block of which two ranks talk */
     int nout, nin; /* 0 where they have agreed on no */
     pw_remote_slot *out, *in;
 };
@@ -117,8 +121,11 @@ void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective 
 /* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
 
 /* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
-bool pw_remote_begin(pw_remote_slot *s, const pw_side *side);
-/* Whether the block may be moved by pieces on this side. *changed is whether its shape is another one than before. */
+bool pw_remote_begin(const pw_remote_call *r, pw_remote_slot *s, const pw_side *side);
+/* Notes what has come of it in a blocking call. */
+void pw_remote_note(pw_remote_slot *s);
+/* Whether the block may be moved by pieces on this side, and is to be. *changed is whether its shape is another one
+ * than before. */
 bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed);
 /* Finds the memory that the block touches. */
 bool pw_remote_bounds(const pw_buffer *b, char **first, int64_t *bytes);

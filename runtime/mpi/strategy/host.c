@@ -320,19 +320,20 @@ const pw_strategy pw_strategy_joined = {.can = joined_can, .cost = joined_cost};
 
 /* ---- remote ------------------------------------------------------------------------------------------------------ */
 
-/* remote: the receiver reads the message over a network (runtime/mpi/collective/remote.h), which both ranks have agreed
- * on before strategies are asked. */
+/* remote: the receiver reads the message over a network (runtime/mpi/collective/remote.h). Both ranks agree on that
+ * before other strategies are asked. */
 
 static bool remote_can(const pw_message *m)
 {
-    (void)m;
-    return false;
+    return m->transports && m->buffer.place.kind == PW_PLACE_HOST;
 }
 
 static double remote_cost(const pw_message *m)
 {
-    (void)m;
-    return INFINITY;
+    pw_model_query q = pw_message_query(m);
+
+    return native_cost(m) *
+           pw_model_remote_part(pw_model_over(m->transports), m->transports, m->buffer.bytes, q.shape.block);
 }
 
 const pw_strategy pw_strategy_remote = {.can = remote_can, .cost = remote_cost};

@@ -284,6 +284,11 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to)
            (record && atomic_load_explicit(&record->cells[PW_STRATEGY_JOINED].uses, memory_order_relaxed) >= OFTEN);
 }
 
+bool pw_message_is_remote(const pw_message *m)
+{
+    return choose_afresh(m, 0) == PW_STRATEGY_REMOTE;
+}
+
 void pw_message_count_joined(const pw_message *from, const pw_message *to)
 {
     pw_message m = *from;

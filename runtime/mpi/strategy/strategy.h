@@ -40,6 +40,8 @@ typedef struct pw_message {
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction. 0: not known */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
+    const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
+                                    (pw_net_transports); NULL: any other message */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
 
@@ -160,6 +162,8 @@ bool pw_message_is_left(const pw_message *m);
  * described or dense, in host memory, of equal length, and at least one has a layout.
  */
 bool pw_message_is_joined(const pw_message *from, const pw_message *to);
+/* Returns whether a described block with `transports` is to be read. Not remembered. */
+bool pw_message_is_remote(const pw_message *m);
 /* Counts a described message that no staging carries in statistics. */
 void pw_message_count(const pw_message *m, pw_strategy_id id);
 /* Counts a joined one, on both sides. */

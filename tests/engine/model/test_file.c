@@ -109,6 +109,7 @@ static pw_model *sample(void)
     strcpy(m->origin.mpi, "mpich");
     strcpy(m->origin.mpi_version, "MPICH \"4.0.2\"");
     strcpy(m->origin.cpu, "znver4");
+    strcpy(m->origin.network, "cma,posix");
     return m;
 }
 
@@ -140,6 +141,7 @@ static void round_trip(void **state)
     assert_string_equal(again->origin.mpi, "mpich");
     assert_string_equal(again->origin.mpi_version, "MPICH  4.0.2 ");
     assert_string_equal(again->origin.gpu, "");
+    assert_string_equal(again->origin.network, "cma,posix");
     second = pw_model_text(again);
     assert_string_equal(text, second);
     free(text);

@@ -648,6 +648,76 @@ static void likes_are_compared(void **state)
     }
 }
 
+/* ---- blocks that are read over a network ------------------------------------------------------------------------- */
+
+enum { LEAST = 256 << 10, PIECE = 16 << 10 };
+
+static void networks_have_defaults(void **state)
+{
+    static const char *const fast[] = {"cma,posix", "sysv", "rc_mlx5", "verbs"};
+    static const char *const unknown[] = {"tcp", "cma,posix,tcp", "tcp,verbs", "ud_mlx5", ""};
+    pw_model *m = pw_model_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++) {
+        assert_int_equal(pw_model_remote_least(m, fast[i]), LEAST);
+        assert_true(pw_model_remote_part(m, fast[i], LEAST, PIECE) < 1);
+        assert_true(isinf(pw_model_remote_part(m, fast[i], LEAST - 1, PIECE)));
+        assert_true(isinf(pw_model_remote_part(m, fast[i], LEAST, PIECE - 1)));
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        assert_int_equal(pw_model_remote_least(m, unknown[i]), INT64_MAX);
+        assert_true(isinf(pw_model_remote_part(m, unknown[i], 16 * LEAST, 16 * PIECE)));
+    }
+    pw_model_destroy(m);
+}
+
+/* By this model blocks from 64 KiB on gain, in pieces of 4 KiB and more. */
+static pw_model *measured_network(void)
+{
+    static const double sizes[] = {16384, 65536, 262144}, lengths[] = {1024, 4096, 65536};
+    static const double read[] = {20e3, 15e3, 15e3, 60e3, 30e3, 20e3, 200e3, 100e3, NAN};
+    static const double left[] = {10e3, 10e3, 10e3, 40e3, 40e3, 40e3, 160e3, 160e3, 160e3};
+    pw_model *m = pw_model_create();
+
+    assert_int_equal(pw_model_set(m, PW_TABLE_REMOTE_READ, sizes, 3, lengths, 3, read, NULL), PW_OK);
+    assert_int_equal(pw_model_set(m, PW_TABLE_REMOTE_LEFT, sizes, 3, lengths, 3, left, NULL), PW_OK);
+    strcpy(m->origin.network, "tcp");
+    return m;
+}
+
+static void networks_are_measured(void **state)
+{
+    pw_model *m = measured_network();
+
+    (void)state;
+    assert_int_equal(pw_model_remote_least(m, "tcp"), 65536);
+    near(pw_model_remote_part(m, "tcp", 65536, 4096), 1.05 * 30 / 40);
+    near(pw_model_remote_part(m, "tcp", 65536, 1024), 1.05 * 60 / 40);
+    /* Longer blocks and pieces are as the longest that were measured, and shorter ones are not read. */
+    near(pw_model_remote_part(m, "tcp", 4 << 20, 4096), 1.05 * 100 / 160);
+    near(pw_model_remote_part(m, "tcp", 65536, 1 << 20), 1.05 * 20 / 40);
+    assert_true(isinf(pw_model_remote_part(m, "tcp", 65536, 1023)));
+    assert_true(isinf(pw_model_remote_part(m, "tcp", 16383, 4096)));
+    assert_true(isinf(pw_model_remote_part(m, "tcp", 262144, 65536))); /* not measured */
+    pw_model_destroy(m);
+}
+
+static void networks_are_told_apart(void **state)
+{
+    pw_model *m = measured_network(), *all = pw_model_create();
+
+    (void)state;
+    assert_int_equal(pw_model_remote_least(m, "cma,posix"), LEAST);
+    assert_int_equal(pw_model_take(all, m, NULL), PW_OK);
+    assert_true(pw_model_is_of(all, "tcp"));
+    assert_false(pw_model_is_of(all, "cma,posix"));
+    pw_model_drop(all, PW_TABLE_REMOTE_LEFT);
+    assert_false(pw_model_is_of(all, "tcp"));
+    pw_model_destroy(m);
+    pw_model_destroy(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -679,6 +749,9 @@ int main(void)
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
         cmocka_unit_test(what_ranks_apart_measured_is_for_ranks_apart),
+        cmocka_unit_test(networks_have_defaults),
+        cmocka_unit_test(networks_are_measured),
+        cmocka_unit_test(networks_are_told_apart),
     };
 
     pw_touch_set_cache(32 << 20);

@@ -28,13 +28,32 @@ static void wait_for(pw_net_op *op)
     REQUIRE(!op->failed);
 }
 
+/* Whether there are names, in ascending order and with one comma between them. */
+static bool are_sorted(const char *names)
+{
+    char before[PW_NET_TRANSPORTS_BYTES] = "", name[PW_NET_TRANSPORTS_BYTES];
+    bool sorted = true;
+
+    for (const char *at = names; sorted && at; at = strchr(at, ',')) {
+        at += *at == ',';
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        sorted = strcmp(before, name) < 0;
+        strcpy(before, name);
+    }
+    return sorted;
+}
+
 /* Begins the network in this process, and finds the other one. */
 static side begin(int socket)
 {
+    side s;
+
     alarm(PATIENCE); /* the other one may have failed */
     if (!pw_net_start())
         _exit(SKIPPED);
-    return (side){.socket = socket, .other = meet(socket)};
+    s = (side){.socket = socket, .other = meet(socket)};
+    REQUIRE(are_sorted(pw_net_transports(s.other)));
+    return s;
 }
 
 static unsigned char *new_memory(void)
