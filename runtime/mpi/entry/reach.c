@@ -48,13 +48,13 @@ static bool are_ours(const char *const *symbols)
     return true;
 }
 
-bool pw_reach_is_ours(pw_reach *reach)
+bool pw_reach_is_ours(pw_reach_list *list)
 {
-    int known = atomic_load_explicit(&reach->known, memory_order_relaxed);
+    int known = atomic_load_explicit(&list->known, memory_order_relaxed);
 
     if (!known) {
-        known = 1 + are_ours(reach->symbols);
-        atomic_store_explicit(&reach->known, known, memory_order_relaxed);
+        known = 1 + are_ours(list->symbols);
+        atomic_store_explicit(&list->known, known, memory_order_relaxed);
     }
     return known - 1;
 }

@@ -11,13 +11,13 @@
 
 /* Names of functions, ended by NULL, and what is known of them: 0 at first, otherwise 1 + the answer, on which threads
  * agree. */
-typedef struct pw_reach {
+typedef struct pw_reach_list {
     const char *const *symbols;
     _Atomic int known;
-} pw_reach;
+} pw_reach_list;
 
 /* Returns whether all of the program's `symbols` are those of this library. The first call looks them up in the global
  * scope, which is slow. Thread safe. */
-bool pw_reach_is_ours(pw_reach *reach);
+bool pw_reach_is_ours(pw_reach_list *list);
 
 #endif

@@ -39,7 +39,7 @@ static void start(void)
                                        "MPI_File_write_ordered_end",
                                        "MPI_File_close",
                                        NULL};
-    static pw_reach ending = {.symbols = ends};
+    static pw_reach_list ending = {.symbols = ends};
 
     splits.usable = pw_reach_is_ours(&ending) && pw_handle_table_open(&splits.table) == PW_OK;
 }

@@ -20,7 +20,7 @@ static struct {
 static void start(void)
 {
     static const char *const symbols[] = {"MPI_File_set_view", "MPI_File_close", NULL};
-    static pw_reach noting = {.symbols = symbols};
+    static pw_reach_list noting = {.symbols = symbols};
 
     views.lost = pw_handle_table_create(&views.table) != PW_OK || !pw_reach_is_ours(&noting);
 }

@@ -21,7 +21,7 @@ static int decide(void)
     static const char *const symbols[] = {
         "MPI_Win_fence",     "MPI_Win_complete",    "MPI_Win_unlock",          "MPI_Win_unlock_all", "MPI_Win_flush",
         "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free",       NULL};
-    static pw_reach completing = {.symbols = symbols};
+    static pw_reach_list completing = {.symbols = symbols};
     int answer = KNOWN | WHOLE;
 
     if (!pw_reach_is_ours(&completing) || !pw_pending_is_seen())

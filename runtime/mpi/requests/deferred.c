@@ -50,7 +50,7 @@ void pw_deferred_start(void)
 /* Whether every call that may have to start a send comes here. */
 static bool is_seen(void)
 {
-    static pw_reach all = {.symbols = pw_exported};
+    static pw_reach_list all = {.symbols = pw_exported};
 
     return pw_reach_is_ours(&all);
 }

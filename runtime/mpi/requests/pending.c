@@ -53,7 +53,7 @@ bool pw_pending_is_seen(void)
                                           "MPI_Request_get_status_some",
 #endif
                                           NULL};
-    static pw_reach completing = {.symbols = symbols};
+    static pw_reach_list completing = {.symbols = symbols};
 
     return pw_reach_is_ours(&completing);
 }
