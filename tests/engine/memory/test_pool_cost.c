@@ -156,11 +156,19 @@ static void threads_share(void **state)
 
 /* ---- cost -------------------------------------------------------------------------------------------------------- */
 
+/* What for_all is at. */
+static struct {
+    bool open_mpi;
+    pw_cost_cores cores;
+} now;
+
 /* Calls fn for each machine and MPI, and each kind of call that moves messages. */
 static void for_all(void (*fn)(pw_call_kind kind))
 {
     for (int way = 0; way < 4; way++) {
-        pw_cost_start(way & 1, way & 2 ? PW_COST_ZEN : PW_COST_MESH);
+        now.open_mpi = way & 1;
+        now.cores = way & 2 ? PW_COST_ZEN : PW_COST_MESH;
+        pw_cost_start(now.open_mpi, now.cores);
         for (int kind = 0; kind < PW_CALL_KINDS; kind++)
             fn((pw_call_kind)kind);
     }
@@ -214,12 +222,15 @@ static void blocks_cross_once(void **state)
 }
 
 /* Checks that messages which MPI need not copy are packed at least where they would be if it copied them. Longer
- * messages between cores that share a cache are an exception. */
+ * messages between cores that share a cache are an exception, which on Xeons begins sooner with Open MPI. */
 static void widen(pw_call_kind kind)
 {
-    for (int64_t bytes = 64; bytes <= 32 << 10; bytes *= 2)
+    int64_t most = now.open_mpi && now.cores == PW_COST_MESH ? 32 << 10 : 256 << 10;
+
+    for (int64_t bytes = 64; bytes <= 256 << 10; bytes *= 2)
         for (int64_t block = 4; block <= bytes && block <= 8192; block *= 2) {
-            assert_true(!is_packed(kind, bytes, block) || is_packed_so(kind, bytes, block, PW_COST_SHARED));
+            assert_true(bytes > most || !is_packed(kind, bytes, block) ||
+                        is_packed_so(kind, bytes, block, PW_COST_SHARED));
             assert_true(!is_packed_so(kind, bytes, block, PW_COST_SHARED) ||
                         is_packed_so(kind, bytes, block, PW_COST_SHARED_APART));
         }
