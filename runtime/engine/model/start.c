@@ -146,7 +146,7 @@ static const pw_model defaults;
 
 /* The singleton. It is never freed, since other threads may be asking for costs when the process ends. */
 static _Atomic(const pw_model *) now = &defaults;
-/* Of ranks on different nodes, which some of this process's peers may be; NULL: there is none. */
+/* The model of ranks on different nodes, which some of this process's peers may be. NULL: there is none. */
 static _Atomic(const pw_model *) between_nodes;
 
 const pw_model *pw_model_now(void)

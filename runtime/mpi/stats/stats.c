@@ -99,7 +99,6 @@ typedef struct choice_list {
 static void take_choice(void *arg, const pw_decision *d)
 {
     choice_list *list = arg;
-
     pw_stats_choice *at = pw_grow(list->at, list->n, &list->room, sizeof *at);
 
     if (!at)
