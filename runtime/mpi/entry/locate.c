@@ -1,6 +1,7 @@
 #include "runtime/mpi/entry/locate.h"
 
 #include "base/env.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/mpi_compat.h"
@@ -154,6 +155,7 @@ static bool complain(const char *why, const char *what)
 
     if (!atomic_flag_test_and_set(&said))
         pw_log(PW_LOG_WARN, "%s%s; Packwright is off in this process", why, what);
+    pw_event_leave(PW_EVENT_OFF);
     return false;
 }
 
@@ -242,6 +244,7 @@ __attribute__((constructor)) static void check_at_load(void)
 {
     const char *shadow = shadowing_object();
 
+    pw_event_leave(PW_EVENT_LOADED);
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_version") && !check_version())
         return;
     pw_fortran_redirect();

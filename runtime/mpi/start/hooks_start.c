@@ -4,6 +4,7 @@
  * reports its statistics and releases everything.
  */
 #include "base/env.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/node/segment.h"
@@ -115,6 +116,13 @@ pw_verdict pw_hook_Finalize(int *rc)
     if (*rc == MPI_SUCCESS)
         user_gone(last);
     return PW_DONE;
+}
+
+pw_verdict pw_hook_Abort(MPI_Comm comm, int code, int *rc)
+{
+    (void)comm, (void)code, (void)rc;
+    pw_event_leave(PW_EVENT_ABORTED);
+    return PW_PASS;
 }
 
 #if PW_MPI_HAS(4, 0)
