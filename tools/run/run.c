@@ -160,10 +160,12 @@ static int run(int argc, char **argv)
 {
     run_options o = {0};
     pw_words w = {0};
-    int first = 0, status;
+    int first = 0, status, warnings;
 
-    pw_env_check();
+    warnings = pw_env_check();
     status = parse_options(&o, argc, argv, &first);
+    if (warnings > 0 && status == PW_EXIT_OK && !o.dry_run && !is_reported(&o.run))
+        pw_run_set(&o.run, PW_ENV_RUN, "/dev/null"); /* so that ranks do not warn again */
     if (status == PW_EXIT_OK && o.list_strategies)
         list_strategies();
     else if (status == PW_EXIT_OK)

@@ -32,7 +32,8 @@ static void world_started(void)
         return;
     pw_log_set_rank(rank);
     if (rank == 0) {
-        pw_env_check();
+        if (!pw_env_is_set(PW_ENV_RUN))
+            pw_env_check();
         pw_stats_check_files();
     }
 }
