@@ -22,7 +22,7 @@
 /* Exit statuses besides PW_EXIT_OK: scripts ask whether Packwright pays. */
 enum { EXIT_UNCLEAR = 3, EXIT_SLOWER = 4 };
 
-enum { MOST_PAIRS = 1000, SIGNALLED = 128 /* and the number of the signal, as of shells */ };
+enum { MOST_PAIRS = 1000, PATIENCE_SECONDS = 5, SIGNALLED = 128 /* and the number of the signal, as of shells */ };
 
 typedef struct compare_options {
     int pairs, warm_up;
@@ -340,6 +340,10 @@ static int prepare(comparison *c, compare_options *o, int argc, char *const *arg
     status = pw_run_words(&o->run, argc, argv, &c->reporting);
     if (status != PW_EXIT_OK)
         return status;
+    if (!pw_words_preload(&c->reporting)) {
+        pw_log(PW_LOG_ERROR, "nothing can be compared: no program would run with Packwright");
+        return PW_RUN_CANNOT;
+    }
     return copy_words_without(&c->reporting, setting, &c->packwright) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
@@ -350,7 +354,7 @@ static int run(int argc, char **argv)
     int first = 0, status = parse_options(&o, argc, argv, &first);
 
     pw_env_check();
-    pw_child_take_signals();
+    pw_child_take_signals(PATIENCE_SECONDS);
     if (status == PW_EXIT_OK)
         status = prepare(&c, &o, argc - first, argv + first);
     if (status == PW_EXIT_OK)

@@ -15,6 +15,7 @@ static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
 static struct {
     volatile sig_atomic_t caught;
     volatile pid_t child; /* 0: none runs */
+    volatile unsigned patience;
 } at_work;
 
 /* A terminal sends its signals to the command, too (SI_KERNEL). */
@@ -24,12 +25,23 @@ static void hand_on(int signal, siginfo_t *info, void *context)
     at_work.caught = signal;
     if (at_work.child > 0 && info->si_code != SI_KERNEL)
         kill(at_work.child, signal);
+    alarm(at_work.patience);
 }
 
-void pw_child_take_signals(void)
+static void lose_patience(int signal)
+{
+    (void)signal;
+    if (at_work.child > 0)
+        kill(at_work.child, SIGKILL);
+}
+
+void pw_child_take_signals(unsigned patience)
 {
     struct sigaction old, now = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
 
+    at_work.patience = patience;
+    if (patience)
+        signal(SIGALRM, lose_patience);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (sigaction(taken[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(taken[i], &now, NULL);

@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 
-/* Takes over the signals, those that are ignored excepted. */
-void pw_child_take_signals(void);
+/* Takes over the signals, those that are ignored excepted. A command that still runs `patience` seconds after one is
+ * killed: Hydra loses a signal that comes while it starts ranks. 0: it may take as long as it will. */
+void pw_child_take_signals(unsigned patience);
 /* Returns the last of them that came. 0: none has. */
 int pw_child_signal(void);
 /* Ends this process as the signal would have ended it. */

@@ -61,9 +61,7 @@ static bool met_before(library_walk *walk, const char *name)
     return false;
 }
 
-/* Returns whether this is the name of an MPI's library. Those that come besides one, for Fortran or C++, are named
- * alike.
- */
+/* Returns whether this is the name of an MPI's library. Libraries beside it, as for Fortran, have similar names. */
 static bool is_mpi_name(const char *name)
 {
     return !strncmp(name, "libmpi", 6) && (strchr("._-", name[6]) || !strncmp(name + 6, "ch", 2));

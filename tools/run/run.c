@@ -101,7 +101,7 @@ static int watch(const pw_words *w, const char *events, char *const *command)
 {
     int state = 0, error;
 
-    pw_child_take_signals();
+    pw_child_take_signals(0);
     error = pw_child_run(w->word, NULL, &state);
     if (!error)
         say_why_silent(events, command);
@@ -146,7 +146,11 @@ static int start(run_options *o, int argc, char *const *argv, pw_words *w)
     }
     if (o->verbose)
         print_words(stderr, w);
-    return *events ? watch(w, events, argv) : execute(w);
+    if (*events && pw_words_preload(w))
+        return watch(w, events, argv);
+    if (*events)
+        unlink(events);
+    return execute(w);
 }
 
 static void list_strategies(void)
@@ -180,9 +184,8 @@ const pw_command pw_command_run = {
     "usage: packwright run [options] [--] mpiexec [its options] PROGRAM [arguments]\n"
     "       packwright run [options] [--] PROGRAM [arguments]\n\n"
     "Starts an unmodified MPI program with the interposer of the MPI that it is linked to. The interposer is\n"
-    "preloaded into the program and not into the launcher; several programs (mpiexec … : …) are fine. A program that "
-    "is\n"
-    "linked to an MPI of another ABI than MPICH's and Open MPI's is left alone.\n\n"
+    "preloaded into the program and not into the launcher; several programs (mpiexec … : …) are fine. Programs of\n"
+    "MPIs with another ABI than MPICH's and Open MPI's are left alone.\n\n"
     "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
     "  --stats=all         print of every datatype what was done with it, and why\n"
     "  --report=FILE       write what the run gained, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"

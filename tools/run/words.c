@@ -265,6 +265,16 @@ int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, p
     return status;
 }
 
+bool pw_words_preload(const pw_words *words)
+{
+    static const char ours[] = "/libpackwright-";
+
+    for (int i = 0; i < words->n; i++)
+        if (!strncmp(words->word[i], "LD_PRELOAD=", 11) && strstr(words->word[i], ours))
+            return true;
+    return false;
+}
+
 char *pw_words_join(const char *a, const char *b, const char *c, const char *d)
 {
     size_t n = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
