@@ -56,6 +56,9 @@
     X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                             \
       "the GPU compiler module to load (default: libpackwright-nvrtc.so beside the interposer)")                     \
     X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")                \
+    X(RUN, "PACKWRIGHT_RUN", PATH, "",                                                                               \
+      "set by `packwright run` and `compare`, which have looked at the variables: the file in which processes say "  \
+      "that MPI has started and ended")                                                                              \
     X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                           \
       "file to which the types that all ranks committed are written at MPI_Finalize")                                \
     X(DUMP, "PACKWRIGHT_DUMP", PATH, "", "directory to which every stage of every compiled kernel is written")

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/events.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/replace.h"
@@ -231,6 +232,7 @@ static void write_forms(const pw_report *report, const char *path)
         print(report);
     if (path)
         pw_report_write(path, report);
+    pw_event_leave(PW_EVENT_REPORTED);
 }
 
 /* `path` is the file to write; NULL: none. In data and pages, numbers are those of the C locale, whatever the program's

@@ -267,6 +267,7 @@ void pw_registry_leave(void)
     if (learning.keyval != MPI_KEYVAL_INVALID)
         PMPI_Type_free_keyval(&learning.keyval);
     learning.keyval = MPI_KEYVAL_INVALID;
+    pw_layout_engine_stop(learning.engine);
     pthread_mutex_unlock(&learning.lock);
 }
 
