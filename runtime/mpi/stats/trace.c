@@ -71,10 +71,11 @@ static item *add_item(pw_layout *layout)
 }
 
 /* Counts a commit. The first one takes a reference to the layout. */
-static void count_commit(pw_layout *layout)
+static void count_commit(pw_layout *layout, MPI_Datatype type)
 {
     item *it;
 
+    (void)type;
     pthread_mutex_lock(&trace.lock);
     it = pw_hash_map_get(&trace.by_hash, layout->hash);
     if (!it)
@@ -107,7 +108,7 @@ static void keep_transfers(const pw_entry *entry)
 
 void pw_trace_start(void)
 {
-    static const pw_registry_observer observer = {.learned = count_commit, .dies = keep_transfers};
+    static pw_registry_observer observer = {.learned = count_commit, .dies = keep_transfers};
 
     if (pw_trace_is_on())
         pw_registry_observe(&observer);
