@@ -89,8 +89,8 @@ static void count_commit(pw_layout *layout, MPI_Datatype type)
 static void add_transfers(const pw_entry *entry, int64_t *sends, int64_t *receives)
 {
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        *sends += entry->choices.used[id][PW_SEND];
-        *receives += entry->choices.used[id][PW_RECV];
+        *sends += entry->choices.used[PW_TRANSFER_MESSAGE][id][PW_SEND];
+        *receives += entry->choices.used[PW_TRANSFER_MESSAGE][id][PW_RECV];
     }
 }
 
