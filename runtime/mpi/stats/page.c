@@ -234,7 +234,7 @@ static void put_why(FILE *out, const pw_stats_choice *c)
         else
             fputs("not estimated", out);
         if (cell->tries) {
-            fputs(" (tried: ", out);
+            fputs(" (tried, with the program between: ", out);
             pw_stats_put_time(out, cell->tried);
             fputs(")", out);
         }
