@@ -1,7 +1,7 @@
 /*
  * packwright compare: is a program faster with Packwright? Native runs and runs with Packwright take turns, and their
  * times are judged with their spread. Runs are timed as users would start them; one more run writes a report, which
- * says what was gained in MPI.
+ * says what was done in MPI.
  */
 #include "tools/compare/compare.h"
 
@@ -14,6 +14,7 @@
 #include "tools/run/told.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,28 +181,6 @@ static void print_times(const char *title, const pw_compare_times *t)
     printf("%-12s %10.4g s %10.4g s %10.4g s\n", title, t->median, t->least, t->longest);
 }
 
-static void print_verdict(const comparison *c, const pw_compare_verdict *v)
-{
-    printf("%d pairs of runs%s, after %d that warmed up\n\n", c->pairs,
-           c->pairs < c->o->pairs ? " before a signal ended it" : "", c->o->warm_up);
-    printf("%-12s %12s %12s %12s\n", "", "median", "shortest", "longest");
-    print_times("native", &v->native);
-    print_times("Packwright", &v->packwright);
-    switch (v->outcome) {
-    case PW_COMPARE_FASTER:
-        printf("\nFaster with Packwright: %.3g times as fast (%.3g to %.3g)\n", v->ratio, v->low, v->high);
-        break;
-    case PW_COMPARE_SLOWER:
-        printf("\nSlower with Packwright: %.3g times as fast (%.3g to %.3g)\n", v->ratio, v->low, v->high);
-        break;
-    case PW_COMPARE_UNCLEAR:
-        printf("\nNo difference can be told: the spread is larger (%.3g times as fast, %.3g to %.3g).\n"
-               "More pairs (--pairs=N), longer runs or a quiet machine may tell.\n",
-               v->ratio, v->low, v->high);
-        break;
-    }
-}
-
 static void print_time(double seconds)
 {
     if (seconds >= 1)
@@ -212,25 +191,59 @@ static void print_time(double seconds)
         printf("%.3g us", seconds * 1e6);
 }
 
-static void print_gain(const pw_compare_gained *g)
+/* Prints by how much a run took less or more, unless the medians say the opposite of the pairs' ratios. */
+static void print_difference(const pw_compare_verdict *v)
 {
-    fputs("In MPI, by estimate: ", stdout);
-    print_time(g->taken);
-    fputs(" a rank in typed messages and packing, natively ", stdout);
-    print_time(g->native);
-    fputs(g->saved < 0 ? "; lost " : "; saved ", stdout);
-    print_time(g->saved < 0 ? -g->saved : g->saved);
-    putchar('\n');
+    double less = v->native.median - v->packwright.median;
+
+    if ((v->outcome == PW_COMPARE_FASTER) != (less > 0))
+        return;
+    fputs("Of whole runs, the median with Packwright took ", stdout);
+    print_time(fabs(less));
+    puts(less > 0 ? " less." : " more.");
 }
 
-static void print_gained(const pw_compare_gained *g)
+static void print_verdict(const comparison *c, const pw_compare_verdict *v)
 {
-    if (!g && pw_child_signal())
-        puts("What was gained in MPI is not known: a signal came before the run that reports.");
-    else if (!g)
-        puts("What was gained in MPI is not known: no report came to this machine at MPI_Finalize.");
-    else
-        print_gain(g);
+    printf("%d pairs of runs%s, after %d that warmed up\n\n", c->pairs,
+           c->pairs < c->o->pairs ? " before a signal ended it" : "", c->o->warm_up);
+    printf("%-12s %12s %12s %12s\n", "", "median", "shortest", "longest");
+    print_times("native", &v->native);
+    print_times("Packwright", &v->packwright);
+    if (v->outcome == PW_COMPARE_UNCLEAR) {
+        printf("\nNo difference can be told: the spread is larger (%.3g times as fast, %.3g to %.3g).\n"
+               "More pairs (--pairs=N), longer runs or a quiet machine may tell.\n",
+               v->ratio, v->low, v->high);
+        return;
+    }
+    printf("\n%s with Packwright: %.3g times as fast (%.3g to %.3g)\n",
+           v->outcome == PW_COMPARE_FASTER ? "Faster" : "Slower", v->ratio, v->low, v->high);
+    print_difference(v);
+}
+
+/* What trials have seen is of single messages. The whole run is what counts, and may have lost elsewhere what these
+ * saved. */
+static void print_gained(const pw_compare_gained *g, pw_compare_outcome outcome)
+{
+    if (!g && pw_child_signal()) {
+        puts("What was done in MPI is not known: a signal came before the run that reports.");
+        return;
+    }
+    if (!g) {
+        puts("What was done in MPI is not known: no report came to this machine at MPI_Finalize.");
+        return;
+    }
+    fputs("Packing and unpacking took ", stdout);
+    print_time(g->packing);
+    fputs(" a rank. ", stdout);
+    if (isnan(g->saved)) {
+        puts("What single messages saved is not known (no trial).");
+        return;
+    }
+    fputs("Trials saw messages ", stdout);
+    fputs(g->saved < 0 ? "lose " : "save ", stdout);
+    print_time(fabs(g->saved));
+    puts(outcome == PW_COMPARE_SLOWER && g->saved > 0 ? " a rank; the run lost more elsewhere." : " a rank.");
 }
 
 static void put_series(pw_json *json, const char *name, const double *seconds, int n)
@@ -256,9 +269,8 @@ static void print_json(const comparison *c, const pw_compare_verdict *v, const p
     put_series(&json, "packwright_seconds", c->packwright_seconds, c->pairs);
     pw_json_open(&json, "in_mpi_a_rank", '{');
     if (g) {
-        pw_json_double(&json, "time_seconds", g->taken);
-        pw_json_double(&json, "native_seconds", g->native);
-        pw_json_double(&json, "saved_seconds", g->saved);
+        pw_json_double(&json, "packing_seconds", g->packing);
+        pw_json_double(&json, "saved_seconds", g->saved); /* null: not known */
     }
     pw_json_close(&json, '}');
     pw_json_close(&json, '}');
@@ -375,7 +387,7 @@ const pw_command pw_command_compare = {
     "compare", "run a program natively and with Packwright, in turn, and judge",
     "usage: packwright compare [options] [--] mpiexec [its options] PROGRAM [arguments]\n\n"
     "Is the program faster with Packwright? Native runs and runs with Packwright take turns. The verdict is of the\n"
-    "whole time of runs, with the spread; one more run reports what was gained in MPI.\n\n"
+    "whole time of runs, with the spread; one more run reports what was done in MPI.\n\n"
     "  --pairs=N           pairs of runs that are timed: 2 to 1000 (default 5)\n"
     "  --warm-up=N         pairs before them, in which kernels are compiled (default 1)\n"
     "  --json              print the verdict and all times as JSON\n"

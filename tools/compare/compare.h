@@ -37,9 +37,9 @@ bool pw_compare_run(const char *const *command, const char *what, bool shown, do
 
 /* ---- gained.c ---------------------------------------------------------------------------------------------------- */
 
-/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. */
+/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. `saved` NAN: not known. */
 typedef struct pw_compare_gained {
-    double taken, native, saved;
+    double packing, saved;
 } pw_compare_gained;
 
 /* False: there is no such file, or nothing in it. */
