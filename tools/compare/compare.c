@@ -290,7 +290,7 @@ static int judge(const comparison *c, const pw_compare_gained *gained)
         print_json(c, &verdict, gained);
     } else {
         print_verdict(c, &verdict);
-        print_gained(gained);
+        print_gained(gained, verdict.outcome);
     }
     return status_of(verdict.outcome);
 }
