@@ -29,10 +29,11 @@ static const char *own_name(char *path, size_t size)
     return slash ? slash + 1 : "a program";
 }
 
+/* Looks at this variable alone: the others are read at the first use of MPI, before which a program may set them. */
 void pw_event_leave(pw_event event)
 {
-    const char *file = pw_env_path(PW_ENV_RUN);
-    int fd = *file ? open(file, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    const char *file = pw_env_foreign(pw_env_describe(PW_ENV_RUN)->name);
+    int fd = file ? open(file, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
     char path[4096], line[PW_EVENT_LINE];
     int n;
 
