@@ -149,6 +149,11 @@ def test_slower_rows_are_named():
     assert "Slower than 0.97 with Packwright: 1 of 2 rows\n  0.50  mpich: app: bad" in text
 
 
+def test_a_busy_machine_is_noticed():
+    text = table.of_findings(Findings(rows=[row_of("calm", [1.0, 1.5], [1.0, 1.0]), row_of("busy", [1.0, 2.5], [1.0, 1.0])]))
+    assert "The machine was not quiet: native times of 1 of 2 rows" in text
+
+
 def test_findings_are_kept(tmp_path):
     findings = Findings({"machine": "a machine"}, [row_of("r", [2.0], [1.0], taken={"packed": 1}, fault="f")], [("x", "mpich", "why")])
     findings.write(tmp_path / "a.json")
