@@ -3,7 +3,6 @@ import hashlib
 import os
 import re
 import subprocess
-import sys
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +10,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
+class Unavailable(Exception):
+    """Something that cannot be fetched or built on this machine, and why."""
+
+
 def stop(text):
-    print(f"suites: {text}", file=sys.stderr)
-    sys.exit(2)
+    raise Unavailable(text)
 
 
 def logged(log, command, **options):

@@ -1,0 +1,70 @@
+"""Libraries that are in Debian for an MPI, each with a small program of this folder that calls it."""
+import os
+
+from places import client
+from pnetcdf_tests import Pnetcdf
+from turns import Missing, Program
+
+
+def environment(place, *folders):
+    paths = [*map(str, folders), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    return {**place.mpi.environment, "LD_LIBRARY_PATH": ":".join(paths), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def of_debian(place):
+    """Debian's libraries are linked with Debian's MPIs."""
+    if "/" in place.mpi.name:
+        raise Missing("Debian has it only for its own MPIs")
+
+
+def library(root, pattern):
+    return next(client.libraries(root).glob(pattern))
+
+
+def seconds(place):
+    return "--seconds=0.05" if place.quick else "--seconds=0.3"
+
+
+def scalapack(place):
+    """ScaLAPACK over OpenBLAS with one thread."""
+    of_debian(place)
+    root = place.packages(f"libscalapack-{place.mpi.kind}2.2", "libopenblas0-serial")
+    algebra = client.libraries(root) / "openblas-serial"
+    made = place.compile("scalapack", [library(root, f"libscalapack-{place.mpi.kind}.so.*"), f"-Wl,-rpath-link,{algebra}"])
+    sizes = "500,1000" if place.quick else "500,1000,2000,4000"
+    yield Program("ScaLAPACK", (made, f"--sizes={sizes}", seconds(place)), environment=environment(place, client.libraries(root), algebra),
+                  ranks=place.ranks)
+
+
+def files_program(place, application, made, folders=()):
+    command = (made, "--folder=/dev/shm", f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+    return Program(application, command, (*command, "--hand"), environment(place, *folders), ranks=place.ranks)
+
+
+def hdf5(place):
+    of_debian(place)
+    kind = place.mpi.kind
+    root = place.packages("libsz2", "libaec0", "libcurl4", f"libhdf5-{kind}-103-1", f"libhdf5-{kind}-dev")
+    folder = client.libraries(root)
+    made = place.compile("hdf5", [f"-I{root}/usr/include/hdf5/{kind}", f"-L{folder}", f"-lhdf5_{kind}", f"-Wl,-rpath-link,{folder}"])
+    yield files_program(place, "HDF5", made, [folder])
+
+
+def pnetcdf(place):
+    """Built as tests/suites builds it: Debian has it for one MPI only."""
+    of_debian(place)
+    built = place.suite(Pnetcdf)
+    made = place.compile("pnetcdf", [f"-I{built}/src/include", built / "src/libs/.libs/libpnetcdf.a"])
+    yield files_program(place, "PnetCDF", made)
+
+
+def spfft(place):
+    """By hand: its exchange with compact buffers."""
+    of_debian(place)
+    if place.mpi.kind != "openmpi":
+        raise Missing("Debian has it for Open MPI only")
+    root = place.packages("libspfft1", "libspfft-dev", "libfftw3-double3")
+    folder = client.libraries(root)
+    made = place.compile("spfft", [f"-I{root}/usr/include", f"-L{folder}", "-lspfft", f"-Wl,-rpath-link,{folder}"])
+    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+    yield Program("SpFFT", command, (*command, "--hand"), environment(place, folder), ranks=place.ranks)

@@ -1,0 +1,47 @@
+"""The programs of this repository that stand for applications: MPI-IO, types made for each message, three small applications, and the
+halo exchange of samples/ as TEMPI's case study."""
+import os
+import re
+
+from places import ROOT
+from turns import Program
+
+
+def program(place, application, name, *arguments, sources=("rows.c",)):
+    command = (place.compile(name, sources=sources), *arguments, "--seconds=0.05" if place.quick else "--seconds=0.3")
+    return Program(application, command, (*command, "--hand"), place.mpi.environment, ranks=place.ranks)
+
+
+def files(place):
+    """In memory, and on the disk where this tree lies."""
+    sizes = "--sizes=64,128" if place.quick else "--sizes=64,128,192"
+    for what, folder in (("/dev/shm", "/dev/shm"), ("disk", place.base)):
+        if os.access(folder, os.W_OK):
+            yield program(place, f"MPI-IO, {what}", "io", f"--folder={folder}", sizes)
+
+
+def types(place):
+    yield program(place, "type for each message", "types")
+
+
+def grids(place):
+    yield program(place, "small applications", "grids", "--sizes=128,512", sources=["rows.c", "grids_apps.c"])
+
+
+def halo3d_row(name):
+    """Reads the one row that a run of samples/halo3d prints. It verifies by itself what it has received."""
+    def read(text, _way):
+        time, checksum = (re.search(pattern, text) for pattern in (r"exchange_us ([\d.]+)", r"checksum (\w+)"))
+        return {name: (float(time[1]) * 1e-6, checksum[1])} if time and checksum and "halo3d: verified" in text else {}
+    return read
+
+
+def halo3d(place, device=()):
+    """Its modes with derived types, beside MPI_Alltoallv of bytes that MPI_Pack has packed; and that, with its own packing as the gain."""
+    made = place.compile("halo3d", sources=(), folder=ROOT / "samples")
+    side = 64 if place.quick and not device else 256
+    command = (made, *(f"--n{axis}={side}" for axis in "xyz"), "--fields=8", "--radius=3", f"--iterations={5 if place.quick else 15}", *device)
+    for mode in ("alltoallv", "pack", "sendrecv", "send", "isend"):
+        hand = (*command, "--mode=alltoallv") if mode not in ("alltoallv", "pack") else ()
+        yield Program("halo3d on a GPU" if device else "halo3d", (*command, f"--mode={mode}"), hand, place.mpi.environment, only="",
+                      ranks=place.ranks, read=halo3d_row(f"{side}^3, 8 doubles, radius 3, {mode}"))

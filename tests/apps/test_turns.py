@@ -1,0 +1,196 @@
+"""bench/apps with invented programs: turns, results that disagree, programs that cannot be had, tables. Nothing here measures time."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "apps"))
+import table  # noqa: E402
+import turns  # noqa: E402
+from turns import HAND, NATIVE, OURS, Findings, Missing, Program, Row, Turns  # noqa: E402
+
+# A program whose rows, times and results are told by its arguments and by the way it is run in.
+SPEAKER = """
+import json, sys
+way, report, *words = sys.argv[1:]
+only = next((w[7:] for w in words if w.startswith("--only=")), "")
+for name, seconds, result in json.loads(words[0]).get(way, []):
+    if name == "crash":
+        sys.exit("it has crashed")
+    if not only or only == name:
+        print(json.dumps({"row": name, "seconds": seconds, "result": result}))
+if report:
+    open(report, "w").write(json.dumps({"left_to_mpi": {"uses": 7}, "types": [
+        {"sends": {"packed": 3}, "receives": {"packed": 2, "native": 4}, "packs": 5, "unpacks": 0}]}))
+"""
+
+
+class Invented:
+    """Launches speakers, and notes in which ways."""
+
+    def __init__(self):
+        self.ways = []
+
+    def launch(self, _program, words, way, options):
+        self.ways.append(way)
+        report = "".join(o.split("=")[1] for o in options)
+        return [sys.executable, "-c", SPEAKER, way, report, *words]
+
+
+def judge(speech, hand=False, **how):
+    invented = Invented()
+    words = (json.dumps(speech),)
+    program = Program("invented", words, words if hand else ())
+    rows = Turns(invented.launch, "an MPI", pairs=3, say=lambda text: None, **how).judge(program)
+    return rows, invented.ways
+
+
+def same(*ways, row="r", seconds=(2.0, 1.0), result="x"):
+    return {way: [[row, second, result]] for way, second in zip(ways, seconds)}
+
+
+def test_ways_take_turns():
+    _, ways = judge(same(NATIVE, OURS))
+    assert ways[:8] == [OURS, NATIVE, NATIVE, OURS, OURS, NATIVE, NATIVE, OURS]
+
+
+def test_the_first_turn_is_not_timed():
+    rows, _ = judge(same(NATIVE, OURS))
+    assert len(rows[0].times[NATIVE]) == len(rows[0].times[OURS]) == 3
+    assert len(rows[0].results[OURS]) == 4
+    assert rows[0].ratio() == 2
+
+
+def test_by_hand_and_forced_ways_are_rivals():
+    rows, _ = judge(same(NATIVE, OURS, HAND, "packed", seconds=(4.0, 2.0, 1.0, 8.0)), hand=True, forced=["packed"])
+    assert rows[0].median(HAND) == 1 and rows[0].ratio("packed") == 0.5 and not rows[0].fault
+
+
+def test_what_was_done_is_asked_in_runs_of_its_own():
+    rows, ways = judge({way: [["a", 1, "x"], ["b", 1, "x"]] for way in (NATIVE, OURS)})
+    assert ways[8:] == [OURS, OURS]  # one for each row
+    assert rows[0].taken == {"packed": 5} and rows[0].left == {"native": 4, "not learned": 7}
+
+
+def test_packs_count_where_nothing_was_sent():
+    report = {"left_to_mpi": {"uses": 0}, "types": [{"sends": {}, "receives": {}, "packs": 5, "unpacks": 1}]}
+    assert turns.ways_of(report) == ({"packs and unpacks": 6}, {})
+
+
+def test_alone_each_row_has_processes_of_its_own():
+    rows, ways = judge({way: [["a", 1, "x"], ["b", 1, "x"]] for way in (NATIVE, OURS)}, alone=True)
+    assert [row.name for row in rows] == ["a", "b"] and all(len(row.times[OURS]) == 3 for row in rows)
+    assert len(ways) == 1 + 2 * (2 * 4 + 1)
+
+
+def test_another_result_is_noticed():
+    speech = same(NATIVE, OURS)
+    speech[OURS][0][2] = "y"
+    rows, _ = judge(speech)
+    assert rows[0].fault == "packwright has another result"
+    assert "WRONG" in table.of_findings(Findings(rows=rows))
+
+
+def test_results_that_vary_natively_are_not_blamed_on_packwright():
+    row = Row("a", "m", "r")
+    row.results.update({NATIVE: ["x", "y"], OURS: ["y"]})
+    assert row.disagreement() == "native runs differ among themselves"
+
+
+def test_a_row_that_is_missing_is_noticed():
+    speech = same(NATIVE, OURS)
+    speech[NATIVE].append(["s", 1, "x"])
+    rows, _ = judge(speech)
+    assert [row.fault for row in rows] == ["", "there is no such row with Packwright"]
+
+
+def test_a_crash_with_packwright_is_a_fault():
+    speech = same(NATIVE)
+    speech[OURS] = [["crash", 0, ""]]
+    rows, _ = judge(speech)
+    assert rows[0].fault == "packwright fails: exit status 1: it has crashed"
+
+
+def test_a_rival_that_has_no_such_row_is_none():
+    rows, _ = judge({**same(NATIVE, OURS), HAND: [["other", 1, "x"]]}, hand=True)
+    assert rows[0].fault == "" and rows[0].median(HAND) is None
+
+
+def test_a_program_that_fails_natively_cannot_be_had():
+    with pytest.raises(Missing, match="fails natively: exit status 1: it has crashed"):
+        judge({NATIVE: [["crash", 0, ""]], **same(OURS)})
+
+
+def test_silence_natively_cannot_be_had():
+    with pytest.raises(Missing, match="it printed no rows"):
+        judge(same(OURS))
+
+
+def test_a_program_that_does_not_end_is_ended():
+    assert turns.run([sys.executable, "-c", "import time; time.sleep(600)"], {}, 0.2) == (None, "not over after 0.2 s")
+
+
+def row_of(name, native, ours, **more):
+    row = Row("app", "mpich", name, **more)
+    row.times.update({NATIVE: native, OURS: ours})
+    return row
+
+
+def test_what_was_skipped_is_seen():
+    text = table.of_findings(Findings(rows=[row_of("r", [2], [1])], skipped=[("gone", "mpich", "no network")]))
+    assert "skipped: no network" in text and "| gone" in text
+
+
+def test_slower_rows_are_named():
+    text = table.of_findings(Findings(rows=[row_of("fine", [1.0], [1.0]), row_of("bad", [1.0], [2.0])]))
+    assert "Slower than 0.97 with Packwright: 1 of 2 rows\n  0.50  mpich: app: bad" in text
+
+
+def test_a_busy_machine_is_noticed():
+    text = table.of_findings(Findings(rows=[row_of("calm", [1.0, 1.5], [1.0, 1.0]), row_of("busy", [1.0, 2.5], [1.0, 1.0])]))
+    assert "The machine was not quiet: native times of 1 of 2 rows" in text
+
+
+def test_findings_are_kept(tmp_path):
+    findings = Findings({"machine": "a machine"}, [row_of("r", [2.0], [1.0], taken={"packed": 1}, fault="f")], [("x", "mpich", "why")])
+    findings.write(tmp_path / "a.json")
+    again = Findings.read(tmp_path / "a.json")
+    assert again.about == findings.about and again.skipped == findings.skipped
+    assert table.of_findings(again) == table.of_findings(findings)
+
+
+def test_compare_shows_the_worst_change_first(tmp_path):
+    before = [row_of("worse", [2.0, 2.2], [1.0, 1.0]), row_of("better", [1.0, 1.1], [1.0, 1.1]), row_of("unsure", [1.0, 2.0], [1.0, 1.0]),
+              row_of("gone", [1.0], [1.0])]
+    after = [row_of("worse", [1.0, 1.1], [1.0, 1.0]), row_of("better", [3.0, 3.0], [1.0, 1.0]), row_of("unsure", [1.5, 1.5], [1.0, 1.0]),
+             row_of("new", [1.0], [1.0])]
+    for name, rows in (("a", before), ("b", after)):
+        Findings(rows=rows).write(tmp_path / f"{name}.json")
+    said = subprocess.run([sys.executable, ROOT / "bench/apps/compare", tmp_path / "a.json", tmp_path / "b.json"], check=True,
+                          capture_output=True, text=True).stdout
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines() if line.startswith("| app")]
+    assert [(line[2], line[-1]) for line in lines[1:]] == [("worse", "0.50"), ("unsure", "1.00 ?"), ("better", "3.00")]
+    assert "app: mpich: gone: only before" in said and "app: mpich: new: only after" in said
+
+
+def test_compare_says_what_it_cannot_read(tmp_path):
+    (tmp_path / "a.json").write_text("{")
+    done = subprocess.run([sys.executable, ROOT / "bench/apps/compare", tmp_path / "a.json", tmp_path / "none.json"], check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and "cannot be read" in done.stderr
+
+
+def test_run_refuses_what_it_does_not_know():
+    done = subprocess.run([sys.executable, ROOT / "bench/apps/run", "nosuch"], check=False, capture_output=True, text=True)
+    assert done.returncode == 1 and "there is no 'nosuch'; dtfft, " in done.stderr
+
+
+def test_an_mpi_that_is_not_there_is_skipped(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "packwright").touch()
+    done = subprocess.run([sys.executable, ROOT / "bench/apps/run", "types", f"--build={tmp_path}", "--mpi=/nowhere/mpicc"], check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "skipped: there is no mpicc or mpiexec of /nowhere/mpicc" in done.stdout
