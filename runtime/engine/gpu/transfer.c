@@ -257,7 +257,7 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
     pw_gpu_lane *lane;
     transfer *t;
 
-    if (order->bytes > AHEAD_BYTES || is_lost(gpu))
+    if ((order->bytes > AHEAD_BYTES && !order->ahead) || is_lost(gpu))
         return NULL;
     if (order->alone)
         pw_gpu_batch_launch();

@@ -30,6 +30,7 @@ typedef struct pw_gpu_order {
     pw_cu_ptr replica; /* when packing to host memory: device memory that also gets the packed bytes
                           (peer/replica.h); 0: none */
     bool alone;        /* pw_gpu_begin launches it at once, and not together with others */
+    bool ahead;        /* pw_gpu_begin starts it however long it is */
 } pw_gpu_order;
 
 typedef struct pw_gpu_transfer pw_gpu_transfer;

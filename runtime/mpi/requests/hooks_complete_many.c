@@ -245,7 +245,7 @@ static int wait_any(pw_batch *b, int *place, MPI_Status *status)
 }
 
 /* `place`: the request that MPI has named; MPI_UNDEFINED: none. */
-static int any_done(pw_batch *b, const MPI_Request *requests, int place, const MPI_Status *status, int rc)
+static int any_done(pw_batch *b, const MPI_Request *requests, int place, MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     bool named = place >= 0 && place < b->n && b->ops[place];
@@ -424,7 +424,7 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 
 /* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k if `indices` is NULL: the
  * program may use their data from now on. Returns the first error. */
-static int settle_reported(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
+static int settle_reported(pw_batch *b, int n, const int *indices, MPI_Status *statuses)
 {
     int rc = MPI_SUCCESS;
 

@@ -168,6 +168,8 @@ bool pw_message_is_remote(const pw_message *m);
 void pw_message_count(const pw_message *m, pw_strategy_id id);
 /* Counts a joined one, on both sides. */
 void pw_message_count_joined(const pw_message *from, const pw_message *to);
+/* Counts a joined one whose receive was counted as one by `expected`. */
+void pw_message_count_moved(const pw_message *from, const struct pw_entry *to, const pw_strategy *expected);
 
 /*
  * Fills the other fields of the buffer and `cost_bytes`. False: leave the message to MPI, since nothing can be gained
