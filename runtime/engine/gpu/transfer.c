@@ -290,7 +290,9 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
 
 bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value)
 {
-    if (t->batch || t->begun != PW_OK || !t->lane->flagged || t->lane->signal < 0)
+    if (t->batch)
+        return pw_gpu_batch_signals(t->batch, number, value);
+    if (t->begun != PW_OK || !t->lane->flagged || t->lane->signal < 0)
         return false;
     *number = (uint32_t)t->lane->signal;
     *value = t->lane->value;

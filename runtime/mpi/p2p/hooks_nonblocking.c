@@ -136,22 +136,25 @@ static void destroy_moved(pw_pending *p)
 }
 
 static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
-static const pw_pending_ops moved_send_ops = {.complete = finish_move, .destroy = destroy_moved};
+static const pw_pending_ops moved_send_ops = {.complete = finish_move, .destroy = destroy_moved, .sends = true};
 /* The operations of persistent sends from GPU memory to this process. */
 static const pw_pending_ops persistent_self_send_ops = {
-    .start = pack_or_move, .complete = finish_move, .destroy = destroy_moved};
+    .start = pack_or_move, .complete = finish_move, .destroy = destroy_moved, .sends = true};
 static const pw_pending_ops send_ops = {.destroy = destroy};
 /* The operations of sends from GPU memory, which others may read late. */
-static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy};
+static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy, .sends = true};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
+static const pw_pending_ops persistent_gpu_send_ops = {
+    .start = pack, .begin_start = begin_packing, .complete = await_readers, .destroy = destroy, .sends = true};
 static const pw_pending_ops recv_ops = {
     .start = expect, .complete = unpack_arrived, .destroy = destroy, .receives = true};
 /* The operations of receives into GPU memory. */
-static const pw_pending_ops gpu_recv_ops = {.start = expect,
-                                            .complete = unpack_arrived,
-                                            .begin_complete = begin_unpacking,
-                                            .destroy = destroy,
-                                            .receives = true};
+#define GPU_RECV \
+    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy, .receives = true
+static const pw_pending_ops gpu_recv_ops = {GPU_RECV, .is_read_by_gpu = true};
+/* Those of shorter messages, which MPI copies. */
+static const pw_pending_ops short_gpu_recv_ops = {GPU_RECV};
+enum { LEAST_READ = 16 << 10 };
 
 static bool is_on_device(const pw_staging *s)
 {
@@ -161,13 +164,15 @@ static bool is_on_device(const pw_staging *s)
 static const pw_pending_ops *send_ops_of(const pw_staging *s, bool persistent)
 {
     if (persistent)
-        return &persistent_send_ops;
+        return is_on_device(s) ? &persistent_gpu_send_ops : &persistent_send_ops;
     return is_on_device(s) ? &gpu_send_ops : &send_ops;
 }
 
 static const pw_pending_ops *recv_ops_of(const pw_staging *s)
 {
-    return is_on_device(s) ? &gpu_recv_ops : &recv_ops;
+    if (!is_on_device(s))
+        return &recv_ops;
+    return s->buffer.bytes < LEAST_READ ? &short_gpu_recv_ops : &gpu_recv_ops;
 }
 
 /* How many uses of its type a call stands for. */
@@ -312,6 +317,8 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
             pw_loopback_miss(comm, dest);
         return pw_p2p_pass(entry, count, dest);
     }
+    if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
+        pw_loopback_send(comm, tag, NULL);
     if (init && !is_self && pw_deferred_can(&s))
         return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
     let_deferred_go(persistent);
@@ -321,6 +328,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     t->pending.persistent = persistent;
     if (persistent)
         keep_peer(t, &t->out, dest, tag);
+    t->out.awaited = persistent && next != pw_call_Bsend_init;
     if (t->is_self) {
         t->pending.ops = &persistent_self_send_ops;
         t->entry = entry;

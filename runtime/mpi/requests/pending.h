@@ -54,8 +54,9 @@ typedef struct pw_pending_ops {
     void (*destroy)(pw_pending *p);
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
     bool uncancellable;
-    /* It is a receive: a call that starts several operations prepares these first. */
-    bool receives;
+    /* It is a receive: a call that starts several operations prepares these first. It is a send, whose status says
+     * nothing. It is a receive that a GPU may read out of another process's memory. */
+    bool receives, sends, is_read_by_gpu;
 } pw_pending_ops;
 
 struct pw_pending {
