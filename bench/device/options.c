@@ -16,6 +16,7 @@ bool device_read_options(int argc, char **argv, const char *known, device_option
         case 'f': o->only = optarg; break;
         case 'd': o->driver = optarg; break;
         case 's': o->sizes = optarg; break;
+        case 'm': o->mode = optarg; break;
         case 'n': o->flight = atoi(optarg); break;
         default: return false;
         }

@@ -8,6 +8,7 @@ typedef struct device_options {
     double seconds;            /* -t: of a row; 0: it is only verified */
     const char *only, *driver; /* -f: of one layout or application; -d: the stand-in. NULL: all; the system's */
     const char *sizes;         /* -s: KiB, by commas */
+    const char *mode;          /* -m: which calls; NULL: the first ones */
     int flight;                /* -n: messages in flight */
 } device_options;
 

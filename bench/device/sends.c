@@ -4,7 +4,9 @@
  * by a launch of its own, and PACKWRIGHT_GATHER_BYTES says after how many bytes the next launch begins. Each row is
  * verified before it is timed; medians. "a send": the time in one call of MPI_Isend.
  *
- * usage: device_sends_<mpi> [-t seconds a row] [-f layout] [-d driver]
+ * With -m the same messages go by persistent requests (startall), or by one MPI_Neighbor_alltoallw (neighbours).
+ *
+ * usage: device_sends_<mpi> [-t seconds a row] [-f layout] [-m isend|startall|neighbours] [-d driver]
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -36,6 +38,7 @@ static const struct {
     {"blocks_4K", blocks, 4096, 6},
     {"blocks_4K", blocks, 4096, 26},
     {"blocks_64K", blocks, 65536, 1},
+    {"blocks_64K", blocks, 65536, 26},
     {"blocks_64K", blocks, 65536, 32},
     {"specfem3d_cm", device_points, 2202, 1},
     {"specfem3d_cm", device_points, 2202, 32},
@@ -56,7 +59,11 @@ typedef struct row {
     size_t origin;
     gpu_memory out[MOST], in[MOST];
     double isend_ns;
+    MPI_Request kept[2 * MOST]; /* persistent: receives, then sends */
+    MPI_Comm graph;             /* an edge for each message */
 } row;
+
+typedef void exchange_fn(row *r);
 
 static row make_row(int i)
 {
@@ -82,7 +89,7 @@ static void free_row(row *r)
     MPI_Type_free(&r->type);
 }
 
-static void exchange(row *r)
+static void exchange_isend(row *r)
 {
     MPI_Request requests[2 * MOST];
     MPI_Status statuses[2 * MOST];
@@ -95,6 +102,59 @@ static void exchange(row *r)
         MPI_Isend(r->out[i].at + r->origin, 1, r->type, peer, TAG + i, MPI_COMM_WORLD, &requests[r->n + i]);
     r->isend_ns = (bench_now() - begin) / r->n;
     MPI_Waitall(2 * r->n, requests, statuses);
+}
+
+static void exchange_startall(row *r)
+{
+    MPI_Status statuses[2 * MOST];
+
+    MPI_Startall(2 * r->n, r->kept);
+    MPI_Waitall(2 * r->n, r->kept, statuses);
+}
+
+static void exchange_neighbours(row *r)
+{
+    MPI_Aint outs[MOST], ins[MOST];
+    MPI_Datatype types[MOST];
+    int ones[MOST];
+
+    for (int i = 0; i < r->n; i++) {
+        ones[i] = 1;
+        types[i] = r->type;
+        outs[i] = (MPI_Aint)(r->out[i].at + r->origin);
+        ins[i] = (MPI_Aint)(r->in[i].at + r->origin);
+    }
+    MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, outs, types, MPI_BOTTOM, ones, ins, types, r->graph);
+}
+
+static const struct {
+    const char *name;
+    exchange_fn *run;
+} modes[] = {{"isend", exchange_isend}, {"startall", exchange_startall}, {"neighbours", exchange_neighbours}};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static exchange_fn *exchange = exchange_isend;
+
+/* What the modes other than isend need. */
+static void keep(row *r)
+{
+    int peers[MOST], weights[MOST];
+
+    for (int i = 0; i < r->n; i++) {
+        MPI_Recv_init(r->in[i].at + r->origin, 1, r->type, peer, TAG + i, MPI_COMM_WORLD, &r->kept[i]);
+        MPI_Send_init(r->out[i].at + r->origin, 1, r->type, peer, TAG + i, MPI_COMM_WORLD, &r->kept[r->n + i]);
+        peers[i] = peer;
+        weights[i] = 1;
+    }
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, r->n, peers, weights, r->n, peers, weights, MPI_INFO_NULL, 0,
+                                   &r->graph);
+}
+
+static void drop(row *r)
+{
+    for (int i = 0; i < 2 * r->n; i++)
+        MPI_Request_free(&r->kept[i]);
+    MPI_Comm_free(&r->graph);
 }
 
 static void verify(row *r, const char *name)
@@ -133,8 +193,10 @@ static void run(int i, double seconds)
     double begin = bench_now();
     int n;
 
+    keep(&r);
     verify(&r, rows[i].name);
     if (seconds <= 0) {
+        drop(&r);
         free_row(&r);
         return;
     }
@@ -158,7 +220,19 @@ static void run(int i, double seconds)
         printf("%-14s %9d B x %3d  %9.1f us   a send %6.2f us\n", rows[i].name, test_packed_bytes(r.type, 1), r.n,
                pw_samples_median(all, n), pw_samples_median(sends, n));
     fflush(stdout);
+    drop(&r);
     free_row(&r);
+}
+
+/* False: there is no such mode. */
+static bool choose(const char *mode)
+{
+    for (int i = 0; i < MODES; i++)
+        if (!mode || !strcmp(mode, modes[i].name)) {
+            exchange = modes[i].run;
+            return true;
+        }
+    return false;
 }
 
 int main(int argc, char **argv)
@@ -166,7 +240,7 @@ int main(int argc, char **argv)
     device_options o = {.seconds = 0.2};
     int rc;
 
-    if (!device_read_options(argc, argv, "t:f:d:", &o))
+    if (!device_read_options(argc, argv, "t:f:d:m:", &o) || !choose(o.mode))
         return 2;
     if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;

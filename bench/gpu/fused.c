@@ -9,7 +9,8 @@
  * are many launches (under-fused), with many the copies wait for a long one (over-fused). "model" launches as the sends
  * of MPI do that are gathered.
  *
- * usage: gpu_fused [reps [thresholds|applications]]. With a word it measures these alone.
+ * usage: gpu_fused [reps [thresholds|applications|bounds]]. With one of the first two words it measures these alone.
+ * "bounds" needs no GPU: it makes all layouts, and finds out whether they fit into the memory that they are given.
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -63,6 +64,15 @@ static void die(const char *what)
 
 /* ---- batches ---------------------------------------------------------------------------------------------------- */
 
+/* Where the bytes of an object are, from its address on, must lie in memory. */
+static void check_bounds(const pw_layout *layout, int64_t offset)
+{
+    int64_t first, span;
+
+    if (!pw_layout_bounds(layout, 1, &first, &span) || offset + first < 0 || offset + first + span > SPAN)
+        die("an object reaches past the memory");
+}
+
 static void add_type(bench *b, batch *all, const pw_type *type, int64_t offset)
 {
     pw_layout *layout;
@@ -71,6 +81,7 @@ static void add_type(bench *b, batch *all, const pw_type *type, int64_t offset)
 
     if (pw_layout_get(b->engine, type, &layout, &diag) != PW_OK)
         die(diag.text);
+    check_bounds(layout, offset);
     *o = (pw_gpu_order){.buffer = {.layout = layout,
                                    .place = {.kind = PW_PLACE_DEVICE, .gpu = b->gpu},
                                    .base = (char *)(uintptr_t)b->memory + offset,
@@ -158,14 +169,14 @@ static void make_same(bench *b, batch *all, int64_t bytes, int block, int count)
     }
 }
 
-/* MOST transfers of an application's layout of about so many bytes, each from memory of its own. False: there is no
- * layout of this size. */
+/* Transfers of an application's layout of about so many bytes, each from memory of its own: MOST of them, or as many as
+ * the memory holds. False: there is no layout of this size. */
 static bool make_application(bench *b, batch *all, const gpu_row *row, int64_t payload)
 {
-    int64_t at = 0, first, span;
+    int64_t at = 0, first, span = 0;
 
     *all = (batch){.n = 0};
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MOST && at + span <= SPAN; i++) {
         pw_arena *arena = pw_arena_create();
         pw_type type;
 
@@ -176,10 +187,11 @@ static bool make_application(bench *b, batch *all, const gpu_row *row, int64_t p
         add_type(b, all, &type, at);
         if (!pw_layout_bounds(all->layouts[i], 1, &first, &span))
             die("the layout is too large");
-        at += (first + span + 255) & -256;
+        span += first;
+        at += (span + 255) & -256;
         pw_arena_destroy(arena);
     }
-    snprintf(all->name, sizeof all->name, "%d of %s, %lld", MOST, row->name, (long long)all->layouts[0]->size);
+    snprintf(all->name, sizeof all->name, "%d of %s, %lld", all->n, row->name, (long long)all->layouts[0]->size);
     return true;
 }
 
@@ -240,12 +252,15 @@ static void verify(const bench *b, batch *all)
     }
 }
 
+/* Without a GPU only the layouts are of interest. */
 static void measure(const bench *b, batch *all)
 {
     static const char *const labels[] = {"pack to device", "unpack from device", "pack to pinned",
                                          "unpack from pinned"};
     static double us[WAYS][MAX_REPS];
 
+    if (!b->gpu)
+        return;
     verify(b, all);
     for (int k = 0; k < 4; k++) {
         direct(b, all, k & 2, k & 1);
@@ -408,9 +423,20 @@ static void measure_applications(bench *b)
 
 /* ---- the program ------------------------------------------------------------------------------------------------ */
 
-static void open_bench(bench *b)
+static void open_engine(bench *b)
 {
     pw_layout_config *config = calloc(1, sizeof *config);
+
+    if (!config)
+        die("out of memory");
+    pw_layout_config_from_env(config);
+    config->mode = PW_JIT_OFF; /* of the CPU's kernels */
+    check(pw_layout_engine_create(config, &b->engine));
+    free(config);
+}
+
+static void open_bench(bench *b)
+{
     pw_memory_place place;
 
     b->memory = gpu_alloc(SPAN);
@@ -425,13 +451,10 @@ static void open_bench(bench *b)
     if (!pw_cu_find())
         die("the driver is not found");
     place = pw_gpu_place_of((const void *)(uintptr_t)b->memory);
-    if (place.kind != PW_PLACE_DEVICE || !config)
+    if (place.kind != PW_PLACE_DEVICE)
         die("device memory is not taken for that");
     b->gpu = place.gpu;
-    pw_layout_config_from_env(config);
-    config->mode = PW_JIT_OFF; /* of the CPU's kernels */
-    check(pw_layout_engine_create(config, &b->engine));
-    free(config);
+    open_engine(b);
 }
 
 static void sweep(bench *b, int block, int64_t most)
@@ -440,53 +463,70 @@ static void sweep(bench *b, int block, int64_t most)
         batch all;
 
         make_same(b, &all, bytes, block, SAME);
-        for (int i = 0; i < all.n; i++)
+        for (int i = 0; i < all.n && b->gpu; i++)
             pw_gpu_layout_of(all.layouts[i])->fused_most = INT64_MAX;
         measure(b, &all);
         free_batch(&all);
     }
 }
 
-int main(int argc, char **argv)
+static void measure_batches(bench *b)
 {
     static const int sides[] = {8, 16, 32, 64, 128}, blocks[] = {8, 64, 1024, 28};
+
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int halo = 1; halo <= 3; halo += 2) {
+            batch all;
+
+            make_box(b, &all, sides[i], halo);
+            measure(b, &all);
+            free_batch(&all);
+        }
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        sweep(b, blocks[i], 4 << 20);
+    sweep(b, 27, 1 << 18);
+    sweep(b, 0, 1 << 20);
+    measure_applications(b);
+}
+
+static bool is_word(const char *word, const char *other)
+{
+    return strcmp(word, other) == 0;
+}
+
+int main(int argc, char **argv)
+{
     bench b = {.reps = argc > 1 ? atoi(argv[1]) : 101};
+    const char *word = argc > 2 ? argv[2] : "", *why;
     gpu_info info;
-    const char *why;
 
     setenv("PACKWRIGHT_JIT", "sync", 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (b.reps < 1 || b.reps > MAX_REPS ||
+        !(is_word(word, "") || is_word(word, "thresholds") || is_word(word, "applications") || is_word(word, "bounds")))
+        die("usage: gpu_fused [reps [thresholds|applications|bounds]]");
+    if (is_word(word, "bounds")) {
+        open_engine(&b);
+        measure_batches(&b);
+        printf("all layouts fit\n");
+        return 0;
+    }
     if (!gpu_open(&info, &why)) {
         printf("SKIPPED: %s\n", why);
         return SKIPPED;
     }
-    if (b.reps < 1 || b.reps > MAX_REPS ||
-        (argc > 2 && strcmp(argv[2], "thresholds") != 0 && strcmp(argv[2], "applications") != 0))
-        die("usage: gpu_fused [reps [thresholds|applications]]");
     open_bench(&b);
-    if (argc > 2 && strcmp(argv[2], "thresholds") == 0) {
+    if (is_word(word, "thresholds")) {
         sweep_thresholds(&b);
         return 0;
     }
     printf("%s, medians of %d, us\n%-34s %10s  %-18s %9s %9s %9s   %s\n", info.name, b.reps, "", "bytes", "",
            "one by one", "in lanes", "fused", "times as fast as both");
-    if (argc > 2) {
+    if (is_word(word, "applications")) {
         measure_applications(&b);
         return 0;
     }
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
-        for (int halo = 1; halo <= 3; halo += 2) {
-            batch all;
-
-            make_box(&b, &all, sides[i], halo);
-            measure(&b, &all);
-            free_batch(&all);
-        }
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        sweep(&b, blocks[i], 4 << 20);
-    sweep(&b, 27, 1 << 18);
-    sweep(&b, 0, 1 << 20);
-    measure_applications(&b);
+    measure_batches(&b);
     sweep_thresholds(&b);
     return 0;
 }

@@ -46,7 +46,7 @@ ORDER = (
     ("runtime/engine/node",),
     ("runtime/engine/memory",),
     ("runtime/engine/model", "runtime/engine/gpu"),
-    ("runtime/engine/gpu/peer",),
+    ("runtime/engine/gpu/peer", "runtime/engine/move"),
     ("runtime/engine/library",),
     ("runtime/mpi",),
     ("runtime/mpi/entry",),

@@ -29,6 +29,8 @@ struct pw_gpu_batch {
     _Atomic int left;       /* members that are not finished, plus one while the batch is collected */
     _Atomic int over;       /* the pw_status of the batch; UNKNOWN until a thread has waited for it */
     pw_status begun;        /* PW_OK: the work is in the stream; written before `open` is cleared */
+    bool promised;          /* others wait until the lane's flag has reached `value`; guarded by the lock */
+    uint64_t value;
     int n;
     int64_t bytes;
     pw_gpu_fused fused;
@@ -79,7 +81,7 @@ static pw_status launch_kernel(batch *b)
 
     if (!f)
         return PW_ERR_NOT_FOUND;
-    if (pw_gpu_flag_pays(b->bytes, b->direction))
+    if (b->promised || pw_gpu_flag_pays(b->bytes, b->direction))
         flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
     status = pw_gpu_launch_kernel(lane, f->fn[b->direction][l.big], &l, true);
@@ -102,6 +104,7 @@ static void put_on_its_way(batch *b)
 {
     pthread_mutex_lock(&b->lock);
     if (b->open) {
+        b->members[0].order.alone = b->promised;
         if (b->n > 0)
             b->begun = b->n == 1 ? pw_gpu_enqueue(&b->members[0]) : launch_fused(b);
         b->open = false;
@@ -135,6 +138,7 @@ static batch *open_batch(const pw_gpu_order *o)
     }
     b->lane = lane;
     b->direction = o->direction;
+    b->promised = false;
     b->n = 0;
     b->bytes = 0;
     b->members[0].scratch = b->members[0].part = NULL;
@@ -147,6 +151,17 @@ static batch *open_batch(const pw_gpu_order *o)
     return b;
 }
 
+/* What the launch has not written, because it was none or has failed, is written when all is moved in other ways. */
+static void keep_promise(batch *b)
+{
+    pw_gpu_lane *lane = b->lane;
+
+    if (!b->promised || (int64_t)(atomic_load_explicit(lane->flag, memory_order_relaxed) - b->value) >= 0)
+        return;
+    lane->value = b->value;
+    atomic_store_explicit(lane->flag, b->value, memory_order_release);
+}
+
 /* Releases one reference to the batch, of a finished member or of the collecting thread. The context must be current.
  */
 static void let_go(batch *b)
@@ -155,6 +170,7 @@ static void let_go(batch *b)
 
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) > 1)
         return;
+    keep_promise(b);
     pw_gpu_block_give(lane->gpu, b->members[0].scratch);
     pw_gpu_block_give(lane->gpu, b->members[0].part);
     pw_gpu_lane_give(lane);
@@ -273,6 +289,23 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
     return t;
 }
 
+bool pw_gpu_batch_signals(batch *b, uint32_t *number, uint64_t *value)
+{
+    pw_gpu_lane *lane = b->lane;
+
+    if (lane->signal < 0)
+        return false;
+    pthread_mutex_lock(&b->lock);
+    if (b->open && !b->promised) {
+        b->promised = true;
+        b->value = lane->value + 1;
+    }
+    pthread_mutex_unlock(&b->lock);
+    *number = (uint32_t)lane->signal;
+    *value = b->value;
+    return b->promised;
+}
+
 bool pw_gpu_batch_is_launched(batch *b)
 {
     bool open;
@@ -318,6 +351,19 @@ static bool finish_quickly(batch *b)
     return false;
 }
 
+/* Repeats a transfer as a whole, whatever the batch has moved. */
+static pw_status repeat(const pw_gpu_order *o, pw_status status)
+{
+    pw_gpu *gpu = o->buffer.place.gpu;
+
+    status = pw_gpu_judge(gpu, status);
+    if (status == PW_OK || atomic_load_explicit(&gpu->lost, memory_order_relaxed))
+        return status;
+    pw_warn_once("several transfers in one launch failed on GPU %d (%s); they are carried out one by one", gpu->ordinal,
+                 pw_status_text(status));
+    return pw_gpu_carry_out(o);
+}
+
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
 {
     const pw_gpu_order again = t->order;
@@ -328,19 +374,16 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
 
     if (finish_quickly(b))
         return PW_OK;
-    if (pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (pw_gpu_enter(gpu, &scope) != PW_OK) {
+        keep_promise(b);
         return pw_gpu_judge(gpu, PW_ERR_IO);
+    }
     pw_gpu_batch_launch();
     put_on_its_way(b);
     status = wait(b);
-    let_go(b);
     if (status != PW_OK)
-        status = pw_gpu_judge(gpu, status);
+        status = repeat(&again, status);
+    let_go(b);
     pw_gpu_leave(&scope);
-    if (status == PW_OK || atomic_load_explicit(&gpu->lost, memory_order_relaxed))
-        return status;
-    /* The transfer is repeated as a whole, whatever the batch has moved. */
-    pw_warn_once("several transfers in one launch failed on GPU %d (%s); they are carried out one by one", gpu->ordinal,
-                 pw_status_text(status));
-    return pw_gpu_carry_out(&again);
+    return status;
 }

@@ -257,7 +257,7 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
     pw_gpu_lane *lane;
     transfer *t;
 
-    if (order->bytes > AHEAD_BYTES || is_lost(gpu))
+    if ((order->bytes > AHEAD_BYTES && !order->ahead) || is_lost(gpu))
         return NULL;
     if (order->alone)
         pw_gpu_batch_launch();
@@ -290,7 +290,9 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
 
 bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value)
 {
-    if (t->batch || t->begun != PW_OK || !t->lane->flagged || t->lane->signal < 0)
+    if (t->batch)
+        return pw_gpu_batch_signals(t->batch, number, value);
+    if (t->begun != PW_OK || !t->lane->flagged || t->lane->signal < 0)
         return false;
     *number = (uint32_t)t->lane->signal;
     *value = t->lane->value;

@@ -33,6 +33,8 @@ void pw_gpu_batch_launch(void);
 /* Whether a transfer has the size and the layout for a batch. */
 bool pw_gpu_batch_takes(const pw_gpu_order *order);
 bool pw_gpu_batch_is_launched(struct pw_gpu_batch *batch);
+/* Promises, before the batch is launched, that signal *number will reach *value when all members are moved. */
+bool pw_gpu_batch_signals(struct pw_gpu_batch *batch, uint32_t *number, uint64_t *value);
 /* Waits for a member of a batch. Any thread may call this. */
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t);
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { PW_CELL_BYTES = 320 };
+enum { PW_CELL_BYTES = 384 };
 
 /* Takes a cell: PW_CELL_BYTES bytes, aligned for any type, not cleared. NULL: out of memory. */
 void *pw_cell_take(void);

@@ -46,7 +46,7 @@ EXPORTED = ("hook", "flush")
 # Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
-CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels())",
+CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
               "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/strategy/operand.h).
@@ -425,7 +425,7 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/collective/is_native.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
            '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/engine/node/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"

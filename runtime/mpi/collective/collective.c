@@ -22,6 +22,8 @@ static pw_status pack(pw_operation *head)
 
     if (status == PW_OK)
         status = pw_block_staging_pack(&o->recv);
+    if (status == PW_OK)
+        pw_self_begin(&o->self);
     if (status == PW_OK && o->remote)
         pw_remote_request_start(o->remote);
     return status;
@@ -33,11 +35,11 @@ static pw_status unpack(pw_operation *head)
     operation *o = (operation *)head;
     pw_status status = pw_block_staging_unpack(&o->send);
     pw_status remote = o->remote ? pw_remote_request_wait(o->remote) : PW_OK;
+    pw_status self = pw_self_copy(&o->self);
 
-    pw_self_copy(&o->self);
     if (status == PW_OK)
         status = pw_block_staging_unpack(&o->recv);
-    return status == PW_OK ? remote : status;
+    return status != PW_OK ? status : self != PW_OK ? self : remote;
 }
 
 static void close_sides(operation *o)

@@ -44,17 +44,22 @@ static int find_pairs(const pw_collective *c, pair *pairs)
 
 /* ---- can they be copied ------------------------------------------------------------------------------------------ */
 
-static bool describe(const pw_side *side, int i, pw_message *m)
+static bool is_on_device(const pw_message *m)
 {
-    return pw_block_describe(side, i, m) && m->buffer.place.kind == PW_PLACE_HOST &&
-           (m->buffer.bytes >= PW_SELF_LEAST || pw_strategy_is_named(PW_STRATEGY_JOINED));
+    return m->buffer.place.kind == PW_PLACE_DEVICE;
 }
 
+static bool describe(const pw_side *side, int i, pw_message *m)
+{
+    return pw_block_describe(side, i, m) &&
+           (is_on_device(m) || m->buffer.bytes >= PW_SELF_LEAST || pw_strategy_is_named(PW_STRATEGY_JOINED));
+}
+
+/* MPI copies contiguous host memory as well. */
 static bool can_copy(const pw_message *from, const pw_message *to)
 {
-    return from->buffer.bytes == to->buffer.bytes && (from->buffer.layout || to->buffer.layout) &&
-           pw_layout_are_disjoint(from->buffer.layout, pw_block_memory(from), to->buffer.layout, pw_block_memory(to),
-                                  from->buffer.bytes);
+    return (from->buffer.layout || to->buffer.layout || is_on_device(from)) &&
+           pw_move_is_possible(&from->buffer, &to->buffer);
 }
 
 static bool is_packed(const pw_message *m, pw_role role)
@@ -71,33 +76,23 @@ static bool is_worthwhile(const pw_collective *c, const pw_message *from, const 
            (is_packed(from, PW_SEND) && is_packed(to, PW_RECV));
 }
 
-static bool prepare(const pw_message *from, const pw_message *to, pw_self_block *out)
+/* Within a GPU one move always gains: the other ways take two, and mostly the bus. */
+static bool gains(const pw_collective *c, const pw_message *from, const pw_message *to)
 {
-    pw_diag diag;
-
-    *out = (pw_self_block){.from = pw_block_memory(from), .to = pw_block_memory(to), .bytes = from->buffer.bytes};
-    if (from->buffer.layout && to->buffer.layout &&
-        pw_layout_join(from->buffer.layout, to->buffer.layout, &out->joined, &diag) != PW_OK)
-        return false;
-    out->pack = from->buffer.layout ? pw_layout_ref(from->buffer.layout) : NULL;
-    out->unpack = to->buffer.layout ? pw_layout_ref(to->buffer.layout) : NULL;
-    pw_message_count_joined(from, to);
-    return true;
+    if (is_on_device(from))
+        return !pw_strategy_is_forced() || pw_strategy_is_named(PW_STRATEGY_JOINED);
+    return is_worthwhile(c, from, to) && pw_message_is_joined(from, to);
 }
 
-static bool open_block(const pw_collective *c, pair p, pw_self_block *out)
+static bool open_block(const pw_collective *c, pair p, pw_move *out)
 {
     pw_message from, to;
 
-    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) && is_worthwhile(c, &from, &to) &&
-           can_copy(&from, &to) && pw_message_is_joined(&from, &to) && prepare(&from, &to, out);
-}
-
-static void close_block(pw_self_block *b)
-{
-    pw_layout_unref(b->joined.layout);
-    pw_layout_unref(b->pack);
-    pw_layout_unref(b->unpack);
+    if (!describe(&c->send, p.from, &from) || !describe(&c->recv, p.to, &to) || !can_copy(&from, &to) ||
+        !gains(c, &from, &to) || !pw_move_open(out, &from.buffer, &to.buffer))
+        return false;
+    pw_message_count_joined(&from, &to);
+    return true;
 }
 
 /* ---- the call without them --------------------------------------------------------------------------------------- */
@@ -159,6 +154,7 @@ static bool take_all_out(pw_collective *c, int n)
 
 static void take_out(pw_self *s, pw_collective *c, const pair *pairs, stand_in *arrays)
 {
+    s->in_place = c->family == PW_GATHER || c->family == PW_SCATTER;
     if (c->family == PW_GATHER) {
         take_root_out(c, &c->send, &c->recv, arrays);
     } else if (c->family == PW_SCATTER) {
@@ -174,7 +170,7 @@ static void take_out(pw_self *s, pw_collective *c, const pair *pairs, stand_in *
 
 void pw_self_open(pw_self *s, pw_collective *c)
 {
-    pw_self_block found[PW_NEIGHBOURS_SELF];
+    pw_move found[PW_NEIGHBOURS_SELF];
     pair pairs[PW_NEIGHBOURS_SELF];
     int n = find_pairs(c, pairs), most = c->send.blocks + c->recv.blocks;
 
@@ -184,40 +180,45 @@ void pw_self_open(pw_self *s, pw_collective *c)
             pairs[s->n++] = pairs[i];
     if (s->n == 0)
         return;
-    s->bytes = s->n * (int64_t)sizeof *s->blocks + most * (int64_t)sizeof(stand_in);
-    s->blocks = pw_pool_take(s->bytes);
-    if (!s->blocks) {
+    s->bytes = s->n * (int64_t)sizeof *s->moves + most * (int64_t)sizeof(stand_in);
+    s->moves = pw_pool_take(s->bytes);
+    if (!s->moves) {
         for (int i = 0; i < s->n; i++)
-            close_block(&found[i]);
+            pw_move_close(&found[i]);
         s->n = 0;
         return;
     }
-    memcpy(s->blocks, found, (size_t)s->n * sizeof *found);
-    take_out(s, c, pairs, (stand_in *)(s->blocks + s->n));
+    memcpy(s->moves, found, (size_t)s->n * sizeof *found);
+    take_out(s, c, pairs, (stand_in *)(s->moves + s->n));
 }
 
 /* ---- the copies -------------------------------------------------------------------------------------------------- */
 
-static void copy(const pw_self_block *b)
+void pw_self_begin(const pw_self *s)
 {
-    if (b->joined.layout)
-        pw_layout_copy(&b->joined, b->from, b->to, b->bytes);
-    else if (b->pack)
-        pw_layout_pack(b->pack, b->from, b->bytes / b->pack->size, b->to);
-    else
-        pw_layout_unpack(b->unpack, b->to, b->bytes / b->unpack->size, b->from);
+    if (s->n == 0 || s->in_place)
+        return;
+    for (int i = 0; i < s->n; i++)
+        pw_move_begin(&s->moves[i]);
+    pw_moves_launch();
 }
 
-void pw_self_copy(const pw_self *s)
+pw_status pw_self_copy(const pw_self *s)
 {
-    for (int i = 0; i < s->n; i++)
-        copy(&s->blocks[i]);
+    pw_status status = PW_OK;
+
+    for (int i = 0; i < s->n; i++) {
+        pw_status one = pw_move_finish(&s->moves[i]);
+
+        status = status == PW_OK ? one : status;
+    }
+    return status;
 }
 
 void pw_self_close(pw_self *s)
 {
     for (int i = 0; i < s->n; i++)
-        close_block(&s->blocks[i]);
-    pw_pool_give(s->blocks, s->bytes);
+        pw_move_close(&s->moves[i]);
+    pw_pool_give(s->moves, s->bytes);
     *s = (pw_self){.n = 0};
 }

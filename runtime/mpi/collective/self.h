@@ -1,42 +1,37 @@
 /*
  * Blocks that a collective moves from this process to itself: the own block of an MPI_Alltoall and its like, what the
  * root of a gather or scatter keeps, and what a neighbourhood sends to its own process, as in a periodic direction with
- * one process. Both buffers are at hand, so one kernel copies the block from the user's memory to the user's
- * (pw_layout_copy), when MPI has done the rest.
+ * one process. Both buffers are at hand, so one kernel moves the block from the user's memory to the user's
+ * (runtime/engine/move): the CPU's when MPI has done the rest, a GPU's beside MPI.
  *
  * MPI gets the call without that block: with counts of zero on both sides (v- and w-forms), or with MPI_IN_PLACE at the
  * root. Where all blocks have one count the block remains, in staging buffers that are neither packed nor unpacked
  * there, so that MPI copies bytes that nobody reads.
  *
- * Such a copy is the strategy *joined*. What cannot be copied so goes the way of all other blocks: memory of GPUs,
- * blocks of different lengths, and sides that may share a byte.
+ * Such a copy is the strategy *joined*. What cannot be copied so goes the way of all other blocks: sides in different
+ * memories, blocks of different lengths, and sides that may share a byte.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_SELF_H
 #define PW_RUNTIME_COLLECTIVE_SELF_H
 
-#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/move/move.h"
 #include "runtime/mpi/collective/collective.h"
-
-typedef struct pw_self_block {
-    const void *from;
-    void *to;
-    int64_t bytes;
-    pw_joined joined;         /* layout NULL: one of the sides is contiguous */
-    pw_layout *pack, *unpack; /* the layouts of the sides, with references; NULL: the side is contiguous */
-} pw_self_block;
 
 /* Plain data: may be moved. */
 typedef struct pw_self {
-    pw_self_block *blocks; /* lies in memory of its own, with what MPI gets in place of arrays */
+    pw_move *moves; /* lie in memory of their own, with what MPI gets in place of arrays */
     int n;
+    bool in_place;   /* MPI may read and write the block where it is received, with what is there */
     bool in_staging; /* MPI still copies the blocks, which both sides must therefore have in staging buffers */
     int64_t bytes;   /* of that memory */
 } pw_self;
 
 /* Finds the blocks, and takes them out of the call. `s` is empty if there are none that are to be copied so. */
 void pw_self_open(pw_self *s, pw_collective *c);
-/* Copies the blocks. */
-void pw_self_copy(const pw_self *s);
+/* Begins what a GPU can copy while MPI works. */
+void pw_self_begin(const pw_self *s);
+/* Copies the blocks, or waits until they are copied. */
+pw_status pw_self_copy(const pw_self *s);
 /* Releases what *s holds, which is empty then. Must not be called before MPI has completed the call. */
 void pw_self_close(pw_self *s);
 

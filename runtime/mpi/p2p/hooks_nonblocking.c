@@ -6,6 +6,7 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"
+#include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/received.h"
 
 #include "hooks.h"
@@ -19,10 +20,15 @@ typedef struct transfer {
     union {
         struct {
             pw_staging in;
-            int grain; /* grain of the message that is received (pw_received_grain) */
+            int grain;                    /* grain of the message that is received (pw_received_grain) */
+            pw_loopback_receive from_own; /* of a receive from this process */
         };
-        pw_deferred deferred; /* of a send that is deferred */
+        pw_deferred deferred;    /* of a send that is deferred */
+        pw_loopback_move *moved; /* of a send to this process; NULL: MPI brings the message */
     };
+    const pw_entry *entry; /* of a persistent send; only for statistics (pw_loopback_receive) */
+    int tag;               /* of a persistent operation */
+    bool is_self;          /* an operation in GPU memory whose peer is this process */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -34,16 +40,53 @@ static int pack(pw_pending *p)
     return pw_mpi_error(pw_staging_pack(&((transfer *)p)->out));
 }
 
-static int unpack_arrived(pw_pending *p, const MPI_Status *status)
+/* MPI has been given the memory and the length of the message for good: it copies bytes that nobody reads if the
+ * message is moved. */
+static int pack_or_move(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
-    return pw_received_unpack(&t->in, t->grain, status);
+    const pw_message m = {.entry = t->entry, .buffer = t->out.buffer, .role = PW_SEND};
+
+    t->moved = pw_loopback_send(p->comm, t->tag, &m);
+    return t->moved ? MPI_SUCCESS : pack(p);
+}
+
+static int finish_move(pw_pending *p, const MPI_Status *status)
+{
+    transfer *t = (transfer *)p;
+    int rc = t->moved ? pw_mpi_error(pw_loopback_finish(t->moved)) : MPI_SUCCESS;
+
+    (void)status;
+    pw_loopback_give(t->moved);
+    t->moved = NULL;
+    return rc;
+}
+
+static int unpack_arrived(pw_pending *p, const MPI_Status *status)
+{
+    transfer *t = (transfer *)p;
+    pw_loopback_move *moved = t->from_own.move;
+    int rc;
+
+    if (moved) {
+        rc = pw_mpi_error(pw_loopback_finish(moved));
+        p->moved_bytes = moved->move.to.bytes;
+    } else {
+        rc = pw_received_unpack(&t->in, t->grain, status);
+    }
+    pw_loopback_done(&t->from_own, true);
+    return rc;
 }
 
 static int expect(pw_pending *p)
 {
-    pw_staging_expect(&((transfer *)p)->in);
+    transfer *t = (transfer *)p;
+
+    p->moved_bytes = 0;
+    if (t->is_self)
+        pw_loopback_post(&t->from_own, p->comm, t->tag);
+    pw_staging_expect(&t->in);
     return MPI_SUCCESS;
 }
 
@@ -54,7 +97,9 @@ static bool begin_packing(pw_pending *p)
 
 static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
 {
-    return pw_staging_begin_unpack(&((transfer *)p)->in, pw_received_bytes(status));
+    transfer *t = (transfer *)p;
+
+    return t->from_own.move || pw_staging_begin_unpack(&t->in, pw_received_bytes(status));
 }
 
 /* A send may be complete for the program before it is destroyed (MPI_Request_get_status). */
@@ -69,6 +114,7 @@ static void destroy(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
+    pw_loopback_done(&t->from_own, false);
     pw_staging_close(&t->out);
     pw_staging_close(&t->in);
     pw_cell_give(t);
@@ -80,26 +126,53 @@ static void destroy_deferred(pw_pending *p)
     pw_cell_give(p);
 }
 
+static void destroy_moved(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+
+    pw_loopback_give(t->moved);
+    pw_staging_close(&t->out);
+    pw_cell_give(t);
+}
+
 static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
+static const pw_pending_ops moved_send_ops = {.complete = finish_move, .destroy = destroy_moved, .sends = true};
+/* The operations of persistent sends from GPU memory to this process. */
+static const pw_pending_ops persistent_self_send_ops = {
+    .start = pack_or_move, .complete = finish_move, .destroy = destroy_moved, .sends = true};
 static const pw_pending_ops send_ops = {.destroy = destroy};
 /* The operations of sends from GPU memory, which others may read late. */
-static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy};
+static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy, .sends = true};
 static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
-static const pw_pending_ops recv_ops = {.start = expect, .complete = unpack_arrived, .destroy = destroy};
+static const pw_pending_ops persistent_gpu_send_ops = {
+    .start = pack, .begin_start = begin_packing, .complete = await_readers, .destroy = destroy, .sends = true};
+static const pw_pending_ops recv_ops = {
+    .start = expect, .complete = unpack_arrived, .destroy = destroy, .receives = true};
 /* The operations of receives into GPU memory. */
-static const pw_pending_ops gpu_recv_ops = {
-    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy};
+#define GPU_RECV \
+    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy, .receives = true
+static const pw_pending_ops gpu_recv_ops = {GPU_RECV, .is_read_by_gpu = true};
+/* Those of shorter messages, which MPI copies. */
+static const pw_pending_ops short_gpu_recv_ops = {GPU_RECV};
+enum { LEAST_READ = 16 << 10 };
+
+static bool is_on_device(const pw_staging *s)
+{
+    return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE;
+}
 
 static const pw_pending_ops *send_ops_of(const pw_staging *s, bool persistent)
 {
     if (persistent)
-        return &persistent_send_ops;
-    return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE ? &gpu_send_ops : &send_ops;
+        return is_on_device(s) ? &persistent_gpu_send_ops : &persistent_send_ops;
+    return is_on_device(s) ? &gpu_send_ops : &send_ops;
 }
 
 static const pw_pending_ops *recv_ops_of(const pw_staging *s)
 {
-    return s->buffer.place.kind == PW_PLACE_DEVICE ? &gpu_recv_ops : &recv_ops;
+    if (!is_on_device(s))
+        return &recv_ops;
+    return s->buffer.bytes < LEAST_READ ? &short_gpu_recv_ops : &gpu_recv_ops;
 }
 
 /* How many uses of its type a call stands for. */
@@ -130,6 +203,8 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *ou
         t->pending = (pw_pending){.ops = ops, .comm = comm};
         t->out.strategy = t->in.strategy = NULL;
         t->grain = 0;
+        t->from_own = (pw_loopback_receive){.channel = NULL};
+        t->is_self = false;
         if (out)
             t->out = *out;
         if (in)
@@ -141,6 +216,15 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *ou
     if (in)
         pw_staging_close(in);
     return NULL;
+}
+
+/* Remembers of an operation what its starts follow. */
+static void keep_peer(transfer *t, const pw_staging *s, int peer, int tag)
+{
+    t->tag = tag;
+    t->is_self = is_on_device(s) && pw_loopback_is(t->pending.comm, peer);
+    if (!t->is_self)
+        pw_loopback_miss(t->pending.comm, peer);
 }
 
 /* Called after MPI: tracks the request if the call has succeeded, and destroys the transfer otherwise. */
@@ -189,26 +273,67 @@ static void let_deferred_go(bool persistent)
         pw_deferred_flush();
 }
 
+/* MPI gets an empty message, by a request of its own: others share the one request of all that are done at once. */
+static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int dest, int tag, MPI_Comm comm,
+                      MPI_Request *request)
+{
+    static const char nothing;
+    transfer *t = create(&moved_send_ops, comm, NULL, NULL);
+    int rc;
+
+    if (!t) {
+        pw_loopback_give(moved);
+        return next(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
+    }
+    t->moved = moved;
+    t->pending.once = true;
+    rc = init(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
+    launched(t, request, rc);
+    if (rc == MPI_SUCCESS)
+        t->pending.error = pw_next.MPI_Start(request);
+    return rc;
+}
+
 /* A persistent send is packed in each start. `init`: makes a persistent send of the same mode, by which this one may be
  * deferred; NULL for persistent sends and those that MPI copies. */
 static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void *buf, MPI_Count count,
                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
+    bool is_self = pw_loopback_is(comm, dest);
+    pw_loopback_move *moved = NULL;
     pw_staging s;
     transfer *t;
 
+    if (is_self && !persistent)
+        moved = pw_p2p_to_self(entry, buf, count, tag, comm, init && pw_pending_is_seen());
+    if (moved) {
+        *rc = send_moved(next, init, moved, dest, tag, comm, request);
+        return PW_DONE;
+    }
     if (!(init ? pw_p2p_stage_once : pw_p2p_stage)(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
         let_deferred_go(persistent);
+        if (persistent)
+            pw_loopback_miss(comm, dest);
         return pw_p2p_pass(entry, count, dest);
     }
-    if (init && pw_deferred_can(&s))
+    if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
+        pw_loopback_send(comm, tag, NULL);
+    if (init && !is_self && pw_deferred_can(&s))
         return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
     let_deferred_go(persistent);
     t = create(send_ops_of(&s, persistent), comm, &s, NULL);
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
+    if (persistent)
+        keep_peer(t, &t->out, dest, tag);
+    t->out.awaited = persistent && next != pw_call_Bsend_init;
+    if (t->is_self) {
+        t->pending.ops = &persistent_self_send_ops;
+        t->entry = entry;
+        t->moved = NULL;
+    }
     *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_staging_pack(&t->out));
     if (*rc == MPI_SUCCESS)
         *rc = next(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
@@ -245,15 +370,23 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     transfer *t;
 
     pw_deferred_poll();
-    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm))
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm)) {
+        pw_loopback_miss(comm, source);
         return pw_p2p_pass(entry, count, source);
+    }
     t = create(recv_ops_of(&s), comm, NULL, &s);
-    if (!t)
+    if (!t) {
+        pw_loopback_miss(comm, source);
         return PW_PASS;
+    }
     t->pending.persistent = persistent;
     t->grain = pw_received_grain(entry);
+    keep_peer(t, &t->in, source, tag);
+    t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
     pw_staging_expect(&t->in);
     *rc = next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, t->in.buffer.bytes > INT_MAX);
+    if (*rc == MPI_SUCCESS && t->is_self && !persistent)
+        pw_loopback_post(&t->from_own, comm, tag);
     return launched(t, request, *rc);
 }
 
@@ -326,6 +459,8 @@ pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     transfer *t;
 
     pw_deferred_flush();
+    pw_loopback_miss(comm, dest);
+    pw_loopback_miss(comm, source);
     pw_p2p_stage_once(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
     pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
@@ -365,6 +500,8 @@ pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype da
 
     (void)large;
     pw_deferred_flush();
+    pw_loopback_miss(comm, dest);
+    pw_loopback_miss(comm, source);
     if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_BOTH, entry, buf, count, source, comm))
         return pw_p2p_pass(entry, count, dest);
     t = create(&both_ops, comm, NULL, &s);

@@ -6,6 +6,7 @@
 #define PW_RUNTIME_P2P_H
 
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/staging.h"
@@ -51,6 +52,19 @@ static inline bool pw_p2p_stage_once(pw_staging *s, pw_call_kind kind, pw_role r
                                      const void *buf, MPI_Count count, int peer, MPI_Comm comm)
 {
     return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, true);
+}
+
+/* Follows a message to this process (loopback.h). Not NULL: the move of the message has begun, and MPI must get an
+ * empty one. */
+static inline pw_loopback_move *pw_p2p_to_self(const pw_entry *entry, const void *buf, MPI_Count count, int tag,
+                                               MPI_Comm comm, bool may_move)
+{
+    pw_message m = {.role = PW_SEND, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
+
+    if (entry && pw_message_describe(&m) && m.buffer.place.kind == PW_PLACE_DEVICE)
+        return pw_loopback_send(comm, tag, may_move ? &m : NULL);
+    pw_loopback_lose(comm);
+    return NULL;
 }
 
 /* The verdict on a call that is left to MPI. If the type is not known, MPI finds out whether it is valid. */

@@ -127,7 +127,7 @@ void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Stat
     }
 }
 
-int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm)
+int pw_batch_settle(pw_batch *b, int place, MPI_Status *status, MPI_Comm *comm)
 {
     pw_pending *p = b->ops[place];
 

@@ -3,6 +3,7 @@
  * the caller's own arguments.
  */
 #include "runtime/mpi/requests/internal.h"
+#include "runtime/mpi/requests/loopback.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -11,7 +12,7 @@
 
 /* Settles a claimed operation after MPI's call, which has completed it or failed, and returns the result of the call.
  * `*request`: as MPI has left it. */
-static int completed(pw_pending *p, MPI_Request *request, const MPI_Status *status, int rc)
+static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
 
@@ -111,6 +112,12 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
     return PW_DONE;
 }
 
+/* The first error counts. */
+static void note(int error, int *rc)
+{
+    *rc = *rc == MPI_SUCCESS ? error : *rc;
+}
+
 pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
 {
     int next = 0;
@@ -120,14 +127,15 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     *rc = MPI_SUCCESS;
-    /* The loop goes on after a failure, because work that has begun must be waited for. */
+    /* Receives come first, since a send may find its receive among them. The loops go on after a failure, because work
+     * that has begun must be waited for. */
     for (int i = 0; i < count; i++)
-        if (b.ops[i]) {
-            int error;
-
+        if (b.ops[i] && b.ops[i]->ops->receives)
+            note(pw_pending_prepare(b.ops[i]), rc);
+    for (int i = 0; i < count; i++)
+        if (b.ops[i] && !b.ops[i]->ops->receives) {
             pw_batch_begin(&b, i, count, NULL, NULL, &next);
-            error = pw_pending_prepare(b.ops[i]);
-            *rc = *rc == MPI_SUCCESS ? error : *rc;
+            note(pw_pending_prepare(b.ops[i]), rc);
         }
     if (*rc == MPI_SUCCESS) {
         *rc = pw_next.MPI_Startall(count, requests);
@@ -137,6 +145,21 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     }
     pw_batch_close(&b);
     return PW_DONE;
+}
+
+/* ---- cancel ----------------------------------------------------------------------------------------------------- */
+
+/* Nothing tells at once whether MPI cancels a receive, and so which one takes the next message. */
+pw_verdict pw_hook_Cancel(MPI_Request *request, int *rc)
+{
+    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+
+    (void)rc;
+    if (p) {
+        pw_loopback_lose(p->comm);
+        pw_pending_unclaim(p);
+    }
+    return PW_PASS;
 }
 
 /* ---- free ------------------------------------------------------------------------------------------------------- */
@@ -185,13 +208,15 @@ pw_verdict pw_hook_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Sta
 
 pw_verdict pw_hook_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status, int *rc)
 {
-    (void)source, (void)tag, (void)comm, (void)message, (void)status, (void)rc;
+    (void)tag, (void)message, (void)status, (void)rc;
+    pw_loopback_miss(comm, source);
     return PW_PASS;
 }
 
 pw_verdict pw_hook_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status,
                            int *rc)
 {
-    (void)source, (void)tag, (void)comm, (void)flag, (void)message, (void)status, (void)rc;
+    (void)tag, (void)flag, (void)message, (void)status, (void)rc;
+    pw_loopback_miss(comm, source);
     return PW_PASS;
 }

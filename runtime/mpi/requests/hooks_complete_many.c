@@ -4,6 +4,8 @@
  * runtime for them. In the all- and some-forms an error of an operation is MPI_ERR_IN_STATUS, and its status has the
  * class (MPI 4.0 section 3.7.5).
  */
+#include "runtime/engine/gpu/peer/foreign.h"
+#include "runtime/engine/node/inbound.h"
 #include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
@@ -145,7 +147,7 @@ static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Sta
     MPI_Status own;
     int done = 0;
 
-    if (p->ops->complete)
+    if (p->ops->complete && !p->ops->sends)
         return status->MPI_SOURCE != NO_SOURCE;
     return PMPI_Request_get_status(request, &done, &own) == MPI_SUCCESS && done;
 }
@@ -166,6 +168,33 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
     }
 }
 
+/* Returns whether a receive that a GPU may read is the operation at this place. */
+static bool is_read_by_gpu(const pw_pending *p)
+{
+    return p && p->active && p->ops->is_read_by_gpu;
+}
+
+/* Makes MPI go on until it has completed the receives that a GPU may read of other processes, and gathers these reads
+ * meanwhile. MPI reports errors when it is asked for all requests. Open MPI 4.1 with MPI_THREAD_MULTIPLE never returns
+ * from a call that is asked for a request which has failed before. */
+static void gather_reads(const pw_batch *b)
+{
+    enum { PATIENCE = 64 };
+    int rc = MPI_SUCCESS, tries = 0;
+    MPI_Status status;
+
+    if (PW_MPI_IS_OPEN_MPI || pw_inbound_takers() < 2)
+        return;
+    pw_gpu_foreign_gather(true);
+    for (int i = 0; i < b->n && rc == MPI_SUCCESS; i++)
+        for (int flag = !is_read_by_gpu(b->ops[i]); !flag && rc == MPI_SUCCESS; pw_gpu_foreign_look()) {
+            rc = PMPI_Request_get_status(b->requests[i], &flag, &status);
+            if (++tries % PATIENCE == 0)
+                sched_yield();
+        }
+    pw_gpu_foreign_gather(false);
+}
+
 pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE, doubt;
@@ -175,6 +204,7 @@ pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuse
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     pw_batch_await(&b);
+    gather_reads(&b);
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     doubt = is_in_doubt(&b);
     if (forgets)
@@ -245,7 +275,7 @@ static int wait_any(pw_batch *b, int *place, MPI_Status *status)
 }
 
 /* `place`: the request that MPI has named; MPI_UNDEFINED: none. */
-static int any_done(pw_batch *b, const MPI_Request *requests, int place, const MPI_Status *status, int rc)
+static int any_done(pw_batch *b, const MPI_Request *requests, int place, MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     bool named = place >= 0 && place < b->n && b->ops[place];
@@ -424,7 +454,7 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
 
 /* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k if `indices` is NULL: the
  * program may use their data from now on. Returns the first error. */
-static int settle_reported(pw_batch *b, int n, const int *indices, const MPI_Status *statuses)
+static int settle_reported(pw_batch *b, int n, const int *indices, MPI_Status *statuses)
 {
     int rc = MPI_SUCCESS;
 

@@ -91,7 +91,7 @@ void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Stat
 /* Settles the operation at `place`, if there is one, with MPI's status, or NULL if it has failed. The request is
  * MPI_REQUEST_NULL then, unless the program knows it as a persistent one. Returns an error
  * code; the caller reports an error to *comm. */
-int pw_batch_settle(pw_batch *b, int place, const MPI_Status *status, MPI_Comm *comm);
+int pw_batch_settle(pw_batch *b, int place, MPI_Status *status, MPI_Comm *comm);
 
 /*
  * Returns whether a claimed operation is over after a call has failed; other operations of the call may have caused the

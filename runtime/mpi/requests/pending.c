@@ -3,6 +3,7 @@
 #include "runtime/engine/memory/cells.h"
 #include "runtime/mpi/entry/reach.h"
 #include "runtime/mpi/requests/internal.h"
+#include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
 
 #include <sched.h>
@@ -80,13 +81,18 @@ static bool is_cancelled(const pw_pending *p, const MPI_Status *status)
     return cancelled;
 }
 
-/* Does what the runtime has to do when MPI has completed the operation. A second call does nothing. */
-static int complete(pw_pending *p, const MPI_Status *status)
+/* Does what the runtime has to do when MPI has completed the operation. A second call only corrects the status. */
+static int complete(pw_pending *p, MPI_Status *status)
 {
-    if (!p->ops->complete || p->settled)
-        return MPI_SUCCESS;
-    p->settled = true;
-    return is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
+    int rc = MPI_SUCCESS;
+
+    if (p->ops->complete && !p->settled) {
+        p->settled = true;
+        rc = is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
+    }
+    if (p->moved_bytes > 0)
+        pw_loopback_tell(status, p->moved_bytes);
+    return rc;
 }
 
 /* Finishes an operation whose request MPI shares among all operations that were done at once. */
@@ -147,14 +153,14 @@ void pw_pending_drop(pw_pending *p)
     destroy(p);
 }
 
-int pw_pending_settle_early(pw_pending *p, const MPI_Status *status)
+int pw_pending_settle_early(pw_pending *p, MPI_Status *status)
 {
     int rc = p->active ? complete(p, status) : MPI_SUCCESS;
 
     return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
 }
 
-int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm)
+int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
 {
     int rc = p->active && status ? complete(p, status) : MPI_SUCCESS;
 

@@ -54,6 +54,9 @@ typedef struct pw_pending_ops {
     void (*destroy)(pw_pending *p);
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
     bool uncancellable;
+    /* It is a receive: a call that starts several operations prepares these first. It is a send, whose status says
+     * nothing. It is a receive that a GPU may read out of another process's memory. */
+    bool receives, sends, is_read_by_gpu;
 } pw_pending_ops;
 
 struct pw_pending {
@@ -61,6 +64,7 @@ struct pw_pending {
     MPI_Comm comm; /* its error handler gets failures of start and complete; MPI_COMM_NULL: that of MPI_COMM_SELF */
     bool persistent;
     bool once; /* the program's nonblocking send is a persistent request of MPI (deferred.h), freed when it completes */
+    int64_t moved_bytes; /* `complete` sets it: so many bytes have come, and MPI got an empty message; 0: as MPI says */
     /* The table sets what follows. */
     int error;    /* of a deferred send that could not be packed or started: completing calls return it */
     bool active;  /* started and not completed; always true unless persistent */
@@ -113,10 +117,10 @@ void pw_pending_unclaim(pw_pending *p);
  * operation becomes inactive and is unclaimed; other operations are destroyed. An inactive operation is only unclaimed.
  * Returns the error code of `complete`; the caller reports an error to *comm.
  */
-int pw_pending_settle(pw_pending *p, const MPI_Status *status, MPI_Comm *comm);
+int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm);
 /* Completes a claimed operation that is over but whose request lives on, and keeps it claimed. Reports an error to the
  * error handler and returns its code. */
-int pw_pending_settle_early(pw_pending *p, const MPI_Status *status);
+int pw_pending_settle_early(pw_pending *p, MPI_Status *status);
 /* Does what a claimed persistent operation needs before MPI starts it. Reports an error and returns its code. */
 int pw_pending_prepare(pw_pending *p);
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last

@@ -101,10 +101,15 @@ static bool is_in_host_memory(const pw_staging *s)
     return !block || block->host;
 }
 
-/* Others may read a message late whose staging is closed when it is sent. */
+static bool is_awaited(const pw_staging *s)
+{
+    return s->once || s->awaited;
+}
+
+/* Others may read a message late whose sender waits for them. */
 static void allow_late(const pw_staging *s)
 {
-    pw_segment_late *late = s->once ? pw_segment_late_at(s->data) : NULL;
+    pw_segment_late *late = is_awaited(s) ? pw_segment_late_at(s->data) : NULL;
 
     if (late)
         pw_late_begin(late, true);
@@ -260,7 +265,7 @@ static bool gpu_is_over(const pw_staging *s)
 
 static void gpu_await(const pw_staging *s)
 {
-    pw_segment_late *late = s->once && is_in_host_memory(s) ? pw_segment_late_at(s->data) : NULL;
+    pw_segment_late *late = is_awaited(s) && is_in_host_memory(s) ? pw_segment_late_at(s->data) : NULL;
 
     if (late)
         pw_late_await(late);

@@ -303,3 +303,14 @@ void pw_message_count_joined(const pw_message *from, const pw_message *to)
     m.role = PW_RECV;
     pw_message_count(&m, PW_STRATEGY_JOINED);
 }
+
+void pw_message_count_moved(const pw_message *from, const pw_entry *to, const pw_strategy *expected)
+{
+    pw_message m = {.entry = to, .role = PW_RECV};
+
+    if (!chosen_by.counted)
+        return;
+    pw_message_count_joined(from, &m);
+    atomic_fetch_sub_explicit(&((pw_entry *)to)->choices.used[pw_strategy_id_of(expected)][PW_RECV], 1,
+                              memory_order_relaxed);
+}

@@ -61,8 +61,9 @@ typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: the staging is empty, and the message native */
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role : 8;
-    bool once : 1; /* pw_message.once */
-    bool late : 1; /* it is packed while it leaves, so the time of `pack` says nothing */
+    bool once : 1;    /* pw_message.once */
+    bool awaited : 1; /* it may be sent again, and calls that complete it wait for late reads (`await`) */
+    bool late : 1;    /* it is packed while it leaves, so the time of `pack` says nothing */
     pw_call_kind kind;
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
@@ -168,6 +169,8 @@ bool pw_message_is_remote(const pw_message *m);
 void pw_message_count(const pw_message *m, pw_strategy_id id);
 /* Counts a joined one, on both sides. */
 void pw_message_count_joined(const pw_message *from, const pw_message *to);
+/* Counts a joined one whose receive was counted as one by `expected`. */
+void pw_message_count_moved(const pw_message *from, const struct pw_entry *to, const pw_strategy *expected);
 
 /*
  * Fills the other fields of the buffer and `cost_bytes`. False: leave the message to MPI, since nothing can be gained

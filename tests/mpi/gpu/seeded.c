@@ -58,7 +58,8 @@ static void check_regions(void)
     MPI_Type_free(&type);
 }
 
-/* Short messages that are received together are unpacked together, after some whose times were taken one by one. */
+/* Short messages that are received together are unpacked together, after some whose times were taken one by one. As
+ * they may come from anywhere, they are not moved by joined kernels, which nothing makes ahead of time. */
 static void check_several(void)
 {
     MPI_Request requests[2 * MESSAGES];
@@ -70,7 +71,7 @@ static void check_several(void)
     MPI_Type_commit(&type);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < MESSAGES; i++)
-            MPI_Irecv(user.at + SPAN / 2 + (size_t)i * step, 1, type, 0, i, MPI_COMM_SELF, &requests[i]);
+            MPI_Irecv(user.at + SPAN / 2 + (size_t)i * step, 1, type, MPI_ANY_SOURCE, i, MPI_COMM_SELF, &requests[i]);
         for (int i = 0; i < MESSAGES; i++)
             MPI_Isend(user.at + (size_t)i * step, 1, type, 0, i, MPI_COMM_SELF, &requests[MESSAGES + i]);
         MPI_Waitall(2 * MESSAGES, requests, statuses);

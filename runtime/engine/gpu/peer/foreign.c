@@ -5,11 +5,13 @@
 #include "runtime/engine/gpu/peer/opened.h"
 #include "runtime/engine/memory/cells.h"
 #include "runtime/engine/node/late.h"
+#include "runtime/engine/node/segment.h"
 
 enum {
     KEPT = 256,
-    REFUSALS = 4,  /* after so many in a row this file no longer asks the driver */
-    MOST_LATE = 24 /* late reads at a time, which leaves lanes for other transfers (pool.h) */
+    REFUSALS = 4,   /* after so many in a row this file no longer asks the driver */
+    MOST_LATE = 24, /* late reads at a time, which leaves lanes for other transfers (pool.h) */
+    MOST_GATHERED = 256
 };
 
 static const int64_t most_bytes = (int64_t)1 << 30;
@@ -234,26 +236,84 @@ static bool leave(const late_read *r)
     return counts;
 }
 
-/* Launches a read that holds what *r says. The launch has a lane of its own, so that the sender can wait for its end.
- * Where that is not possible the read is over on return, and *late NULL. False: it has failed. */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
+
+/* A signal of this process, and what it reaches at the end of a launch. Signal 0 of value 0: there is none. */
+typedef struct ending {
+    uint32_t signal;
+    uint64_t value;
+} ending;
+
+/* The reads that this thread gathers. */
+static _Thread_local struct {
+    bool on;
+    int reads, before;      /* that wait for their launch; at the last look */
+    ending next, under_way; /* of the launch that they wait for; of the one before */
+} gathered;
+
+static bool is_under_way(const ending *e)
+{
+    const pw_segment_header *own = pw_segment_own_header();
+
+    return own && e->value > 0 &&
+           (int64_t)(atomic_load_explicit(&own->signals[e->signal].value, memory_order_acquire) - e->value) < 0;
+}
+
+static void launch_gathered(void)
+{
+    if (gathered.reads == 0)
+        return;
+    pw_gpu_launch_begun();
+    gathered.under_way = gathered.next;
+    gathered.reads = gathered.before = 0;
+}
+
+void pw_gpu_foreign_gather(bool on)
+{
+    launch_gathered();
+    gathered.on = on;
+}
+
+void pw_gpu_foreign_look(void)
+{
+    bool more = gathered.reads > gathered.before;
+
+    gathered.before = gathered.reads;
+    if (gathered.reads > 0 && !more && !is_under_way(&gathered.under_way))
+        launch_gathered();
+}
+
+/* Whether the read can wait for others. */
+static bool is_gathered(const pw_gpu_order *order)
+{
+    return gathered.on && pw_gpu_is_fusable(order);
+}
+
+/* Launches a read that holds what *r says, or gathers it. The launch has a lane of its own, or shares it with the reads
+ * of this process alone, so that the sender can wait for its end. Where that is not possible the read is over on
+ * return, and *late NULL. False: it has failed. */
 static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *record, void **late)
 {
     late_read *kept = pw_cell_take();
-    pw_gpu_order alone = *order;
+    pw_gpu_order begun = *order;
     pw_status status;
-    uint32_t signal;
-    uint64_t value;
+    ending end;
 
-    alone.alone = true;
-    r->transfer = kept ? pw_gpu_begin(&alone) : NULL;
-    if (r->transfer && pw_gpu_signals(r->transfer, &signal, &value)) {
+    begun.alone = !is_gathered(order);
+    begun.ahead = true;
+    r->transfer = kept ? pw_gpu_begin(&begun) : NULL;
+    if (r->transfer && pw_gpu_signals(r->transfer, &end.signal, &end.value)) {
         atomic_fetch_add_explicit(&late_reads, 1, memory_order_relaxed);
         r->layout = order->buffer.layout;
         if (r->layout)
             pw_layout_ref(r->layout);
         *kept = *r;
         *late = kept;
-        pw_late_tell(record, signal, value);
+        if (!begun.alone) {
+            gathered.reads++;
+            gathered.next = end;
+        }
+        pw_late_tell(record, end.signal, end.value);
         return true;
     }
     pw_cell_give(kept);
@@ -276,7 +336,8 @@ static bool read_by(late_read *r, const pw_gpu_order *order, pw_segment_late *re
 {
     bool done;
 
-    if (late && pw_late_may(r->sender, record) && atomic_load_explicit(&late_reads, memory_order_relaxed) < MOST_LATE)
+    if (late && pw_late_may(r->sender, record) &&
+        atomic_load_explicit(&late_reads, memory_order_relaxed) < (is_gathered(order) ? MOST_GATHERED : MOST_LATE))
         return launch(r, order, record, late);
     done = pw_gpu_carry_out(order) == PW_OK;
     return leave(r) && done;

@@ -32,6 +32,15 @@ bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, voi
 /* Waits for a late read. A failure: the message is lost. */
 pw_status pw_gpu_foreign_finish(void *late);
 
+/*
+ * From now on, or no longer, this thread gathers short late reads, to launch them together. Whoever has begun that must
+ * make MPI go on, call pw_gpu_foreign_look after each step, and end it: a sender may wait for a read before it sends
+ * what MPI waits for here. A look launches the reads unless the step has brought another one, or the launch before is
+ * under way.
+ */
+void pw_gpu_foreign_gather(bool on);
+void pw_gpu_foreign_look(void);
+
 /* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
  * themselves (pw_gpu_dependent). */
 void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver);

@@ -1,0 +1,347 @@
+#include "runtime/mpi/requests/loopback.h"
+
+#include "runtime/engine/memory/pool.h"
+
+#include <pthread.h>
+
+enum { CHANNELS = 512, LOST = 64 };
+
+typedef struct pw_loopback_channel {
+    bool used;
+    MPI_Comm comm;
+    int tag;
+    pw_loopback_receive *first, *last; /* those that are open */
+    int64_t waiting;                   /* sends without a receive; 0 if any receive is open */
+    bool proven;
+    pw_loopback_receive *evidence; /* the receive that the last message should complete; NULL: none */
+} channel;
+
+/* The singleton, guarded by the lock. Channels lie where the hash of their key says, and nowhere else. */
+static struct {
+    pthread_mutex_t lock;
+    channel channels[CHANNELS];
+    MPI_Comm lost[LOST];
+    int nlost;
+    bool asked, off; /* off: all communicators are lost */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+_Atomic bool pw_loopback_known;
+
+/* The communicator that this thread has asked about last, and its rank there; -1: no peer is this process, or the
+ * communicator is lost. */
+static _Atomic unsigned generation = 1; /* of the answers: communicators that are freed or lost end it */
+static _Thread_local struct {
+    MPI_Comm comm;
+    int rank;
+    unsigned generation;
+} last;
+
+static bool is_lost(MPI_Comm comm);
+
+/* MPI reports the error if the communicator is none. */
+static int rank_in(MPI_Comm comm)
+{
+    int between = 0, rank = -1;
+    bool lost;
+
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ||
+        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
+        return -1;
+    pthread_mutex_lock(&table.lock);
+    lost = is_lost(comm);
+    pthread_mutex_unlock(&table.lock);
+    return lost ? -1 : rank;
+}
+
+bool pw_loopback_is_self(MPI_Comm comm, int peer)
+{
+    unsigned now = atomic_load_explicit(&generation, memory_order_acquire);
+
+    if (last.generation != now || last.comm != comm) {
+        atomic_store_explicit(&pw_loopback_known, true, memory_order_relaxed);
+        last.rank = rank_in(comm);
+        last.comm = comm;
+        last.generation = now;
+    }
+    return last.rank == peer;
+}
+
+/* ---- lost communicators ------------------------------------------------------------------------------------------ */
+
+/* The lock must be held here and below. */
+static bool is_lost(MPI_Comm comm)
+{
+    int provided = MPI_THREAD_MULTIPLE;
+
+    if (!table.asked) {
+        table.asked = true;
+        table.off = PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE ||
+                    (pw_strategy_is_forced() && !pw_strategy_is_named(PW_STRATEGY_JOINED));
+    }
+    for (int i = 0; i < table.nlost && !table.off; i++)
+        if (table.lost[i] == comm)
+            return true;
+    return table.off;
+}
+
+static void drop_evidence(channel *c)
+{
+    if (c->evidence)
+        c->evidence->channel = NULL;
+    c->evidence = NULL;
+}
+
+static void clear(channel *c)
+{
+    drop_evidence(c);
+    for (pw_loopback_receive *r = c->first; r; r = r->next)
+        r->channel = NULL;
+    *c = (channel){.used = false};
+}
+
+static void clear_all_of(MPI_Comm comm)
+{
+    for (int i = 0; i < CHANNELS; i++)
+        if (table.channels[i].used && table.channels[i].comm == comm)
+            clear(&table.channels[i]);
+}
+
+static void lose(MPI_Comm comm)
+{
+    if (is_lost(comm))
+        return;
+    atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+    clear_all_of(comm);
+    if (table.nlost < LOST)
+        table.lost[table.nlost++] = comm;
+    else
+        table.off = true;
+}
+
+void pw_loopback_miss(MPI_Comm comm, int peer)
+{
+    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_ASK_CUDA ||
+        (peer != MPI_ANY_SOURCE && !pw_loopback_is(comm, peer)))
+        return;
+    pw_loopback_lose(comm);
+}
+
+void pw_loopback_lose(MPI_Comm comm)
+{
+    pthread_mutex_lock(&table.lock);
+    lose(comm);
+    pthread_mutex_unlock(&table.lock);
+}
+
+void pw_loopback_forget(MPI_Comm comm)
+{
+    int kept = 0;
+
+    atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+    pthread_mutex_lock(&table.lock);
+    clear_all_of(comm);
+    for (int i = 0; i < table.nlost; i++)
+        if (table.lost[i] != comm)
+            table.lost[kept++] = table.lost[i];
+    table.nlost = kept;
+    pthread_mutex_unlock(&table.lock);
+}
+
+/* ---- channels ---------------------------------------------------------------------------------------------------- */
+
+static bool is_idle(const channel *c)
+{
+    return !c->first && c->waiting == 0 && !c->evidence;
+}
+
+/* NULL: the communicator is lost. A channel that is not idle keeps its place, and the other communicator is lost. */
+static channel *channel_of(MPI_Comm comm, int tag)
+{
+    uint64_t key = ((uint64_t)(uintptr_t)comm * 0x9e3779b97f4a7c15u) ^ ((uint64_t)(unsigned)tag * 0xbf58476d1ce4e5b9u);
+    channel *c = &table.channels[(key ^ key >> 32) % CHANNELS];
+
+    if (tag < 0 || is_lost(comm)) {
+        lose(comm);
+        return NULL;
+    }
+    if (c->used && c->comm == comm && c->tag == tag)
+        return c;
+    if (c->used && !is_idle(c)) {
+        lose(comm);
+        return NULL;
+    }
+    *c = (channel){.used = true, .comm = comm, .tag = tag};
+    return c;
+}
+
+static void post(pw_loopback_receive *r, MPI_Comm comm, int tag)
+{
+    channel *c = channel_of(comm, tag);
+
+    if (!c)
+        return;
+    if (c->waiting > 0) {
+        c->waiting--;
+        return;
+    }
+    r->channel = c;
+    r->next = NULL;
+    if (c->first)
+        c->last->next = r;
+    else
+        c->first = r;
+    c->last = r;
+}
+
+void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)
+{
+    pthread_mutex_lock(&table.lock);
+    if (r->channel) /* it was started, and did not complete */
+        lose(comm);
+    r->channel = NULL;
+    post(r, comm, tag);
+    pthread_mutex_unlock(&table.lock);
+}
+
+void pw_loopback_end(pw_loopback_receive *r, bool well)
+{
+    channel *c;
+
+    pthread_mutex_lock(&table.lock);
+    c = r->channel;
+    r->channel = NULL;
+    if (c && c->evidence == r && well) {
+        c->evidence = NULL;
+        c->proven = true;
+    } else if (c) {
+        r->channel = c; /* clear unlinks it */
+        lose(c->comm);
+    }
+    pthread_mutex_unlock(&table.lock);
+    pw_loopback_give(r->move);
+    r->move = NULL;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+bool pw_loopback_fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
+{
+    int64_t each = to->layout ? to->layout->size : 1;
+
+    if (from->bytes > to->bytes || from->bytes % each != 0)
+        return false;
+    *out = *to;
+    out->bytes = from->bytes;
+    out->count = from->bytes == to->bytes ? to->count : from->bytes / each;
+    return pw_move_is_possible(from, out);
+}
+
+static pw_loopback_move *begin(const pw_buffer *from, const pw_buffer *to)
+{
+    pw_loopback_move *m;
+    pw_buffer view;
+
+    if (!pw_loopback_fits(from, to, &view))
+        return NULL;
+    m = pw_pool_take(sizeof *m);
+    if (m && pw_move_open(&m->move, from, &view)) {
+        m->status = PW_OK;
+        m->shares = 2;
+        m->over = false;
+        pw_move_begin(&m->move);
+        return m;
+    }
+    pw_pool_give(m, sizeof *m);
+    return NULL;
+}
+
+static pw_loopback_receive *pop(channel *c)
+{
+    pw_loopback_receive *r = c->first;
+
+    c->first = r->next;
+    r->channel = NULL;
+    return r;
+}
+
+static pw_loopback_move *send(MPI_Comm comm, int tag, const pw_message *out)
+{
+    channel *c = channel_of(comm, tag);
+    pw_loopback_receive *r;
+
+    if (!c)
+        return NULL;
+    drop_evidence(c);
+    if (!c->first) {
+        c->waiting++;
+        return NULL;
+    }
+    r = pop(c);
+    if (out && c->proven)
+        r->move = begin(&out->buffer, &r->in->buffer);
+    if (r->move)
+        pw_message_count_moved(out, r->entry, r->in->strategy);
+    if (!c->proven) {
+        c->evidence = r;
+        r->channel = c;
+    }
+    return r->move;
+}
+
+pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out)
+{
+    pw_loopback_move *m;
+
+    pthread_mutex_lock(&table.lock);
+    m = send(comm, tag, out);
+    pthread_mutex_unlock(&table.lock);
+    return m;
+}
+
+pw_loopback_state pw_loopback_state_of(MPI_Comm comm, int tag)
+{
+    pw_loopback_state state = PW_LOOPBACK_BUSY;
+    channel *c;
+
+    pthread_mutex_lock(&table.lock);
+    c = channel_of(comm, tag);
+    if (c && is_idle(c))
+        state = c->proven ? PW_LOOPBACK_PROVEN : PW_LOOPBACK_NEW;
+    pthread_mutex_unlock(&table.lock);
+    return state;
+}
+
+void pw_loopback_prove(MPI_Comm comm, int tag)
+{
+    channel *c;
+
+    pthread_mutex_lock(&table.lock);
+    c = channel_of(comm, tag);
+    if (c)
+        c->proven = true;
+    pthread_mutex_unlock(&table.lock);
+}
+
+pw_status pw_loopback_finish(pw_loopback_move *m)
+{
+    if (!m->over)
+        m->status = pw_move_finish(&m->move);
+    m->over = true;
+    return m->status;
+}
+
+void pw_loopback_give(pw_loopback_move *m)
+{
+    if (!m)
+        return;
+    pw_loopback_finish(m);
+    if (--m->shares > 0)
+        return;
+    pw_move_close(&m->move);
+    pw_pool_give(m, sizeof *m);
+}
+
+void pw_loopback_tell(MPI_Status *status, int64_t bytes)
+{
+    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)bytes);
+}

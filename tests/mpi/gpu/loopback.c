@@ -1,0 +1,435 @@
+/*
+ * Messages in GPU memory to oneself: moved by one launch where the order of the calls tells which receive takes which
+ * message, and by MPI everywhere else. Every rank sends to itself.
+ *
+ * usage: loopback <driver, or -> [off]. On a GPU what is moved is checked, but not how; nor with `off`, where another
+ * strategy is forced.
+ */
+#include "tests/mpi/gpu/memory.h"
+#include "tests/mpi/gpu/subject.h"
+#include "tests/mpi/support/harness.h"
+
+enum { N = 400, BYTES = 2 * N * 8, SLOTS = 4, TAG = 7, ROUNDS = 4 };
+
+static gpu_memory out[SLOTS], in[SLOTS];
+static unsigned char from[SLOTS][BYTES], want[SLOTS][BYTES], got[BYTES];
+static MPI_Datatype every_second, pairs; /* of the same signature */
+static MPI_Comm comm;
+static int self;
+static unsigned seed;
+static bool is_off;
+
+/* ---- one exchange ------------------------------------------------------------------------------------------------ */
+
+static void fill(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        test_fill(from[i], BYTES, ++seed);
+        test_fill(want[i], BYTES, ++seed);
+        gpu_write(&out[i], 0, from[i], BYTES);
+        gpu_write(&in[i], 0, want[i], BYTES);
+    }
+}
+
+/* Slot `of` is received in slot `to`: `count` doubles. */
+static void expect(int of, int to, int count)
+{
+    for (int i = 0; i < count; i++)
+        memcpy(want[to] + 8 * (4 * (i / 2) + i % 2), from[of] + 16 * i, 8);
+}
+
+static void look(const char *what)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        gpu_read(&in[i], 0, got, BYTES);
+        CHECK(!memcmp(got, want[i], BYTES), "%s, slot %d", what, i);
+    }
+}
+
+static void check_status(const MPI_Status *status, int count, const char *what)
+{
+    int n = -1;
+
+    MPI_Get_count(status, MPI_DOUBLE, &n);
+    CHECK(n == count && status->MPI_SOURCE == self && status->MPI_TAG >= TAG, "%s: %d doubles, source %d, tag %d", what,
+          n, status->MPI_SOURCE, status->MPI_TAG);
+}
+
+static long launched(void)
+{
+    return gpu_launches("") + gpu_launches("pw_fused_");
+}
+
+static long crossings(void)
+{
+    return gpu_calls("cuMemcpyAsync");
+}
+
+typedef void exchange_fn(MPI_Status *statuses);
+
+/* The first exchanges prove the channels. What is moved takes one launch at most, and no copy of the driver. */
+static void run(exchange_fn *exchange, int messages, bool is_moved, const char *what)
+{
+    MPI_Status statuses[2 * SLOTS];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        long launches, copies;
+
+        fill();
+        launches = launched();
+        copies = crossings();
+        exchange(statuses);
+        launches = launched() - launches;
+        if (gpu_is_fake() && !is_off && round == ROUNDS - 1 && is_moved)
+            CHECK(launches <= messages && crossings() == copies, "%s: %ld launches, %ld copies", what, launches,
+                  crossings() - copies);
+        for (int i = 0; i < messages; i++)
+            expect(i, i, N);
+        look(what);
+    }
+}
+
+/* ---- what is moved ----------------------------------------------------------------------------------------------- */
+
+static void post(MPI_Request *requests, int tag_step)
+{
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Irecv(in[i].at, 1, pairs, self, TAG + i * tag_step, comm, &requests[i]);
+}
+
+static void send_all(MPI_Request *requests, int tag_step)
+{
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Isend(out[i].at, 1, every_second, self, TAG + i * tag_step, comm, &requests[i]);
+}
+
+static void finish(MPI_Request *requests, MPI_Status *statuses, const char *what)
+{
+    MPI_Waitall(2 * SLOTS, requests, statuses);
+    for (int i = 0; i < SLOTS; i++)
+        check_status(&statuses[i], N, what);
+}
+
+static void isend(MPI_Status *statuses)
+{
+    MPI_Request requests[2 * SLOTS];
+
+    post(requests, 1);
+    send_all(requests + SLOTS, 1);
+    finish(requests, statuses, "Isend");
+}
+
+static void one_tag(MPI_Status *statuses)
+{
+    MPI_Request requests[2 * SLOTS];
+
+    post(requests, 0);
+    send_all(requests + SLOTS, 0);
+    finish(requests, statuses, "one tag");
+}
+
+static void send(MPI_Status *statuses)
+{
+    MPI_Request requests[SLOTS];
+
+    post(requests, 1);
+    MPI_Send(out[0].at, 1, every_second, self, TAG, comm);
+    MPI_Ssend(out[1].at, 1, every_second, self, TAG + 1, comm);
+    MPI_Rsend(out[2].at, 1, every_second, self, TAG + 2, comm);
+    MPI_Send(out[3].at, 1, every_second, self, TAG + 3, comm);
+    for (int i = SLOTS - 1; i >= 0; i--) {
+        int flag = 0;
+
+        while (!flag)
+            MPI_Request_get_status(requests[i], &flag, &statuses[i]);
+        check_status(&statuses[i], N, "Request_get_status");
+        MPI_Wait(&requests[i], &statuses[i]);
+        check_status(&statuses[i], N, "Wait after it");
+    }
+}
+
+static void sendrecv(MPI_Status *statuses)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        MPI_Sendrecv(out[i].at, 1, every_second, self, TAG + 20, in[i].at, 1, pairs, self, TAG + 20, comm,
+                     &statuses[i]);
+        check_status(&statuses[i], N, "Sendrecv");
+    }
+}
+
+/* The sends come first in the array, and the receives are open all the same. */
+static void persistent(MPI_Status *statuses)
+{
+    static MPI_Request requests[2 * SLOTS];
+    static int started;
+
+    for (int i = 0; i < SLOTS && !started; i++) {
+        MPI_Send_init(out[i].at, 1, every_second, self, TAG + 40 + i, comm, &requests[SLOTS + i]);
+        MPI_Recv_init(in[i].at, 1, pairs, self, TAG + 40 + i, comm, &requests[i]);
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        MPI_Request swap = requests[i];
+
+        requests[i] = requests[SLOTS + i];
+        requests[SLOTS + i] = swap;
+    }
+    MPI_Startall(2 * SLOTS, requests);
+    for (int i = 0; i < SLOTS; i++) {
+        MPI_Request swap = requests[i];
+
+        requests[i] = requests[SLOTS + i];
+        requests[SLOTS + i] = swap;
+    }
+    finish(requests, statuses, "Startall");
+    for (int i = 0; i < 2 * SLOTS && started == ROUNDS - 1; i++)
+        MPI_Request_free(&requests[i]);
+    started++;
+}
+
+/* Dense bytes, which need no kernel of a layout. */
+static void dense(MPI_Status *statuses)
+{
+    MPI_Request requests[2 * SLOTS];
+
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Irecv(in[i].at, N, MPI_DOUBLE, self, TAG + 60 + i, comm, &requests[i]);
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Isend(out[i].at, N, MPI_DOUBLE, self, TAG + 60 + i, comm, &requests[SLOTS + i]);
+    finish(requests, statuses, "dense");
+}
+
+static void check_dense(void)
+{
+    MPI_Status statuses[2 * SLOTS];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        fill();
+        dense(statuses);
+        for (int i = 0; i < SLOTS; i++)
+            memcpy(want[i], from[i], N * 8);
+        look("dense");
+    }
+}
+
+static void alltoallw(MPI_Status *statuses)
+{
+    static const int ones[1] = {1};
+    static const MPI_Aint zeros[1] = {0};
+    static MPI_Comm ring = MPI_COMM_NULL;
+    int rank = 0, weight = 1;
+
+    (void)statuses;
+    if (ring == MPI_COMM_NULL)
+        MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &rank, &weight, 1, &rank, &weight, MPI_INFO_NULL, 0, &ring);
+    MPI_Neighbor_alltoallw(out[0].at, ones, zeros, &every_second, in[0].at, ones, zeros, &pairs, ring);
+}
+
+/* A message of fewer objects than the receive takes, and one that does not end with an object. */
+static void check_short(void)
+{
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        int count = round % 2 ? N / 2 : N / 2 - 3;
+        MPI_Status status;
+        MPI_Request request;
+
+        fill();
+        MPI_Irecv(in[0].at, N / 2, MPI_DOUBLE, self, TAG + 80, comm, &request);
+        MPI_Send(out[0].at, count, MPI_DOUBLE, self, TAG + 80, comm);
+        MPI_Wait(&request, &status);
+        check_status(&status, count, "short");
+        memcpy(want[0], from[0], (size_t)count * 8);
+        look("short");
+    }
+}
+
+/* ---- what is not ------------------------------------------------------------------------------------------------- */
+
+static void sends_first(MPI_Status *statuses)
+{
+    MPI_Request requests[2 * SLOTS];
+
+    send_all(requests + SLOTS, 1);
+    post(requests, 1);
+    finish(requests, statuses, "sends first");
+}
+
+/* One message more than there are receives: the last one waits for the next round. */
+static void check_late(void)
+{
+    MPI_Request requests[2 * SLOTS + 1];
+    MPI_Status statuses[2 * SLOTS + 1];
+
+    fill();
+    post(requests, 0);
+    send_all(requests + SLOTS, 0);
+    MPI_Isend(out[2].at, 1, every_second, self, TAG, comm, &requests[2 * SLOTS]);
+    MPI_Waitall(SLOTS, requests, statuses);
+    for (int i = 0; i < SLOTS; i++)
+        expect(i, i, N);
+    look("one too many");
+    MPI_Recv(in[0].at, 1, pairs, self, TAG, comm, &statuses[0]);
+    MPI_Waitall(SLOTS + 1, requests + SLOTS, statuses);
+    expect(2, 0, N);
+    look("the one too many");
+}
+
+/* A receive in host memory takes the first message; nothing may be moved from then on. */
+static void check_host(void)
+{
+    unsigned char host[BYTES], host_want[BYTES];
+    MPI_Request requests[2];
+    MPI_Status status;
+
+    memset(host, 0, sizeof host);
+    memset(host_want, 0, sizeof host_want);
+    fill();
+    MPI_Irecv(host, 1, pairs, self, TAG, comm, &requests[0]);
+    MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Send(out[0].at, 1, every_second, self, TAG, comm);
+    MPI_Send(out[1].at, 1, every_second, self, TAG, comm);
+    MPI_Wait(&requests[0], &status);
+    check_status(&status, N, "host");
+    MPI_Wait(&requests[1], &status);
+    for (int i = 0; i < N; i++)
+        memcpy(host_want + 8 * (4 * (i / 2) + i % 2), from[0] + 16 * i, 8);
+    expect(1, 1, N);
+    CHECK(!memcmp(host, host_want, sizeof host), "the first message in host memory");
+    look("the second message");
+}
+
+/* Receives that any message may match, and a probe. */
+static void check_any(void)
+{
+    MPI_Request requests[2];
+    MPI_Status status, both[2];
+    int flag = 1, n;
+
+    fill();
+    MPI_Irecv(in[0].at, 1, pairs, MPI_ANY_SOURCE, TAG, comm, &requests[0]);
+    MPI_Irecv(in[1].at, 1, pairs, self, MPI_ANY_TAG, comm, &requests[1]);
+    MPI_Send(out[0].at, 1, every_second, self, TAG, comm);
+    MPI_Send(out[1].at, 1, every_second, self, TAG, comm);
+    MPI_Waitall(2, requests, both);
+    MPI_Isend(out[2].at, 1, every_second, self, TAG, comm, &requests[0]);
+    while (MPI_Iprobe(self, TAG, comm, &flag, &status), !flag)
+        ;
+    MPI_Get_count(&status, MPI_DOUBLE, &n);
+    CHECK(n == N, "a probe says %d", n);
+    MPI_Recv(in[2].at, 1, pairs, self, TAG, comm, &status);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < 3; i++)
+        expect(i, i, N);
+    look("any");
+}
+
+/* The cancelled receive takes no message, and its follower does. */
+static void check_cancelled(void)
+{
+    MPI_Request requests[2];
+    MPI_Status status;
+    int cancelled;
+
+    fill();
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &requests[0]);
+    MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Cancel(&requests[0]);
+    MPI_Wait(&requests[0], &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    CHECK(cancelled, "a receive is not cancelled");
+    MPI_Send(out[1].at, 1, every_second, self, TAG, comm);
+    MPI_Wait(&requests[1], &status);
+    check_status(&status, N, "after a cancelled one");
+    expect(1, 1, N);
+    look("after a cancelled one");
+}
+
+/* Each of these on a communicator whose channel has moved messages. */
+static void check_left(void (*check)(void))
+{
+    MPI_Comm before = comm;
+
+    MPI_Comm_dup(before, &comm);
+    run(one_tag, SLOTS, true, "one tag, again");
+    check();
+    run(one_tag, SLOTS, false, "afterwards");
+    MPI_Comm_free(&comm);
+    comm = before;
+}
+
+/* ---- any type ---------------------------------------------------------------------------------------------------- */
+
+static void check_random(int types)
+{
+    static unsigned char a[SUBJECT_SPAN], b[SUBJECT_SPAN], packed[SUBJECT_PACKED];
+    gpu_memory source = subject_memory(GPU_DEVICE), target = subject_memory(GPU_DEVICE);
+    MPI_Comm before = comm;
+
+    MPI_Comm_dup(before, &comm); /* some types are left to an MPI that takes GPU memory */
+
+    for (int i = 0; i < types; i++) {
+        MPI_Request request;
+        subject s;
+
+        subject_make(&s, (uint64_t)i + 1, false);
+        for (int round = 0; round < 3; round++) {
+            subject_fill(&source, a, s.span, 2 * (uint64_t)i);
+            subject_fill(&target, b, s.span, 2 * (uint64_t)i + 1);
+            MPI_Irecv(subject_buffer(&s, &target), s.count, s.random.type, self, TAG + 100, comm, &request);
+            MPI_Send(subject_buffer(&s, &source), s.count, s.random.type, self, TAG + 100, comm);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            subject_pack(&s, a, packed);
+            subject_unpack(&s, b, packed, s.size);
+            CHECK(subject_same(&s, "a random type", &target, b, s.span), "round %d", round);
+        }
+        subject_free(&s);
+    }
+    MPI_Comm_free(&comm);
+    comm = before;
+    gpu_memory_free(&source);
+    gpu_memory_free(&target);
+}
+
+int main(int argc, char **argv)
+{
+    int rc;
+
+    MPI_Init(&argc, &argv);
+    if (!gpu_start_as_told(argc, argv)) {
+        MPI_Finalize();
+        return 77;
+    }
+    is_off = argc > 2;
+    MPI_Comm_rank(MPI_COMM_WORLD, &self);
+    gpu_set_current_of(self);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &every_second);
+    MPI_Type_vector(N / 2, 2, 4, MPI_DOUBLE, &pairs);
+    MPI_Type_commit(&every_second);
+    MPI_Type_commit(&pairs);
+    for (int i = 0; i < SLOTS; i++) {
+        out[i] = gpu_memory_make(GPU_DEVICE, BYTES);
+        in[i] = gpu_memory_make(GPU_DEVICE, BYTES);
+    }
+    run(isend, SLOTS, true, "Isend");
+    run(one_tag, SLOTS, true, "one tag");
+    run(send, SLOTS, true, "Send");
+    run(sendrecv, SLOTS, true, "Sendrecv");
+    run(persistent, SLOTS, true, "persistent");
+    run(alltoallw, 1, true, "Neighbor_alltoallw");
+    check_dense();
+    check_short();
+    check_random(30);
+    run(sends_first, SLOTS, false, "sends first");
+    run(isend, SLOTS, true, "Isend after that");
+    check_late();
+    check_left(check_host);
+    check_left(check_any);
+    check_left(check_cancelled);
+    MPI_Type_free(&every_second);
+    MPI_Type_free(&pairs);
+    MPI_Comm_free(&comm);
+    gpu_report();
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
+}
