@@ -311,6 +311,7 @@ void pw_message_count_moved(const pw_message *from, const pw_entry *to, const pw
     if (!chosen_by.counted)
         return;
     pw_message_count_joined(from, &m);
-    atomic_fetch_sub_explicit(&((pw_entry *)to)->choices.used[pw_strategy_id_of(expected)][PW_RECV], 1,
-                              memory_order_relaxed);
+    atomic_fetch_sub_explicit(
+        &((pw_entry *)to)->choices.used[PW_TRANSFER_MESSAGE][pw_strategy_id_of(expected)][PW_RECV], 1,
+        memory_order_relaxed);
 }
