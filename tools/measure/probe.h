@@ -1,9 +1,11 @@
 /*
  * Measuring a model: probes, each of which times one point of one table, taken in turn until the time is over.
  *
- * All probes are sampled once before any is sampled again, small sizes first, so that a machine that is busy for a
- * while disturbs all of them a little, and a short run has whole rows of every table: the two smallest sizes in any
- * case. Other work on the machine only makes samples longer, so a point is the lower quartile of its samples, or the
+ * Each table is a grid, of which a coarse one is sampled first: every fourth point of each axis with both ends, then
+ * every second one, then all. So a short run knows all sizes, from the smallest to the largest, if coarsely. A run that
+ * does not get through the coarse grid knows nothing of long messages, and makes no tables. Within a grid all probes
+ * are sampled once before any is sampled again, so that a machine that is busy for a while disturbs all of them a
+ * little. Other work on the machine only makes samples longer, so a point is the lower quartile of its samples, or the
  * upper one where the model is to be careful; it is trusted when the samples below that agree. Points that cannot be
  * trusted are sampled once more, and then are gaps in their tables.
  */
@@ -26,6 +28,7 @@ struct pw_probe {
     pw_probe_fn *run;
     void *arg;    /* what the part gives to `run`: CPU, GPU or messages */
     int kind;     /* likewise: which of its measurements this is */
+    int level;    /* the grid that has the point, from 0, the coarsest; pw_probe_add sets it */
     void *own;    /* what the probe keeps for itself */
     bool careful; /* the point is the upper quartile */
     int runs, n;
@@ -33,7 +36,7 @@ struct pw_probe {
     bool reached;   /* it has had enough samples at some time */
     bool again;     /* it is being sampled */
     bool trusted;   /* the point is in the model */
-    double seconds; /* the time of the quickest sample, with its preparations */
+    double seconds; /* the time of the first sample */
     double samples[PW_PROBE_SAMPLES];
 };
 
@@ -80,10 +83,10 @@ double pw_probe_time(const pw_probe *p);
 void pw_probe_report(const pw_probe_list *list, const char *title);
 
 /*
- * Makes tables of the rows that were reached. Points that are not trusted are gaps, cells whose block is longer than
- * the message get the time of the longest block that is not. Tables with less than two rows (one, where there is one
- * axis point), and those whose first row is all gaps, are left out. PW_ERR_UNSUPPORTED: most points are not trusted, or
- * all tables are left out although some probes can be done.
+ * Makes tables of the sizes and block lengths that were reached. Points that are not trusted are gaps, cells whose
+ * block is longer than the message get the time of the longest block that is not. Tables with less than two rows (one,
+ * where there is one axis point), and those whose first row is all gaps, are left out. PW_ERR_UNSUPPORTED: the coarse
+ * grid was not reached, most points are not trusted, or all tables are left out although some probes can be done.
  */
 pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model *m, pw_diag *diag);
 

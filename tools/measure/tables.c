@@ -3,47 +3,88 @@
 
 #include "base/samples.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
-/* Finds the block lengths of a table: those of its largest message, which has all of them. */
+/* Whether a message size has a row in its table: the points of the coarsest grid that has this size were reached, and
+ * can be done. */
+static bool is_row(const pw_probe_list *list, pw_model_table_id table, int64_t bytes)
+{
+    bool can = true, reached = true;
+    int level = INT_MAX;
+
+    for (int i = 0; i < list->n; i++) {
+        const pw_probe *p = &list->at[i];
+
+        if (p->table != table || p->bytes != bytes)
+            continue;
+        can = can && !p->failed;
+        if (p->level <= level)
+            reached = (p->level < level || reached) && p->reached;
+        level = p->level < level ? p->level : level;
+    }
+    return can && reached && level < INT_MAX;
+}
+
+/* Whether a block length was reached in all rows of a table that have it, and some have it. */
+static bool is_column(const pw_probe_list *list, pw_model_table_id table, int64_t block)
+{
+    bool any = false;
+
+    for (int i = 0; i < list->n; i++) {
+        const pw_probe *p = &list->at[i];
+
+        if (p->table != table || p->block != block || !is_row(list, table, p->bytes))
+            continue;
+        if (!p->reached)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool is_among(const double *y, int n, int64_t block)
+{
+    int i = 0;
+
+    while (i < n && y[i] != (double)block)
+        i++;
+    return i < n;
+}
+
+/* Finds the block lengths of a table. */
 static int collect_blocks(const pw_probe_list *list, pw_model_table_id table, double *y)
 {
     int n = 0;
 
     for (int i = 0; i < list->n; i++) {
         const pw_probe *p = &list->at[i];
-        int at = 0;
 
-        if (p->table != table)
-            continue;
-        while (at < n && y[at] != (double)p->block)
-            at++;
-        if (at == n && n < PW_MODEL_MAX_POINTS)
+        if (p->table == table && n < PW_MODEL_MAX_POINTS && !is_among(y, n, p->block) &&
+            is_column(list, table, p->block))
             y[n++] = (double)p->block;
     }
     pw_samples_sort(y, n);
     return n;
 }
 
-/* Collects one row from the probes from list->at[i] on. False: one of them was not sampled, or cannot be done. */
-static bool collect_row(const pw_probe_list *list, int i, const double *y, int ny, double *t)
+/* Collects one row from the probes from list->at[i] on. Longer blocks than the message's take the time of its longest
+ * one. */
+static void collect_row(const pw_probe_list *list, int i, const double *y, int ny, double *t)
 {
     const pw_probe *first = &list->at[i];
     double last = NAN;
 
     for (int k = 0; k < ny; k++) {
-        const pw_probe *p = &list->at[i];
-
-        if (i < list->n && p->table == first->table && p->bytes == first->bytes && (double)p->block == y[k]) {
-            if (p->failed || !p->reached)
-                return false;
-            last = p->trusted ? pw_probe_time(p) : NAN;
+        while (i < list->n && list->at[i].table == first->table && list->at[i].bytes == first->bytes &&
+               (double)list->at[i].block < y[k])
             i++;
-        }
+        if (i < list->n && list->at[i].table == first->table && list->at[i].bytes == first->bytes &&
+            (double)list->at[i].block == y[k])
+            last = list->at[i].trusted ? pw_probe_time(&list->at[i]) : NAN;
         t[k] = last;
     }
-    return true;
 }
 
 static bool has_any(const double *t, int n)
@@ -67,10 +108,9 @@ static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, 
     int nx = 0, ny = collect_blocks(list, table, y), least = pw_model_table_describe(table)->axes > 0 ? 2 : 1;
 
     for (int i = 0; i < list->n && nx < PW_MODEL_MAX_POINTS; i++) {
-        if (list->at[i].table != table || !begins_row(list, i))
+        if (list->at[i].table != table || !begins_row(list, i) || !is_row(list, table, list->at[i].bytes))
             continue;
-        if (!collect_row(list, i, y, ny, t + (size_t)nx * (size_t)ny))
-            break; /* larger messages have none either, or there is a gap */
+        collect_row(list, i, y, ny, t + (size_t)nx * (size_t)ny);
         x[nx++] = (double)list->at[i].bytes;
     }
     if (nx < least || !has_any(t, ny))
@@ -83,11 +123,12 @@ static pw_status make_table(const pw_probe_list *list, pw_model_table_id table, 
 
 typedef struct coverage {
     int all, reached, trusted;
+    int coarse, missed; /* points of the coarse grid; those of them that were not reached */
 } coverage;
 
 static coverage count(const pw_probe_list *list)
 {
-    coverage c = {0, 0, 0};
+    coverage c = {0};
 
     for (int i = 0; i < list->n; i++) {
         const pw_probe *p = &list->at[i];
@@ -95,6 +136,8 @@ static coverage count(const pw_probe_list *list)
         c.all += !p->failed;
         c.reached += !p->failed && p->reached;
         c.trusted += p->trusted;
+        c.coarse += !p->failed && p->level == 0;
+        c.missed += !p->failed && p->level == 0 && !p->reached;
     }
     return c;
 }
@@ -117,6 +160,11 @@ pw_status pw_probe_tables(const pw_probe_list *list, const char *title, pw_model
     pw_status status = PW_OK;
     int made = 0;
 
+    if (c.missed > 0)
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED,
+                           "%s: %d of %d points of the coarsest grid were not reached in the time; nothing is written "
+                           "(--seconds=N gives it more)",
+                           title, c.missed, c.coarse);
     if (2 * c.trusted < c.reached)
         return pw_diag_set(
             diag, PW_ERR_UNSUPPORTED,
