@@ -18,7 +18,6 @@
  */
 #include "tools/plan/plan.h"
 
-#include "runtime/engine/memory/outbound.h"
 #include "tools/command.h"
 
 #include <math.h>
@@ -31,11 +30,6 @@ typedef struct side {
 pw_call_kind pw_plan_kind(pw_plan_pattern pattern)
 {
     return pattern == PW_PLAN_TRANSPOSE ? PW_CALL_COLLECTIVE : PW_CALL_NONBLOCKING;
-}
-
-static bool is_apart(const pw_model *m)
-{
-    return pw_model_has(m, PW_TABLE_STORES_HOST) && m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS;
 }
 
 static side native_side(double whole, double contiguous)
@@ -65,8 +59,7 @@ static pw_model_query query_of(const pw_model *m, pw_plan_pattern pattern, const
                         .memory = PW_MODEL_HOST,
                         .shape = type->shape,
                         .contiguous = type->contiguous,
-                        .shared = true,
-                        .apart = is_apart(m)};
+                        .shared = true};
 
     q.shape.bytes *= blocks_of(pattern);
     return q;

@@ -116,22 +116,10 @@ void pw_outbound_learn(double line_ns, int64_t bytes)
     atomic_store_explicit(&stores.probes, probes, memory_order_relaxed);
     if (probes < SETTLED)
         return;
-    if (mean > PW_OUTBOUND_DEAR_NS || bytes <= CACHED)
-        atomic_store_explicit(&stores.apart, mean > PW_OUTBOUND_DEAR_NS, memory_order_relaxed);
     if (mean <= PW_OUTBOUND_DEAR_NS)
         end_streaming();
     else if (!pw_outbound_streams())
         begin_streaming(mean);
-}
-
-bool pw_outbound_is_apart(void)
-{
-    return atomic_load_explicit(&stores.apart, memory_order_relaxed);
-}
-
-bool pw_outbound_is_near(void)
-{
-    return is_settled() && !pw_outbound_is_apart();
 }
 
 bool pw_outbound_streams(void)

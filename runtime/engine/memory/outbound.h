@@ -43,10 +43,5 @@ void pw_outbound_write(pw_outbound_path way, void *data, const void *from, int64
 void pw_outbound_learn(double line_ns, int64_t bytes);
 /* Whether the rule is to stream messages of medium length. */
 bool pw_outbound_streams(void);
-/* Whether cores that share no cache with this one read the messages. Stays true while streaming is on trial, and after
- * long messages, which leave all caches, have shown that streaming does not pay. */
-bool pw_outbound_is_apart(void);
-/* Whether probes have shown that it is not so. Neither is known before some forty messages of medium length. */
-bool pw_outbound_is_near(void);
 
 #endif

@@ -101,38 +101,6 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
     return whole_is_native(&w, kind);
 }
 
-/* Returns whether a message of this size was native when the strategy was last chosen. */
-static bool is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
-{
-    const pw_decision *d =
-        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(bytes)], memory_order_acquire);
-
-    return d && bytes >= d->least && bytes <= d->most &&
-           atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
-}
-
-bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_kind kind)
-{
-    whole w = {.largest = NULL};
-    const pw_entry *entry;
-    int64_t bytes;
-
-    for (int i = 0; i < blocks; i++) {
-        int64_t count = pw_count_at(counts, i);
-
-        if (count == 0 || (absent && absent[i]))
-            continue;
-        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes))
-            return false;
-        if (!entry->layout)
-            continue;
-        if (is_native(entry, kind, bytes) ? !pw_message_is_native(entry, kind, bytes, bytes) : !add(&w, entry, bytes))
-            return false;
-    }
-    return whole_is_native(&w, kind);
-}
-
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
 static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)

@@ -57,20 +57,6 @@ static bool can_copy(const pw_message *from, const pw_message *to)
                                   from->buffer.bytes);
 }
 
-static bool is_packed(const pw_message *m, pw_role role)
-{
-    pw_message sent = *m;
-
-    sent.role = role;
-    return !m->entry->layout || !pw_message_is_left(&sent);
-}
-
-static bool is_worthwhile(const pw_collective *c, const pw_message *from, const pw_message *to)
-{
-    return pw_self_is_long(c->group, from->kind, from->buffer.bytes) ||
-           (is_packed(from, PW_SEND) && is_packed(to, PW_RECV));
-}
-
 static bool prepare(const pw_message *from, const pw_message *to, pw_self_block *out)
 {
     pw_diag diag;
@@ -89,7 +75,7 @@ static bool open_block(const pw_collective *c, pair p, pw_self_block *out)
 {
     pw_message from, to;
 
-    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) && is_worthwhile(c, &from, &to) &&
+    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) &&
            can_copy(&from, &to) && pw_message_is_joined(&from, &to) && prepare(&from, &to, out);
 }
 

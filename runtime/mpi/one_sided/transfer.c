@@ -124,18 +124,16 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
 
-/* Returns whether packing pays for host memory. For GPU memory the strategies decide. */
-static bool pays(const pw_transfer *t, const pw_message *m)
+/* Returns whether the message is to be packed. Origins of transfers to non-contiguous targets are left to MPI, unless it
+ * cannot touch them. */
+static bool pays(const pw_transfer *t, pw_message *m)
 {
-    pw_rma_transfer transfer = {
-        .part = part_of(t, m->role), .bytes = m->buffer.bytes, .blocks = m->buffer.count * m->entry->blocks};
-
-    if (m->buffer.place.kind != PW_PLACE_HOST || decided() & FORCED)
+    if (m->buffer.place.kind != PW_PLACE_HOST)
         return true;
-    if (pw_registry_find(t->type)->layout)
+    if (pw_registry_find(t->type)->layout && !(decided() & FORCED))
         return false;
-    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* the cost with MPICH does not depend on it */
-    return pw_rma_pays(&transfer);
+    m->variant = (uint8_t)(2 * part_of(t, m->role) + is_direct(t->win));
+    return !pw_message_is_left(m);
 }
 
 /*

@@ -16,17 +16,17 @@ static const char *const memories[PW_MODEL_MEMORIES] = {"", "GPU memory", "", ""
 
 _Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
 
-bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
+bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
 {
     int64_t uses = 0;
 
-    *out = (pw_stats_choice){.hash = d->key.layout,
-                             .low = d->key.size > 0 ? pw_decision_most((uint16_t)(d->key.size - 1)) : 0,
-                             .high = pw_decision_most(d->key.size),
+    *out = (pw_stats_choice){.hash = d->example,
+                             .low = d->key.size > 0 ? pw_site_most((uint16_t)(d->key.size - 1)) : 0,
+                             .high = pw_site_most(d->key.size),
                              .kind = d->key.kind,
-                             .memory = d->key.memory};
-    for (int id = 0; id < d->strategies && id < PW_STRATEGY_COUNT; id++) {
-        const pw_decision_cell *from = &d->cells[id];
+                             .memory = (d->key.place & 0xffff) ? PW_MODEL_DEVICE : PW_MODEL_HOST};
+    for (int id = 0; id < d->ways && id < PW_STRATEGY_COUNT; id++) {
+        const pw_site_cell *from = &d->cells[id];
         pw_stats_cell *to = &out->cells[id];
         float total = from->total, tried = from->tried;
         bool can = total >= 0 && total < (float)pw_impossible_ns;
@@ -36,12 +36,6 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
                               .ranks = can,
                               .tries = tried > 0,
                               .tried = (double)tried};
-        for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
-            to->own += (double)(float)from->own[direction] / PW_DIRECTIONS;
-            to->timed += from->timed[direction];
-            to->observed += from->observed[direction];
-            to->estimated += from->estimated[direction];
-        }
         uses += to->uses;
     }
     return uses > 0;
@@ -80,7 +74,7 @@ static bool was_tried(const pw_stats_choice *c, int id)
 /* The longest time of a message that a trial is believed. */
 static double most_of(const pw_stats_choice *c, int id)
 {
-    return PW_DECIDE_MOST_OFF * c->cells[id].total;
+    return 4 * c->cells[id].total;
 }
 
 /* What one message saves according to a trial. All rounds of a trial may have waited for a processor, and the
@@ -115,7 +109,7 @@ pw_stats_times pw_stats_choice_times(const pw_stats_choice *c, pw_stats_expected
             continue;
         taken += (double)cell->uses * end_of(c, id);
         saved += (double)cell->uses * saved_by(c, id);
-        /* Estimates for GPU memory are corrected already (runtime/engine/model/decide.h). */
+        /* Estimates for GPU memory are corrected already (runtime/choice/site.h). */
         if (cell->own > 0 && c->memory == PW_MODEL_HOST) {
             expected->uses += cell->uses;
             expected->ns += (int64_t)((double)cell->uses * cell->own);

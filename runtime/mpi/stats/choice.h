@@ -1,11 +1,11 @@
 /*
- * Which strategies the messages of a layout took, and why: records of runtime/engine/model/decide.h as they travel
+ * Which strategies the messages of a layout took, and why: records of runtime/choice/site.h as they travel
  * between the ranks of one job (same binary, same representation), merged, and printed. Times are nanoseconds.
  */
 #ifndef PW_RUNTIME_STATS_CHOICE_H
 #define PW_RUNTIME_STATS_CHOICE_H
 
-#include "runtime/engine/model/decide.h"
+#include "runtime/choice/site.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct pw_stats_cell {
     int64_t ranks; /* ranks that could take it */
     /* Packing and unpacking: how many were timed; the sums of their observed and of their estimated times. */
     int64_t timed, observed, estimated;
-    int64_t tries; /* ranks that have tried the strategy in a trial (runtime/engine/model/trial.c) */
+    int64_t tries; /* ranks that have tried the strategy in a trial (runtime/choice/trial.h) */
     double tried;  /* mean time from use to use in such trials */
 } pw_stats_cell;
 
@@ -30,7 +30,7 @@ typedef struct pw_stats_choice {
 } pw_stats_choice;
 
 /* Fills a record from a decision. False: the decision has never been used. */
-bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out);
+bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out);
 
 /* Nanoseconds at this end of messages: what the messages took, what they would have taken natively, and the difference
  * that strategies made. */

@@ -96,13 +96,6 @@ static double packed_cost(const pw_message *m)
                : packed;
 }
 
-static double packed_own_cost(const pw_message *m, pw_direction direction)
-{
-    pw_model_query q = pw_message_query(m);
-
-    return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
-}
-
 static pw_pool_side side_of(const pw_staging *s)
 {
     return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
@@ -232,7 +225,6 @@ static void packed_give(pw_staging *s)
 
 const pw_strategy pw_strategy_packed = {.can = packed_can,
                                         .cost = packed_cost,
-                                        .own_cost = packed_own_cost,
                                         .take = packed_take,
                                         .pack = packed_pack,
                                         .unpack = packed_unpack,
@@ -346,6 +338,9 @@ const pw_strategy pw_strategy_remote = {.can = remote_can, .cost = remote_cost};
  * processes, and pieces may end within basic elements.
  */
 
+/* A message of one piece is moved at once, with or without a pipeline. */
+enum { PIECE = 8 << 10 };
+
 /* A message that is sent by `direct` gains only if it is received as a packed one. */
 static bool may_come_directly(const pw_message *m)
 {
@@ -354,7 +349,7 @@ static bool may_come_directly(const pw_message *m)
 
 static bool pipeline_can(const pw_message *m)
 {
-    return pw_pipeline_is_there() && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
+    return pw_pipeline_is_there() && m->buffer.bytes > PIECE && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
            (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m) &&
            !may_come_directly(m);
 }

@@ -3,7 +3,7 @@
 #define PW_RUNTIME_ENTRY_H
 
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/model/decide.h"
+#include "runtime/choice/site.h"
 #include "runtime/engine/model/model.h"
 
 #include <stdatomic.h>
@@ -15,9 +15,9 @@ enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
-    _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
+    _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
     /* Transfers by strategy, sends and receives; counted when statistics are reported. */
-    _Atomic int64_t used[PW_DECIDE_STRATEGIES][2];
+    _Atomic int64_t used[PW_SITE_WAYS][2];
 } pw_entry_choices;
 
 /*

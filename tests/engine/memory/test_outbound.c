@@ -118,22 +118,6 @@ static void readers_of_both_kinds_count_by_their_share(void **state)
     settle(cheap);
 }
 
-static void apart_is_known_through_a_trial(void **state)
-{
-    (void)state;
-    settle(cheap);
-    assert_false(pw_outbound_is_apart());
-    assert_true(pw_outbound_is_near());
-    settle(dear);
-    assert_true(pw_outbound_is_apart());
-    assert_false(pw_outbound_is_near());
-    if (can_stream)
-        reach_trial();
-    assert_true(pw_outbound_is_apart());
-    settle(cheap);
-    assert_false(pw_outbound_is_apart());
-}
-
 /* Long messages leave the reader's caches before they are written again, so their stores cost little wherever the
  * reader is. */
 static void long_messages_do_not_say_who_is_near(void **state)
@@ -201,7 +185,6 @@ int main(void)
         cmocka_unit_test(one_odd_probe_changes_nothing),
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
         cmocka_unit_test(readers_of_both_kinds_count_by_their_share),
-        cmocka_unit_test(apart_is_known_through_a_trial),
         cmocka_unit_test(long_messages_do_not_say_who_is_near),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),
         cmocka_unit_test(streaming_is_tried_again_and_stays_where_it_pays),
