@@ -288,7 +288,8 @@ static bool is_forced(const pw_site_question *q)
  * the rest. */
 static void count(pw_site_cell *cell)
 {
-    atomic_store_explicit(&cell->uses, atomic_load_explicit(&cell->uses, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(&cell->uses, atomic_load_explicit(&cell->uses, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)

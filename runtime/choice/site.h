@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum {
-    PW_SITE_WAYS = 12,    /* the most ways */
+    PW_SITE_WAYS = 12,     /* the most ways */
     PW_SITE_RECORDS = 4096 /* the most sites that are recorded; others are guessed anew each time */
 };
 
@@ -52,11 +52,11 @@ typedef double pw_site_cost(void *arg, int way);
 
 /* What pw_site_take needs to make a choice. */
 typedef struct pw_site_question {
-    int ways;            /* numbered from 0; the first one can carry every message */
-    int forced;          /* is chosen if it can carry the message; any other number: the cheapest is, the first on ties */
-    int rivals;          /* ways that a trial compares: at most PW_TRIAL_SLOTS - 1; 0: there is no trial */
+    int ways;   /* numbered from 0; the first one can carry every message */
+    int forced; /* is chosen if it can carry the message; any other number: the cheapest is, the first on ties */
+    int rivals; /* ways that a trial compares: at most PW_TRIAL_SLOTS - 1; 0: there is no trial */
     const uint8_t *rival;
-    pw_hash example;     /* of the layout that asks, for reports */
+    pw_hash example; /* of the layout that asks, for reports */
     pw_site_cost *cost;
     void *arg;
 } pw_site_question;
@@ -72,7 +72,8 @@ typedef struct pw_site {
     int64_t least, most;    /* the bytes that key.size stands for */
     _Atomic int chosen;     /* the way outside of windows */
     _Atomic int64_t rounds; /* so far; outside of windows each use counts as one */
-    _Atomic int64_t until;  /* the round from which on the long way must be taken: a window begins, or costs are asked again */
+    _Atomic int64_t
+        until; /* the round from which on the long way must be taken: a window begins, or costs are asked again */
     int ways;
     bool has_trial;
     uint8_t way[PW_TRIAL_SLOTS];

@@ -8,8 +8,8 @@ enum { SECOND = 64, LATER = 8 }; /* where the second window begins, and how many
 
 /* The usual way stays unless another one takes less than this part of its time. */
 static const float better = 0.97F;
-/* A slot gets no further turn in a window once it takes more than this many times the least time: after one time that is
- * as far behind as was expected, and after a turn. */
+/* A slot gets no further turn in a window once it takes more than this many times the least time: after one time that
+ * is as far behind as was expected, and after a turn. */
 static const float far_behind = 1.7F, behind = 1.25F;
 /* What a window may lose: this part of all rounds before it, and at least what the first 64 rounds may. */
 static const float part = 0.01F, least_budget = 4.0F;

@@ -7,9 +7,9 @@
  * windows the best way is taken, and nothing is timed.
  *
  * A trial has *slots*. Slot 0 is what each site takes outside of windows: first a guess, later what the last window has
- * found. The other slots are ways, in an order that all sites of one kind share. Where the messages of several sites complete together, their times cannot be told apart, so slots are
- * compared and not ways: slot 0 stands for "every site as outside of windows". A site
- * that cannot carry out a slot takes its best way then, and learns nothing.
+ * found. The other slots are ways, in an order that all sites of one kind share. Where the messages of several sites
+ * complete together, their times cannot be told apart, so slots are compared and not ways: slot 0 stands for "every
+ * site as outside of windows". A site that cannot carry out a slot takes its best way then, and learns nothing.
  *
  * What a trial may cost is bounded. A window has a budget of lost time, in units of the best slot's; a slot that is
  * expected to take more than is left of it waits for a later window, whose budget grows with the rounds behind it. A
@@ -27,19 +27,20 @@
 enum {
     PW_TRIAL_SLOTS = 8, /* the guess and up to seven ways */
     PW_TRIAL_PAIR = 2,  /* rounds of one turn: the first one pays for what the turn before has left in the caches */
-    PW_TRIAL_TURNS = 3, /* turns of each slot in the first window; later ones have twice as many, and so surer verdicts */
+    PW_TRIAL_TURNS =
+        3, /* turns of each slot in the first window; later ones have twice as many, and so surer verdicts */
     PW_TRIAL_FIRST = 1, /* the round with which the first window begins: the round before it meets everything cold. The
                            next ones begin at 64, 512, 4096 ... */
     PW_TRIAL_KEPT = PW_TRIAL_PAIR * PW_TRIAL_TURNS, /* the least times of a slot that are kept */
-    PW_TRIAL_USUAL = 0 /* the slot of what is taken outside of windows */
+    PW_TRIAL_USUAL = 0                              /* the slot of what is taken outside of windows */
 };
 
 typedef struct pw_trial_slot {
-    bool possible;               /* the site can carry out this slot */
-    uint8_t n;                   /* times in this window */
-    float times[PW_TRIAL_KEPT];  /* the least of them, ascending */
-    float ratio;                 /* how many times the best slot's time is expected or was found; 1 for slot 0 at first */
-    float result;                /* the time in the last window that tried this slot; 0: not known */
+    bool possible;              /* the site can carry out this slot */
+    uint8_t n;                  /* times in this window */
+    float times[PW_TRIAL_KEPT]; /* the least of them, ascending */
+    float ratio;  /* how many times the best slot's time is expected or was found; 1 for slot 0 at first */
+    float result; /* the time in the last window that tried this slot; 0: not known */
 } pw_trial_slot;
 
 typedef struct pw_trial {

@@ -53,7 +53,7 @@ static int blocks_of(pw_plan_pattern pattern)
     return pattern == PW_PLAN_TRANSPOSE ? 2 : 1;
 }
 
-static pw_model_query query_of(const pw_model *m, pw_plan_pattern pattern, const pw_plan_type *type)
+static pw_model_query query_of(pw_plan_pattern pattern, const pw_plan_type *type)
 {
     pw_model_query q = {.kind = pw_plan_kind(pattern),
                         .memory = PW_MODEL_HOST,
@@ -74,7 +74,7 @@ static bool packs(const pw_model *m, pw_plan_way way, const pw_model_query *q)
 static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern, const pw_plan_type *type,
                     pw_direction direction)
 {
-    pw_model_query q = query_of(m, pattern, type);
+    pw_model_query q = query_of(pattern, type);
     double contiguous = pw_model_send(m, PW_MODEL_HOST, q.kind, q.shape.bytes);
     double whole = way == PW_PLAN_CONTIGUOUS ? contiguous : pw_model_cost_native(m, &q);
     side s = packs(m, way, &q) ? our_side(m, &q, direction, pw_model_cost(m, PW_MODEL_HOST, &q))
@@ -89,7 +89,7 @@ static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern,
 
 static bool is_one_kernel(const pw_model *m, pw_plan_way way, const pw_plan_exchange *x)
 {
-    pw_model_query q = query_of(m, x->o->pattern, &x->types[0]);
+    pw_model_query q = query_of(x->o->pattern, &x->types[0]);
 
     return x->o->pattern == PW_PLAN_TRANSPOSE && packs(m, way, &q);
 }

@@ -15,9 +15,6 @@ enum {
     LINE = 64,
     LEAST = 16 << 10, /* the sender's MPI copies shorter messages once more */
     MOST = 2 << 20,   /* longer messages gain nothing, as measured */
-    CACHED =
-        256
-        << 10, /* longer messages, several under path, leave the peer's caches, so writing them is cheap everywhere */
     EVERY = 16,
     SETTLED = 8, /* probes whose mean sets the rule, so that one interrupted probe does not */
     MOST_NS = 36,
@@ -38,7 +35,7 @@ static struct {
     _Atomic unsigned messages, streamed_from, trial_after, warm_until;
     _Atomic int probes; /* up to SETTLED */
     _Atomic float mean_ns;
-    _Atomic bool streams, apart;
+    _Atomic bool streams;
 } stores = {.warm_until = FIRST_WARM};
 
 static bool is_settled(void)
@@ -104,7 +101,7 @@ static void end_streaming(void)
 }
 
 /* When two threads record at once, the probe of one may be lost. */
-void pw_outbound_learn(double line_ns, int64_t bytes)
+void pw_outbound_learn(double line_ns)
 {
     int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);
     float ns = (float)(line_ns < MOST_NS ? line_ns : MOST_NS);
@@ -183,6 +180,6 @@ void pw_outbound_write(pw_outbound_path path, void *data, const void *from, int6
     write_plain(data, from, (size_t)bytes);
     if (path == PW_OUTBOUND_PROBED) {
         drain();
-        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes, bytes);
+        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes);
     }
 }

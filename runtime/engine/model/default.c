@@ -1,5 +1,7 @@
 #include "runtime/engine/model/internal.h"
 
+#include <math.h>
+
 /* Measured on an H100 with PCIe 5. Nanoseconds: of a kernel, launched and waited for; in addition, of one that reads
  * mapped memory; of a copy to or from the host; of a copy within the GPU. Bytes per nanosecond: of GPU memory (reads
  * and writes together); to and from the host; of kernels on mapped memory. */
@@ -61,7 +63,7 @@ static double wait_for_pages(pw_model_shape s)
 {
     enum { PAGE = 2 << 20, REACH = 128 };
     double blocks = (double)s.bytes / (double)s.block;
-    double pages = smaller(blocks * (double)((s.block + PAGE - 1) / PAGE), s.spread * (double)s.bytes / PAGE + 1);
+    double pages = smaller(blocks * (double)((s.block + PAGE - 1) / PAGE), ceil(s.spread * (double)s.bytes / PAGE));
 
     return pages > REACH ? 550 * pages : 0;
 }

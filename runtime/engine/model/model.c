@@ -10,7 +10,7 @@ enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
-    BY_ENGINE = 64 << 10 /* longer copies to and from the host are done by copy engines, not by the front end */
+    BY_ENGINE = 64 << 10     /* longer copies to and from the host are done by copy engines, not by the front end */
 };
 
 static int64_t at_least_one(int64_t v)
@@ -365,5 +365,6 @@ double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_
     double blocks = (double)blocks_of(q->shape);
 
     (void)m;
-    return pw_guess_direct(&pw_facts_default, q->shape.bytes, blocks_of(q->shape)) + (by_system ? READ_BLOCK * blocks : 0);
+    return pw_guess_direct(&pw_facts_default, q->shape.bytes, blocks_of(q->shape)) +
+           (by_system ? READ_BLOCK * blocks : 0);
 }

@@ -86,7 +86,8 @@ double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction dir
 double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind, int64_t bytes);
 
 /* The time of a typed message left to the MPI, one way, in host memory, or in device memory for an MPI that takes it. A
- * kind of call that was not measured is guessed in host memory, and takes in device memory as long as a blocking one. */
+ * kind of call that was not measured is guessed in host memory, and takes in device memory as long as a blocking one.
+ */
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape shape);
 
 /* The time of one copy of contiguous bytes, synchronised. */
@@ -152,8 +153,8 @@ double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_q
 double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction);
 
 /*
- * The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the length
- * of each block, so collectives are looked up as two of their blocks, and neighbourhoods as one.
+ * The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the
+ * length of each block, so collectives are looked up as two of their blocks, and neighbourhoods as one.
  */
 static inline int64_t pw_cost_bytes(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {

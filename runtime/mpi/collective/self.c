@@ -75,8 +75,8 @@ static bool open_block(const pw_collective *c, pair p, pw_self_block *out)
 {
     pw_message from, to;
 
-    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) &&
-           can_copy(&from, &to) && pw_message_is_joined(&from, &to) && prepare(&from, &to, out);
+    return describe(&c->send, p.from, &from) && describe(&c->recv, p.to, &to) && can_copy(&from, &to) &&
+           pw_message_is_joined(&from, &to) && prepare(&from, &to, out);
 }
 
 static void close_block(pw_self_block *b)

@@ -124,8 +124,8 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
 
-/* Returns whether the message is to be packed. Origins of transfers to non-contiguous targets are left to MPI, unless it
- * cannot touch them. */
+/* Returns whether the message is to be packed. Origins of transfers to non-contiguous targets are left to MPI, unless
+ * it cannot touch them. */
 static bool pays(const pw_transfer *t, pw_message *m)
 {
     if (m->buffer.place.kind != PW_PLACE_HOST)

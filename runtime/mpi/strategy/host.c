@@ -349,9 +349,9 @@ static bool may_come_directly(const pw_message *m)
 
 static bool pipeline_can(const pw_message *m)
 {
-    return pw_pipeline_is_there() && m->buffer.bytes > PIECE && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
-           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m) &&
-           !may_come_directly(m);
+    return pw_pipeline_is_there() && m->buffer.bytes > PIECE && m->buffer.place.kind == PW_PLACE_HOST &&
+           m->entry->layout && m->role != PW_BOTH && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) &&
+           !pw_split_needs_native(m) && !may_come_directly(m);
 }
 
 static double pipeline_cost(const pw_message *m)

@@ -83,8 +83,8 @@ void pw_judge_completes(void)
     judge.completing = true;
 }
 
-/* A program may complete operations one by one, so a round is not over before twice as many calls have completed some as
- * have started some; without such an end a program that starts no more would be timed for ever. */
+/* A program may complete operations one by one, so a round is not over before twice as many calls have completed some
+ * as have started some; without such an end a program that starts no more would be timed for ever. */
 static void completed(int64_t ns)
 {
     enum { FEW = 16 };

@@ -4,8 +4,8 @@
  * The time of a round is what the program spends in calls of MPI for it: in the one call that blocks, or, of operations
  * with requests, in the calls that start them and in those that complete them, together. A call that is left to MPI
  * counts from MPI's beginning, since such calls go past the gate outside of windows (is_native.h). Operations that are
- * under way at the same time are one round, which is over when the next one is started after a completing call. What the
- * program computes in between does not count.
+ * under way at the same time are one round, which is over when the next one is started after a completing call. What
+ * the program computes in between does not count.
  *
  * Each thread judges its own calls. The clock is only read while a site is in a window.
  */

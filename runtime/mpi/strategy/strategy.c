@@ -1,8 +1,8 @@
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
-#include "runtime/engine/gpu/peer/lazy.h"
 #include "runtime/choice/site.h"
+#include "runtime/engine/gpu/peer/lazy.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
@@ -157,8 +157,8 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
 
 /* ---- sites ------------------------------------------------------------------------------------------------------ */
 
-/* The strategies that trials compare, in the same order for all messages of a kind. `contiguous` is missing: it gives MPI
- * the same bytes as native does. */
+/* The strategies that trials compare, in the same order for all messages of a kind. `contiguous` is missing: it gives
+ * MPI the same bytes as native does. */
 static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_PIPELINE, PW_STRATEGY_DIRECT};
 static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,
                                     PW_STRATEGY_ONE_SHOT, PW_STRATEGY_STAGED, PW_STRATEGY_PIPELINED};
@@ -174,8 +174,8 @@ static int octave(double x)
     return x < 1 ? 0 : 63 - __builtin_clzll((uint64_t)x);
 }
 
-/* A shape is what the cost of moving a message depends on besides its size: the length of its blocks and their distance,
- * by octaves. */
+/* A shape is what the cost of moving a message depends on besides its size: the length of its blocks and their
+ * distance, by octaves. */
 static uint64_t shape_of(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
@@ -207,11 +207,8 @@ static pw_hash hash_of(const pw_message *m)
 
 static pw_site_question question_of(const pw_message *m)
 {
-    pw_site_question q = {.ways = PW_STRATEGY_COUNT,
-                          .forced = chosen_by.forced,
-                          .example = hash_of(m),
-                          .cost = cost,
-                          .arg = (void *)m};
+    pw_site_question q = {
+        .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(m), .cost = cost, .arg = (void *)m};
 
     if (!chosen_by.trials)
         return q;

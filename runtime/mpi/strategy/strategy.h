@@ -39,7 +39,7 @@ typedef struct pw_message {
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction. 0: not known */
-    uint8_t variant; /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
+    uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */
@@ -72,8 +72,8 @@ typedef struct pw_staging {
         int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
         uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
     };
-    void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
-    struct pw_site *site;         /* where it was chosen; NULL: nowhere */
+    void *under_way;      /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
+    struct pw_site *site; /* where it was chosen; NULL: nowhere */
 } pw_staging;
 
 typedef struct pw_strategy {
@@ -147,8 +147,8 @@ enum { PW_LEAST_READ = 2048 };
 bool pw_message_may_be_contiguous(const pw_message *m);
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
-/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is not
- * remembered. */
+/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
+ * not remembered. */
 pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, struct pw_site **record);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);

@@ -2,8 +2,8 @@
 #ifndef PW_RUNTIME_ENTRY_H
 #define PW_RUNTIME_ENTRY_H
 
-#include "runtime/engine/layout/layout.h"
 #include "runtime/choice/site.h"
+#include "runtime/engine/layout/layout.h"
 #include "runtime/engine/model/model.h"
 
 #include <stdatomic.h>

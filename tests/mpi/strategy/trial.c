@@ -1,6 +1,6 @@
 /*
- * Messages that are tried natively and packed in turns: whatever each rank takes, the bytes must be right. What was tried
- * is for the statistics to say.
+ * Messages that are tried natively and packed in turns: whatever each rank takes, the bytes must be right. What was
+ * tried is for the statistics to say.
  */
 #include "tests/mpi/support/harness.h"
 
