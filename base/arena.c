@@ -10,7 +10,8 @@ enum { FIRST_CHUNK = 4096, MAX_CHUNK = PW_ARENA_LARGE, ALIGN = 16 };
 typedef struct chunk {
     struct chunk *next;
     size_t used, cap;
-    bool kept; /* by pw_arena_keep */
+    bool alone; /* it holds one allocation of more than PW_ARENA_LARGE bytes and nothing else */
+    bool kept;  /* by pw_arena_keep */
 } chunk;
 
 struct pw_arena {
@@ -93,16 +94,23 @@ static chunk *take_spare(pw_arena *arena, size_t bytes)
     return NULL;
 }
 
+/* Returns twice the bytes of the last chunk, within bounds. */
+static size_t next_cap(size_t last)
+{
+    return last < FIRST_CHUNK ? FIRST_CHUNK : last < MAX_CHUNK / 2 ? 2 * last : MAX_CHUNK;
+}
+
 /* The chunk for the next `bytes`, which are more than the last one has room for. */
 static chunk *new_head(pw_arena *arena, size_t bytes)
 {
-    size_t last = arena->head->cap;
-    size_t cap = last < FIRST_CHUNK ? FIRST_CHUNK : last < MAX_CHUNK ? 2 * last : MAX_CHUNK;
-    chunk *c = take_spare(arena, bytes);
+    bool alone = bytes > MAX_CHUNK;
+    size_t cap = next_cap(arena->head->cap);
+    chunk *c = alone ? NULL : take_spare(arena, bytes);
 
     if (!c)
         c = chunk_create(cap < bytes ? bytes : cap);
     if (c) {
+        c->alone = alone;
         c->next = arena->head;
         arena->head = c;
     }
@@ -182,7 +190,7 @@ static void empty(chunk *c, size_t used)
 /* Chunks of ordinary size are kept for what comes, larger ones go back to the system. */
 static void take_back(pw_arena *arena, chunk *c)
 {
-    if (c->cap > MAX_CHUNK) {
+    if (c->alone) {
         free(c);
         return;
     }
@@ -206,7 +214,7 @@ void pw_arena_rewind(pw_arena *arena, pw_arena_mark mark)
 void pw_arena_keep(pw_arena *arena, const void *p)
 {
     for (chunk *c = arena->head; c; c = c->next)
-        if (c->cap > MAX_CHUNK && (uintptr_t)p - (uintptr_t)chunk_data(c) < c->cap)
+        if (c->alone && (uintptr_t)p - (uintptr_t)chunk_data(c) < c->cap)
             c->kept = true;
 }
 
@@ -215,7 +223,7 @@ void pw_arena_sweep(pw_arena *arena, pw_arena_mark mark)
     for (chunk **at = &arena->head; *at != mark.chunk;) {
         chunk *c = *at;
 
-        if (c->cap <= MAX_CHUNK || c->kept) {
+        if (!c->alone || c->kept) {
             c->kept = false;
             at = &c->next;
             continue;

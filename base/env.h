@@ -69,7 +69,7 @@ bool pw_env_replace_choice(pw_env_id id, int choice);
 const char *pw_env_foreign(const char *name);
 
 /* base/env_check.c: warns about malformed values, and about unknown PACKWRIGHT_* names, each with the closest known
- * one. Returns how many names were unknown. */
+ * one. Returns how many warnings that were. */
 int pw_env_check(void);
 
 /* Reads everything again, for tests that change the environment. Strings that were returned before are gone. */

@@ -46,23 +46,25 @@ static int report_unknown(const char *entry)
     return 1;
 }
 
-static void report_malformed(pw_env_id id)
+static int report_malformed(pw_env_id id)
 {
     const pw_env_info *info = pw_env_describe(id);
     const char *text = pw_env_foreign(info->name);
 
-    if (pw_env_is_malformed(id))
-        pw_log(PW_LOG_WARN, "%s: malformed value '%.80s', expected %s; taking the default '%s'", info->name,
-               text ? text : "", pw_env_values(info), info->def);
+    if (!pw_env_is_malformed(id))
+        return 0;
+    pw_log(PW_LOG_WARN, "%s: malformed value '%.80s', expected %s; taking the default '%s'", info->name,
+           text ? text : "", pw_env_values(info), info->def);
+    return 1;
 }
 
 int pw_env_check(void)
 {
-    int unknown = 0;
+    int warnings = 0;
 
     for (int id = 0; id < PW_ENV_COUNT; id++)
-        report_malformed((pw_env_id)id);
+        warnings += report_malformed((pw_env_id)id);
     for (char **entry = environ; entry && *entry; entry++)
-        unknown += report_unknown(*entry);
-    return unknown;
+        warnings += report_unknown(*entry);
+    return warnings;
 }

@@ -13,7 +13,7 @@
       "1 prints at MPI_Finalize which types took how long, on a screen; all says of every type what was done, and "  \
       "why")                                                                                                         \
     X(REPORT, "PACKWRIGHT_REPORT", PATH, "",                                                                         \
-      "file to which is written at MPI_Finalize what the run gained: a page (.html) or data (.json)")                \
+      "file to which is written at MPI_Finalize what was done in the run: a page (.html) or data (.json)")           \
     X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                  \
     X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                        \
     X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                   \
@@ -58,6 +58,9 @@
     X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                             \
       "the GPU compiler module to load (default: libpackwright-nvrtc.so beside the interposer)")                     \
     X(TARGET_CPU, "PACKWRIGHT_TARGET_CPU", STRING, "native", "the CPU that kernels are compiled for")                \
+    X(RUN, "PACKWRIGHT_RUN", PATH, "",                                                                               \
+      "set by `packwright run` and `compare`, which have looked at the variables: the file in which processes say "  \
+      "that MPI has started and ended")                                                                              \
     X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                           \
       "file to which the types that all ranks committed are written at MPI_Finalize")                                \
     X(DUMP, "PACKWRIGHT_DUMP", PATH, "", "directory to which every stage of every compiled kernel is written")

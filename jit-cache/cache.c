@@ -83,6 +83,12 @@ static void destroy_slots(pw_cache *cache)
     }
 }
 
+void pw_cache_stop(pw_cache *cache)
+{
+    if (cache && is_ours(cache))
+        pw_worker_stop(cache);
+}
+
 void pw_cache_destroy(pw_cache *cache)
 {
     if (!cache || !is_ours(cache))

@@ -67,8 +67,10 @@ typedef struct pw_cache_config {
 
 /* Never fails for reasons of the disk: an unusable directory is one warning and no disk cache. */
 pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out);
-/* Lets the worker go on with its queue for a moment (a fraction of a second) if what it makes is kept on disk; unloads
- * all kernels. NULL is allowed. */
+/* Lets the worker threads go on with their queues for a moment (a fraction of a second) if what they make is kept on
+ * disk, and ends them. Kernels stay, and can still be had by pw_cache_get. NULL is allowed. */
+void pw_cache_stop(pw_cache *cache);
+/* The same; then unloads all kernels. NULL is allowed. */
 void pw_cache_destroy(pw_cache *cache);
 
 /* The kernel of a shape, created in state NEW when unknown. Touches no disk. NULL: out of memory, or called in a

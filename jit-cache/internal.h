@@ -51,7 +51,7 @@ struct pw_cache {
     pw_hash_map kernels;    /* hash of a shape -> pw_slot */
     pw_slot *slots;
     pw_worker reader, compiler;
-    bool no_worker;              /* a thread could not be had */
+    bool no_worker;              /* a thread could not be had, or the threads have ended for good */
     int64_t finish_by;           /* when to leave what is queued, once the workers are stopped; CLOCK_MONOTONIC ns */
     bool yielding;               /* the compiler's thread gives way to the application's */
     _Atomic bool has_backend;    /* loaded, and the end of the process waits for it */

@@ -256,6 +256,10 @@ static void stop(pw_cache *cache, pw_worker *worker)
     pthread_mutex_unlock(&cache->lock);
     if (worker->started)
         pthread_join(worker->thread, NULL);
+    pthread_mutex_lock(&cache->lock);
+    worker->started = false;
+    cache->no_worker = true;
+    pthread_mutex_unlock(&cache->lock);
 }
 
 void pw_worker_stop(pw_cache *cache)
@@ -265,6 +269,6 @@ void pw_worker_stop(pw_cache *cache)
     pthread_mutex_lock(&cache->lock);
     cache->finish_by = when;
     pthread_mutex_unlock(&cache->lock);
-    stop(cache, &cache->reader); /* which may still find work for the other one */
+    stop(cache, &cache->reader);
     stop(cache, &cache->compiler);
 }

@@ -68,6 +68,7 @@
 #pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Type_get_extent
 #pragma weak PMPI_Type_get_extent_x
+#pragma weak PMPI_Type_get_name
 #pragma weak PMPI_Type_get_true_extent
 #pragma weak PMPI_Type_get_true_extent_x
 #pragma weak PMPI_Type_set_attr

@@ -153,21 +153,22 @@ void pw_round_end(pw_round *r, double ns)
     pthread_mutex_lock(&sites.lock);
     for (int i = 0; i < r->n; i++)
         if (r->uses[i].timed)
-            pw_trial_add(&r->uses[i].site->trial, r->uses[i].slot, ns);
+            pw_trial_add(&r->uses[i].site->trial, r->uses[i].slot, ns / r->count);
     pthread_mutex_unlock(&sites.lock);
-    r->n = 0;
+    r->n = r->count = 0;
 }
 
 void pw_round_drop(pw_round *r)
 {
-    r->n = 0;
+    r->n = r->count = 0;
 }
 
 void pw_round_join(pw_round *to, pw_round *from)
 {
     for (int i = 0; i < from->n && to->n < PW_ROUND_SITES; i++)
         to->uses[to->n++] = from->uses[i];
-    from->n = 0;
+    to->count += from->count;
+    from->n = from->count = 0;
 }
 
 void pw_round_spoil(pw_round *r, const pw_site *site)
@@ -202,21 +203,26 @@ static int take_turn(pw_site *s, pw_round *now)
         close_window(s);
     slot = pw_trial_turn(&s->trial, round, &timed);
     atomic_store_explicit(&s->rounds, round + 1, memory_order_relaxed);
-    if (round >= s->trial.begin)
+    if (round >= s->trial.begin) {
+        now->count++;
         now->uses[now->n++] =
             (struct pw_round_use){.site = s, .slot = (uint8_t)slot, .way = s->way[slot], .timed = timed};
+    }
     return s->way[slot];
 }
 
 static int in_window(pw_site *s, pw_round *now, pw_round *flight)
 {
     const struct pw_round_use *use = use_of(flight, s);
+    pw_round *r = use ? flight : now;
     int way;
 
     if (!use)
         use = use_of(now, s);
-    if (use)
+    if (use) {
+        r->count++;
         return use->way;
+    }
     if (!now || now->n == PW_ROUND_SITES)
         return atomic_load_explicit(&s->chosen, memory_order_relaxed);
     pthread_mutex_lock(&sites.lock);

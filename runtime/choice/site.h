@@ -64,7 +64,7 @@ typedef struct pw_site_question {
 typedef struct pw_site_cell {
     _Atomic int64_t uses; /* threads may lose some */
     _Atomic float total;  /* the cost when it was last asked for; below 0: the way cannot carry the message */
-    _Atomic float tried;  /* the time of a round in the last window that tried the way; 0: none has */
+    _Atomic float tried;  /* the time of a use in the last window that tried the way; 0: none has */
 } pw_site_cell;
 
 typedef struct pw_site {
@@ -90,6 +90,7 @@ enum { PW_ROUND_SITES = 16 }; /* further sites of a round take no part in trials
  * of one thread; zeroes are an empty round. */
 typedef struct pw_round {
     int n;
+    int count; /* uses of all sites, of which several may be one site's */
     struct pw_round_use {
         pw_site *site;
         uint8_t slot, way;
@@ -97,7 +98,7 @@ typedef struct pw_round {
     } uses[PW_ROUND_SITES];
 } pw_round;
 
-/* Records the time of a round, which is empty then. */
+/* Records the time of a round, as the mean of its uses; it is empty then. */
 void pw_round_end(pw_round *r, double ns);
 /* Empties a round whose time is not known. */
 void pw_round_drop(pw_round *r);

@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "tests/support/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,6 +161,61 @@ static void sweeping(void **state)
     assert_non_null(pw_arena_alloc(*state, LARGE));
 }
 
+typedef struct allocation {
+    unsigned char *at;
+    size_t bytes;
+    int filled;
+    int keep;
+} allocation;
+
+/* Mostly small ones, as nodes are, and now and then a list around PW_ARENA_LARGE. */
+static size_t odd_size(pw_rng *rng)
+{
+    switch (pw_rng_range(rng, 0, 9)) {
+    case 0: return (size_t)pw_rng_range(rng, 1, PW_ARENA_LARGE);
+    case 1: return (size_t)pw_rng_range(rng, PW_ARENA_LARGE - 40, PW_ARENA_LARGE + 40);
+    case 2: return (size_t)pw_rng_range(rng, PW_ARENA_LARGE, 3 * PW_ARENA_LARGE);
+    default: return (size_t)pw_rng_range(rng, 1, 400);
+    }
+}
+
+static void sweep_odd_sizes(uint64_t seed)
+{
+    enum { N = 60 };
+    pw_arena *arena = pw_arena_create();
+    pw_arena_mark mark = pw_arena_here(arena);
+    pw_rng rng = {seed};
+    allocation a[N];
+    size_t left = 0;
+
+    for (int i = 0; i < N; i++) {
+        size_t bytes = odd_size(&rng), taken = (bytes + 15) & ~(size_t)15;
+
+        a[i] = (allocation){pw_arena_alloc(arena, bytes), bytes, i + 1, taken <= PW_ARENA_LARGE};
+        assert_non_null(a[i].at);
+        memset(a[i].at, a[i].filled, bytes);
+        if (!a[i].keep && pw_rng_one_in(&rng, 2)) {
+            a[i].keep = 1;
+            pw_arena_keep(arena, a[i].at + bytes - 1);
+        }
+        left += a[i].keep ? taken : 0;
+    }
+    pw_arena_sweep(arena, mark);
+    assert_int_equal(pw_arena_used(arena), left);
+    for (int i = 0; i < N; i++)
+        if (a[i].keep && !is_filled(a[i].at, a[i].bytes, (unsigned char)a[i].filled))
+            fail_msg("seed %llu: allocation %d of %zu bytes is spoilt", (unsigned long long)seed, i, a[i].bytes);
+    pw_arena_destroy(arena);
+}
+
+/* Chunks grow from what came before, so that their sizes are odd, too. */
+static void sweeping_odd_sizes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        sweep_odd_sizes(seed);
+}
+
 static void destroy_takes_null(void **state)
 {
     (void)state;
@@ -177,6 +233,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rewinding, setup, teardown),
         cmocka_unit_test_setup_teardown(rewinding_nests, setup, teardown),
         cmocka_unit_test_setup_teardown(sweeping, setup, teardown),
+        cmocka_unit_test(sweeping_odd_sizes),
         cmocka_unit_test(destroy_takes_null),
     };
 

@@ -23,6 +23,14 @@ SKIPPED = 77
 MOST_SECONDS = 240  # of one program
 
 
+def ending(rc, text):
+    """Says how a command ended; of one that did not start, which library it misses."""
+    missing = re.search(r"^(\S+): error while loading shared libraries: ([^:\s]+)", text, re.M)
+    if rc == 127 and missing:
+        return "not started: %s misses %s" % (os.path.basename(missing[1]), missing[2])
+    return "done" if rc == 0 else "status %d" % rc
+
+
 class Machine:
     """Where the programs are, and how they are started."""
 
@@ -84,8 +92,8 @@ class Machine:
             rc = self.wait_for(command, settings or {}, log)
         with open(path, encoding="utf-8", errors="replace") as log:
             text = log.read()
-        print("%5.0f s  %-28s %s (%.0f s)" % (time.time() - self.begun, name, "done" if rc == 0 else "status %d" % rc,
-                                             time.time() - begin), flush=True)
+        print("%5.0f s  %-28s %s (%.0f s)" % (time.time() - self.begun, name, ending(rc, text), time.time() - begin),
+              flush=True)
         return rc, text
 
     def wait_for(self, command, settings, log):

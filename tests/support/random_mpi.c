@@ -41,8 +41,21 @@ void pw_make_text(char **text, const char *fmt, ...)
 
 void pw_make_text_list(char **text, int64_t n, const int64_t *v)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < pw_make_shown(n); i++)
         pw_make_text(text, "%s%lld", i > 0 ? " " : "", (long long)v[i]);
+    pw_make_elision(text, n);
+}
+
+int64_t pw_make_shown(int64_t n)
+{
+    enum { SHORT = 4000, SHOWN = 10 };
+    return n <= SHORT ? n : SHOWN;
+}
+
+void pw_make_elision(char **text, int64_t n)
+{
+    if (pw_make_shown(n) < n)
+        pw_make_text(text, " and so on, %lld in all", (long long)n);
 }
 
 int64_t pw_make_count(pw_maker *m)
@@ -101,10 +114,12 @@ static bool take_bounds(const pw_maker *m, pw_random_mpi *t)
            magnitude(t->map.lo) <= limit;
 }
 
-static const struct {
+typedef struct maker_row {
     pw_random_combiner id;
     pw_make_fn *make;
-} makers[] = {
+} maker_row;
+
+static const maker_row makers[] = {
     {PW_RANDOM_DUP, pw_make_dup},
     {PW_RANDOM_CONTIGUOUS, pw_make_contiguous},
     {PW_RANDOM_CONTIGUOUS, pw_make_contiguous},
@@ -122,17 +137,31 @@ static const struct {
     {PW_RANDOM_RESIZED, pw_make_resized},
 };
 
+static const maker_row list_makers[] = {
+    {PW_RANDOM_INDEXED, pw_make_indexed},
+    {PW_RANDOM_HINDEXED, pw_make_hindexed},
+    {PW_RANDOM_INDEXED_BLOCK, pw_make_indexed_block},
+    {PW_RANDOM_HINDEXED_BLOCK, pw_make_hindexed_block},
+};
+
+static const maker_row *pick_maker(const pw_maker *m)
+{
+    if (m->members)
+        return &list_makers[pw_rng_range(m->rng, 0, (int64_t)(sizeof list_makers / sizeof *list_makers) - 1)];
+    return &makers[pw_rng_range(m->rng, 0, (int64_t)(sizeof makers / sizeof *makers) - 1)];
+}
+
 /* One constructor over `old`, with arguments picked anew until the type is small enough. */
 static bool construct(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
 {
     enum { TRIES = 8 };
     for (int i = 0; i < TRIES; i++) {
-        int64_t k = pw_rng_range(m->rng, 0, (int64_t)(sizeof makers / sizeof makers[0]) - 1);
+        const maker_row *row = pick_maker(m);
         *out = (pw_random_mpi){.type = MPI_DATATYPE_NULL};
         m->large = MPI_VERSION >= 4 && pw_rng_one_in(m->rng, 5);
-        bool made = makers[k].make(m, old, out);
+        bool made = row->make(m, old, out);
         out->derived = out->type != MPI_DATATYPE_NULL;
-        out->used = old->used | 1u << makers[k].id;
+        out->used = old->used | 1u << row->id;
         out->large = old->large || m->large;
         out->hollow = old->hollow || out->map.size == 0;
         out->backwards = old->backwards;
@@ -146,12 +175,25 @@ static bool construct(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
 
 static void generate(pw_maker *m, int depth, pw_random_mpi *out);
 
+/* Calls the constructor of structs for n members, which are `kinds` types by turns. */
+static bool make_struct_of(pw_maker *m, int n, const pw_random_mpi *olds, int kinds, pw_random_mpi *out)
+{
+    const pw_random_mpi **members = malloc(((size_t)n + 1) * sizeof *members);
+    for (int i = 0; i < n; i++)
+        members[i] = &olds[n == kinds ? i : pw_rng_range(m->rng, 0, kinds - 1)];
+    m->large = MPI_VERSION >= 4 && pw_rng_one_in(m->rng, 5);
+    bool made = pw_make_struct(m, n, members, out);
+    free(members);
+    return made;
+}
+
 static bool construct_struct(pw_maker *m, int depth, pw_random_mpi *out)
 {
     pw_random_mpi olds[PW_MAKER_MAX_MEMBERS];
-    int n = pw_rng_one_in(m->rng, 12) ? 0 : (int)pw_rng_range(m->rng, 1, PW_MAKER_MAX_MEMBERS);
+    int n = pw_rng_one_in(m->rng, 12) && !m->members ? 0 : (int)pw_rng_range(m->rng, 1, PW_MAKER_MAX_MEMBERS);
     pw_maker inner = *m;
-    inner.max_entries = m->max_entries / 8;
+    inner.max_entries = m->members ? m->max_entries / m->members : m->max_entries / 8;
+    inner.members = 0;
     *out = (pw_random_mpi){.type = MPI_DATATYPE_NULL};
     for (int i = 0; i < n; i++) {
         generate(&inner, (int)pw_rng_range(m->rng, 0, depth - 1), &olds[i]);
@@ -161,8 +203,7 @@ static bool construct_struct(pw_maker *m, int depth, pw_random_mpi *out)
         out->backwards |= olds[i].backwards;
         out->creeping |= olds[i].creeping;
     }
-    m->large = MPI_VERSION >= 4 && pw_rng_one_in(m->rng, 5);
-    bool made = pw_make_struct(m, n, olds, out);
+    bool made = make_struct_of(m, m->members ? (int)m->members : n, olds, n, out);
     out->derived = out->type != MPI_DATATYPE_NULL;
     out->used |= 1u << PW_RANDOM_STRUCT;
     out->large |= m->large;
@@ -195,5 +236,25 @@ void pw_random_mpi_create(pw_rng *rng, const pw_random_mpi_limits *limits, pw_ra
 {
     pw_maker m = {.rng = rng, .limits = limits, .max_entries = limits->max_entries};
     generate(&m, (int)pw_rng_range(rng, 1, limits->depth), out);
+    pw_make_check(MPI_Type_commit(&out->type), "commit");
+}
+
+static bool construct_list(pw_maker *m, pw_random_mpi *out)
+{
+    pw_random_mpi old;
+    pw_maker inner = *m;
+    inner.max_entries = m->max_entries / m->members;
+    inner.members = 0;
+    generate(&inner, (int)pw_rng_range(m->rng, 0, 1), &old);
+    bool made = construct(m, &old, out);
+    pw_random_mpi_free(&old);
+    return made;
+}
+
+void pw_random_mpi_create_long(pw_rng *rng, const pw_random_mpi_limits *limits, int64_t blocks, pw_random_mpi *out)
+{
+    pw_maker m = {.rng = rng, .limits = limits, .max_entries = limits->max_entries, .members = blocks};
+    while (!(pw_rng_one_in(rng, 2) ? construct_struct(&m, 2, out) : construct_list(&m, out)))
+        ;
     pw_make_check(MPI_Type_commit(&out->type), "commit");
 }

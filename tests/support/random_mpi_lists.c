@@ -1,16 +1,43 @@
 /* indexed and hindexed, their block forms, and struct: lists of every kind that programs and devils make. */
 #include "tests/support/random_mpi_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Arguments of a list constructor, in all the widths that MPI wants them. */
 typedef struct list {
     int64_t n, blocklen;
-    int64_t lens[PW_MAKER_MAX_LIST], displs[PW_MAKER_MAX_LIST];
-    int int_lens[PW_MAKER_MAX_LIST], int_displs[PW_MAKER_MAX_LIST];
-    MPI_Aint aint_displs[PW_MAKER_MAX_LIST];
-    MPI_Count count_lens[PW_MAKER_MAX_LIST], count_displs[PW_MAKER_MAX_LIST];
+    int64_t *lens, *displs;
+    int *int_lens, *int_displs;
+    MPI_Aint *aint_displs;
+    MPI_Count *count_lens, *count_displs;
+    void *memory;
 } list;
+
+/* Gives the list room for n blocks. */
+static list list_of(int64_t n)
+{
+    size_t k = (size_t)n + 1;
+    char *at = calloc(k, 2 * (sizeof(int64_t) + sizeof(int) + sizeof(MPI_Count)) + sizeof(MPI_Aint));
+    list l = {.n = n, .memory = at};
+    if (!at) {
+        perror("list");
+        exit(2);
+    }
+    l.lens = (int64_t *)at;
+    l.displs = l.lens + k;
+    l.count_lens = (MPI_Count *)(l.displs + k);
+    l.count_displs = l.count_lens + k;
+    l.aint_displs = (MPI_Aint *)(l.count_displs + k);
+    l.int_lens = (int *)(l.aint_displs + k);
+    l.int_displs = l.int_lens + k;
+    return l;
+}
+
+static void list_free(list *l)
+{
+    free(l->memory);
+}
 
 static void widen(list *l)
 {
@@ -103,15 +130,17 @@ static void pick_displs(pw_maker *m, list *l)
 
 static void text_blocks(char **text, const list *l)
 {
-    for (int64_t i = 0; i < l->n; i++)
+    for (int64_t i = 0; i < pw_make_shown(l->n); i++)
         pw_make_text(text, "%s%lld,%lld", i > 0 ? " " : "", (long long)l->displs[i], (long long)l->lens[i]);
+    pw_make_elision(text, l->n);
 }
 
-/* Picks a list and writes its typemap. Displacements are in bytes or in extents of the old type. */
+/* Picks a list and writes its typemap. Displacements are in bytes or in extents of the old type. After true the caller
+ * frees the list. */
 static bool pick_list(pw_maker *m, const pw_random_mpi *old, list *l, bool uniform, bool bytes, pw_random_mpi *out)
 {
-    l->n = pw_rng_one_in(m->rng, 12) ? pw_rng_range(m->rng, 30, PW_MAKER_MAX_LIST) : pw_make_count(m);
-    l->n = l->n > PW_MAKER_MAX_LIST ? PW_MAKER_MAX_LIST : l->n;
+    int64_t n = pw_rng_one_in(m->rng, 12) ? pw_rng_range(m->rng, 30, PW_MAKER_MAX_LIST) : pw_make_count(m);
+    *l = list_of(m->members ? m->members : n > PW_MAKER_MAX_LIST ? PW_MAKER_MAX_LIST : n);
     pick_lens(m, l, uniform);
     pick_displs(m, l);
     if (bytes) {
@@ -123,14 +152,17 @@ static bool pick_list(pw_maker *m, const pw_random_mpi *old, list *l, bool unifo
     int64_t copies = 0;
     for (int64_t i = 0; i < l->n; i++)
         copies += l->lens[i];
-    if (!pw_make_fits(m, old, copies))
+    if (!pw_make_fits(m, old, copies)) {
+        list_free(l);
         return false;
+    }
     for (int64_t i = 0; i < l->n; i++)
         pw_make_block(out, old, l->displs[i] * (bytes ? 1 : old->extent), l->lens[i]);
     return true;
 }
 
-static void finish_text(const list *l, const char *name, bool block, const pw_random_mpi *old, pw_random_mpi *out)
+/* Writes the text, and frees the list. */
+static void finish(list *l, const char *name, bool block, const pw_random_mpi *old, pw_random_mpi *out)
 {
     pw_make_text(&out->text, "%s(", name);
     if (block) {
@@ -140,6 +172,7 @@ static void finish_text(const list *l, const char *name, bool block, const pw_ra
         text_blocks(&out->text, l);
     }
     pw_make_text(&out->text, ")[%s]", old->text);
+    list_free(l);
 }
 
 bool pw_make_indexed(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
@@ -153,7 +186,7 @@ bool pw_make_indexed(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
     else
 #endif
         pw_make_check(MPI_Type_indexed((int)l.n, l.int_lens, l.int_displs, old->type, &out->type), "indexed");
-    finish_text(&l, "idx", false, old, out);
+    finish(&l, "idx", false, old, out);
     return true;
 }
 
@@ -169,7 +202,7 @@ bool pw_make_hindexed(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
     else
 #endif
         pw_make_check(MPI_Type_create_hindexed((int)l.n, l.int_lens, l.aint_displs, old->type, &out->type), "hindexed");
-    finish_text(&l, "hidx", false, old, out);
+    finish(&l, "hidx", false, old, out);
     return true;
 }
 
@@ -186,7 +219,7 @@ bool pw_make_indexed_block(pw_maker *m, const pw_random_mpi *old, pw_random_mpi 
 #endif
         pw_make_check(MPI_Type_create_indexed_block((int)l.n, (int)l.blocklen, l.int_displs, old->type, &out->type),
                       "indexed_block");
-    finish_text(&l, "idxb", true, old, out);
+    finish(&l, "idxb", true, old, out);
     return true;
 }
 
@@ -203,41 +236,54 @@ bool pw_make_hindexed_block(pw_maker *m, const pw_random_mpi *old, pw_random_mpi
 #endif
         pw_make_check(MPI_Type_create_hindexed_block((int)l.n, (int)l.blocklen, l.aint_displs, old->type, &out->type),
                       "hindexed_block");
-    finish_text(&l, "hidxb", true, old, out);
+    finish(&l, "hidxb", true, old, out);
     return true;
 }
 
 /* Members one after another with gaps, as in a C struct, in any order; or anywhere. */
-static void pick_members(pw_maker *m, int n, const pw_random_mpi *olds, list *l)
+static void pick_members(pw_maker *m, int n, const pw_random_mpi *const *olds, list *l)
 {
     int64_t at = pw_rng_range(m->rng, -16, 16);
     bool anywhere = pw_rng_one_in(m->rng, 6);
-    l->n = n;
     for (int i = 0; i < n; i++) {
-        const pw_naive_map *map = &olds[i].map;
+        const pw_naive_map *map = &olds[i]->map;
         l->lens[i] = pw_rng_one_in(m->rng, 10) ? 0 : pw_rng_one_in(m->rng, 2) ? 1 : pw_rng_range(m->rng, 1, 5);
         l->displs[i] = anywhere ? pw_rng_range(m->rng, -100, 200) : at - map->lo;
-        int64_t reach = l->lens[i] > 0 ? (l->lens[i] - 1) * olds[i].extent : 0;
+        int64_t reach = l->lens[i] > 0 ? (l->lens[i] - 1) * olds[i]->extent : 0;
         at += map->hi - map->lo + (reach > 0 ? reach : 0) + pw_rng_range(m->rng, 0, 12);
         if (pw_rng_one_in(m->rng, 3))
             at = (at + 7) / 8 * 8;
     }
 }
 
-bool pw_make_struct(pw_maker *m, int n, const pw_random_mpi *olds, pw_random_mpi *out)
+static void finish_struct(list *l, const pw_random_mpi *const *olds, pw_random_mpi *out)
 {
-    list l;
-    MPI_Datatype types[PW_MAKER_MAX_MEMBERS];
+    pw_make_text(&out->text, "struct(");
+    text_blocks(&out->text, l);
+    pw_make_text(&out->text, ")[");
+    for (int64_t i = 0; i < pw_make_shown(l->n); i++)
+        pw_make_text(&out->text, "%s%s", i > 0 ? " " : "", olds[i]->text);
+    pw_make_elision(&out->text, l->n);
+    pw_make_text(&out->text, "]");
+    list_free(l);
+}
+
+bool pw_make_struct(pw_maker *m, int n, const pw_random_mpi *const *olds, pw_random_mpi *out)
+{
+    list l = list_of(n);
     int64_t entries = 0;
     pick_members(m, n, olds, &l);
     widen(&l);
     for (int i = 0; i < n; i++)
-        entries += l.lens[i] * olds[i].map.n;
-    if (entries > m->max_entries)
+        entries += l.lens[i] * olds[i]->map.n;
+    if (entries > m->max_entries) {
+        list_free(&l);
         return false;
+    }
+    MPI_Datatype *types = malloc(((size_t)n + 1) * sizeof *types);
     for (int i = 0; i < n; i++) {
-        types[i] = olds[i].type;
-        pw_make_block(out, &olds[i], l.displs[i], l.lens[i]);
+        types[i] = olds[i]->type;
+        pw_make_block(out, olds[i], l.displs[i], l.lens[i]);
     }
 #if MPI_VERSION >= 4
     if (m->large)
@@ -245,11 +291,7 @@ bool pw_make_struct(pw_maker *m, int n, const pw_random_mpi *olds, pw_random_mpi
     else
 #endif
         pw_make_check(MPI_Type_create_struct(n, l.int_lens, l.aint_displs, types, &out->type), "struct");
-    pw_make_text(&out->text, "struct(");
-    text_blocks(&out->text, &l);
-    pw_make_text(&out->text, ")[");
-    for (int i = 0; i < n; i++)
-        pw_make_text(&out->text, "%s%s", i > 0 ? " " : "", olds[i].text);
-    pw_make_text(&out->text, "]");
+    free(types);
+    finish_struct(&l, olds, out);
     return true;
 }

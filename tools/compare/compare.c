@@ -1,16 +1,20 @@
 /*
  * packwright compare: is a program faster with Packwright? Native runs and runs with Packwright take turns, and their
  * times are judged with their spread. Runs are timed as users would start them; one more run writes a report, which
- * says what was gained in MPI.
+ * says what was done in MPI.
  */
 #include "tools/compare/compare.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "tools/run/child.h"
 #include "tools/run/options.h"
+#include "tools/run/told.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +23,7 @@
 /* Exit statuses besides PW_EXIT_OK: scripts ask whether Packwright pays. */
 enum { EXIT_UNCLEAR = 3, EXIT_SLOWER = 4 };
 
-enum { MOST_PAIRS = 1000 };
+enum { MOST_PAIRS = 1000, PATIENCE_SECONDS = 5, SIGNALLED = 128 /* and the number of the signal, as of shells */ };
 
 typedef struct compare_options {
     int pairs, warm_up;
@@ -32,7 +36,10 @@ typedef struct comparison {
     const char *const *native;
     pw_words packwright, reporting; /* the same command with Packwright, and with a report besides */
     char folder[512], report[600];  /* where the report lies, which is removed at the end */
+    char events[4096];              /* what ranks have told, likewise */
     double *native_seconds, *packwright_seconds;
+    int pairs;   /* that have been run */
+    double said; /* when progress was last said */
 } comparison;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -89,27 +96,71 @@ static bool run_packwright(const comparison *c, double *seconds)
     return pw_compare_run(c->packwright.word, "Packwright", c->o->shown, seconds);
 }
 
-static void progress(const comparison *c, const char *format, int i, int n)
+/* Says where it is: at once on a terminal, else every few seconds. */
+static void progress(comparison *c, const char *what, int i, int n)
+{
+    enum { EVERY_SECONDS = 5 };
+    double now = pw_clock_seconds();
+
+    if (c->o->json)
+        return;
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%s %d of %d ", what, i, n);
+    } else if (now - c->said >= EVERY_SECONDS) {
+        fprintf(stderr, "%s %d of %d\n", what, i, n);
+        c->said = now;
+    }
+}
+
+static void end_progress(const comparison *c)
 {
     if (isatty(STDERR_FILENO) && !c->o->json)
-        fprintf(stderr, format, i, n);
+        fputs("\r                    \r", stderr);
+}
+
+/* Runs a pair. False: a run has failed, or a signal has come. */
+static bool run_pair(comparison *c, const char *what, int i, int n, double *native, double *packwright)
+{
+    progress(c, what, i, n);
+    if (!run_native(c, native))
+        return false;
+    progress(c, what, i, n);
+    return run_packwright(c, packwright);
+}
+
+/* Returns whether a run with Packwright, which is over, may have been one: not if no program of this machine that had
+ * it has used MPI. Says why. */
+static bool may_be_measured(const comparison *c)
+{
+    pw_told told;
+    char why[512];
+
+    pw_told_read(c->events, &told);
+    if (!pw_told_is_without_mpi(&told))
+        return true;
+    pw_told_why(&told, (char *const *)c->native, why, sizeof why);
+    end_progress(c);
+    pw_log(PW_LOG_ERROR, "nothing can be compared, since no rank has used MPI with Packwright: %s", why);
+    return false;
 }
 
 /* Alternates, so that what changes on the machine meets both kinds of run. */
 static bool run_all(comparison *c)
 {
-    double ignored;
+    double native, packwright;
+    bool ok = true;
 
-    for (int i = 0; i < c->o->warm_up; i++)
-        if (!run_native(c, &ignored) || !run_packwright(c, &ignored))
-            return false;
-    for (int i = 0; i < c->o->pairs; i++) {
-        progress(c, "\rpair %d of %d ", i + 1, c->o->pairs);
-        if (!run_native(c, &c->native_seconds[i]) || !run_packwright(c, &c->packwright_seconds[i]))
-            return false;
+    c->said = pw_clock_seconds();
+    for (int i = 0; ok && i < c->o->warm_up; i++)
+        ok = run_pair(c, "warm-up", i + 1, c->o->warm_up, &native, &packwright) && may_be_measured(c);
+    while (ok && c->pairs < c->o->pairs) {
+        ok = run_pair(c, "pair", c->pairs + 1, c->o->pairs, &c->native_seconds[c->pairs],
+                      &c->packwright_seconds[c->pairs]) &&
+             may_be_measured(c);
+        c->pairs += ok;
     }
-    progress(c, "\r                 \r", 0, 0);
-    return true;
+    end_progress(c);
+    return ok;
 }
 
 /* Runs once more with a report. False: the run has failed. *found: it has written one. */
@@ -130,27 +181,6 @@ static void print_times(const char *title, const pw_compare_times *t)
     printf("%-12s %10.4g s %10.4g s %10.4g s\n", title, t->median, t->least, t->longest);
 }
 
-static void print_verdict(const compare_options *o, const pw_compare_verdict *v)
-{
-    printf("%d pairs of runs, after %d that warmed up\n\n", o->pairs, o->warm_up);
-    printf("%-12s %12s %12s %12s\n", "", "median", "shortest", "longest");
-    print_times("native", &v->native);
-    print_times("Packwright", &v->packwright);
-    switch (v->outcome) {
-    case PW_COMPARE_FASTER:
-        printf("\nFaster with Packwright: %.3g times as fast (%.3g to %.3g)\n", v->ratio, v->low, v->high);
-        break;
-    case PW_COMPARE_SLOWER:
-        printf("\nSlower with Packwright: %.3g times as fast (%.3g to %.3g)\n", v->ratio, v->low, v->high);
-        break;
-    case PW_COMPARE_UNCLEAR:
-        printf("\nNo difference can be told: the spread is larger (%.3g times as fast, %.3g to %.3g).\n"
-               "More pairs (--pairs=N), longer runs or a quiet machine may tell.\n",
-               v->ratio, v->low, v->high);
-        break;
-    }
-}
-
 static void print_time(double seconds)
 {
     if (seconds >= 1)
@@ -161,23 +191,59 @@ static void print_time(double seconds)
         printf("%.3g us", seconds * 1e6);
 }
 
-static void print_gain(const pw_compare_gained *g)
+/* Prints by how much a run took less or more, unless the medians say the opposite of the pairs' ratios. */
+static void print_difference(const pw_compare_verdict *v)
 {
-    fputs("In MPI, by estimate: ", stdout);
-    print_time(g->taken);
-    fputs(" a rank in typed messages and packing, natively ", stdout);
-    print_time(g->native);
-    fputs(g->saved < 0 ? "; lost " : "; saved ", stdout);
-    print_time(g->saved < 0 ? -g->saved : g->saved);
-    putchar('\n');
+    double less = v->native.median - v->packwright.median;
+
+    if ((v->outcome == PW_COMPARE_FASTER) != (less > 0))
+        return;
+    fputs("Of whole runs, the median with Packwright took ", stdout);
+    print_time(fabs(less));
+    puts(less > 0 ? " less." : " more.");
 }
 
-static void print_gained(const pw_compare_gained *g)
+static void print_verdict(const comparison *c, const pw_compare_verdict *v)
 {
-    if (!g)
-        puts("What was gained in MPI is not known: no report came to this machine at MPI_Finalize.");
-    else
-        print_gain(g);
+    printf("%d pairs of runs%s, after %d that warmed up\n\n", c->pairs,
+           c->pairs < c->o->pairs ? " before a signal ended it" : "", c->o->warm_up);
+    printf("%-12s %12s %12s %12s\n", "", "median", "shortest", "longest");
+    print_times("native", &v->native);
+    print_times("Packwright", &v->packwright);
+    if (v->outcome == PW_COMPARE_UNCLEAR) {
+        printf("\nNo difference can be told: the spread is larger (%.3g times as fast, %.3g to %.3g).\n"
+               "More pairs (--pairs=N), longer runs or a quiet machine may tell.\n",
+               v->ratio, v->low, v->high);
+        return;
+    }
+    printf("\n%s with Packwright: %.3g times as fast (%.3g to %.3g)\n",
+           v->outcome == PW_COMPARE_FASTER ? "Faster" : "Slower", v->ratio, v->low, v->high);
+    print_difference(v);
+}
+
+/* What trials have seen is of single messages. The whole run is what counts, and may have lost elsewhere what these
+ * saved. */
+static void print_gained(const pw_compare_gained *g, pw_compare_outcome outcome)
+{
+    if (!g && pw_child_signal()) {
+        puts("What was done in MPI is not known: a signal came before the run that reports.");
+        return;
+    }
+    if (!g) {
+        puts("What was done in MPI is not known: no report came to this machine at MPI_Finalize.");
+        return;
+    }
+    fputs("Packing and unpacking took ", stdout);
+    print_time(g->packing);
+    fputs(" a rank. ", stdout);
+    if (isnan(g->saved)) {
+        puts("What single messages saved is not known (no trial).");
+        return;
+    }
+    fputs("Trials saw messages ", stdout);
+    fputs(g->saved < 0 ? "lose " : "save ", stdout);
+    print_time(fabs(g->saved));
+    puts(outcome == PW_COMPARE_SLOWER && g->saved > 0 ? " a rank; the run lost more elsewhere." : " a rank.");
 }
 
 static void put_series(pw_json *json, const char *name, const double *seconds, int n)
@@ -199,13 +265,12 @@ static void print_json(const comparison *c, const pw_compare_verdict *v, const p
     pw_json_double(&json, "times_as_fast", v->ratio);
     pw_json_double(&json, "at_least", v->low);
     pw_json_double(&json, "at_most", v->high);
-    put_series(&json, "native_seconds", c->native_seconds, c->o->pairs);
-    put_series(&json, "packwright_seconds", c->packwright_seconds, c->o->pairs);
+    put_series(&json, "native_seconds", c->native_seconds, c->pairs);
+    put_series(&json, "packwright_seconds", c->packwright_seconds, c->pairs);
     pw_json_open(&json, "in_mpi_a_rank", '{');
     if (g) {
-        pw_json_double(&json, "time_seconds", g->taken);
-        pw_json_double(&json, "native_seconds", g->native);
-        pw_json_double(&json, "saved_seconds", g->saved);
+        pw_json_double(&json, "packing_seconds", g->packing);
+        pw_json_double(&json, "saved_seconds", g->saved); /* null: not known */
     }
     pw_json_close(&json, '}');
     pw_json_close(&json, '}');
@@ -216,22 +281,39 @@ static int status_of(pw_compare_outcome outcome)
     return outcome == PW_COMPARE_FASTER ? PW_EXIT_OK : outcome == PW_COMPARE_SLOWER ? EXIT_SLOWER : EXIT_UNCLEAR;
 }
 
+/* Prints what the pairs say, of which there are two at least. */
+static int judge(const comparison *c, const pw_compare_gained *gained)
+{
+    pw_compare_verdict verdict = pw_compare_judge(c->native_seconds, c->packwright_seconds, c->pairs);
+
+    if (c->o->json) {
+        print_json(c, &verdict, gained);
+    } else {
+        print_verdict(c, &verdict);
+        print_gained(gained, verdict.outcome);
+    }
+    return status_of(verdict.outcome);
+}
+
+/* Prints what there is after a signal. */
+static int end_by_signal(const comparison *c)
+{
+    if (c->pairs >= 2)
+        judge(c, NULL);
+    else
+        pw_log(PW_LOG_ERROR, "signal %d came after %d of %d pairs: too few to compare", pw_child_signal(), c->pairs,
+               c->o->pairs);
+    return SIGNALLED + pw_child_signal();
+}
+
 static int compare(comparison *c)
 {
     pw_compare_gained gained;
-    pw_compare_verdict verdict;
-    bool found = false;
+    bool found = false, ok = run_all(c) && run_report(c, &gained, &found);
 
-    if (!run_all(c) || !run_report(c, &gained, &found))
-        return PW_EXIT_FAILURE;
-    verdict = pw_compare_judge(c->native_seconds, c->packwright_seconds, c->o->pairs);
-    if (c->o->json) {
-        print_json(c, &verdict, found ? &gained : NULL);
-    } else {
-        print_verdict(c->o, &verdict);
-        print_gained(found ? &gained : NULL);
-    }
-    return status_of(verdict.outcome);
+    if (pw_child_signal())
+        return end_by_signal(c);
+    return ok ? judge(c, found ? &gained : NULL) : PW_EXIT_FAILURE;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
@@ -258,6 +340,8 @@ static int prepare(comparison *c, compare_options *o, int argc, char *const *arg
         return PW_EXIT_FAILURE;
     }
     snprintf(c->report, sizeof c->report, "%s/run.json", c->folder);
+    if (!pw_told_begin(&o->run, c->events, sizeof c->events))
+        return PW_EXIT_FAILURE;
     pw_run_set(&o->run, PW_ENV_REPORT, c->report);
     c->native = (const char *const *)argv;
     c->native_seconds = calloc((size_t)o->pairs, sizeof(double));
@@ -268,6 +352,10 @@ static int prepare(comparison *c, compare_options *o, int argc, char *const *arg
     status = pw_run_words(&o->run, argc, argv, &c->reporting);
     if (status != PW_EXIT_OK)
         return status;
+    if (!pw_words_preload(&c->reporting)) {
+        pw_log(PW_LOG_ERROR, "nothing can be compared: no program would run with Packwright");
+        return PW_RUN_CANNOT;
+    }
     return copy_words_without(&c->reporting, setting, &c->packwright) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
@@ -278,10 +366,13 @@ static int run(int argc, char **argv)
     int first = 0, status = parse_options(&o, argc, argv, &first);
 
     pw_env_check();
+    pw_child_take_signals(PATIENCE_SECONDS);
     if (status == PW_EXIT_OK)
         status = prepare(&c, &o, argc - first, argv + first);
     if (status == PW_EXIT_OK)
         status = compare(&c);
+    if (*c.events)
+        unlink(c.events);
     if (*c.folder)
         rmdir(c.folder);
     free(c.packwright.word);
@@ -296,12 +387,13 @@ const pw_command pw_command_compare = {
     "compare", "run a program natively and with Packwright, in turn, and judge",
     "usage: packwright compare [options] [--] mpiexec [its options] PROGRAM [arguments]\n\n"
     "Is the program faster with Packwright? Native runs and runs with Packwright take turns. The verdict is of the\n"
-    "whole time of runs, with the spread; one more run reports what was gained in MPI.\n\n"
+    "whole time of runs, with the spread; one more run reports what was done in MPI.\n\n"
     "  --pairs=N           pairs of runs that are timed: 2 to 1000 (default 5)\n"
     "  --warm-up=N         pairs before them, in which kernels are compiled (default 1)\n"
     "  --json              print the verdict and all times as JSON\n"
     "  --output            show what the runs say; by default only the end of what a failed run said is "
     "shown\n" PW_RUN_OPTIONS_HELP "\n"
-    "Exit status: 0 faster with Packwright; 3 no difference can be told; 4 slower; 1 a run has failed; 2, 126 and 127\n"
-    "as of packwright run.\n",
+    "Exit status: 0 faster with Packwright; 3 no difference can be told; 4 slower; 1 a run has failed, or no rank has\n"
+    "used MPI with Packwright; 2, 126 and 127 as of packwright run; after a signal, which ends the comparison with\n"
+    "the pairs that it has, 128 and its number.\n",
     run};

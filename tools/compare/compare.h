@@ -31,14 +31,15 @@ pw_compare_verdict pw_compare_judge(const double *native, const double *packwrig
 /* ---- process.c --------------------------------------------------------------------------------------------------- */
 
 /* Runs a command, which ends with NULL, and waits for it. What it says is shown if `shown`, else only its last lines if
- * it fails. Returns false after a message if it could not be started or has failed; `what` names it there. */
+ * it fails. Returns false after a message if it could not be started or has failed; `what` names it there. It
+ * also returns false, without one, after a signal to this process (tools/run/child.h). */
 bool pw_compare_run(const char *const *command, const char *what, bool shown, double *seconds);
 
 /* ---- gained.c ---------------------------------------------------------------------------------------------------- */
 
-/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. */
+/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. `saved` NAN: not known. */
 typedef struct pw_compare_gained {
-    double taken, native, saved;
+    double packing, saved;
 } pw_compare_gained;
 
 /* False: there is no such file, or nothing in it. */

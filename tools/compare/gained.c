@@ -1,5 +1,6 @@
 #include "tools/compare/compare.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 /* The sums come first in a report (runtime/mpi/stats/report.c), so the beginning has them. */
 enum { BEGINNING = 4096 };
 
-/* Finds the first number of this name. */
+/* Finds the first value of this name. False: there is none, or it is no number. */
 static bool number(const char *text, const char *name, double *out)
 {
     char quoted[64];
@@ -15,9 +16,10 @@ static bool number(const char *text, const char *name, double *out)
 
     snprintf(quoted, sizeof quoted, "\"%s\": ", name);
     at = strstr(text, quoted);
-    if (at)
-        *out = strtod(at + strlen(quoted), NULL);
-    return at != NULL;
+    if (!at || !strncmp(at + strlen(quoted), "null", 4))
+        return false;
+    *out = strtod(at + strlen(quoted), NULL);
+    return true;
 }
 
 bool pw_compare_read_gained(const char *path, pw_compare_gained *out)
@@ -30,11 +32,9 @@ bool pw_compare_read_gained(const char *path, pw_compare_gained *out)
         return false;
     text[fread(text, 1, BEGINNING, file)] = '\0';
     fclose(file);
-    if (!number(text, "ranks", &ranks) || ranks < 1 || !number(text, "time_seconds", &out->taken) ||
-        !number(text, "native_seconds", &out->native) || !number(text, "saved_seconds", &out->saved))
+    if (!number(text, "ranks", &ranks) || ranks < 1 || !number(text, "packing_seconds", &out->packing))
         return false;
-    out->taken /= ranks;
-    out->native /= ranks;
-    out->saved /= ranks;
+    out->packing /= ranks;
+    out->saved = number(text, "saved_seconds", &out->saved) ? out->saved / ranks : NAN;
     return true;
 }

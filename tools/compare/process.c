@@ -1,27 +1,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tools/compare/compare.h"
+#include "tools/run/child.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { SHOWN_BYTES = 2000 }; /* of the end of what a command said that has failed */
-
-/* In the child: runs the command with its output in the file, if there is one. */
-static void become(const char *const *command, FILE *output)
-{
-    if (output) {
-        dup2(fileno(output), STDOUT_FILENO);
-        dup2(fileno(output), STDERR_FILENO);
-    }
-    execvp(command[0], (char *const *)command);
-    fprintf(stderr, "%s: %s\n", command[0], strerror(errno));
-    _exit(127);
-}
 
 static void show_end(FILE *output)
 {
@@ -51,23 +37,21 @@ static bool ended_well(int state, const char *what)
 
 bool pw_compare_run(const char *const *command, const char *what, bool shown, double *seconds)
 {
-    FILE *output = shown ? NULL : tmpfile();
-    double begin = pw_clock_seconds();
-    int state = 0;
-    pid_t child;
+    FILE *output;
+    double begin;
+    int state = 0, error;
     bool ok;
 
-    fflush(stdout);
-    child = fork();
-    if (child == 0)
-        become(command, output);
-    while (child > 0 && waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
+    if (pw_child_signal())
+        return false;
+    output = shown ? NULL : tmpfile();
+    begin = pw_clock_seconds();
+    error = pw_child_run(command, output, &state);
     *seconds = pw_clock_seconds() - begin;
-    if (child < 0)
-        pw_log(PW_LOG_ERROR, "%s: %s", command[0], strerror(errno));
-    ok = child > 0 && ended_well(state, what);
-    if (!ok && output)
+    if (error)
+        pw_log(PW_LOG_ERROR, "%s: %s", command[0], strerror(error));
+    ok = !pw_child_signal() && !error && ended_well(state, what);
+    if (!ok && output && !pw_child_signal())
         show_end(output);
     if (output)
         fclose(output);

@@ -27,6 +27,7 @@ static const struct {
     {"peers", pw_doctor_peers},
     {"userfaultfd", pw_doctor_userfaultfd},
     {"limits", pw_doctor_limits},
+    {"pictures", pw_doctor_pictures},
 };
 
 enum { CHECKS = sizeof checks / sizeof *checks };
@@ -124,7 +125,8 @@ const pw_command pw_command_doctor = {
     "doctor", "check what works here, what is off, and how to turn it on",
     "usage: packwright doctor [--json]\n\n"
     "Looks at the MPIs and launchers, the compilers, the GPU, the kernel cache, the model, what the system's kernel\n"
-    "permits, and limits. Says of each whether it is in order, what is off otherwise, and how to turn it on.\n\n"
+    "permits, limits, and what makes pictures. Says of each whether it is in order, what is off otherwise, and how to "
+    "turn it on.\n\n"
     "  --json              print the findings as JSON\n\n"
     "Exit status: 0 all is on; 3 programs run with Packwright, and something is off; 1 something is bad: programs do\n"
     "not run with it, or no kernel is compiled; 2 when the command line is wrong.\n",

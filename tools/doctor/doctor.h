@@ -37,8 +37,9 @@ void pw_doctor_peers(pw_finding *f);
 void pw_doctor_userfaultfd(pw_finding *f);
 void pw_doctor_limits(pw_finding *f);
 
-/* stores.c: the kernel cache and the models. */
+/* stores.c: the kernel cache, the models, and what makes pictures. */
 void pw_doctor_cache(pw_finding *f);
 void pw_doctor_model(pw_finding *f);
+void pw_doctor_pictures(pw_finding *f);
 
 #endif

@@ -75,7 +75,7 @@ void pw_doctor_variables(pw_finding *f)
 {
     /* What programs may gain by, and what changes where their memory lies or which network it is read over. */
     static const pw_env_id choices[] = {PW_ENV_HEAP, PW_ENV_NET};
-    int unknown = pw_env_check();
+    int warnings = pw_env_check();
     char set[512] = "", unused[128] = "";
 
     for (int id = 0; id < PW_ENV_COUNT; id++)
@@ -86,9 +86,9 @@ void pw_doctor_variables(pw_finding *f)
             append(unused, sizeof unused, pw_env_describe(choices[i])->name, "");
     if (pw_env_bool(PW_ENV_DISABLE))
         pw_doctor_off(f, PW_DOCTOR_BAD, "unset PACKWRIGHT_DISABLE", "PACKWRIGHT_DISABLE turns Packwright off");
-    else if (unknown > 0)
+    else if (warnings > 0)
         pw_doctor_off(f, PW_DOCTOR_OFF, "unset them, or see packwright env",
-                      "%d that Packwright does not know, named on standard error", unknown);
+                      "%d that Packwright does not know, or not with such a value, named on standard error", warnings);
     else
         pw_doctor_ok(f, "%s%s%s%s", *set ? set : "none set", *unused ? "; off unless set: " : "", unused,
                      *unused ? " (packwright env)" : "");

@@ -4,9 +4,11 @@
 #include "runtime/engine/model/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/run/interposer.h"
+#include "tools/run/program.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* ---- the kernel cache -------------------------------------------------------------------------------------------- */
@@ -35,11 +37,24 @@ static void existing_parent(const char *dir, char *out, size_t size)
         *strrchr(out, '/') = '\0';
 }
 
+/* Returns whether a directory's file system has no room for kernels, of some 20 KiB each. */
+static bool is_full(const char *dir, double *free_mib)
+{
+    enum { LEAST_MIB = 1 };
+    struct statvfs fs;
+
+    if (statvfs(dir, &fs) != 0 || fs.f_blocks == 0)
+        return false;
+    *free_mib = (double)fs.f_bavail * (double)fs.f_frsize / 0x1p20;
+    return *free_mib < LEAST_MIB;
+}
+
 void pw_doctor_cache(pw_finding *f)
 {
     char dir[4096], parent[4096];
     cache_sum sum = {0};
     pw_diag diag = {0};
+    double free_mib;
 
     if (!pw_env_bool(PW_ENV_CACHE)) {
         pw_doctor_off(f, PW_DOCTOR_OFF, "unset PACKWRIGHT_CACHE", "off: each process compiles its kernels anew");
@@ -56,6 +71,9 @@ void pw_doctor_cache(pw_finding *f)
     else if (access(parent, W_OK) != 0)
         pw_doctor_off(f, PW_DOCTOR_OFF, "make it writable, or set PACKWRIGHT_CACHE_DIR",
                       "%.800s is not writable: no kernel is kept", parent);
+    else if (is_full(parent, &free_mib))
+        pw_doctor_off(f, PW_DOCTOR_OFF, "make room there, or set PACKWRIGHT_CACHE_DIR",
+                      "the disk of %.800s is full (%.1f MiB are free): no kernel is kept", parent, free_mib);
     else if (sum.refused > 0)
         pw_doctor_off(f, PW_DOCTOR_OFF, "packwright cache clear", "%.600s: %lld of %lld kernels are refused: %s", dir,
                       (long long)sum.refused, (long long)sum.entries, sum.why);
@@ -113,4 +131,17 @@ void pw_doctor_model(pw_finding *f)
                       "choices are by the defaults (%s)", lack);
     else
         pw_doctor_ok(f, "measured on this machine for %s", *have ? have : "no MPI");
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+void pw_doctor_pictures(pw_finding *f)
+{
+    char path[4096];
+
+    if (pw_program_find("rsvg-convert", path, sizeof path))
+        pw_doctor_ok(f, "SVG, and PNG by %.800s", path);
+    else
+        pw_doctor_off(f, PW_DOCTOR_OFF, "install rsvg-convert (Debian and Ubuntu: librsvg2-bin)",
+                      "SVG only: FILE.png of packwright draw and plan needs rsvg-convert, which is not on the PATH");
 }

@@ -259,7 +259,7 @@ pw_status pw_draw_grid_make(const pw_type *type, int64_t count, int64_t element,
     choose_shape(type, count, &g);
     for (int64_t i = 0; i < sample->n; i++)
         add_block(&g, &sample->blocks[i], &cols, &rows, &planes);
-    if (g.row_bytes / g.unit <= MAX_COLS / 2)
+    if (g.row_bytes / g.unit <= MAX_COLS) /* a row that fits is shown whole */
         for (int64_t i = 0; i < g.row_bytes / g.unit; i++)
             add_position(&cols, i);
     if (sample->n == 0) {

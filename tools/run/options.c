@@ -136,7 +136,7 @@ int pw_run_parse(const pw_run_options *o, int argc, char **argv, int *first)
             i++;
             break;
         }
-        if (o->settings->n == PW_RUN_SETTINGS - 1)
+        if (o->settings->n >= PW_RUN_SETTINGS - 2) /* the command adds up to two */
             return pw_usage_error(o->command, "too many options");
         if (is_rank_count(argv[i], i + 1 < argc ? argv[i + 1] : NULL))
             return refuse_rank_count(o->command, argv[i], argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);

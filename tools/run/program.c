@@ -61,6 +61,12 @@ static bool met_before(library_walk *walk, const char *name)
     return false;
 }
 
+/* Returns whether this is the name of an MPI's library. Libraries beside it, as for Fortran, have similar names. */
+static bool is_mpi_name(const char *name)
+{
+    return !strncmp(name, "libmpi", 6) && (strchr("._-", name[6]) || !strncmp(name + 6, "ch", 2));
+}
+
 static void meet_library(void *arg, const pw_elf *needed_by, const char *name)
 {
     library_walk *walk = arg;
@@ -78,6 +84,8 @@ static void meet_library(void *arg, const pw_elf *needed_by, const char *name)
             walk->program->mpi_library[0] = '\0';
         return;
     }
+    if (is_mpi_name(name))
+        snprintf(walk->program->other_mpi, sizeof walk->program->other_mpi, "%s", name);
     if (pw_elf_find_library(needed_by, name, path, sizeof path) && pw_elf_open(path, &elf) == PW_ELF_OK) {
         examine_dynamic(walk, &elf);
         pw_elf_close(&elf);
@@ -95,6 +103,8 @@ static void examine_elf(pw_program *out, const pw_elf *elf)
 
     out->kind = elf->dynamic ? PW_PROGRAM_DYNAMIC : PW_PROGRAM_STATIC;
     examine_dynamic(&walk, elf);
+    if (out->mpi)
+        out->other_mpi[0] = '\0';
     while (walk.n)
         free(walk.names[--walk.n]);
 }

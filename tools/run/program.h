@@ -19,6 +19,7 @@ typedef struct pw_program {
     pw_program_kind kind;
     const pw_mpi_abi *mpi;  /* the MPI that it is linked to, directly or through other libraries; NULL: none */
     char mpi_library[4096]; /* where that MPI's library is found; "" if it is not */
+    char other_mpi[256];    /* the name of an MPI library that it is linked to instead; "" if there is none */
     bool interposed;        /* it is linked to libpackwright-<mpi>.so already */
 } pw_program;
 

@@ -8,12 +8,15 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/strategy_table.h"
+#include "tools/run/child.h"
 #include "tools/run/options.h"
+#include "tools/run/told.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct run_options {
@@ -81,10 +84,60 @@ static int execute(const pw_words *w)
     return error == ENOENT ? PW_RUN_NOT_FOUND : PW_RUN_CANNOT;
 }
 
-static int start(const run_options *o, int argc, char *const *argv, pw_words *w)
+static void say_why_silent(const char *events, char *const *command)
 {
-    int status = pw_run_words(&o->run, argc, argv, w);
+    pw_told told;
+    char why[512];
 
+    pw_told_read(events, &told);
+    if (told.count[PW_EVENT_REPORTED])
+        return;
+    pw_told_why(&told, command, why, sizeof why);
+    pw_log(PW_LOG_WARN, "no rank has reported: %s", why);
+}
+
+/* Runs the command and stays, to say whether a rank has reported. */
+static int watch(const pw_words *w, const char *events, char *const *command)
+{
+    int state = 0, error;
+
+    pw_child_take_signals(0);
+    error = pw_child_run(w->word, NULL, &state);
+    if (!error)
+        say_why_silent(events, command);
+    unlink(events);
+    if (error)
+        pw_log(PW_LOG_ERROR, "%s: %s", w->word[0], strerror(error));
+    else if (WIFSIGNALED(state))
+        pw_child_end_by(WTERMSIG(state));
+    return error ? PW_RUN_CANNOT : WIFEXITED(state) ? WEXITSTATUS(state) : PW_EXIT_FAILURE;
+}
+
+/* Returns whether ranks are to report, by an option or by a variable. */
+static bool is_reported(const pw_run_settings *run)
+{
+    static const pw_env_id reports[] = {PW_ENV_STATS, PW_ENV_REPORT};
+
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        const char *name = pw_env_describe(reports[i])->name;
+
+        for (int k = 0; k < run->n; k++)
+            if (!strncmp(run->setting[k], name, strlen(name)))
+                return true;
+    }
+    return pw_env_choice(PW_ENV_STATS) > 0 || *pw_env_string(PW_ENV_REPORT);
+}
+
+static int start(run_options *o, int argc, char *const *argv, pw_words *w)
+{
+    char events[4096] = "";
+    int status;
+
+    if (!o->dry_run && is_reported(&o->run) && !pw_told_begin(&o->run, events, sizeof events))
+        return PW_EXIT_FAILURE;
+    status = pw_run_words(&o->run, argc, argv, w);
+    if (status != PW_EXIT_OK && *events)
+        unlink(events);
     if (status != PW_EXIT_OK)
         return status;
     if (o->dry_run) {
@@ -93,6 +146,10 @@ static int start(const run_options *o, int argc, char *const *argv, pw_words *w)
     }
     if (o->verbose)
         print_words(stderr, w);
+    if (*events && pw_words_preload(w))
+        return watch(w, events, argv);
+    if (*events)
+        unlink(events);
     return execute(w);
 }
 
@@ -107,10 +164,12 @@ static int run(int argc, char **argv)
 {
     run_options o = {0};
     pw_words w = {0};
-    int first = 0, status;
+    int first = 0, status, warnings;
 
-    pw_env_check();
+    warnings = pw_env_check();
     status = parse_options(&o, argc, argv, &first);
+    if (warnings > 0 && status == PW_EXIT_OK && !o.dry_run && !is_reported(&o.run))
+        pw_run_set(&o.run, PW_ENV_RUN, "/dev/null"); /* so that ranks do not warn again */
     if (status == PW_EXIT_OK && o.list_strategies)
         list_strategies();
     else if (status == PW_EXIT_OK)
@@ -125,10 +184,11 @@ const pw_command pw_command_run = {
     "usage: packwright run [options] [--] mpiexec [its options] PROGRAM [arguments]\n"
     "       packwright run [options] [--] PROGRAM [arguments]\n\n"
     "Starts an unmodified MPI program with the interposer of the MPI that it is linked to. The interposer is\n"
-    "preloaded into the program and not into the launcher; several programs (mpiexec … : …) are fine.\n\n"
+    "preloaded into the program and not into the launcher; several programs (mpiexec … : …) are fine. Programs of\n"
+    "MPIs with another ABI than MPICH's and Open MPI's are left alone.\n\n"
     "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
     "  --stats=all         print of every datatype what was done with it, and why\n"
-    "  --report=FILE       write what the run gained, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"
+    "  --report=FILE       write what was done in the run, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
     "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n" PW_RUN_OPTIONS_HELP
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"

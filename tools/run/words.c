@@ -61,23 +61,14 @@ const char *pw_run_launcher_of(const pw_mpi_abi *mpi)
     return other && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
 }
 
-/* Returns the MPI of the first later word that is a program linked to one, as in `valgrind ./app`, and where its
- * library is. */
-static const pw_mpi_abi *mpi_of_later_word(char *const *argv, int begin, int end, char *library, size_t size)
+/* Looks for the first later word that is a program linked to an MPI, as in `valgrind ./app`. */
+static void examine_later_words(char *const *argv, int begin, int end, pw_program *out)
 {
     char path[4096];
-    pw_program program;
 
-    for (int i = begin; i < end; i++) {
-        if (argv[i][0] == '-' || !pw_program_find(argv[i], path, sizeof path))
-            continue;
-        pw_program_examine(path, &program);
-        if (program.mpi) {
-            snprintf(library, size, "%s", program.mpi_library);
-            return program.mpi;
-        }
-    }
-    return NULL;
+    for (int i = begin; i < end && !out->mpi && !*out->other_mpi; i++)
+        if (argv[i][0] != '-' && pw_program_find(argv[i], path, sizeof path))
+            pw_program_examine(path, out);
 }
 
 /* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
@@ -96,13 +87,14 @@ static int mpi_not_linked(const pw_program *program, const char *name, const cha
     return PW_RUN_CANNOT;
 }
 
-/* Finds the MPI of the program and its arguments, words [begin, end), and its library, if the program tells. */
+/* Finds the MPI of the program and its arguments, words [begin, end), and its library, if the program tells. Sets *out
+ * to NULL, after a warning, if it runs on an MPI that is not known. */
 static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int end, const char *launcher,
                     const pw_mpi_abi **out, char *library, size_t size)
 {
     const char *name = argv[begin];
     char path[4096];
-    pw_program program;
+    pw_program program, linked;
 
     if (!pw_program_find(name, path, sizeof path))
         return refuse_missing(name);
@@ -117,11 +109,17 @@ static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int 
     }
     if (program.interposed)
         pw_log(PW_LOG_INFO, "%s is linked to Packwright already", name);
-    snprintf(library, size, "%s", program.mpi_library);
-    *out = program.mpi ? program.mpi : mpi_of_later_word(argv, begin + 1, end, library, size);
-    if (o->mpi)
-        *out = o->mpi;
-    return *out ? PW_EXIT_OK : mpi_not_linked(&program, name, launcher, out);
+    linked = program;
+    examine_later_words(argv, begin + 1, end, &linked);
+    snprintf(library, size, "%s", linked.mpi_library);
+    *out = o->mpi ? o->mpi : linked.mpi;
+    if (*out)
+        return PW_EXIT_OK;
+    if (!*linked.other_mpi)
+        return mpi_not_linked(&program, name, launcher, out);
+    pw_log(PW_LOG_WARN, "%s runs on %s, an MPI that Packwright does not know, and is left alone", name,
+           linked.other_mpi);
+    return PW_EXIT_OK;
 }
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
@@ -182,6 +180,10 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
 
     if (status != PW_EXIT_OK)
         return status;
+    if (!mpi) {
+        add_words(w, argv, begin, end);
+        return PW_EXIT_OK;
+    }
     if (!launcher || !pw_program_find(launcher, path, sizeof path))
         path[0] = '\0';
     if (!pw_find_interposer(mpi, mpi_library, path, library, sizeof library)) {
@@ -237,7 +239,7 @@ static int launcher_at(int argc, char *const *argv)
         return 0;
     if (pw_program_find(argv[0], path, sizeof path)) {
         pw_program_examine(path, &program);
-        if (program.mpi)
+        if (program.mpi || *program.other_mpi)
             return -1;
     }
     for (int i = 1; i < argc; i++)
@@ -261,6 +263,16 @@ int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, p
     if (status == PW_EXIT_OK && out->failed)
         status = refuse(PW_EXIT_FAILURE, argv[0], "cannot be started: out of memory");
     return status;
+}
+
+bool pw_words_preload(const pw_words *words)
+{
+    static const char ours[] = "/libpackwright-";
+
+    for (int i = 0; i < words->n; i++)
+        if (!strncmp(words->word[i], "LD_PRELOAD=", 11) && strstr(words->word[i], ours))
+            return true;
+    return false;
 }
 
 char *pw_words_join(const char *a, const char *b, const char *c, const char *d)

@@ -7,6 +7,7 @@
 
 #include "tools/run/interposer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The exit statuses of shells: the command was found but cannot run in this way, or it was not found. */
@@ -31,6 +32,9 @@ typedef struct pw_words {
 /* Adds the words of a command with Packwright to `out`, which begins as zero. Returns PW_EXIT_OK, or reports why the
  * command cannot be run and returns the status to exit with. The caller frees out->word. */
 int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, pw_words *out);
+
+/* Returns whether the words preload an interposer: not where all programs are left alone. */
+bool pw_words_preload(const pw_words *words);
 
 /* Finds the MPI whose own launcher this is. NULL: it is not known. */
 const pw_mpi_abi *pw_run_mpi_of_launcher(const char *launcher);

@@ -121,6 +121,14 @@ pw_gpu_code *pw_gpu_code_of(int major, int minor)
     return code;
 }
 
+void pw_gpu_code_stop(void)
+{
+    pthread_mutex_lock(&codes.lock);
+    for (pw_gpu_code *code = codes.first; code; code = code->next)
+        pw_cache_stop(code->cache);
+    pthread_mutex_unlock(&codes.lock);
+}
+
 void pw_gpu_code_close(void)
 {
     pthread_mutex_lock(&codes.lock);

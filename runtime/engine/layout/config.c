@@ -95,6 +95,12 @@ void pw_layout_engine_destroy(pw_layout_engine *engine)
     free(engine);
 }
 
+void pw_layout_engine_stop(pw_layout_engine *engine)
+{
+    if (engine)
+        pw_cache_stop(engine->cache);
+}
+
 pw_cache *pw_layout_engine_cache(pw_layout_engine *engine)
 {
     return engine->cache;

@@ -82,6 +82,8 @@ void pw_layout_config_from_env(pw_layout_config *config);
 pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engine **out);
 /* All layouts must have been released. NULL is allowed. */
 void pw_layout_engine_destroy(pw_layout_engine *engine);
+/* Ends the engine's threads: no kernel is compiled any more, except in sync mode. NULL is allowed. */
+void pw_layout_engine_stop(pw_layout_engine *engine);
 pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
 /* Called around fork(), in both processes: between the two, no other thread changes the table, so that the child can
  * use its copy. */

@@ -131,10 +131,10 @@ class Form:
 class Call:
     def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [kind=KIND] [light] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [kind=KIND] [light] [caller] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
         self.large, self.returns, self.params, self.condition, self.kind = None, "int", [], None, None
-        self.light = False
+        self.light = self.caller = False
         for word in words[2:-1]:
             key, _, value = word.partition("=")
             if key == "large":
@@ -153,8 +153,8 @@ class Call:
                 if value not in KINDS:
                     raise ApiError(f"unknown kind '{value}'")
                 self.kind = value
-            elif word == "light":
-                self.light = True
+            elif word in ("light", "caller"):
+                setattr(self, word, True)
             else:
                 raise ApiError(f"unknown option '{word}'")
         if self.action not in ACTIONS:
@@ -189,6 +189,8 @@ class Call:
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):
             raise ApiError(f"{self.name}: only a hook with nothing but its action can be light")
+        if self.caller and not self.light:
+            raise ApiError(f"{self.name}: only a light hook gets its caller")
         if self.kind and (self.action != "hook" or not self.native_question(False)):
             raise ApiError(f"{self.name}: a kind is for hooked calls with buffers")
         if self.action != "hook" or not self.large:
@@ -315,7 +317,8 @@ def hooks_header(calls):
            '#include "runtime/mpi/counts.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/mpi_compat.h"\n\n']
     for c in (c for c in calls if c.action == "hook"):
         if c.light:
-            out.append(guarded(c.since, f"int pw_hook_{c.short}({Form(c, 0).params()});\n"))
+            caller = ", const void *caller" if c.caller else ""
+            out.append(guarded(c.since, f"int pw_hook_{c.short}({Form(c, 0).params()}{caller});\n"))
             continue
         params = [p.declare_for_hook(1 if c.large else 0) for p in c.params]
         params += ["bool large"] if c.large else []
@@ -351,15 +354,18 @@ PW_EXPORT int {f.symbol}({f.params()})
 def light_wrapper(f):
     """Calls the hook without entering the gate, unless the gate is closed or a wrapped call is under way."""
     names = ", ".join(p.name for p in f.call.params)
+    params, args, here = f.params(), names, names
+    if f.call.caller:
+        params, args, here = params + ", const void *caller", names + ", caller", names + ", __builtin_return_address(0)"
     return f"""\
-static PW_APART int gated_{f.symbol}({f.params()})
+static PW_APART int gated_{f.symbol}({params})
 {{
     pw_gate_mark mark;
     int rc;
 
     if (!pw_gate_enter(&mark))
         return pw_next.{f.symbol}({names});
-    rc = pw_hook_{f.call.short}({names});
+    rc = pw_hook_{f.call.short}({args});
     pw_pending_pass();
     pw_gate_leave();
     return rc;
@@ -367,7 +373,7 @@ static PW_APART int gated_{f.symbol}({f.params()})
 
 PW_EXPORT int {f.symbol}({f.params()})
 {{
-    return pw_gate_is_open() ? pw_hook_{f.call.short}({names}) : gated_{f.symbol}({names});
+    return pw_gate_is_open() ? pw_hook_{f.call.short}({here}) : gated_{f.symbol}({here});
 }}
 
 """

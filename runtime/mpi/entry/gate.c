@@ -1,6 +1,7 @@
 #include "runtime/mpi/entry/gate.h"
 
 #include "base/env.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/entry/locate.h"
@@ -35,6 +36,7 @@ static void start(void)
     pw_locate_mpi();
     pw_next_load(pw_locate_next);
     state = decide_state();
+    pw_event_leave(state == PW_GATE_OPEN ? PW_EVENT_STARTED : PW_EVENT_OFF);
     pw_parts_start(state == PW_GATE_OPEN);
     atomic_store_explicit(&pw_gate_now, state, memory_order_release);
 }

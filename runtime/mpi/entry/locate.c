@@ -1,6 +1,7 @@
 #include "runtime/mpi/entry/locate.h"
 
 #include "base/env.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/mpi_compat.h"
@@ -154,16 +155,24 @@ static bool complain(const char *why, const char *what)
 
     if (!atomic_flag_test_and_set(&said))
         pw_log(PW_LOG_WARN, "%s%s; Packwright is off in this process", why, what);
+    pw_event_leave(PW_EVENT_OFF);
     return false;
 }
 
 #if PW_MPI_IS_OPEN_MPI
-static const char of_another_mpi[] = "libpackwright-openmpi.so is for Open MPI, which this process does not have; "
-                                     "libpackwright-mpich.so may be meant";
+static const pw_found_mpi own_mpi = PW_FOUND_OPEN_MPI;
+#define OF_OWN_MPI "libpackwright-openmpi.so is for Open MPI, and this process has "
 #else
-static const char of_another_mpi[] = "libpackwright-mpich.so is for MPICH, and this process has Open MPI; "
-                                     "libpackwright-openmpi.so is meant";
+static const pw_found_mpi own_mpi = PW_FOUND_MPICH;
+#define OF_OWN_MPI "libpackwright-mpich.so is for MPICH, and this process has "
 #endif
+
+/* What follows OF_OWN_MPI where the MPI is another one. */
+static const char *const of_another_mpi[] = {
+    [PW_FOUND_MPICH] = "MPICH; libpackwright-mpich.so is meant",
+    [PW_FOUND_OPEN_MPI] = "Open MPI; libpackwright-openmpi.so is meant",
+    [PW_FOUND_OTHER] = "an MPI of another ABI, which Packwright does not know",
+};
 
 /* Takes this library out of the process. A message alone would not do: with the wrong MPI, even passing on a call is
  * wrong. */
@@ -177,12 +186,13 @@ static bool leave(const char *why, const char *what)
 /* Called only with an MPI present: version queries are legal before MPI_Init. */
 static bool check_version(void)
 {
+    pw_found_mpi found = pw_withdraw_find();
     char text[96];
     int major = 0, minor = 0;
 
     /* The MPI is not asked for its name: each MPI writes as much of it as its own mpi.h allows. */
-    if (pw_withdraw_is_due())
-        return leave(of_another_mpi, "");
+    if (found != own_mpi && found != PW_FOUND_NONE)
+        return leave(OF_OWN_MPI, of_another_mpi[found]);
     if (PMPI_Get_version(&major, &minor) != MPI_SUCCESS)
         return complain("the MPI of this process does not tell its version", "");
     if (major < MPI_VERSION) {
@@ -234,6 +244,7 @@ __attribute__((constructor)) static void check_at_load(void)
 {
     const char *shadow = shadowing_object();
 
+    pw_event_leave(PW_EVENT_LOADED);
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_version") && !check_version())
         return;
     pw_fortran_redirect();

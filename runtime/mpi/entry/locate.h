@@ -28,8 +28,15 @@ bool pw_locate_check(void);
  * exports, and a program that looks whether they exist would call them.
  */
 
-/* Returns whether an MPI of the other kind is mapped and in the global scope. Calls no MPI. */
-bool pw_withdraw_is_due(void);
+typedef enum pw_found_mpi {
+    PW_FOUND_MPICH, /* or another MPI of its ABI */
+    PW_FOUND_OPEN_MPI,
+    PW_FOUND_OTHER, /* of another ABI, such as that of the MPI standard (libmpi_abi.so) */
+    PW_FOUND_NONE   /* none is in the global scope */
+} pw_found_mpi;
+
+/* Returns which MPI is mapped and in the global scope. Calls no MPI. */
+pw_found_mpi pw_withdraw_find(void);
 
 /*
  * Redirects the calls of all mapped objects past this library to the next definitions; weak references without a next

@@ -10,20 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A variable of Open MPI: mpi.h names it, so every version of Open MPI has it, and no other MPI does. */
-static const char mark[] = "ompi_mpi_comm_world";
+/*
+ * What mpi.h of each MPI names, so that every library of its ABI has it, and no library of another ABI does: a variable
+ * of Open MPI, and the function behind MPI_DUP_FN of MPICH.
+ */
+static const char *const marks[] = {[PW_FOUND_MPICH] = "MPIR_Dup_fn", [PW_FOUND_OPEN_MPI] = "ompi_mpi_comm_world"};
 
-bool pw_withdraw_is_due(void)
+pw_found_mpi pw_withdraw_find(void)
 {
     void *function = dlsym(RTLD_DEFAULT, "PMPI_Type_commit"), *mpi;
-    bool is_open_mpi;
+    pw_found_mpi found = PW_FOUND_OTHER;
     Dl_info info;
 
     if (!function || !dladdr(function, &info) || !(mpi = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY)))
-        return false;
-    is_open_mpi = dlsym(mpi, mark) != NULL;
+        return PW_FOUND_NONE;
+    for (int i = 0; i < PW_FOUND_OTHER; i++)
+        if (dlsym(mpi, marks[i]))
+            found = (pw_found_mpi)i;
     dlclose(mpi);
-    return is_open_mpi != PW_MPI_IS_OPEN_MPI;
+    return found;
 }
 
 /* ---- everything that is mapped ----------------------------------------------------------------------------------- */
@@ -51,7 +56,7 @@ static bool is_own(const void *function)
 {
     Dl_info ours, found;
 
-    return dladdr(mark, &ours) && dladdr(function, &found) && ours.dli_fbase == found.dli_fbase;
+    return dladdr(marks, &ours) && dladdr(function, &found) && ours.dli_fbase == found.dli_fbase;
 }
 
 /* Returns the next definition of a name that this library exports; NULL for other names. */

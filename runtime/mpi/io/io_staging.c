@@ -52,7 +52,7 @@ typedef enum io_form { AS_IT_IS, AS_BYTES, MIRRORED, IMPOSSIBLE } io_form;
 static io_form form_of(const pw_message *m, const pw_io_call *call, pw_io_view view)
 {
     if (!pw_mirror_is_needed(m))
-        return view.native && !pw_message_is_left(m) && pw_io_type_is_plain(call->type) ? AS_BYTES : AS_IT_IS;
+        return view.native && pw_io_type_is_plain(call->type) ? AS_BYTES : AS_IT_IS;
     if (view.native)
         return AS_BYTES;
     return pw_io_type_is_plain(call->type) ? MIRRORED : IMPOSSIBLE;

@@ -124,7 +124,7 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
 
-/* Returns whether the message is to be packed. Origins of transfers to non-contiguous targets are left to MPI, unless
+/* Returns whether the message may be packed, which its site decides. Origins of transfers to non-contiguous targets are left to MPI, unless
  * it cannot touch them. */
 static bool pays(const pw_transfer *t, pw_message *m)
 {
@@ -133,7 +133,7 @@ static bool pays(const pw_transfer *t, pw_message *m)
     if (pw_registry_find(t->type)->layout && !(decided() & FORCED))
         return false;
     m->variant = (uint8_t)(2 * part_of(t, m->role) + is_direct(t->win));
-    return !pw_message_is_left(m);
+    return true;
 }
 
 /*

@@ -4,6 +4,7 @@
  * reports its statistics and releases everything.
  */
 #include "base/env.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/node/segment.h"
@@ -31,7 +32,8 @@ static void world_started(void)
         return;
     pw_log_set_rank(rank);
     if (rank == 0) {
-        pw_env_check();
+        if (!pw_env_is_set(PW_ENV_RUN))
+            pw_env_check();
         pw_stats_check_files();
     }
 }
@@ -115,6 +117,13 @@ pw_verdict pw_hook_Finalize(int *rc)
     if (*rc == MPI_SUCCESS)
         user_gone(last);
     return PW_DONE;
+}
+
+pw_verdict pw_hook_Abort(MPI_Comm comm, int code, int *rc)
+{
+    (void)comm, (void)code, (void)rc;
+    pw_event_leave(PW_EVENT_ABORTED);
+    return PW_PASS;
 }
 
 #if PW_MPI_HAS(4, 0)

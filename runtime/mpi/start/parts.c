@@ -56,7 +56,7 @@ typedef struct part {
 
 /* Parts start from the first to the last. All other functions are called from the last to the first. */
 static const part parts[] = {
-    {.close = pw_gpu_close},                                                        /* GPU memory */
+    {.leave = pw_gpu_stop, .close = pw_gpu_close},                                  /* GPU memory */
     {.start = pw_segment_open, .close = pw_segment_end},                            /* the node's shared memory */
     {.start = pw_sharing_start},                                                    /* where peers are */
     {.close = pw_pool_trim},                                                        /* staging buffers */

@@ -37,6 +37,8 @@ bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
                               .tries = tried > 0,
                               .tried = (double)tried};
         uses += to->uses;
+        if (id != PW_STRATEGY_NATIVE)
+            pw_stats_saved_count(&out->saved, to->uses, d->cells[PW_STRATEGY_NATIVE].tried, tried);
     }
     return uses > 0;
 }
@@ -58,65 +60,35 @@ const char *pw_stats_strategy(int id)
     return names[id];
 }
 
-/* ---- times --------------------------------------------------------------------------------------------------- */
+/* ---- what was saved ------------------------------------------------------------------------------------------- */
 
-/* What one message takes at this end. */
-static double end_of(const pw_stats_choice *c, int id)
+void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double median)
 {
-    return c->cells[id].total / 2;
-}
-
-static bool was_tried(const pw_stats_choice *c, int id)
-{
-    return c->cells[id].tries && c->cells[PW_STRATEGY_NATIVE].tries;
-}
-
-/* The longest time of a message that a trial is believed. */
-static double most_of(const pw_stats_choice *c, int id)
-{
-    return 4 * c->cells[id].total;
-}
-
-/* What one message saves according to a trial. All rounds of a trial may have waited for a processor, and the
- * difference of such times says nothing of other messages. So none saves more than native messages can take, nor loses
- * more than those of the strategy can. */
-static double saved_in_trial(const pw_stats_choice *c, int id)
-{
-    double saved = c->cells[PW_STRATEGY_NATIVE].tried - c->cells[id].tried;
-    double most = most_of(c, PW_STRATEGY_NATIVE), least = -most_of(c, id);
-
-    return saved > most ? most : saved < least ? least : saved;
-}
-
-/* What one message saves at this end by this strategy. */
-static double saved_by(const pw_stats_choice *c, int id)
-{
-    if (id == PW_STRATEGY_NATIVE)
-        return 0;
-    if (was_tried(c, id))
-        return saved_in_trial(c, id);
-    return c->cells[PW_STRATEGY_NATIVE].ranks ? end_of(c, PW_STRATEGY_NATIVE) - end_of(c, id) : 0;
-}
-
-pw_stats_times pw_stats_choice_times(const pw_stats_choice *c, pw_stats_expected *expected)
-{
-    double taken = 0, saved = 0;
-
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        const pw_stats_cell *cell = &c->cells[id];
-
-        if (!cell->uses)
-            continue;
-        taken += (double)cell->uses * end_of(c, id);
-        saved += (double)cell->uses * saved_by(c, id);
-        /* Estimates for GPU memory are corrected already (runtime/choice/site.h). */
-        if (cell->own > 0 && c->memory == PW_MODEL_HOST) {
-            expected->uses += cell->uses;
-            expected->ns += (int64_t)((double)cell->uses * cell->own);
-            expected->untried += was_tried(c, id) ? 0 : cell->uses;
-        }
+    if (native > 0 && median > 0) {
+        saved->ns += (int64_t)((native - median) * (double)uses);
+        saved->known += uses;
+    } else {
+        saved->unknown += uses;
     }
-    return (pw_stats_times){(int64_t)taken, (int64_t)(taken + saved), (int64_t)saved};
+}
+
+void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more)
+{
+    to->ns += more.ns;
+    to->known += more.known;
+    to->unknown += more.unknown;
+}
+
+void pw_stats_saved_print(FILE *out, pw_stats_saved s)
+{
+    if (s.known == 0) {
+        fputs(s.unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
+        return;
+    }
+    pw_stats_put_time(out, (double)s.ns);
+    fprintf(out, " in %lld uses, by trials", (long long)s.known);
+    if (s.unknown > 0)
+        fprintf(out, "; not known of %lld (no trial)", (long long)s.unknown);
 }
 
 /* ---- merging -------------------------------------------------------------------------------------------------- */
@@ -147,6 +119,7 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
 {
     if (from->high > to->high)
         to->high = from->high;
+    pw_stats_saved_add(&to->saved, from->saved);
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         pw_stats_cell *t = &to->cells[id];
         const pw_stats_cell *f = &from->cells[id];
@@ -156,9 +129,6 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
         t->tried = mean(t->tried, t->tries, f->tried, f->tries);
         t->tries += f->tries;
         t->uses += f->uses;
-        t->timed += f->timed;
-        t->observed += f->observed;
-        t->estimated += f->estimated;
     }
 }
 
@@ -170,6 +140,11 @@ int pw_stats_choice_most_used(const pw_stats_choice *c)
         if (c->cells[id].uses > c->cells[most].uses)
             most = id;
     return most;
+}
+
+bool pw_stats_choice_is_to_oneself(const pw_stats_choice *c)
+{
+    return c->cells[PW_STRATEGY_JOINED].ranks + c->cells[PW_STRATEGY_JOINED].uses > 0;
 }
 
 static bool is_same_class(const pw_stats_choice *a, const pw_stats_choice *b)
@@ -224,20 +199,10 @@ static void print_reason(FILE *out, const pw_stats_choice *c, int most)
     fputs(separator[0] == ',' ? ")" : "", out);
 }
 
-static void print_observed(FILE *out, const pw_stats_cell *cell)
-{
-    if (!cell->timed)
-        return;
-    fputs("; packing or unpacking took ", out);
-    pw_stats_put_time(out, (double)cell->observed / (double)cell->timed);
-    fputs(", estimated ", out);
-    pw_stats_put_time(out, (double)cell->estimated / (double)cell->timed);
-}
-
-/* Prints the result of a trial: "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
+/* Prints the result of a trial: "; tried: native 1.02 ms, packed 1.99 ms a use". */
 static void print_trial(FILE *out, const pw_stats_choice *c)
 {
-    const char *separator = "; tried both ways: ";
+    const char *separator = "; tried: ";
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         if (!c->cells[id].tries)
@@ -249,7 +214,7 @@ static void print_trial(FILE *out, const pw_stats_choice *c)
     fputs(separator[0] == ',' ? " a use" : "", out);
 }
 
-static void print_choice(FILE *out, const pw_stats_choice *c)
+void pw_stats_choice_print(FILE *out, const pw_stats_choice *c)
 {
     int most = pw_stats_choice_most_used(c);
 
@@ -263,14 +228,10 @@ static void print_choice(FILE *out, const pw_stats_choice *c)
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (id != most && c->cells[id].uses)
             fprintf(out, ", %s %lld", names[id], (long long)c->cells[id].uses);
-    print_observed(out, &c->cells[most]);
     print_trial(out, c);
+    if (c->saved.known > 0) {
+        fputs("; saved ", out);
+        pw_stats_saved_print(out, c->saved);
+    }
     fputc('\n', out);
-}
-
-void pw_stats_choice_print(FILE *out, const pw_stats_choice *choices, int64_t n, pw_hash hash)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (pw_hash_equal(choices[i].hash, hash))
-            print_choice(out, &choices[i]);
 }

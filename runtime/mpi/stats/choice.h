@@ -12,48 +12,44 @@
 
 typedef struct pw_stats_cell {
     int64_t uses;
-    double own;    /* the estimate of one rank's packing or unpacking, within the total */
-    double total;  /* sum of the estimates of the ranks that could take this strategy */
+    double total;  /* the mean of the estimates of the ranks that could take this strategy */
     int64_t ranks; /* ranks that could take it */
-    /* Packing and unpacking: how many were timed; the sums of their observed and of their estimated times. */
-    int64_t timed, observed, estimated;
     int64_t tries; /* ranks that have tried the strategy in a trial (runtime/choice/trial.h) */
-    double tried;  /* mean time from use to use in such trials */
+    double tried;  /* the time of a use in such trials, in calls of MPI */
 } pw_stats_cell;
+
+/*
+ * What strategies saved over leaving the same uses to the MPI, as far as it was measured in the run: `ns` nanoseconds
+ * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither.
+ */
+typedef struct pw_stats_saved {
+    int64_t ns, known, unknown;
+} pw_stats_saved;
+
+/*
+ * Adds uses that a strategy carried out. `native` and `median`: the times of a use left to the MPI and of one carried
+ * out so, as a trial in the program has seen them, without what the program does between uses. 0: there was no such
+ * trial, or it has no verdict yet.
+ */
+void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double median);
+void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more);
 
 /* Messages of one kind and of sizes above `low` and up to `high` of one layout. */
 typedef struct pw_stats_choice {
     pw_hash hash;      /* of the layout; zero for contiguous memory */
     int64_t low, high; /* bytes */
     int32_t kind, memory;
+    pw_stats_saved saved;
     pw_stats_cell cells[PW_STRATEGY_COUNT];
 } pw_stats_choice;
 
 /* Fills a record from a decision. False: the decision has never been used. */
 bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out);
 
-/* Nanoseconds at this end of messages: what the messages took, what they would have taken natively, and the difference
- * that strategies made. */
-typedef struct pw_stats_times {
-    int64_t taken, native, saved;
-} pw_stats_times;
-
-/* Messages that the CPU packed or unpacked, and what the model expects of that. */
-typedef struct pw_stats_expected {
-    int64_t uses, ns;
-    int64_t untried; /* uses whose saving is an estimate, and not the result of a trial */
-} pw_stats_expected;
-
-/*
- * Estimates the times of the messages of one rank's record, and adds the packing in them to *expected. The model's
- * estimates go from the sender's buffer to the receiver's, so half of one is taken for this end. Where a trial has
- * timed a strategy and native, their difference is what a message saves, as far as PW_DECIDE_MOST_OFF times the
- * estimates allow. Nothing is saved where MPI cannot carry the message.
- */
-pw_stats_times pw_stats_choice_times(const pw_stats_choice *choice, pw_stats_expected *expected);
-
 /* The strategy that most of the messages took. */
 int pw_stats_choice_most_used(const pw_stats_choice *choice);
+/* Whether these are blocks that a rank sends to itself by one copy, or could. Their hash is of two layouts. */
+bool pw_stats_choice_is_to_oneself(const pw_stats_choice *choice);
 /* The words for the kind of call, and for the place of the buffer ("" for host memory). */
 const char *pw_stats_choice_kind(const pw_stats_choice *choice);
 const char *pw_stats_choice_place(const pw_stats_choice *choice);
@@ -63,7 +59,10 @@ const char *pw_stats_strategy(int id);
  * by layout, place, kind of call and size. Returns how many are left. */
 int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n);
 
-/* Prints the choices of one layout, a line each. `choices` are merged. */
-void pw_stats_choice_print(FILE *out, const pw_stats_choice *choices, int64_t n, pw_hash hash);
+/* Prints a choice, and why, as a line. */
+void pw_stats_choice_print(FILE *out, const pw_stats_choice *choice);
+/* Prints what was saved: "12 ms in 400 uses, by trials; not known of 440", "not known (no trial)", "nothing (all was
+ * left to the MPI)". */
+void pw_stats_saved_print(FILE *out, pw_stats_saved saved);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The report as a page of HTML (PACKWRIGHT_REPORT=run.html). The page is static: it loads nothing, runs no script, and
- * follows the light or dark scheme of the browser.
+ * The report as a page of HTML (PACKWRIGHT_REPORT=run.html). The page loads nothing, and follows the light or dark
+ * scheme of the browser. A script of its own sorts tables by a click, and lets narrow screens show their rows as lists;
+ * without it everything is there, too.
  */
 #include "base/markup.h"
 #include "runtime/mpi/stats/numbers.h"
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-/* Types that are shown at once, the rest behind a click; ranks that are listed. */
+/* Types that the script shows at once, the rest behind a click; ranks that are listed. */
 enum { TOP_TYPES = 20, MOST_RANKS = 64 };
 
 static const char style[] =
@@ -23,19 +24,56 @@ static const char style[] =
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));gap:.8rem;margin:1.2rem 0}"
     ".tile{background:var(--tile);border:1px solid var(--line);border-radius:.5rem;padding:.7rem .9rem}"
     ".tile b{display:block;font-size:1.5rem;font-variant-numeric:tabular-nums}\n"
-    ".type{border-top:1px solid var(--line);padding:.7rem 0}.head{display:flex;flex-wrap:wrap;gap:.2rem 1rem;"
-    "align-items:baseline}.head>:first-child{flex:1 1 18rem;min-width:0}"
     ".num{font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "code{font:.85rem/1.4 ui-monospace,monospace;overflow-wrap:anywhere}.good{color:var(--saved)}"
     ".bad{color:var(--lost)}\n"
-    ".bar{display:flex;height:.55rem;margin:.35rem 0;background:var(--tile);border-radius:.2rem;overflow:hidden}"
-    ".bar i{background:var(--taken)}.bar i+i{background:var(--saved);opacity:.55}.key{display:inline-block;"
-    "width:.8rem;height:.55rem;border-radius:.15rem;background:var(--taken)}.key.s{background:var(--saved);"
-    "opacity:.55}\n"
+    ".bar{height:.4rem;margin:.35rem 0;background:var(--tile);border-radius:.2rem;overflow:hidden}"
+    ".bar i{display:block;height:100%;background:var(--taken)}\n"
     "details{margin-top:.3rem}summary{cursor:pointer;color:var(--soft);font-size:.9rem}.wide{overflow-x:auto}"
     "table{border-collapse:collapse;font-size:.88rem;margin:.5rem 0;min-width:100%}"
     "th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}"
-    "th{color:var(--soft);font-weight:600;white-space:nowrap}td.num,th.num{text-align:right}\n";
+    "th{color:var(--soft);font-weight:600;white-space:nowrap}td.num,th.num{text-align:right}\n"
+    "button{all:unset;cursor:pointer}button:focus-visible{outline:2px solid var(--taken)}"
+    "th[aria-sort] button::after{content:' \\25be'}th[aria-sort=ascending] button::after{content:' \\25b4'}"
+    ".all{color:var(--taken);font-size:.9rem}.all[hidden]{display:none}\n"
+    "tr:not(:last-child)>td{border:0;padding-bottom:0}tbody[hidden]{display:none}\n"
+    "@media(max-width:44rem){.stack,.stack>thead,.stack>tbody:not([hidden]),.stack>tbody>tr{display:block}"
+    ".stack>thead>tr{display:flex;flex-wrap:wrap;gap:.1rem 1rem}.stack>thead th{border:0;padding:0}"
+    ".stack>tbody{border-bottom:1px solid var(--line);padding:.5rem 0}"
+    ".stack>tbody>tr>td{display:flex;justify-content:space-between;gap:1rem;border:0;"
+    "padding:.1rem 0;text-align:right;white-space:normal}"
+    ".stack>tbody>tr>td::before{content:attr(data-l);color:var(--soft);text-align:left}"
+    ".stack>tbody>tr>td.main{display:block;text-align:left}.stack>tbody>tr>td.main::before{content:none}}\n";
+
+static const char script[] =
+    "for (const table of document.querySelectorAll('table')) {\n"
+    "  const items = [...table.tBodies], heads = [...table.tHead.rows[0].cells], all = "
+    "table.parentNode.nextElementSibling;\n"
+    "  const cell = (item, i) => item.rows[0].cells[i], value = (item, i) => cell(item, i).dataset.v ?? cell(item, "
+    "i).textContent;\n"
+    "  const show = () => items.forEach((item, i) => item.hidden = table.dataset.top <= i);\n"
+    "  for (const item of items)\n"
+    "    heads.forEach((head, i) => cell(item, i).dataset.l = head.textContent);\n"
+    "  table.classList.add('stack');\n"
+    "  heads.forEach((head, i) => {\n"
+    "    const button = document.createElement('button');\n"
+    "    button.append(...head.childNodes);\n"
+    "    head.append(button);\n"
+    "    button.onclick = () => {\n"
+    "      const sign = head.getAttribute('aria-sort') === 'descending' ? 1 : -1;\n"
+    "      heads.forEach(other => other.removeAttribute('aria-sort'));\n"
+    "      head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');\n"
+    "      items.sort((a, b) => sign * (value(a, i) - value(b, i) || value(a, i).localeCompare(value(b, i))));\n"
+    "      table.append(...items);\n"
+    "      show();\n"
+    "    };\n"
+    "  });\n"
+    "  if (table.dataset.top < items.length) {\n"
+    "    all.hidden = false;\n"
+    "    all.onclick = () => { delete table.dataset.top; all.hidden = true; show(); };\n"
+    "  }\n"
+    "  show();\n"
+    "}\n";
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
@@ -49,27 +87,42 @@ static void put_count(FILE *out, int64_t n, const char *what)
     fprintf(out, "%lld %s%s", (long long)n, what, n == 1 ? "" : "s");
 }
 
-/* Prints a time that was saved, or lost, in its colour. */
-static void put_saved(FILE *out, int64_t ns)
-{
-    fprintf(out, "<span class=\"num %s\">%s ", ns < 0 ? "bad" : "good", ns < 0 ? "lost" : "saved");
-    pw_stats_put_time(out, (double)(ns < 0 ? -ns : ns));
-    fputs("</span>", out);
-}
-
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Draws what was taken, and behind it what was saved, against `longest`. */
-static void put_bar(FILE *out, pw_stats_times times, int64_t longest)
+/* Writes a cell with a number by which the column is sorted. The caller writes the text and the end. */
+static void open_number(FILE *out, double value)
 {
-    fprintf(out, "<div class=\"bar\" role=\"img\" aria-label=\"time\"><i style=\"width:%.2f%%\"></i>",
-            percent(times.taken, longest));
-    if (times.saved > 0)
-        fprintf(out, "<i style=\"width:%.2f%%\"></i>", percent(times.saved, longest));
-    fputs("</div>\n", out);
+    fprintf(out, "<td class=\"num\" data-v=\"%.17g\">", value);
+}
+
+static void put_time_cell(FILE *out, double ns)
+{
+    open_number(out, ns);
+    pw_stats_put_time(out, ns);
+    fputs("</td>", out);
+}
+
+static void put_bytes_cell(FILE *out, int64_t bytes)
+{
+    open_number(out, (double)bytes);
+    pw_stats_put_bytes(out, bytes);
+    fputs("</td>", out);
+}
+
+static void put_count_cell(FILE *out, int64_t n)
+{
+    open_number(out, (double)n);
+    fprintf(out, "%lld</td>", (long long)n);
+}
+
+/* Draws a time against the longest one. */
+static void put_bar(FILE *out, int64_t ns, int64_t longest)
+{
+    fprintf(out, "<div class=\"bar\" role=\"img\" aria-label=\"time\"><i style=\"width:%.2f%%\"></i></div>\n",
+            percent(ns, longest));
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
@@ -89,30 +142,53 @@ static void put_head(FILE *out, const pw_report *report)
     fprintf(out, " &middot; %s &middot; what Packwright did</p>\n", report->date);
 }
 
-static void put_tile(FILE *out, const char *title, double ns, int64_t share_of, const char *note)
+static void open_tile(FILE *out, const char *title)
 {
     fprintf(out, "<div class=\"tile\">%s<b>", title);
-    pw_stats_put_time(out, ns);
+}
+
+static void close_tile(FILE *out, double ns, int64_t share_of, const char *note)
+{
     fputs("</b><span class=\"soft\">", out);
     if (share_of > 0)
         fprintf(out, "%.3g %% of ", 100 * ns / (double)share_of);
     fprintf(out, "%s</span></div>\n", note);
 }
 
+static void put_tile(FILE *out, const char *title, double ns, int64_t share_of, const char *note)
+{
+    open_tile(out, title);
+    pw_stats_put_time(out, ns);
+    close_tile(out, ns, share_of, note);
+}
+
+/* Only trials in the program know what was saved, and only of the uses that they are about. */
+static void put_saved_tile(FILE *out, const pw_report *report)
+{
+    const pw_stats_saved *saved = &report->sum.saved;
+    double ns = (double)saved->ns / (report->nranks > 0 ? (double)report->nranks : 1);
+    char note[96] = "no trial; packwright compare measures whole runs";
+
+    if (saved->known == 0) {
+        open_tile(out, "Saved");
+        fputs(saved->unknown + report->sum.calls > 0 ? "not known" : "nothing", out);
+        close_tile(out, 0, 0, saved->unknown + report->sum.calls > 0 ? note : "all was left to the MPI");
+        return;
+    }
+    snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)saved->known,
+             (long long)(saved->known + saved->unknown));
+    put_tile(out, ns < 0 ? "Lost a rank" : "Saved a rank", ns < 0 ? -ns : ns, report->sum.elapsed, note);
+}
+
 static void put_tiles(FILE *out, const pw_report *report)
 {
     const pw_stats_rank *sum = &report->sum;
     double ranks = report->nranks > 0 ? (double)report->nranks : 1;
-    int64_t saved = sum->times.saved;
 
     fputs("<div class=\"tiles\">\n", out);
-    if (sum->messages > 0)
-        put_tile(out, saved < 0 ? "Lost a rank" : "Saved a rank", (double)(saved < 0 ? -saved : saved) / ranks,
-                 sum->elapsed, "the run, by estimate");
-    put_tile(out, "Messages and packing", (double)sum->times.taken / ranks, sum->elapsed, "the run, a rank");
-    if (sum->messages > 0)
-        put_tile(out, "The same natively", (double)sum->times.native / ranks, 0, "a rank, by estimate");
     put_tile(out, "The run", (double)sum->elapsed, 0, "from MPI_Init to MPI_Finalize");
+    put_tile(out, "Packing and unpacking", (double)sum->nanoseconds / ranks, sum->elapsed, "the run, a rank");
+    put_saved_tile(out, report);
     fputs("</div>\n<p>", out);
     put_count(out, report->n, "layout");
     fputs(": ", out);
@@ -120,11 +196,13 @@ static void put_tiles(FILE *out, const pw_report *report)
         put_count(out, sum->messages, "message");
         fputs(", ", out);
     }
+    if (sum->accesses > 0)
+        fprintf(out, "%lld accesses to windows and files, ", (long long)sum->accesses);
     fprintf(out, "%lld packs and unpacks of ", (long long)sum->calls);
     pw_stats_put_bytes(out, sum->bytes);
     if (sum->nanoseconds > 0)
         fprintf(out, " at %.3g GB/s", (double)sum->bytes / (double)sum->nanoseconds);
-    fputs(sum->calls > 0 ? ". What packing by itself saves is not estimated.</p>\n" : ".</p>\n", out);
+    fputs(".</p>\n", out);
     if (report->noted.types || report->noted.uses) {
         fputs("<p>Left to the MPI: ", out);
         if (report->noted.types) {
@@ -154,7 +232,7 @@ static void put_why(FILE *out, const pw_stats_choice *c)
         if (cell->ranks)
             pw_stats_put_time(out, cell->total);
         else
-            fputs("forced", out);
+            fputs("not estimated", out);
         if (cell->tries) {
             fputs(" (tried: ", out);
             pw_stats_put_time(out, cell->tried);
@@ -164,19 +242,6 @@ static void put_why(FILE *out, const pw_stats_choice *c)
     }
 }
 
-static void put_packing(FILE *out, const pw_stats_cell *cell)
-{
-    if (!cell->timed) {
-        fputs("<td class=\"num\">&ndash;</td><td class=\"num\">&ndash;</td>", out);
-        return;
-    }
-    fputs("<td class=\"num\">", out);
-    pw_stats_put_time(out, (double)cell->estimated / (double)cell->timed);
-    fputs("</td><td class=\"num\">", out);
-    pw_stats_put_time(out, (double)cell->observed / (double)cell->timed);
-    fputs("</td>", out);
-}
-
 static void put_choice(FILE *out, const pw_stats_choice *c)
 {
     int most = pw_stats_choice_most_used(c);
@@ -184,16 +249,29 @@ static void put_choice(FILE *out, const pw_stats_choice *c)
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         uses += c->cells[id].uses;
-    fputs("<tr><td class=\"num\">", out);
+    fputs("<tbody><tr>", out);
+    open_number(out, (double)c->high);
     pw_stats_put_bytes(out, c->low);
     fputs(" to ", out);
     pw_stats_put_bytes(out, c->high);
-    fprintf(out, "</td><td>%s%s%s</td><td class=\"num\">%lld</td><td>%s</td><td>", pw_stats_choice_kind(c),
-            *pw_stats_choice_place(c) ? ", " : "", pw_stats_choice_place(c), (long long)uses, pw_stats_strategy(most));
+    fprintf(out, "</td><td>%s%s%s</td>", pw_stats_choice_kind(c), *pw_stats_choice_place(c) ? ", " : "",
+            pw_stats_choice_place(c));
+    put_count_cell(out, uses);
+    fprintf(out, "<td>%s</td><td><span>", pw_stats_strategy(most));
     put_why(out, c);
-    fputs("</td>", out);
-    put_packing(out, &c->cells[most]);
-    fputs("</tr>\n", out);
+    fputs("</span></td>", out);
+    open_number(out, (double)c->saved.ns);
+    pw_stats_saved_print(out, c->saved);
+    fputs("</td></tr></tbody>\n", out);
+}
+
+/* Begins a table of choices before the first one. */
+static void open_choices(FILE *out, int64_t *n)
+{
+    if ((*n)++ == 0)
+        fputs("<div class=\"wide\"><table><thead><tr><th class=\"num\">size</th><th>call</th><th class=\"num\">uses"
+              "</th><th>strategy</th><th>estimated</th><th class=\"num\">saved</th></tr></thead>\n",
+              out);
 }
 
 static void put_choices(FILE *out, const pw_report *report, pw_hash hash)
@@ -203,11 +281,21 @@ static void put_choices(FILE *out, const pw_report *report, pw_hash hash)
     for (int64_t i = 0; i < report->nchoices; i++) {
         if (!pw_hash_equal(report->choices[i].hash, hash))
             continue;
-        if (n++ == 0)
-            fputs("<div class=\"wide\"><table><tr><th class=\"num\">size</th><th>call</th><th class=\"num\">messages"
-                  "</th><th>strategy</th><th>because (estimated)</th><th class=\"num\">packing, estimated</th>"
-                  "<th class=\"num\">observed</th></tr>\n",
-                  out);
+        open_choices(out, &n);
+        put_choice(out, &report->choices[i]);
+    }
+    fputs(n > 0 ? "</table></div>\n" : "", out);
+}
+
+static void put_choices_to_oneself(FILE *out, const pw_report *report)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < report->nchoices; i++) {
+        if (!pw_stats_choice_is_to_oneself(&report->choices[i]))
+            continue;
+        fputs(n == 0 ? "<h2>From a rank to itself</h2>\n" : "", out);
+        open_choices(out, &n);
         put_choice(out, &report->choices[i]);
     }
     fputs(n > 0 ? "</table></div>\n" : "", out);
@@ -223,11 +311,12 @@ static void put_counts(FILE *out, const pw_stats_record *r)
     pw_stats_put_bytes(out, r->bytes);
     if (r->nanoseconds > 0)
         fprintf(out, " at %.3g GB/s", (double)r->bytes / (double)r->nanoseconds);
-    for (int direction = PW_SEND; direction <= PW_RECV; direction++)
-        for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-            if (r->used[id][direction])
-                fprintf(out, "; %lld %s %s", (long long)r->used[id][direction], pw_stats_strategy(id),
-                        direction == PW_SEND ? "sends" : "receives");
+    for (int of = 0; of < PW_TRANSFERS; of++)
+        for (int direction = PW_SEND; direction <= PW_RECV; direction++)
+            for (int id = 0; id < PW_STRATEGY_COUNT; id++)
+                if (r->used[of][id][direction])
+                    fprintf(out, "; %lld %s %s", (long long)r->used[of][id][direction], pw_stats_strategy(id),
+                            pw_stats_transfer_word((pw_transfer_kind)of, direction));
     if (r->shared)
         fprintf(out, "; %lld unpacked from the sender's memory", (long long)r->shared);
     if (r->while_coming)
@@ -250,9 +339,9 @@ static void put_spread(FILE *out, const pw_stats_record *r)
 {
     fputs("<p class=\"soft\">", out);
     if (r->ranks < 2) {
-        fprintf(out, "On rank %lld alone", (long long)r->slowest);
+        fprintf(out, "On one rank: %lld", (long long)r->slowest);
     } else {
-        fprintf(out, "On %lld ranks, from ", (long long)r->ranks);
+        fprintf(out, "Packing on %lld ranks took from ", (long long)r->ranks);
         pw_stats_put_time(out, (double)r->least);
         fputs(" to ", out);
         pw_stats_put_time(out, (double)r->most);
@@ -261,66 +350,77 @@ static void put_spread(FILE *out, const pw_stats_record *r)
     fputs(".</p>\n", out);
 }
 
-static void put_type(FILE *out, const pw_report *report, const pw_stats_record *r, int64_t longest)
+/* Writes what a type is, and where it was made. */
+static void put_identity(FILE *out, const pw_stats_record *r)
 {
-    int most = pw_stats_most_used(r);
-
-    fputs("<div class=\"type\"><div class=\"head\"><div>", out);
     if (*r->name) {
         fputs("<b>", out);
         put_text(out, r->name);
         fputs("</b> ", out);
     }
     fputs("<code>", out);
-    put_text(out, r->ddt);
-    fputs("</code></div><span class=\"num\"><b>", out);
-    pw_stats_put_time(out, (double)r->times.taken);
-    fprintf(out, "</b> (%.1f %%)</span>", percent(r->times.taken, report->sum.times.taken));
-    if (r->times.saved)
-        put_saved(out, r->times.saved);
-    fprintf(out, "<span>%s</span></div>\n", most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "packing only");
-    put_bar(out, r->times, longest);
-    fputs("<details><summary>what was done, and why</summary>\n", out);
+    put_text(out, pw_stats_text(r));
+    fputs("</code>", out);
+    for (int i = 0; i < PW_STATS_PLACES && *r->made[i].line; i++) {
+        fputs(i ? "<br><span class=\"soft\">and at <code>" : "<br><span class=\"soft\">made at <code>", out);
+        put_text(out, r->made[i].line);
+        fputs("</code></span>", out);
+    }
+}
+
+/* Writes what is behind the click on a type. */
+static void put_more(FILE *out, const pw_report *report, const pw_stats_record *r)
+{
+    fprintf(out, "<tr><td class=\"main\" colspan=\"%d\"><details><summary>what was done, and why</summary>\n",
+            report->sum.accesses > 0 ? 7 : 6);
+    if (*r->built) {
+        fputs("<p class=\"soft\">Its layout: <code>", out);
+        put_text(out, r->ddt);
+        fputs("</code></p>\n", out);
+    }
     put_counts(out, r);
     put_spread(out, r);
     put_choices(out, report, r->hash);
-    fputs("</details></div>\n", out);
+    fputs("</details></td></tr>", out);
 }
 
-/* The longest bar: time with what was saved. */
-static int64_t longest_of(const pw_report *report)
+/* A type is a body of two rows, which stay together when bodies are sorted. */
+static void put_type(FILE *out, const pw_report *report, const pw_stats_record *r, int64_t longest)
 {
-    int64_t longest = 1;
+    int most = pw_stats_most_used(r);
 
-    for (int64_t i = 0; i < report->n; i++) {
-        const pw_stats_times *t = &report->records[i].times;
-        int64_t length = t->taken + (t->saved > 0 ? t->saved : 0);
-
-        longest = length > longest ? length : longest;
-    }
-    return longest;
+    fputs("<tbody><tr><td class=\"main\">", out);
+    put_identity(out, r);
+    put_bar(out, r->nanoseconds, longest);
+    fputs("</td>", out);
+    put_time_cell(out, (double)r->nanoseconds);
+    put_bytes_cell(out, r->bytes);
+    put_count_cell(out, r->packs + r->unpacks);
+    put_count_cell(out, pw_stats_transfers(r, PW_TRANSFER_MESSAGE));
+    if (report->sum.accesses > 0)
+        put_count_cell(out, pw_stats_accesses(r));
+    fprintf(out, "<td>%s</td></tr>\n", most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "packing only");
+    put_more(out, report, r);
+    fputs("</tbody>\n", out);
 }
 
 static void put_types(FILE *out, const pw_report *report)
 {
-    int64_t longest = longest_of(report), shown = 0, unused = 0;
+    int64_t longest = report->n > 0 ? report->records[0].nanoseconds : 0, shown = 0, unused = 0;
 
-    fputs("<h2>Types by time</h2>\n<p class=\"soft\"><span class=\"key\"></span> time of messages and packing, all "
-          "ranks",
-          out);
-    if (report->sum.messages > 0)
-        fputs(" &nbsp; <span class=\"key s\"></span> saved, by estimate", out);
-    fputs("</p>\n", out);
+    fprintf(out,
+            "<h2>Types by the time of packing</h2>\n<div class=\"wide\"><table data-top=\"%d\"><thead><tr><th>type</th>"
+            "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">packs</th>"
+            "<th class=\"num\">messages</th>%s<th>mostly</th></tr></thead>\n",
+            TOP_TYPES, report->sum.accesses > 0 ? "<th class=\"num\">accesses</th>" : "");
     for (int64_t i = 0; i < report->n; i++) {
-        if (!pw_stats_was_used(&report->records[i])) {
+        if (pw_stats_was_used(&report->records[i]))
+            put_type(out, report, &report->records[i], longest);
+        else
             unused++;
-            continue;
-        }
-        if (shown++ == TOP_TYPES)
-            fputs("<details><summary>further types</summary>\n", out);
-        put_type(out, report, &report->records[i], longest);
     }
-    fputs(shown > TOP_TYPES ? "</details>\n" : "", out);
+    shown = report->n - unused;
+    fprintf(out, "</table></div><button class=\"all\" hidden>show all %lld types</button>\n", (long long)shown);
     if (shown == 0)
         fputs("<p>No message had a type that Packwright handles.</p>\n", out);
     if (unused > 0) {
@@ -332,43 +432,47 @@ static void put_types(FILE *out, const pw_report *report)
         fputs("<h2>Contiguous types in GPU memory</h2>\n", out);
         put_choices(out, report, (pw_hash){0, 0});
     }
+    put_choices_to_oneself(out, report);
+    if (report->nchoices > 0) {
+        fputs("<p class=\"soft\">Of choices, ", out);
+        pw_report_put_source(out, report);
+        fputs(".</p>\n", out);
+    }
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
-static void put_rank(FILE *out, const pw_stats_rank *r, int64_t longest)
+static void put_rank(FILE *out, const pw_stats_rank *r, bool accesses, int64_t longest)
 {
-    fprintf(out, "<tr><td class=\"num\">%lld</td><td>", (long long)r->rank);
+    fputs("<tbody><tr>", out);
+    put_count_cell(out, r->rank);
+    fputs("<td>", out);
     put_text(out, r->host);
-    fputs("</td><td class=\"num\">", out);
-    pw_stats_put_time(out, (double)r->times.taken);
-    fputs("</td><td>", out);
-    if (r->messages > 0)
-        put_saved(out, r->times.saved);
-    else
-        fputs("&ndash;", out);
-    fprintf(out, "</td><td class=\"num\">%lld</td><td class=\"num\">", (long long)r->messages);
-    pw_stats_put_bytes(out, r->bytes);
-    fputs("</td><td style=\"width:30%\">", out);
-    put_bar(out, r->times, longest);
-    fputs("</td></tr>\n", out);
+    fputs("</td>", out);
+    put_time_cell(out, (double)r->nanoseconds);
+    put_bytes_cell(out, r->bytes);
+    put_count_cell(out, r->messages);
+    if (accesses)
+        put_count_cell(out, r->accesses);
+    fprintf(out, "<td class=\"main\" data-v=\"%lld\" style=\"width:30%%\">", (long long)r->nanoseconds);
+    put_bar(out, r->nanoseconds, longest);
+    fputs("</td></tr></tbody>\n", out);
 }
 
 static void put_ranks(FILE *out, const pw_report *report)
 {
+    bool accesses = report->sum.accesses > 0;
     int64_t longest = 1;
 
-    for (int64_t i = 0; i < report->nranks; i++) {
-        const pw_stats_times *t = &report->ranks[i].times;
-        int64_t length = t->taken + (t->saved > 0 ? t->saved : 0);
-
-        longest = length > longest ? length : longest;
-    }
-    fputs("<h2>Ranks</h2>\n<div class=\"wide\"><table><tr><th class=\"num\">rank</th><th>host</th><th class=\"num\">"
-          "time</th><th>saved</th><th class=\"num\">messages</th><th class=\"num\">packed</th><th></th></tr>\n",
-          out);
+    for (int64_t i = 0; i < report->nranks; i++)
+        longest = report->ranks[i].nanoseconds > longest ? report->ranks[i].nanoseconds : longest;
+    fprintf(out,
+            "<h2>Ranks</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"num\">rank</th><th>host</th>"
+            "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">messages</th>%s<th></th>"
+            "</tr></thead>\n",
+            accesses ? "<th class=\"num\">accesses</th>" : "");
     for (int64_t i = 0; i < report->nranks && i < MOST_RANKS; i++)
-        put_rank(out, &report->ranks[i], longest);
+        put_rank(out, &report->ranks[i], accesses, longest);
     fputs("</table></div>\n", out);
     if (report->nranks > MOST_RANKS)
         fprintf(out, "<p class=\"soft\">The first %d of %lld ranks; a report as data (.json) has all.</p>\n",
@@ -377,14 +481,16 @@ static void put_ranks(FILE *out, const pw_report *report)
 
 static void put_notes(FILE *out)
 {
-    fputs(
-        "<h2>How to read this</h2>\n<p class=\"soft\">The time of messages is the model's estimate for their end, with "
-        "the time that packing was observed to take in the place of what the model expects of it; <code>packwright "
-        "measure</code> measures the model. What was saved is the difference to the estimate for the MPI alone, or to "
-        "what a trial of both ways took. MPI_Pack and MPI_Unpack count with their observed time, and as saving "
-        "nothing. A type stands for all types with the same layout; a long text ends with dots, and PACKWRIGHT_TRACE "
-        "writes it in full. <code>packwright compare</code> measures whole runs.</p>\n</body></html>\n",
-        out);
+    fprintf(
+        out,
+        "<h2>How to read this</h2>\n<p class=\"soft\">Times of packing were measured in this run, and mean packing "
+        "and unpacking. Estimates are the model's, of a whole message. What was saved is said only of uses that a "
+        "trial in the program has timed both ways; whether a whole run is faster only <code>packwright "
+        "compare</code> can tell. Messages to oneself count as others; accesses are those to windows and files. A "
+        "type stands for all types with the same layout, and is shown as the program built the first of them. It "
+        "was made where <code>MPI_Type_commit</code> was called. <code>packwright run --trace</code> writes layouts "
+        "in full.</p>\n<script>\n%s</script>\n</body></html>\n",
+        script);
 }
 
 void pw_report_page(FILE *out, const pw_report *report)

@@ -16,8 +16,10 @@ static int falling(int64_t a, int64_t b)
 static int by_time(const void *a, const void *b)
 {
     const pw_stats_record *x = a, *y = b;
-    int order = falling(x->times.taken, y->times.taken);
+    int order = falling(x->nanoseconds, y->nanoseconds);
 
+    if (!order)
+        order = falling(x->moved, y->moved);
     if (!order)
         order = falling(x->bytes, y->bytes);
     return order ? order : by_hash(a, b);
@@ -40,13 +42,12 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->from_gpu += from->from_gpu;
     to->while_coming += from->while_coming;
     to->while_leaving += from->while_leaving;
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        to->used[id][PW_SEND] += from->used[id][PW_SEND];
-        to->used[id][PW_RECV] += from->used[id][PW_RECV];
-    }
-    to->times.taken += from->times.taken;
-    to->times.native += from->times.native;
-    to->times.saved += from->times.saved;
+    for (int of = 0; of < PW_TRANSFERS; of++)
+        for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+            to->used[of][id][PW_SEND] += from->used[of][id][PW_SEND];
+            to->used[of][id][PW_RECV] += from->used[of][id][PW_RECV];
+        }
+    to->moved += from->moved;
     if (from->most > to->most)
         to->slowest = from->slowest;
     to->most = larger(to->most, from->most);
@@ -80,13 +81,25 @@ int64_t pw_stats_merge(pw_stats_record *records, int64_t n)
     return kept;
 }
 
-int64_t pw_stats_messages(const pw_stats_record *r)
+int64_t pw_stats_transfers(const pw_stats_record *r, pw_transfer_kind of)
 {
     int64_t n = 0;
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        n += r->used[id][PW_SEND] + r->used[id][PW_RECV];
+        n += r->used[of][id][PW_SEND] + r->used[of][id][PW_RECV];
     return n;
+}
+
+int64_t pw_stats_accesses(const pw_stats_record *r)
+{
+    return pw_stats_transfers(r, PW_TRANSFER_WINDOW) + pw_stats_transfers(r, PW_TRANSFER_FILE);
+}
+
+const char *pw_stats_transfer_word(pw_transfer_kind of, int direction)
+{
+    static const char *const words[PW_TRANSFERS][2] = {{"sends", "receives"}, {"puts", "gets"}, {"writes", "reads"}};
+
+    return words[of][direction];
 }
 
 int pw_stats_most_used(const pw_stats_record *r)
@@ -95,8 +108,10 @@ int pw_stats_most_used(const pw_stats_record *r)
     int64_t uses = 0;
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        int64_t n = r->used[id][PW_SEND] + r->used[id][PW_RECV];
+        int64_t n = 0;
 
+        for (int of = 0; of < PW_TRANSFERS; of++)
+            n += r->used[of][id][PW_SEND] + r->used[of][id][PW_RECV];
         if (n > uses) {
             most = id;
             uses = n;
@@ -105,7 +120,12 @@ int pw_stats_most_used(const pw_stats_record *r)
     return most;
 }
 
+const char *pw_stats_text(const pw_stats_record *r)
+{
+    return *r->built ? r->built : r->ddt;
+}
+
 bool pw_stats_was_used(const pw_stats_record *r)
 {
-    return r->packs + r->unpacks + pw_stats_messages(r) + r->gpu_compiled + r->gpu_loaded > 0;
+    return r->packs + r->unpacks + r->moved + r->gpu_compiled + r->gpu_loaded > 0;
 }

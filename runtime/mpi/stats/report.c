@@ -4,13 +4,14 @@
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
+#include "runtime/engine/model/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 1 }; /* grows when a name of the data changes its meaning or goes */
+enum { FORMAT = 2 }; /* grows when a name of the data changes its meaning or goes */
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
@@ -39,6 +40,20 @@ static void mpi_name(char *out, size_t size)
     snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
+/* Says where the estimates of messages come from. A model without a table of messages answers with defaults. */
+static void source_of_estimates(char *out, size_t size)
+{
+    const pw_model *m = pw_model_now();
+    int id = PW_TABLE_SEND_HOST;
+
+    while (id <= PW_TABLE_NATIVE_DEVICE_NEIGHBOUR && !pw_model_has(m, (pw_model_table_id)id))
+        id++;
+    if (id > PW_TABLE_NATIVE_DEVICE_NEIGHBOUR)
+        snprintf(out, size, "defaults");
+    else
+        snprintf(out, size, "model of %.10s", *m->origin.date ? m->origin.date : "unknown date");
+}
+
 void pw_report_complete(pw_report *report)
 {
     time_t now = time(NULL);
@@ -46,6 +61,7 @@ void pw_report_complete(pw_report *report)
 
     program_name(report->program, sizeof report->program);
     mpi_name(report->mpi, sizeof report->mpi);
+    source_of_estimates(report->estimates, sizeof report->estimates);
     strftime(report->date, sizeof report->date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     report->sum = (pw_stats_rank){0};
     for (int64_t i = 0; i < report->nranks; i++) {
@@ -56,10 +72,26 @@ void pw_report_complete(pw_report *report)
         report->sum.calls += r->calls;
         report->sum.bytes += r->bytes;
         report->sum.messages += r->messages;
-        report->sum.times.taken += r->times.taken;
-        report->sum.times.native += r->times.native;
-        report->sum.times.saved += r->times.saved;
+        report->sum.accesses += r->accesses;
+        pw_stats_saved_add(&report->sum.saved, r->saved);
     }
+}
+
+/* Of the program's own packing nothing is known either. */
+void pw_report_put_saved(FILE *out, const pw_report *report)
+{
+    pw_stats_saved saved = report->sum.saved;
+
+    saved.unknown += saved.known + saved.unknown == 0 ? report->sum.calls : 0;
+    pw_stats_saved_print(out, saved);
+}
+
+void pw_report_put_source(FILE *out, const pw_report *report)
+{
+    bool defaults = !strcmp(report->estimates, "defaults");
+
+    fprintf(out, "estimates are %s%s%s", defaults ? "" : "those of the ", report->estimates,
+            defaults ? ": no messages were measured here (mpiexec -n 2 packwright measure)" : "");
 }
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
@@ -69,34 +101,35 @@ static void put_seconds(pw_json *json, const char *name, double ns)
     pw_json_double(json, name, ns * 1e-9);
 }
 
-static void put_times(pw_json *json, pw_stats_times times)
+/* What is not known is null. */
+static void put_saved(pw_json *json, pw_stats_saved saved)
 {
-    put_seconds(json, "time_seconds", (double)times.taken);
-    put_seconds(json, "native_seconds", (double)times.native);
-    put_seconds(json, "saved_seconds", (double)times.saved);
+    if (saved.known > 0 || saved.unknown == 0)
+        put_seconds(json, "saved_seconds", (double)saved.ns);
+    else
+        pw_json_null(json, "saved_seconds");
+    pw_json_int(json, "saved_uses", saved.known);
+    pw_json_int(json, "saved_unknown_uses", saved.unknown);
 }
 
 /* Writes what one rank, or all of them, did. */
 static void put_sums(pw_json *json, const pw_stats_rank *r)
 {
     put_seconds(json, "elapsed_seconds", (double)r->elapsed);
-    put_times(json, r->times);
     put_seconds(json, "packing_seconds", (double)r->nanoseconds);
+    put_saved(json, r->saved);
     pw_json_int(json, "packs_and_unpacks", r->calls);
     pw_json_int(json, "packed_bytes", r->bytes);
     pw_json_int(json, "messages", r->messages);
+    pw_json_int(json, "accesses", r->accesses);
 }
 
 static void put_strategy(pw_json *json, const pw_stats_cell *cell, int id)
 {
     pw_json_open(json, pw_stats_strategy(id), '{');
-    pw_json_int(json, "messages", cell->uses);
+    pw_json_int(json, "uses", cell->uses);
     if (cell->ranks)
         put_seconds(json, "estimated_seconds", cell->total);
-    if (cell->timed) {
-        put_seconds(json, "packing_estimated_seconds", (double)cell->estimated / (double)cell->timed);
-        put_seconds(json, "packing_observed_seconds", (double)cell->observed / (double)cell->timed);
-    }
     if (cell->tries)
         put_seconds(json, "tried_seconds", cell->tried);
     pw_json_close(json, '}');
@@ -115,6 +148,7 @@ static void put_choice(pw_json *json, const pw_stats_choice *c)
         if (c->cells[id].uses || c->cells[id].ranks)
             put_strategy(json, &c->cells[id], id);
     pw_json_close(json, '}');
+    put_saved(json, c->saved);
     pw_json_close(json, '}');
 }
 
@@ -127,12 +161,21 @@ static void put_choices(pw_json *json, const pw_report *report, pw_hash hash)
     pw_json_close(json, ']');
 }
 
-static void put_used(pw_json *json, const pw_stats_record *r, const char *name, int direction)
+static void put_choices_to_oneself(pw_json *json, const pw_report *report)
 {
-    pw_json_open(json, name, '{');
+    pw_json_open(json, "choices_to_oneself", '[');
+    for (int64_t i = 0; i < report->nchoices; i++)
+        if (pw_stats_choice_is_to_oneself(&report->choices[i]))
+            put_choice(json, &report->choices[i]);
+    pw_json_close(json, ']');
+}
+
+static void put_used(pw_json *json, const pw_stats_record *r, pw_transfer_kind of, int direction)
+{
+    pw_json_open(json, pw_stats_transfer_word(of, direction), '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        if (r->used[id][direction])
-            pw_json_int(json, pw_stats_strategy(id), r->used[id][direction]);
+        if (r->used[of][id][direction])
+            pw_json_int(json, pw_stats_strategy(id), r->used[of][id][direction]);
     pw_json_close(json, '}');
 }
 
@@ -165,15 +208,22 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_open(json, NULL, '{');
     pw_json_string(json, "name", r->name);
     pw_json_string(json, "ddt", r->ddt);
+    pw_json_string(json, "built", r->built);
+    pw_json_open(json, "made_at", '[');
+    for (int i = 0; i < PW_STATS_PLACES; i++)
+        if (*r->made[i].line)
+            pw_json_string(json, NULL, r->made[i].line);
+    pw_json_close(json, ']');
     pw_json_hash(json, "hash", r->hash);
     pw_json_int(json, "bytes", r->size);
-    put_times(json, r->times);
     put_seconds(json, "packing_seconds", (double)r->nanoseconds);
     pw_json_int(json, "packs", r->packs);
     pw_json_int(json, "unpacks", r->unpacks);
     pw_json_int(json, "packed_bytes", r->bytes);
-    put_used(json, r, "sends", PW_SEND);
-    put_used(json, r, "receives", PW_RECV);
+    pw_json_int(json, "moved_bytes", r->moved);
+    for (int of = 0; of < PW_TRANSFERS; of++)
+        for (int direction = PW_SEND; direction <= PW_RECV; direction++)
+            put_used(json, r, (pw_transfer_kind)of, direction);
     pw_json_int(json, "streamed", r->streamed);
     pw_json_int(json, "unpacked_from_sender", r->shared);
     pw_json_int(json, "unpacked_while_coming", r->while_coming);
@@ -195,6 +245,7 @@ static void put_json(FILE *out, const pw_report *report)
     pw_json_string(&json, "program", report->program);
     pw_json_string(&json, "mpi", report->mpi);
     pw_json_string(&json, "date", report->date);
+    pw_json_string(&json, "estimates", report->estimates);
     pw_json_int(&json, "ranks", report->nranks);
     pw_json_open(&json, "total", '{');
     put_sums(&json, &report->sum);
@@ -209,6 +260,7 @@ static void put_json(FILE *out, const pw_report *report)
         put_type(&json, report, &report->records[i]);
     pw_json_close(&json, ']');
     put_choices(&json, report, (pw_hash){0, 0}); /* of contiguous types in GPU memory */
+    put_choices_to_oneself(&json, report);
     pw_json_open(&json, "by_rank", '[');
     for (int64_t i = 0; i < report->nranks; i++) {
         pw_json_open(&json, NULL, '{');

@@ -1,5 +1,5 @@
 /*
- * What a run gained, as one struct, and the forms in which it is reported: a table and details on stderr
+ * What was done in a run, as one struct, and the forms in which it is reported: a table and details on stderr
  * (PACKWRIGHT_STATS), and data or a page in a file (PACKWRIGHT_REPORT). All forms print the same struct.
  */
 #ifndef PW_RUNTIME_STATS_REPORT_H
@@ -14,8 +14,8 @@ typedef struct pw_stats_rank {
     int64_t rank;
     int64_t elapsed;                   /* nanoseconds from the first MPI call to MPI_Finalize */
     int64_t nanoseconds, calls, bytes; /* of packing and unpacking */
-    int64_t messages;
-    pw_stats_times times;
+    int64_t messages, accesses;        /* transfers between ranks, and to windows and files */
+    pw_stats_saved saved;
     char host[64];
 } pw_stats_rank;
 
@@ -27,10 +27,15 @@ typedef struct pw_report {
     pw_note_totals noted; /* types of all ranks that were not worth learning */
     pw_stats_rank sum;    /* over all ranks; `elapsed` is the longest */
     char program[128], mpi[128], date[32];
+    char estimates[64]; /* where estimates come from: "defaults", or a model and the day when it was measured */
 } pw_report;
 
 /* Fills in the sums, and what the report says of this process: the program, its MPI and the date. */
 void pw_report_complete(pw_report *report);
+
+/* Prints what the run has saved as far as it is known, and where the report's estimates come from. */
+void pw_report_put_saved(FILE *out, const pw_report *report);
+void pw_report_put_source(FILE *out, const pw_report *report);
 
 /* The forms. Each goes to the end of a stream. */
 void pw_report_table(FILE *out, const pw_report *report, bool all); /* at most a screen, unless it shows all */

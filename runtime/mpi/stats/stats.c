@@ -2,15 +2,19 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/events.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
 #include "frontend/ddt/ddt.h"
 #include "runtime/engine/gpu/layout.h"
+#include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/stats/gather.h"
 #include "runtime/mpi/stats/names.h"
 #include "runtime/mpi/stats/report.h"
+#include "runtime/mpi/stats/source.h"
+#include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <locale.h>
@@ -80,15 +84,19 @@ static void take_record(void *arg, const pw_entry *entry)
     r->nanoseconds = layout->stats.nanoseconds;
     r->tier1_calls = layout->stats.tier1_calls;
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        r->used[id][PW_SEND] = entry->choices.used[id][PW_SEND];
-        r->used[id][PW_RECV] = entry->choices.used[id][PW_RECV];
+        for (int of = 0; of < PW_TRANSFERS; of++) {
+            r->used[of][id][PW_SEND] = entry->choices.used[of][id][PW_SEND];
+            r->used[of][id][PW_RECV] = entry->choices.used[of][id][PW_RECV];
+        }
     }
+    r->moved = entry->choices.moved;
     r->ranks = 1;
     take_kernel(r, layout->kernel);
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
     describe(layout->type, r->ddt);
     pw_stats_names(layout->hash, r->name, sizeof r->name);
+    pw_built_take(r);
 }
 
 typedef struct choice_list {
@@ -107,71 +115,25 @@ static void take_choice(void *arg, const pw_site *d)
     list->n += pw_stats_choice_take(d, &list->at[list->n]);
 }
 
-/* ---- times ------------------------------------------------------------------------------------------------------- */
-
-static void add_times(pw_stats_times *to, pw_stats_times times)
-{
-    to->taken += times.taken;
-    to->native += times.native;
-    to->saved += times.saved;
-}
-
-static int by_layout(const void *a, const void *b)
-{
-    return pw_hash_compare(((const pw_stats_record *)a)->hash, ((const pw_stats_record *)b)->hash);
-}
-
-/* Adds the times of messages to their layouts, which are ordered by hash. Messages without one, of contiguous types in
- * GPU memory or of types that are forgotten, count for the rank alone. */
-static void add_messages(record_list *list, const choice_list *choices, pw_stats_rank *self)
-{
-    pw_stats_expected forgotten = {0};
-
-    for (int64_t i = 0; i < choices->n; i++) {
-        const pw_stats_record key = {.hash = choices->at[i].hash};
-        pw_stats_record *r = list->n ? bsearch(&key, list->at, (size_t)list->n, sizeof key, by_layout) : NULL;
-
-        add_times(r ? &r->times : &self->times, pw_stats_choice_times(&choices->at[i], r ? &r->expected : &forgotten));
-    }
-}
-
-/*
- * Puts the observed time of packing in the place of the expected one. Packs and unpacks beyond those of messages are
- * the program's own, which count as long as they took and save nothing. Both kinds are taken to last equally long.
+/* ---- this rank's sums ---------------------------------------------------------------------------------------------
  */
-static void count_packing(pw_stats_record *r)
-{
-    const pw_stats_expected *e = &r->expected;
-    int64_t calls = r->packs + r->unpacks;
-    double share = calls == 0 ? 0 : e->uses < calls ? (double)e->uses / (double)calls : 1;
-    double observed = share * (double)r->nanoseconds, own = (double)r->nanoseconds - observed;
-    double late = share > 0 ? observed - (double)e->ns : 0;
-    double lost = share > 0 ? late * (double)e->untried / (double)e->uses : 0;
 
-    r->times.taken += (int64_t)(late + own);
-    r->times.saved -= (int64_t)lost;
-    r->times.taken = r->times.taken > r->nanoseconds ? r->times.taken : r->nanoseconds;
-    r->times.native = r->times.taken + r->times.saved;
-}
-
-/* Fills in the times of this rank's lists, and their sums. */
-static void take_times(record_list *list, const choice_list *choices, pw_stats_rank *self)
+/* Sums up the records and choices of this rank. */
+static void sum_up(const record_list *list, const choice_list *choices, pw_stats_rank *self)
 {
-    if (list->n > 0)
-        qsort(list->at, (size_t)list->n, sizeof *list->at, by_layout);
-    add_messages(list, choices, self);
     for (int64_t i = 0; i < list->n; i++) {
         pw_stats_record *r = &list->at[i];
 
-        count_packing(r);
-        r->least = r->most = r->times.taken;
+        r->least = r->most = r->nanoseconds;
         r->slowest = self->rank;
         self->calls += r->packs + r->unpacks;
         self->nanoseconds += r->nanoseconds;
         self->bytes += r->bytes;
-        self->messages += pw_stats_messages(r);
-        add_times(&self->times, r->times);
+        self->messages += pw_stats_transfers(r, PW_TRANSFER_MESSAGE);
+        self->accesses += pw_stats_accesses(r);
     }
+    for (int64_t i = 0; i < choices->n; i++)
+        pw_stats_saved_add(&self->saved, choices->at[i].saved);
 }
 
 /* What this process has to report. */
@@ -194,7 +156,7 @@ static lists take_lists(int rank)
         all.ranks->rank = rank;
         all.ranks->elapsed = pw_clock_ns() - began;
         gethostname(all.ranks->host, sizeof all.ranks->host - 1);
-        take_times(&all.records, &all.choices, all.ranks);
+        sum_up(&all.records, &all.choices, all.ranks);
     }
     return all;
 }
@@ -231,6 +193,7 @@ static void write_forms(const pw_report *report, const char *path)
         print(report);
     if (path)
         pw_report_write(path, report);
+    pw_event_leave(PW_EVENT_REPORTED);
 }
 
 /* `path` is the file to write; NULL: none. In data and pages, numbers are those of the C locale, whatever the program's
@@ -241,6 +204,7 @@ static void report_lists(lists *all, const char *path)
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
     report.n = pw_stats_merge(all->records.at, all->records.n);
+    pw_source_look_up(all->records.at, report.n);
     report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
     report.nranks = all->nranks;
     report.records = all->records.at;
@@ -266,6 +230,7 @@ void pw_stats_start(void)
     const char *path = pw_env_string(PW_ENV_REPORT);
 
     began = pw_clock_ns();
+    pw_built_start();
     if (*path && !pw_report_form_of(path))
         pw_log_for_node("PACKWRIGHT_REPORT=%s: the name must end with %s; no report will be written", path,
                         PW_REPORT_ENDINGS);
@@ -304,6 +269,8 @@ void pw_stats_report_process(void)
 void pw_stats_close(void)
 {
     pw_stats_names_close();
+    pw_built_close();
+    pw_origin_close();
 }
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */

@@ -1,12 +1,13 @@
-/* PACKWRIGHT_STATS: the types that took longest as a table, at most a screen. */
+/* PACKWRIGHT_STATS: the types that took longest to pack as a table, at most a screen. */
+#include "runtime/mpi/stats/label.h"
 #include "runtime/mpi/stats/numbers.h"
 #include "runtime/mpi/stats/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows on a screen of 24 lines, and columns left for a type on one of 120. */
-enum { SCREEN_ROWS = 15, TYPE_COLUMNS = 45 };
+/* Rows on a screen of 24 lines, and columns of one of 120 that are left for a type and where it was made. */
+enum { SCREEN_ROWS = 15, TYPE_COLUMNS = 61, ACCESS_COLUMNS = 10 };
 
 typedef char cell[16];
 
@@ -44,14 +45,25 @@ static void print_summary(FILE *out, const pw_report *report)
     pw_stats_put_bytes(out, sum->bytes);
     fputs(" in ", out);
     pw_stats_put_time(out, (double)sum->nanoseconds);
-    if (sum->messages > 0) {
-        fprintf(out, "; %lld messages took about ", (long long)sum->messages);
-        pw_stats_put_time(out, (double)sum->times.taken);
-        fputs(", natively ", out);
-        pw_stats_put_time(out, (double)sum->times.native);
-    }
+    if (sum->messages > 0)
+        fprintf(out, "; %lld messages", (long long)sum->messages);
+    if (sum->accesses > 0)
+        fprintf(out, "; %lld accesses to windows and files", (long long)sum->accesses);
+    fputs("\npackwright: saved: ", out);
+    pw_report_put_saved(out, report);
     fputc('\n', out);
 }
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The rows that are printed, with the text of each. */
+typedef struct table_rows {
+    const pw_stats_record **at;
+    char (*text)[PW_STATS_NAME + PW_STATS_DDT + 4];
+    const char **texts;
+    int64_t n, more, unused;
+    bool accesses; /* has a column for accesses */
+} table_rows;
 
 /* Cuts a lower bound and an extent from around the text of a type: how it lies in memory says more. */
 static void cut_bounds(char *ddt)
@@ -65,37 +77,75 @@ static void cut_bounds(char *ddt)
     }
 }
 
-/* Prints the name and the text of a type on at most so many columns. */
-static void print_type(FILE *out, const pw_stats_record *r, int columns)
+/* Writes the name and the text of a type. Of one that nobody knows as it was built, bounds may have to go. */
+static void write_text(char out[PW_STATS_NAME + PW_STATS_DDT + 4], const pw_stats_record *r)
 {
-    char text[PW_STATS_NAME + PW_STATS_DDT + 4];
-    int name = snprintf(text, sizeof text, "%s%s", r->name, *r->name ? " = " : "");
+    size_t size = PW_STATS_NAME + PW_STATS_DDT + 4;
+    int name = snprintf(out, size, "%s%s", r->name, *r->name ? " = " : "");
 
-    if (name + snprintf(text + name, sizeof text - (size_t)name, "%s", r->ddt) > columns)
-        cut_bounds(text + name);
-    if (strlen(text) > (size_t)columns)
-        memcpy(text + columns - 3, "...", 4);
-    fputs(text, out);
+    snprintf(out + name, size - (size_t)name, "%s", pw_stats_text(r));
+    if (!*r->built && strlen(out) > TYPE_COLUMNS)
+        cut_bounds(out + name);
 }
 
-/* What was saved is not known of types that are only packed. */
-static char *saved_cell(cell out, const pw_stats_record *r)
+static void choose_rows(table_rows *rows, const pw_report *report, bool all)
 {
-    if (pw_stats_messages(r) > 0)
-        return time_cell(out, r->times.saved);
-    return memcpy(out, "-", 2);
+    for (int64_t i = 0; i < report->n; i++) {
+        const pw_stats_record *r = &report->records[i];
+
+        if (!pw_stats_was_used(r)) {
+            rows->unused++;
+        } else if (all || rows->n < SCREEN_ROWS) {
+            write_text(rows->text[rows->n], r);
+            rows->texts[rows->n] = rows->text[rows->n];
+            rows->at[rows->n++] = r;
+        } else {
+            rows->more++;
+        }
+    }
 }
 
-static void print_row(FILE *out, const pw_stats_record *r)
+/* Where a type was made, without folders. */
+static const char *place_of(const pw_stats_record *r)
 {
+    const char *slash = strrchr(r->made[0].line, '/');
+
+    return slash ? slash + 1 : r->made[0].line;
+}
+
+static void print_type(FILE *out, const table_rows *rows, int64_t i)
+{
+    int columns = TYPE_COLUMNS - (rows->accesses ? ACCESS_COLUMNS : 0);
+    const char *place = place_of(rows->at[i]);
+    char text[TYPE_COLUMNS + 1];
+
+    if ((int)strlen(place) > columns / 2)
+        place = "";
+    pw_label_cut(text, columns - (*place ? (int)strlen(place) + 2 : 0), rows->texts[i], rows->texts, rows->n);
+    fprintf(out, "%s%s%s\n", text, *place ? ", " : "", place);
+}
+
+static void print_row(FILE *out, const table_rows *rows, int64_t i)
+{
+    const pw_stats_record *r = rows->at[i];
     int most = pw_stats_most_used(r);
-    cell taken, saved, bytes;
+    cell taken, bytes;
 
-    fprintf(out, "packwright: %9s %9s %10s %9lld %9lld  %-10s ", time_cell(taken, r->times.taken), saved_cell(saved, r),
-            bytes_cell(bytes, r->bytes), (long long)(r->packs + r->unpacks), (long long)pw_stats_messages(r),
-            most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "-");
-    print_type(out, r, TYPE_COLUMNS);
-    fputc('\n', out);
+    fprintf(out, "packwright: %8s %9s %7lld %8lld ", time_cell(taken, r->nanoseconds), bytes_cell(bytes, r->bytes),
+            (long long)(r->packs + r->unpacks), (long long)pw_stats_transfers(r, PW_TRANSFER_MESSAGE));
+    if (rows->accesses)
+        fprintf(out, "%9lld ", (long long)pw_stats_accesses(r));
+    fprintf(out, " %-10s ", most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "-");
+    print_type(out, rows, i);
+}
+
+static void print_rows(FILE *out, const table_rows *rows)
+{
+    if (rows->n > 0)
+        fprintf(out, "packwright: %8s %9s %7s %8s %s %-10s %s\n", "packing", "packed", "packs", "messages",
+                rows->accesses ? " accesses " : "", "mostly", "type, where it was made");
+    for (int64_t i = 0; i < rows->n; i++)
+        print_row(out, rows, i);
 }
 
 static void print_rest(FILE *out, int64_t more, int64_t unused)
@@ -124,21 +174,20 @@ static void print_noted(FILE *out, const pw_note_totals *noted)
 
 void pw_report_table(FILE *out, const pw_report *report, bool all)
 {
-    int64_t shown = 0, more = 0, unused = 0;
+    size_t n = (size_t)report->n + 1;
+    table_rows rows = {.at = calloc(n, sizeof *rows.at),
+                       .text = calloc(n, sizeof *rows.text),
+                       .texts = calloc(n, sizeof *rows.texts),
+                       .accesses = report->sum.accesses > 0};
 
     print_summary(out, report);
-    for (int64_t i = 0; i < report->n; i++) {
-        if (!pw_stats_was_used(&report->records[i])) {
-            unused++;
-        } else if (all || shown < SCREEN_ROWS) {
-            if (shown++ == 0)
-                fprintf(out, "packwright: %9s %9s %10s %9s %9s  %-10s %s\n", "time", "saved", "packed", "packs",
-                        "messages", "mostly", "type");
-            print_row(out, &report->records[i]);
-        } else {
-            more++;
-        }
+    if (rows.at && rows.text && rows.texts) {
+        choose_rows(&rows, report, all);
+        print_rows(out, &rows);
+        print_rest(out, rows.more, rows.unused);
     }
-    print_rest(out, more, unused);
     print_noted(out, &report->noted);
+    free(rows.at);
+    free(rows.text);
+    free(rows.texts);
 }

@@ -71,10 +71,11 @@ static item *add_item(pw_layout *layout)
 }
 
 /* Counts a commit. The first one takes a reference to the layout. */
-static void count_commit(pw_layout *layout)
+static void count_commit(pw_layout *layout, MPI_Datatype type)
 {
     item *it;
 
+    (void)type;
     pthread_mutex_lock(&trace.lock);
     it = pw_hash_map_get(&trace.by_hash, layout->hash);
     if (!it)
@@ -88,8 +89,8 @@ static void count_commit(pw_layout *layout)
 static void add_transfers(const pw_entry *entry, int64_t *sends, int64_t *receives)
 {
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        *sends += entry->choices.used[id][PW_SEND];
-        *receives += entry->choices.used[id][PW_RECV];
+        *sends += entry->choices.used[PW_TRANSFER_MESSAGE][id][PW_SEND];
+        *receives += entry->choices.used[PW_TRANSFER_MESSAGE][id][PW_RECV];
     }
 }
 
@@ -107,7 +108,7 @@ static void keep_transfers(const pw_entry *entry)
 
 void pw_trace_start(void)
 {
-    static const pw_registry_observer observer = {.learned = count_commit, .dies = keep_transfers};
+    static pw_registry_observer observer = {.learned = count_commit, .dies = keep_transfers};
 
     if (pw_trace_is_on())
         pw_registry_observe(&observer);

@@ -297,14 +297,18 @@ bool pw_message_describe(pw_message *m)
 /* Must be called before MPI: once a message is under way, another thread may free the type and its entry. */
 void pw_message_count(const pw_message *m, pw_strategy_id id)
 {
-    pw_entry *entry = (pw_entry *)m->entry;
+    pw_entry_choices *choices = &((pw_entry *)m->entry)->choices;
+    pw_transfer_kind of = m->kind == PW_CALL_IO          ? PW_TRANSFER_FILE
+                          : m->kind == PW_CALL_ONE_SIDED ? PW_TRANSFER_WINDOW
+                                                         : PW_TRANSFER_MESSAGE;
 
     if (!chosen_by.counted)
         return;
     if (m->role != PW_RECV)
-        atomic_fetch_add_explicit(&entry->choices.used[id][PW_SEND], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&choices->used[of][id][PW_SEND], 1, memory_order_relaxed);
     if (m->role != PW_SEND)
-        atomic_fetch_add_explicit(&entry->choices.used[id][PW_RECV], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&choices->used[of][id][PW_RECV], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&choices->moved, m->buffer.bytes, memory_order_relaxed);
 }
 
 /* A pair of layouts is joined when it comes back: that takes as long as some calls gain, and programs make types that

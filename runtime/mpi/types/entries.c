@@ -11,9 +11,9 @@ enum { KEPT_FOR_STATS = 4096 };
 
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
-    const pw_registry_observer *observer; /* NULL: there is none; set once at start */
-    pw_handle_table *layouts;             /* layout -> entry */
-    pthread_mutex_t lock;                 /* guards the fields below */
+    pw_registry_observer *observers; /* a list, made at start */
+    pw_handle_table *layouts;        /* layout -> entry */
+    pthread_mutex_t lock;            /* guards the fields below */
     uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
     int64_t kept;   /* entries that statistics keep alive */
     pw_constructed_table constructed; /* holds references to entries; so does `alike` */
@@ -46,8 +46,9 @@ static void entry_unref(pw_entry *entry)
         free(entry);
         return;
     }
-    if (entries.observer)
-        entries.observer->dies(entry);
+    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
+        if (o->dies)
+            o->dies(entry);
     pw_handle_table_remove(entries.layouts, (uint64_t)(uintptr_t)entry->layout);
     entry->prev->next = entry->next;
     entry->next->prev = entry->prev;
@@ -280,15 +281,20 @@ pw_status pw_entries_start(void)
     return pw_handle_table_create(&entries.layouts);
 }
 
-void pw_registry_observe(const pw_registry_observer *observer)
+/* A new life of MPI finds the observers of the one before. */
+void pw_registry_observe(pw_registry_observer *observer)
 {
-    entries.observer = observer;
+    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
+        if (o == observer)
+            return;
+    observer->next = entries.observers;
+    entries.observers = observer;
 }
 
-void pw_entries_report_learned(pw_layout *layout)
+void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
 {
-    if (entries.observer)
-        entries.observer->learned(layout);
+    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
+        o->learned(layout, type);
 }
 
 static void forget_constructed(void)

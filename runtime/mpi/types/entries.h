@@ -48,7 +48,7 @@ void pw_entries_remember_look(const pw_look *look, pw_entry *entry);
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
 bool pw_entries_ask_alike(const pw_look *look, pw_entry_asked *asked, void *arg);
 
-/* Tells the observer that a type with this layout was learned. */
-void pw_entries_report_learned(pw_layout *layout);
+/* Tells the observers that a type with this layout was learned. */
+void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type);
 
 #endif

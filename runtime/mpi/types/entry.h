@@ -10,14 +10,23 @@
 
 enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 
+/* What a transfer belongs to: a message between ranks or of a rank to itself, a window, or a file. */
+typedef enum pw_transfer_kind {
+    PW_TRANSFER_MESSAGE,
+    PW_TRANSFER_WINDOW,
+    PW_TRANSFER_FILE,
+    PW_TRANSFERS
+} pw_transfer_kind;
+
 /* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
  */
 typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
     _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    /* Transfers by strategy, sends and receives; counted when statistics are reported. */
-    _Atomic int64_t used[PW_SITE_WAYS][2];
+    /* Transfers by what they belong to and by strategy, sent (put, written) and received (got, read), and the bytes of
+     * all; counted when statistics are reported. */
+    _Atomic int64_t used[PW_TRANSFERS][PW_SITE_WAYS][2], moved;
 } pw_entry_choices;
 
 /*

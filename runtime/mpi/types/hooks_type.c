@@ -1,15 +1,18 @@
 /* Reports to the registry which types come and go (runtime/mpi/types/registry.h). */
+#include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
 
-int pw_hook_Type_commit(MPI_Datatype *datatype)
+int pw_hook_Type_commit(MPI_Datatype *datatype, const void *caller)
 {
     int rc = pw_next.MPI_Type_commit(datatype);
 
-    if (__builtin_expect(rc == MPI_SUCCESS, 1))
+    if (__builtin_expect(rc == MPI_SUCCESS, 1)) {
+        pw_origin_note(*datatype, caller);
         pw_registry_committed(*datatype);
+    }
     return rc;
 }
 
@@ -18,8 +21,10 @@ int pw_hook_Type_commit(MPI_Datatype *datatype)
 pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc)
 {
     *rc = pw_next.MPI_Type_dup(oldtype, newtype);
-    if (*rc == MPI_SUCCESS)
+    if (*rc == MPI_SUCCESS) {
+        pw_origin_note(*newtype, pw_origin_of(oldtype));
         pw_registry_duplicated(oldtype, *newtype);
+    }
     return PW_DONE;
 }
 
@@ -37,6 +42,8 @@ static bool may_die_in_progress(void)
 
 int pw_hook_Type_free(MPI_Datatype *datatype)
 {
+    if (datatype)
+        pw_origin_forget(*datatype);
     if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);
     return pw_next.MPI_Type_free(datatype);

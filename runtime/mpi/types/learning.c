@@ -113,7 +113,7 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
         return NULL;
     }
     if (contents)
-        pw_entries_report_learned(layout);
+        pw_entries_report_learned(layout, type);
     if (layout->size > 0)
         return layout;
     pw_layout_unref(layout);
@@ -196,7 +196,7 @@ static void register_type(MPI_Datatype type)
             b = NULL;
         }
     } else if (b->entry->layout) {
-        pw_entries_report_learned(b->entry->layout);
+        pw_entries_report_learned(b->entry->layout, type);
     }
     if (b) {
         remember_look(type, b->entry);
@@ -267,6 +267,7 @@ void pw_registry_leave(void)
     if (learning.keyval != MPI_KEYVAL_INVALID)
         PMPI_Type_free_keyval(&learning.keyval);
     learning.keyval = MPI_KEYVAL_INVALID;
+    pw_layout_engine_stop(learning.engine);
     pthread_mutex_unlock(&learning.lock);
 }
 

@@ -26,13 +26,13 @@
 /* Functions that the registry calls when types come and go, from any thread. They must not call the registry. `dies` is
  * called under the lock of the entries. */
 typedef struct pw_registry_observer {
-    void (*learned)(pw_layout *layout);  /* a committed type with this layout was learned */
-    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed */
+    void (*learned)(pw_layout *layout, MPI_Datatype type); /* a committed type with this layout was learned */
+    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed; may be NULL */
+    struct pw_registry_observer *next;   /* the registry's */
 } pw_registry_observer;
 
-/* Sets the observer, of which there is at most one. It must live as long as the process, and be set before any type is
- * committed. */
-void pw_registry_observe(const pw_registry_observer *observer);
+/* Adds an observer. It must live as long as the process, and be added before any type is committed. */
+void pw_registry_observe(pw_registry_observer *observer);
 
 /* Must be called before any other function of this header. If it fails, every call is left to MPI. */
 pw_status pw_registry_start(void);

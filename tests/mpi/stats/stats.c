@@ -2,7 +2,7 @@
  * For PACKWRIGHT_STATS: ranks use different sets of types, one of them shared. With a rank as argument, that rank is
  * inert and must not keep the others waiting. "exchange": two ranks send a type and receive an array, 20 times.
  * "named": the same with types that have names, which are freed before the end. "many": 40 types are packed, each some
- * times.
+ * times. "apart": ranks send to themselves alone, and write to files. "faces": four faces of a box, made in one place.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -63,6 +63,46 @@ static void named(int rank)
     MPI_Finalize();
 }
 
+/* Ten blocks to oneself, and five writes. */
+static void apart(int rank)
+{
+    enum { TIMES = 10, WRITES = 5, ELEMENTS = 2048 };
+    static double out[2 * ELEMENTS], in[2 * ELEMENTS];
+    int one[1] = {1}, zero[1] = {0};
+    char path[32];
+    MPI_Datatype column;
+    MPI_File file;
+
+    MPI_Type_vector(ELEMENTS, 1, 2, MPI_DOUBLE, &column);
+    MPI_Type_commit(&column);
+    for (int i = 0; i < TIMES; i++)
+        MPI_Alltoallw(out, one, zero, &column, in, one, zero, &column, MPI_COMM_SELF);
+    snprintf(path, sizeof path, "apart.%d", rank);
+    MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                  &file);
+    for (int i = 0; i < WRITES; i++)
+        MPI_File_write_at(file, 0, out, 1, column, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    MPI_Type_free(&column);
+    MPI_Finalize();
+}
+
+static void faces(void)
+{
+    enum { N = 96 };
+
+    for (int where = 0; where < N; where += N / 4) {
+        int sizes[4] = {2, N, N, N}, subsizes[4] = {1, N - 2, N - 2, 1}, starts[4] = {1, 1, 1, where};
+        MPI_Datatype face;
+
+        MPI_Type_create_subarray(4, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &face);
+        MPI_Type_commit(&face); /* the place that the report names */
+        use(face, 5);
+        MPI_Type_free(&face);
+    }
+    MPI_Finalize();
+}
+
 static void many(void)
 {
     for (int i = 0; i < 40; i++) {
@@ -93,6 +133,14 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "named")) {
         named(rank);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "apart")) {
+        apart(rank);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "faces")) {
+        faces();
         return 0;
     }
     if (argc > 1 && !strcmp(argv[1], "many")) {

@@ -1,58 +1,85 @@
-/* What messages are said to have taken and saved, from records of decisions. */
+/* What is said to be saved, from what trials have seen. */
 #include "runtime/mpi/stats/choice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { USES = 1000, NATIVE_NS = 8000, PACKED_NS = 4000 };
-
-/* Messages that were packed, and what a trial saw of both ways. 0: there was no trial. */
-static pw_stats_times times_of(double native_tried, double packed_tried)
+static void is_said(pw_stats_saved saved, const char *expected)
 {
-    pw_stats_choice c = {.low = 4096, .high = 8192};
-    pw_stats_expected expected = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
 
-    c.cells[PW_STRATEGY_NATIVE] =
-        (pw_stats_cell){.total = NATIVE_NS, .ranks = 1, .tries = native_tried > 0, .tried = native_tried};
-    c.cells[PW_STRATEGY_PACKED] =
-        (pw_stats_cell){.uses = USES, .total = PACKED_NS, .ranks = 1, .tries = packed_tried > 0, .tried = packed_tried};
-    return pw_stats_choice_times(&c, &expected);
+    pw_stats_saved_print(out, saved);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
 }
 
-static void by_estimate(void **state)
+/* Estimates are no measurement, and nothing is said to be saved by them. */
+static void without_a_trial(void **state)
 {
-    pw_stats_times t = times_of(0, 0);
+    pw_stats_saved saved = {0};
 
     (void)state;
-    assert_int_equal(t.taken, USES * PACKED_NS / 2);
-    assert_int_equal(t.saved, USES * (NATIVE_NS - PACKED_NS) / 2);
-    assert_int_equal(t.native, t.taken + t.saved);
+    is_said(saved, "nothing (all was left to the MPI)");
+    pw_stats_saved_count(&saved, 1000, 0, 0);
+    pw_stats_saved_count(&saved, 500, 8000, 0);
+    assert_int_equal(saved.known, 0);
+    assert_int_equal(saved.ns, 0);
+    is_said(saved, "not known (no trial)");
 }
 
 static void by_trial(void **state)
 {
+    pw_stats_saved saved = {0}, other = {0};
+
     (void)state;
-    assert_int_equal(times_of(9000, 6000).saved, USES * 3000);
-    assert_int_equal(times_of(6000, 9000).saved, USES * -3000);
+    pw_stats_saved_count(&saved, 400, 9000, 6000);
+    is_said(saved, "1.2 ms in 400 uses, by trials");
+    pw_stats_saved_count(&saved, 400, 6000, 15000); /* packed although a trial has seen it lose */
+    is_said(saved, "-2.4 ms in 800 uses, by trials");
+    pw_stats_saved_count(&other, 100, 0, 6000);
+    pw_stats_saved_add(&saved, other);
+    is_said(saved, "-2.4 ms in 800 uses, by trials; not known of 100 (no trial)");
 }
 
-/* All native rounds of a trial lost the processor, or all packed ones. */
-static void by_trial_on_a_busy_machine(void **state)
+/* A site that has tried native and packed knows what its uses saved. */
+static void of_a_site(void **state)
 {
+    pw_site *s = aligned_alloc(_Alignof(pw_site), 2 * sizeof *s);
+    pw_stats_choice choice;
+
     (void)state;
-    assert_int_equal(times_of(50e6, 6000).saved, USES * 4 * NATIVE_NS);
-    assert_int_equal(times_of(6000, 50e6).saved, USES * -4 * PACKED_NS);
+    memset(s, 0, 2 * sizeof *s);
+    s->ways = 2;
+    s->key.size = 40;
+    s->cells[PW_STRATEGY_NATIVE].total = 8000;
+    s->cells[PW_STRATEGY_PACKED].total = 4000;
+    s->cells[PW_STRATEGY_NATIVE].uses = 30;
+    s->cells[PW_STRATEGY_PACKED].uses = 70;
+    assert_true(pw_stats_choice_take(s, &choice));
+    assert_int_equal(choice.saved.known, 0);
+    assert_int_equal(choice.saved.unknown, 70);
+    s->cells[PW_STRATEGY_NATIVE].tried = 9000;
+    s->cells[PW_STRATEGY_PACKED].tried = 6000;
+    assert_true(pw_stats_choice_take(s, &choice));
+    assert_int_equal(choice.saved.known, 70);
+    assert_int_equal(choice.saved.ns, 70 * 3000);
+    free(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_estimate),
+        cmocka_unit_test(without_a_trial),
         cmocka_unit_test(by_trial),
-        cmocka_unit_test(by_trial_on_a_busy_machine),
+        cmocka_unit_test(of_a_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

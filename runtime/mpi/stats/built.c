@@ -1,0 +1,141 @@
+#include "runtime/mpi/stats/built.h"
+
+#include "frontend/mpi/describe.h"
+#include "jit-cache/hash_map.h"
+#include "runtime/engine/layout/layout.h"
+#include "runtime/mpi/types/origin.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_BUILT = 1 << 12 }; /* each process notes at most so many layouts */
+
+typedef struct built {
+    struct built *next;
+    char text[PW_STATS_DDT];
+    const void *made[PW_STATS_PLACES]; /* NULL: no further place is known */
+} built;
+
+/* The singleton. Its lock is taken after the registry's. */
+static struct {
+    pthread_mutex_t lock;
+    pw_hash_map by_layout; /* maps canonical hashes to `built` */
+    built *all;
+    int n;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Finds what is known of a layout, or begins it. NULL: out of memory, or too many. The caller holds the lock. */
+static built *built_of(pw_hash layout)
+{
+    built *it = pw_hash_map_get(&all.by_layout, layout);
+
+    if (it || all.n == MOST_BUILT)
+        return it;
+    it = calloc(1, sizeof *it);
+    if (!it || pw_hash_map_put(&all.by_layout, layout, it) != PW_OK) {
+        free(it);
+        return NULL;
+    }
+    it->next = all.all;
+    all.all = it;
+    all.n++;
+    return it;
+}
+
+static void add_place(built *it, const void *place)
+{
+    int i = 0;
+
+    while (i < PW_STATS_PLACES && it->made[i] && it->made[i] != place)
+        i++;
+    if (i < PW_STATS_PLACES)
+        it->made[i] = place;
+}
+
+static bool is_known(pw_hash layout)
+{
+    bool known;
+
+    pthread_mutex_lock(&all.lock);
+    known = pw_hash_map_get(&all.by_layout, layout) != NULL;
+    pthread_mutex_unlock(&all.lock);
+    return known;
+}
+
+/* Of types with one layout, the text of the first one counts, and the places of all. MPI is asked outside of the lock.
+ */
+static void note(pw_layout *layout, MPI_Datatype type)
+{
+    const void *place = pw_origin_of(type);
+    char text[PW_STATS_DDT] = "";
+    built *it;
+
+    if (!is_known(layout->hash))
+        pw_mpi_describe(type, text, sizeof text);
+    pthread_mutex_lock(&all.lock);
+    it = built_of(layout->hash);
+    if (it && !*it->text)
+        memcpy(it->text, text, sizeof text);
+    if (it && place)
+        add_place(it, place);
+    pthread_mutex_unlock(&all.lock);
+}
+
+void pw_built_start(void)
+{
+    static pw_registry_observer observer = {.learned = note};
+
+    if (pw_layout_use_is_timed())
+        pw_registry_observe(&observer);
+}
+
+/* Finds the file that an address of a return was loaded from, and where in it the call is. */
+static void locate(const void *address, pw_stats_place *out)
+{
+    const char *call = (const char *)address - 1; /* the address of a return lies behind the call */
+    struct link_map *map = NULL;
+    Dl_info info;
+
+    if (!dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname || !map)
+        return;
+    /* The program itself has the name by which it was started, which need not be a path. */
+    if (*map->l_name)
+        snprintf(out->module, sizeof out->module, "%s", map->l_name);
+    else if (readlink("/proc/self/exe", out->module, sizeof out->module - 1) < 0)
+        return;
+    out->offset = (uint64_t)((uintptr_t)call - (uintptr_t)map->l_addr);
+}
+
+void pw_built_take(pw_stats_record *record)
+{
+    const built *it;
+
+    pthread_mutex_lock(&all.lock);
+    it = pw_hash_map_get(&all.by_layout, record->hash);
+    if (it) {
+        memcpy(record->built, it->text, sizeof it->text);
+        for (int i = 0; i < PW_STATS_PLACES && it->made[i]; i++)
+            locate(it->made[i], &record->made[i]);
+    }
+    pthread_mutex_unlock(&all.lock);
+}
+
+void pw_built_close(void)
+{
+    pthread_mutex_lock(&all.lock);
+    pw_hash_map_clear(&all.by_layout);
+    while (all.all) {
+        built *next = all.all->next;
+
+        free(all.all);
+        all.all = next;
+    }
+    all.n = 0;
+    pthread_mutex_unlock(&all.lock);
+}

@@ -1,0 +1,19 @@
+/*
+ * How the program made its types, by layout, for reports: the type as it was built, and where it was committed. Both
+ * are noted when a type is learned, so that reports have them after the type is freed. Nothing is noted unless a report
+ * is asked for.
+ */
+#ifndef PW_RUNTIME_STATS_BUILT_H
+#define PW_RUNTIME_STATS_BUILT_H
+
+#include "base/hash.h"
+#include "runtime/mpi/stats/record.h"
+
+/* Begins to watch which types are learned. */
+void pw_built_start(void);
+/* Fills in `built` and `made` of a record by its hash. */
+void pw_built_take(pw_stats_record *record);
+/* Forgets all types. */
+void pw_built_close(void);
+
+#endif

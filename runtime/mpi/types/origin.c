@@ -1,0 +1,36 @@
+#include "runtime/mpi/types/origin.h"
+
+#include "runtime/engine/memory/handle_table.h"
+
+/* The singleton. It is opened when the first type is noted. */
+static pw_handle_table origins;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void pw_origin_note_other(MPI_Datatype type, const void *caller)
+{
+    if (!caller)
+        return;
+    pthread_mutex_lock(&lock);
+    if (atomic_load_explicit(&origins.current, memory_order_relaxed) || pw_handle_table_open(&origins) == PW_OK)
+        pw_handle_table_insert(&origins, pw_type_key(type), (void *)caller);
+    pthread_mutex_unlock(&lock);
+}
+
+void pw_origin_forget_other(MPI_Datatype type)
+{
+    pthread_mutex_lock(&lock);
+    if (atomic_load_explicit(&origins.current, memory_order_relaxed))
+        pw_handle_table_remove(&origins, pw_type_key(type));
+    pthread_mutex_unlock(&lock);
+}
+
+const void *pw_origin_of(MPI_Datatype type)
+{
+    return pw_handle_table_find(&origins, pw_type_key(type));
+}
+
+void pw_origin_close(void)
+{
+    if (atomic_load_explicit(&origins.current, memory_order_relaxed))
+        pw_handle_table_clear(&origins);
+}
