@@ -83,6 +83,9 @@ static float ratio_of(const double *costs, int way, int best)
     return costs[way] < 0 ? -1 : costs[best] > 0 ? (float)(costs[way] / costs[best]) : 1;
 }
 
+/* Messages that are expected to take less are short. */
+static const double short_ns = 2000;
+
 /* Begins the trial of a site whose guess is `best`. */
 static void begin_trial(pw_site *s, const pw_site_question *q, const double *costs, int best)
 {
@@ -97,7 +100,7 @@ static void begin_trial(pw_site *s, const pw_site_question *q, const double *cos
         possible += ratios[i + 1] >= 0;
     }
     s->has_trial = possible > 1 || (possible == 1 && own == PW_TRIAL_USUAL);
-    pw_trial_init(&s->trial, q->rivals + 1, own, ratios);
+    pw_trial_init(&s->trial, q->rivals + 1, own, ratios, costs[best] < short_ns);
     if (s->has_trial)
         s->until = s->trial.begin;
 }

@@ -4,19 +4,23 @@
  */
 #include "runtime/choice/trial.h"
 
-enum { SECOND = 64, LATER = 8 }; /* where the second window begins, and how many times as far the next ones */
+enum { LATER = 8 }; /* how many times as far as one window the next one begins */
 
-/* The usual way stays unless another one takes less than this part of its time. */
-static const float better = 0.97F;
+/*
+ * The usual way stays unless another one takes less than this part of its time. The first usual way is a guess that all
+ * ranks of an exchange share, and ways gain most where both ends take the same one. So it takes a difference that every
+ * rank sees, not one within the noise of some.
+ */
+static const float better = 0.9F;
 /* A slot gets no further turn in a window once it takes more than this many times the least time: after one time that
  * is as far behind as was expected, and after a turn. */
 static const float far_behind = 1.7F, behind = 1.25F;
 /* What a window may lose: this part of all rounds before it, and at least what the first 64 rounds may. */
 static const float part = 0.01F, least_budget = 4.0F;
 
-void pw_trial_init(pw_trial *t, int n, int own, const float *ratios)
+void pw_trial_init(pw_trial *t, int n, int own, const float *ratios, bool is_short)
 {
-    *t = (pw_trial){.n = n, .own = own, .begin = PW_TRIAL_FIRST};
+    *t = (pw_trial){.n = n, .own = own, .begin = is_short ? PW_TRIAL_SHORT : PW_TRIAL_FIRST};
     for (int i = 0; i < n; i++)
         t->slots[i] = (pw_trial_slot){.possible = ratios[i] >= 0, .ratio = ratios[i]};
 }
@@ -123,6 +127,6 @@ int pw_trial_close(pw_trial *t)
     if (found != PW_TRIAL_USUAL)
         t->own = found;
     t->slots[PW_TRIAL_USUAL].ratio = 1;
-    t->begin = t->begin == PW_TRIAL_FIRST ? SECOND : LATER * t->begin;
+    t->begin = t->begin == PW_TRIAL_FIRST ? PW_TRIAL_SECOND : LATER * t->begin;
     return found;
 }

@@ -29,8 +29,9 @@ enum {
     PW_TRIAL_PAIR = 2,  /* rounds of one turn: the first one pays for what the turn before has left in the caches */
     PW_TRIAL_TURNS =
         3, /* turns of each slot in the first window; later ones have twice as many, and so surer verdicts */
-    PW_TRIAL_FIRST = 1, /* the round with which the first window begins: the round before it meets everything cold. The
-                           next ones begin at 64, 512, 4096 ... */
+    PW_TRIAL_FIRST = 1,   /* the round with which the first window begins: the round before it meets everything cold */
+    PW_TRIAL_SECOND = 64, /* the next one; further ones begin at 512, 4096 ... */
+    PW_TRIAL_SHORT = 512, /* the first window of short messages, for which a look at the clock counts */
     PW_TRIAL_KEPT = PW_TRIAL_PAIR * PW_TRIAL_TURNS, /* the least times of a slot that are kept */
     PW_TRIAL_USUAL = 0                              /* the slot of what is taken outside of windows */
 };
@@ -52,7 +53,7 @@ typedef struct pw_trial {
 
 /* Makes a trial of `n` slots. `ratios[i]`: how many times the guess's time slot i is expected to take; below 0: the
  * site cannot carry it out. `own` as in pw_trial. */
-void pw_trial_init(pw_trial *t, int n, int own, const float *ratios);
+void pw_trial_init(pw_trial *t, int n, int own, const float *ratios, bool is_short);
 
 /* Returns the slot that a round takes. *timed: whether its time is to be told to pw_trial_add. */
 int pw_trial_turn(const pw_trial *t, int64_t round, bool *timed);

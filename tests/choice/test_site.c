@@ -144,7 +144,7 @@ static int round_of(const pw_site_key *k, const pw_site_question *q, const doubl
 static void a_trial_finds_the_best(void **state)
 {
     const double times[] = {30, 20, 10};
-    mock m = {.costs = {10, 11, 12}};
+    mock m = {.costs = {10000, 11000, 12000}};
     pw_site_question q = question(&m, -1, true);
     pw_site_key k = key(1, 1000);
     pw_site *s;
@@ -163,7 +163,7 @@ static void a_trial_finds_the_best(void **state)
 /* Within a round, and while operations of a round are in flight, a site keeps its way. */
 static void a_round_has_one_way(void **state)
 {
-    mock m = {.costs = {10, 11, 12}};
+    mock m = {.costs = {10000, 11000, 12000}};
     pw_site_question q = question(&m, -1, true);
     pw_site_key k = key(1, 1000), other = key(2, 1000);
     pw_site *s;
@@ -191,7 +191,7 @@ static void a_round_has_one_way(void **state)
 /* The sites of a round are judged together: each keeps its own guess if that is best for all. */
 static void sites_of_a_round_are_judged_together(void **state)
 {
-    mock a = {.costs = {10, 20, -1}}, b = {.costs = {20, 10, -1}};
+    mock a = {.costs = {10000, 20000, -1}}, b = {.costs = {20000, 10000, -1}};
     pw_site_question qa = question(&a, -1, true), qb = question(&b, -1, true);
     pw_site_key ka = key(1, 1000), kb = key(2, 1000);
     pw_site *s;
@@ -211,7 +211,7 @@ static void sites_of_a_round_are_judged_together(void **state)
 static void spoilt_uses_do_not_count(void **state)
 {
     const double times[] = {10, 1, 1};
-    mock m = {.costs = {10, 11, -1}};
+    mock m = {.costs = {10000, 11000, -1}};
     pw_site_question q = question(&m, -1, true);
     pw_site_key k = key(1, 1000);
     pw_site *s;
@@ -230,7 +230,7 @@ static void spoilt_uses_do_not_count(void **state)
 
 static void a_full_round_goes_on(void **state)
 {
-    mock m = {.costs = {10, 11, 12}};
+    mock m = {.costs = {10000, 11000, 12000}};
     pw_site_question q = question(&m, -1, true);
     pw_round now = {.n = 0};
     pw_site *s;
@@ -248,7 +248,7 @@ static void a_full_round_goes_on(void **state)
 
 static void without_room_it_is_guessed(void **state)
 {
-    mock m = {.costs = {10, 5, 12}};
+    mock m = {.costs = {10000, 5000, 12000}};
     pw_site_question q = question(&m, -1, true);
     pw_site *s;
 
@@ -263,7 +263,7 @@ static void without_room_it_is_guessed(void **state)
 
 static void *many_uses(void *arg)
 {
-    mock m = {.costs = {10, 11, 12}};
+    mock m = {.costs = {10000, 11000, 12000}};
     pw_site_question q = question(&m, -1, true);
 
     for (int i = 0; i < 20000; i++) {

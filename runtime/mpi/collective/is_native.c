@@ -103,6 +103,15 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
+/* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
+ * a use of its site. */
+static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
+{
+    pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
+
+    return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, PW_STRATEGY_NATIVE, 1);
+}
+
 static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)
 {
     const pw_entry *entry;
@@ -113,7 +122,7 @@ static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_si
     entry = pw_registry_learned(pw_side_type(side, i));
     return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
            !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes > 0 &&
-           pw_self_is_long(group, kind, bytes);
+           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes);
 }
 
 bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)

@@ -159,7 +159,8 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
 
 /* The strategies that trials compare, in the same order for all messages of a kind. `contiguous` is missing: it gives
  * MPI the same bytes as native does. */
-static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_PIPELINE, PW_STRATEGY_DIRECT};
+static const uint8_t blocking[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_PIPELINE, PW_STRATEGY_DIRECT};
+static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT};
 static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,
                                     PW_STRATEGY_ONE_SHOT, PW_STRATEGY_STAGED, PW_STRATEGY_PIPELINED};
 static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_PACKED};
@@ -216,19 +217,37 @@ static pw_site_question question_of(const pw_message *m)
         RIVALS(&q, to_oneself);
     else if (is_on_device(m))
         RIVALS(&q, on_device);
+    else if (m->kind == PW_CALL_BLOCKING)
+        RIVALS(&q, blocking);
     else
         RIVALS(&q, on_host);
     return q;
 }
 
-/* Lets the short path (runtime/mpi/strategy/is_native.h) find a decision that was native. */
-static void remember_native(const pw_message *m, pw_site *d)
+/* An entry is shared and constant, except for its atomic fields. */
+static void remember_in(const pw_message *m, pw_site *s)
 {
-    /* An entry is shared and constant, except for its atomic fields. */
     pw_entry *entry = (pw_entry *)m->entry;
 
-    if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)], d, memory_order_release);
+    if (entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
+        atomic_store_explicit(m->to ? &entry->choices.to_oneself[m->kind]
+                                    : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)],
+                              s, memory_order_release);
+}
+
+/* Lets the short path (runtime/mpi/strategy/is_native.h) find a site that left a message to MPI. */
+static void remember_native(const pw_message *m, pw_site *s)
+{
+    pw_message to;
+
+    if (!s || chosen_by.counted)
+        return;
+    remember_in(m, s);
+    if (!m->to)
+        return;
+    to = *m->to;
+    to.to = m->to;
+    remember_in(&to, s);
 }
 
 /* Chooses for a message that `direct` has refused, as it may for thousands of messages of a channel. The choice is
@@ -260,7 +279,7 @@ pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_site
     question = question_of(m);
     id = pw_judge_take(&key, &question, record);
     if (table[id]->can(m)) {
-        if (id == PW_STRATEGY_NATIVE && !m->to)
+        if (id == PW_STRATEGY_NATIVE)
             remember_native(m, *record);
         return (pw_strategy_id)id;
     }

@@ -24,6 +24,8 @@ typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
     _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
+    /* The same of messages to oneself that have this layout where they leave: the last one. */
+    _Atomic(pw_site *) to_oneself[PW_CALL_KINDS];
     /* Transfers by what they belong to and by strategy, sent (put, written) and received (got, read), and the bytes of
      * all; counted when statistics are reported. */
     _Atomic int64_t used[PW_TRANSFERS][PW_SITE_WAYS][2], moved;
