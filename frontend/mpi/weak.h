@@ -51,6 +51,7 @@
 #pragma weak PMPI_Request_get_status
 #pragma weak PMPI_Sendrecv
 #pragma weak PMPI_Start
+#pragma weak PMPI_Status_set_elements_x
 #pragma weak PMPI_Test
 #pragma weak PMPI_Test_cancelled
 #pragma weak PMPI_Topo_test
