@@ -65,7 +65,7 @@ typedef struct pw_random_mpi_limits {
 /* MPI_ERRORS_RETURN must be set on MPI_COMM_WORLD and MPI_COMM_SELF. The result is committed; free it with
  * pw_random_mpi_free. Exits the program with a message when MPI refuses a legal constructor. */
 void pw_random_mpi_create(pw_rng *rng, const pw_random_mpi_limits *limits, pw_random_mpi *out);
-/* The same, for a list or a struct of so many blocks, whose types are small. */
+/* Does what pw_random_mpi_create does, for a list or a struct of `blocks` blocks, whose types are small. */
 void pw_random_mpi_create_long(pw_rng *rng, const pw_random_mpi_limits *limits, int64_t blocks, pw_random_mpi *out);
 void pw_random_mpi_free(pw_random_mpi *t);
 

@@ -98,7 +98,7 @@ static void exchange(void *data)
         unpack(x);
 }
 
-/* Of the memory after a read, of what this rank sees in the file after a write. */
+/* The digest of the memory after a read, or of what this rank sees in the file after a write. */
 static uint64_t digest(void *data)
 {
     io *x = data;

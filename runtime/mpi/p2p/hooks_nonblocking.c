@@ -152,7 +152,7 @@ static const pw_pending_ops recv_ops = {
 #define GPU_RECV \
     .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy, .receives = true
 static const pw_pending_ops gpu_recv_ops = {GPU_RECV, .is_read_by_gpu = true};
-/* Those of shorter messages, which MPI copies. */
+/* The operations of shorter receives into GPU memory, whose messages MPI copies. */
 static const pw_pending_ops short_gpu_recv_ops = {GPU_RECV};
 enum { LEAST_READ = 16 << 10 };
 

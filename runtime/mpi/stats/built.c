@@ -68,8 +68,8 @@ static bool is_known(pw_hash layout)
     return known;
 }
 
-/* Of types with one layout, the text of the first one counts, and the places of all. MPI is asked outside of the lock.
- */
+/* Types that have one layout are shown by the text of the first one, and by the places of all. MPI is asked outside of
+ * the lock. */
 static void note(pw_layout *layout, MPI_Datatype type)
 {
     const void *place = pw_origin_of(type);

@@ -77,7 +77,7 @@ void pw_report_complete(pw_report *report)
     }
 }
 
-/* Of the program's own packing nothing is known either. */
+/* Nothing is known of the program's own packing either. */
 void pw_report_put_saved(FILE *out, const pw_report *report)
 {
     pw_stats_saved saved = report->sum.saved;
