@@ -19,7 +19,8 @@ enum {
     MOST_IN_FLIGHT = 4 << 20,
     MOST_FAR = 4 << 20,
     MOST_FAR_IN_FLIGHT = 512 << 10,
-    WARM_UP = 2
+    WARM_UP = 2,
+    LEAVES_CACHES = 1 << 20
 };
 
 /*
@@ -154,7 +155,8 @@ static pw_strategy_id strategy_of(int way)
 }
 
 /* Times each run by itself and takes the median: a rank that loses its core in one run says nothing about the others.
- * The first runs do not count, since the caches have forgotten the message meanwhile. */
+ * The first runs do not count, since the caches have forgotten the message meanwhile; a long message leaves no cache
+ * warm in any case. */
 static double run(pw_probe *p, int runs)
 {
     static const double per_message[PW_MODEL_KINDS] = {2, IN_FLIGHT, 1, PAIR};
@@ -164,13 +166,14 @@ static double run(pw_probe *p, int runs)
     const parcel *x = parcel_of(p);
     int memory = p->kind / BY_MEMORY % 2, kind = p->kind / BY_CALL;
     buffers b = {m->send[memory], m->recv[memory]};
+    int warm_up = p->bytes < LEAVES_CACHES ? WARM_UP : 0;
     double *times = malloc((size_t)runs * sizeof *times), ns;
 
     if (!x || !times)
         MPI_Abort(m->pair, 1); /* the other rank would wait for ever */
     packwright_force_strategy(strategy);
     PMPI_Barrier(m->pair);
-    for (int i = -WARM_UP; i < runs; i++) {
+    for (int i = -warm_up; i < runs; i++) {
         int64_t begin = pw_clock_ns();
 
         exchange(c, m, x, b, kind);
