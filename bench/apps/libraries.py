@@ -17,6 +17,12 @@ def of_debian(place):
         raise Missing("Debian has it only for its own MPIs")
 
 
+def of_debians_openmpi(place):
+    of_debian(place)
+    if place.mpi.kind != "openmpi":
+        raise Missing("Debian has it for Open MPI only")
+
+
 def library(root, pattern):
     return next(client.libraries(root).glob(pattern))
 
@@ -60,11 +66,35 @@ def pnetcdf(place):
 
 def spfft(place):
     """By hand: its exchange with compact buffers."""
-    of_debian(place)
-    if place.mpi.kind != "openmpi":
-        raise Missing("Debian has it for Open MPI only")
+    of_debians_openmpi(place)
     root = place.packages("libspfft1", "libspfft-dev", "libfftw3-double3")
     folder = client.libraries(root)
     made = place.compile("spfft", [f"-I{root}/usr/include", f"-L{folder}", "-lspfft", f"-Wl,-rpath-link,{folder}"])
     command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
     yield Program("SpFFT", command, (*command, "--hand"), environment(place, folder), ranks=place.ranks)
+
+
+def petsc(place):
+    """By hand: column by column, for which PETSc packs. Only its headers are had of its package for development, which needs much else."""
+    of_debians_openmpi(place)
+    root = place.packages_and_needed("libpetsc-real3.18", "libopenblas0-serial")
+    place.packages("libpetsc-real3.18-dev", "libpetsc3.18-dev-common")
+    folder = client.libraries(root)
+    headers = next(root.glob("usr/lib/petscdir/petsc*/*-real/include"))
+    made = place.compile("petsc", [f"-I{headers}", library(root, "libpetsc_real.so.*"), f"-Wl,-rpath-link,{folder}"])
+    command = (made, f"--sizes={'128' if place.quick else '128,256'}", seconds(place))
+    yield Program("PETSc", command, (*command, "--hand"), environment(place, folder, folder / "openblas-serial"), ranks=place.ranks)
+
+
+def global_arrays(place):
+    """Debian's library is without ARMCI, for which stands Debian's ARMCI-MPI; both are static."""
+    of_debian(place)
+    kind = place.mpi.kind
+    root = place.packages_and_needed("libglobalarrays-dev", "libarmci-mpi-dev", f"libscalapack-{kind}2.2", "libopenblas0-serial")
+    folder = client.libraries(root)
+    algebra = folder / "openblas-serial"
+    libraries = [folder / f"libga-{kind}.a", folder / f"libarmci-{kind}.a", library(root, f"libscalapack-{kind}.so.*"),
+                 f"-L{algebra}", "-l:liblapack.so.3", "-l:libblas.so.3", "-l:libgfortran.so.5"]
+    made = place.compile("global_arrays", [f"-I{root}/usr/include", *libraries])
+    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+    yield Program("Global Arrays", command, (*command, "--hand"), environment(place, folder, algebra), ranks=place.ranks)

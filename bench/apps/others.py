@@ -5,10 +5,8 @@ REASONS = {
     "h5py": "needs to be built for a parallel HDF5; its hyperslabs are those of hdf5",
     "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
     "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
-    "petsc": "no program for sparse times dense is here, and its build takes a quarter of an hour (tests/suites has it)",
     "ngsolve": "no program is here",
     "starpu": "no program is here; Debian has it for Open MPI only",
-    "global-arrays": "no program is here, nor one for ARMCI-MPI; Debian has static libraries only",
 }
 
 
