@@ -1,7 +1,8 @@
 """Libraries that are in Debian for an MPI, each with a small program of this folder that calls it."""
 import os
+from pathlib import Path
 
-from places import client
+from places import PROGRAMS, client
 from pnetcdf_tests import Pnetcdf
 from turns import Missing, Program
 
@@ -42,9 +43,9 @@ def scalapack(place):
                   ranks=place.ranks)
 
 
-def files_program(place, application, made, folders=()):
-    command = (made, "--folder=/dev/shm", f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
-    return Program(application, command, (*command, "--hand"), environment(place, *folders), ranks=place.ranks)
+def files_program(place, application, made, folders=(), settings=()):
+    command = (*made, "--folder=/dev/shm", f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+    return Program(application, command, (*command, "--hand"), {**environment(place, *folders), **dict(settings)}, ranks=place.ranks)
 
 
 def hdf5(place):
@@ -53,7 +54,18 @@ def hdf5(place):
     root = place.packages("libsz2", "libaec0", "libcurl4", f"libhdf5-{kind}-103-1", f"libhdf5-{kind}-dev")
     folder = client.libraries(root)
     made = place.compile("hdf5", [f"-I{root}/usr/include/hdf5/{kind}", f"-L{folder}", f"-lhdf5_{kind}", f"-Wl,-rpath-link,{folder}"])
-    yield files_program(place, "HDF5", made, [folder])
+    yield files_program(place, "HDF5", [made], [folder])
+
+
+def h5py(place):
+    """By hand: copied by numpy, as its users do. Debian's own Python has it, with mpi4py and numpy."""
+    of_debians_openmpi(place)
+    python = Path("/usr/bin/python3")
+    if not python.exists():
+        raise Missing(f"Debian's h5py needs Debian's {python}")
+    root = place.packages_and_needed("python3-h5py", "python3-h5py-mpi")
+    yield files_program(place, "h5py", [python, PROGRAMS / "h5py_cubes.py"], [client.libraries(root)],
+                        {"PYTHONPATH": root / "usr/lib/python3/dist-packages"})
 
 
 def pnetcdf(place):
@@ -61,7 +73,7 @@ def pnetcdf(place):
     of_debian(place)
     built = place.suite(Pnetcdf)
     made = place.compile("pnetcdf", [f"-I{built}/src/include", built / "src/libs/.libs/libpnetcdf.a"])
-    yield files_program(place, "PnetCDF", made)
+    yield files_program(place, "PnetCDF", [made])
 
 
 def spfft(place):
@@ -87,7 +99,9 @@ def petsc(place):
 
 
 def global_arrays(place):
-    """Debian's library is without ARMCI, for which stands Debian's ARMCI-MPI; both are static."""
+    """Debian's library is without ARMCI, for which stands Debian's ARMCI-MPI; both are static. With Open MPI, ARMCI-MPI does not use types
+    unless it is told to. Windows that MPICH 4.0 has allocated lie elsewhere than it believes, if their size is not a multiple of 16 bytes:
+    they are created, not allocated."""
     of_debian(place)
     kind = place.mpi.kind
     root = place.packages_and_needed("libglobalarrays-dev", "libarmci-mpi-dev", f"libscalapack-{kind}2.2", "libopenblas0-serial")
@@ -97,4 +111,6 @@ def global_arrays(place):
                  f"-L{algebra}", "-l:liblapack.so.3", "-l:libblas.so.3", "-l:libgfortran.so.5"]
     made = place.compile("global_arrays", [f"-I{root}/usr/include", *libraries])
     command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
-    yield Program("Global Arrays", command, (*command, "--hand"), environment(place, folder, algebra), ranks=place.ranks)
+    settings = {**environment(place, folder, algebra), "ARMCI_STRIDED_METHOD": "DIRECT",
+                "ARMCI_USE_WIN_ALLOCATE": str(int(kind == "openmpi"))}
+    yield Program("Global Arrays", command, (*command, "--hand"), settings, ranks=place.ranks)

@@ -2,7 +2,6 @@
 from turns import Missing
 
 REASONS = {
-    "h5py": "needs to be built for a parallel HDF5; its hyperslabs are those of hdf5",
     "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
     "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
     "ngsolve": "no program is here",

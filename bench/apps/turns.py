@@ -215,7 +215,7 @@ def ways_of(report):
     """Messages by strategy, and what was left to the MPI, of a report of Packwright's."""
     taken, packs, used = collections.Counter(), 0, 0
     for kind in report["types"]:
-        for direction in ("sends", "receives"):
+        for direction in ("sends", "receives", "puts", "gets"):
             taken.update(kind[direction])
             used += sum(kind[direction].values())
         packs += kind["packs"] + kind["unpacks"]
