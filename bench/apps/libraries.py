@@ -114,3 +114,18 @@ def global_arrays(place):
     settings = {**environment(place, folder, algebra), "ARMCI_STRIDED_METHOD": "DIRECT",
                 "ARMCI_USE_WIN_ALLOCATE": str(int(kind == "openmpi"))}
     yield Program("Global Arrays", command, (*command, "--hand"), settings, ranks=place.ranks)
+
+
+def starpu(place):
+    """StarPU's own thread calls MPI, beside the program's: MPI_Init has to allow for that. What it measures of a machine lies in the base."""
+    of_debians_openmpi(place)
+    root = place.packages_and_needed("libstarpu-1.3-9", "libstarpumpi-1.3-3")
+    place.packages("libstarpu-dev", "opencl-c-headers")
+    folder = client.libraries(root)
+    headers = next(root.glob("usr/include/starpu/*"))
+    made = place.compile("starpu", [f"-I{headers}", f"-I{root}/usr/include", library(root, "libstarpumpi-1.3.so.*"), library(root, "libstarpu-1.3.so.*"),
+                                    f"-Wl,-rpath-link,{folder}"])
+    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+    settings = {**environment(place, folder), "OMPI_MPI_THREAD_LEVEL": "3", "STARPU_HOME": str(place.base), "STARPU_SILENT": "1",
+                "STARPU_WORKERS_NOBIND": "1"}
+    yield Program("StarPU", command, (*command, "--hand"), settings, ranks=place.ranks)

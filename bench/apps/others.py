@@ -5,7 +5,6 @@ REASONS = {
     "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
     "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
     "ngsolve": "no program is here",
-    "starpu": "no program is here; Debian has it for Open MPI only",
 }
 
 
