@@ -129,3 +129,13 @@ def starpu(place):
     settings = {**environment(place, folder), "OMPI_MPI_THREAD_LEVEL": "3", "STARPU_HOME": str(place.base), "STARPU_SILENT": "1",
                 "STARPU_WORKERS_NOBIND": "1"}
     yield Program("StarPU", command, (*command, "--hand"), settings, ranks=place.ranks)
+
+
+def ngsolve(place):
+    """One rank more, since rank 0 only hands out the mesh: it yields its core."""
+    if place.mpi.kind != "openmpi":
+        raise Missing("Netgen's wheel fails with MPICH as it distributes a mesh: an assertion in MPI_Waitall")
+    python = place.venv("ngsolve", "ngsolve", "mpi4py", "numpy")
+    settings = {**place.python_environment(), "OMPI_MCA_mpi_yield_when_idle": "1"}
+    command = (python, PROGRAMS / "ngsolve_vectors.py", f"--orders={'2,4' if place.quick else '2,4,6'}", seconds(place))
+    yield Program("NGSolve", command, environment=settings, ranks=place.ranks + 1)

@@ -1,10 +1,9 @@
-"""Applications that cannot be had quickly, or that no program here drives: each stands in the table as skipped, and why."""
+"""Applications that cannot be had quickly: each stands in the table as skipped, and why."""
 from turns import Missing
 
 REASONS = {
     "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
     "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
-    "ngsolve": "no program is here",
 }
 
 
