@@ -2,8 +2,8 @@
 from turns import Missing
 
 REASONS = {
-    "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
-    "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
+    "mugrid": "Debian does not have it, the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
+    "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries, and Debian's 150 other packages",
 }
 
 
