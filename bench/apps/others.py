@@ -1,14 +1,9 @@
-"""Applications that cannot be had quickly, or that no program here drives: each stands in the table as skipped, and why."""
+"""Applications that cannot be had quickly: each stands in the table as skipped, and why."""
 from turns import Missing
 
 REASONS = {
-    "h5py": "needs to be built for a parallel HDF5; its hyperslabs are those of hdf5",
-    "mugrid": "the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
-    "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries",
-    "petsc": "no program for sparse times dense is here, and its build takes a quarter of an hour (tests/suites has it)",
-    "ngsolve": "no program is here",
-    "starpu": "no program is here; Debian has it for Open MPI only",
-    "global-arrays": "no program is here, nor one for ARMCI-MPI; Debian has static libraries only",
+    "mugrid": "Debian does not have it, the wheel of PyPI is without MPI, and its source takes more than ten minutes to build",
+    "heat": "needs PyTorch, whose package of PyPI brings gigabytes of CUDA libraries, and Debian's 150 other packages",
 }
 
 

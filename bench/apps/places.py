@@ -105,6 +105,15 @@ class Place:
         except (client.Unavailable, OSError) as error:
             raise Missing(str(error)) from None
 
+    def packages_and_needed(self, *names):
+        """The same, with what these packages need and this machine has not installed."""
+        command = ["apt-get", "-s", "install", "--no-install-recommends", *names]
+        said = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        if said.returncode:
+            raise Missing(f"apt-get cannot tell what {' '.join(names)} need: {said.stderr.strip()[-160:]}")
+        # A name that apt-get does not list is installed. Those with a version in square brackets would only get a newer one.
+        return self.packages(*re.findall(r"^Inst (\S+) \(", said.stdout, re.M))
+
     def suite(self, kind):
         """Where one of tests/suites' clients has been built."""
         try:

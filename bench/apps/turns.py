@@ -215,9 +215,9 @@ def ways_of(report):
     """Messages by strategy, and what was left to the MPI, of a report of Packwright's."""
     taken, packs, used = collections.Counter(), 0, 0
     for kind in report["types"]:
-        for direction in ("sends", "receives"):
-            taken.update(kind[direction])
-            used += sum(kind[direction].values())
+        for direction in ("sends", "receives", "puts", "gets"):
+            taken.update(kind.get(direction, {}))
+            used += sum(kind.get(direction, {}).values())
         packs += kind["packs"] + kind["unpacks"]
     left = {"native": taken.pop("native", 0), "not learned": report["left_to_mpi"]["uses"]}
     if packs and not used:

@@ -80,6 +80,11 @@ def test_packs_count_where_nothing_was_sent():
     assert turns.ways_of(report) == ({"packs and unpacks": 6}, {})
 
 
+def test_puts_and_gets_count():
+    report = {"left_to_mpi": {"uses": 0}, "types": [{"puts": {"packed": 3}, "gets": {"native": 4}, "packs": 3, "unpacks": 0}]}
+    assert turns.ways_of(report) == ({"packed": 3}, {"native": 4})
+
+
 def test_alone_each_row_has_processes_of_its_own():
     rows, ways = judge({way: [["a", 1, "x"], ["b", 1, "x"]] for way in (NATIVE, OURS)}, alone=True)
     assert [row.name for row in rows] == ["a", "b"] and all(len(row.times[OURS]) == 3 for row in rows)
