@@ -137,10 +137,12 @@ int main(int argc, char **argv)
     conf.ncpus = 1;
     conf.sched_policy_name = "eager";
     check(starpu_init(&conf));
+    starpu_pause(); /* there are no tasks, and the worker would take a core from the ranks by looking for some */
     check(starpu_mpi_init_comm(NULL, NULL, 0, MPI_COMM_WORLD));
     for (const char *n = rows_option(argc, argv, "sizes", "64,128"); *n; n += strcspn(n, ","), n += *n == ',')
         do_cube(&all, atoi(n));
     starpu_mpi_shutdown();
+    starpu_resume();
     starpu_shutdown();
     rows_end();
     return 0;
