@@ -109,7 +109,7 @@ static uint64_t checked(const cube *c, const double *filled)
     return rows_digest(0, filled, ghosted_doubles(c) * sizeof(double));
 }
 
-/* Of what was filled in: the own part of the array, or the cube beside it. */
+/* The digest of what was filled in: the own part of the array, or the cube beside it. */
 static uint64_t digest(void *data)
 {
     const cube *c = data;
