@@ -234,85 +234,87 @@ static void tables_begin_with_a_point(void **state)
 static const int64_t grid_sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 static const int64_t grid_blocks[] = {4, 8, 16, 32, 64, 128};
 
-/* Samples a table of two axes within so many seconds. */
-static pw_status sample_grid(machine *m, pw_probe_list *list, double seconds, pw_model *model, pw_diag *diag)
+/* A table of two axes that was sampled. */
+typedef struct grid {
+    pw_model *model;
+    pw_probe_list list;
+    pw_diag diag;
+    pw_status status; /* of making the table */
+} grid;
+
+static grid sample_grid(double seconds)
 {
     const pw_axis sizes_of = {grid_sizes, 9}, blocks_of = {grid_blocks, 6};
+    machine m = {.slower = not_at_all};
+    grid g = {.model = pw_model_create()};
 
-    *m = (machine){.slower = not_at_all};
-    *list = (pw_probe_list){NULL, 0, 0};
-    pw_probe_add(list, PW_TABLE_NATIVE_HOST, &sizes_of, &blocks_of, INT64_MAX, &(pw_probe){.run = run, .arg = m});
-    pw_probe_sample(list, &(pw_sampling){.seconds = seconds, .spread = 0.1, .now = now, .arg = m});
-    return pw_probe_tables(list, "messages", model, diag);
+    pw_probe_add(&g.list, PW_TABLE_NATIVE_HOST, &sizes_of, &blocks_of, INT64_MAX, &(pw_probe){.run = run, .arg = &m});
+    pw_probe_sample(&g.list, &(pw_sampling){.seconds = seconds, .spread = 0.1, .now = now, .arg = &m});
+    g.status = pw_probe_tables(&g.list, "messages", g.model, &g.diag);
+    return g;
+}
+
+static const pw_model_table *table_of(const grid *g)
+{
+    return &g->model->tables[PW_TABLE_NATIVE_HOST];
+}
+
+static void end_grid(grid *g)
+{
+    pw_model_destroy(g->model);
+    pw_probe_free(&g->list);
 }
 
 /* Returns the seconds that the machine takes for three samples of each point up to a grid. */
 static double seconds_for(int level)
 {
+    grid g = sample_grid(60);
     double seconds = 0;
-    pw_model *model = pw_model_create();
-    pw_probe_list list;
-    pw_diag diag;
-    machine m;
 
-    sample_grid(&m, &list, 60, model, &diag);
-    for (int i = 0; i < list.n; i++)
-        seconds += list.at[i].level <= level ? 4 * list.at[i].seconds : 0;
-    pw_model_destroy(model);
-    pw_probe_free(&list);
+    for (int i = 0; i < g.list.n; i++)
+        seconds += g.list.at[i].level <= level ? 4 * g.list.at[i].seconds : 0;
+    end_grid(&g);
     return seconds;
 }
 
 /* A short run knows the smallest and the largest messages, and few between. */
 static void short_runs_are_coarse(void **state)
 {
-    pw_model *model = pw_model_create();
-    const pw_model_table *t = &model->tables[PW_TABLE_NATIVE_HOST];
-    pw_probe_list list;
-    pw_diag diag;
-    machine m;
+    grid g = sample_grid(seconds_for(0));
+    const pw_model_table *t = table_of(&g);
 
     (void)state;
-    assert_int_equal(sample_grid(&m, &list, seconds_for(0), model, &diag), PW_OK);
+    assert_int_equal(g.status, PW_OK);
     assert_in_range(t->nx, 3, 8);
     assert_true(t->x[0] == 64 && t->x[t->nx - 1] == 16384);
     assert_in_range(t->ny, 3, 5);
     assert_true(t->y[0] == 4 && t->y[t->ny - 1] == 128);
     for (int i = 0; i < t->nx * t->ny; i++)
         assert_false(isnan(t->t[i]));
-    pw_model_destroy(model);
-    pw_probe_free(&list);
+    end_grid(&g);
 }
 
 static void long_runs_are_fine(void **state)
 {
-    pw_model *model = pw_model_create();
-    const pw_model_table *t = &model->tables[PW_TABLE_NATIVE_HOST];
-    pw_probe_list list;
-    pw_diag diag;
-    machine m;
+    grid g = sample_grid(60);
 
     (void)state;
-    assert_int_equal(sample_grid(&m, &list, 60, model, &diag), PW_OK);
-    assert_int_equal(t->nx, 9);
-    assert_int_equal(t->ny, 6);
-    pw_model_destroy(model);
-    pw_probe_free(&list);
+    assert_int_equal(g.status, PW_OK);
+    assert_int_equal(table_of(&g)->nx, 9);
+    assert_int_equal(table_of(&g)->ny, 6);
+    end_grid(&g);
 }
 
 static void what_does_not_cover_is_refused(void **state)
 {
-    pw_model *model = pw_model_create();
-    pw_probe_list list;
-    pw_diag diag = {0};
-    machine m;
+    grid g = sample_grid(1e-6);
 
     (void)state;
-    assert_int_equal(sample_grid(&m, &list, 1e-6, model, &diag), PW_ERR_UNSUPPORTED);
-    assert_non_null(strstr(diag.text, "points of the coarsest grid were not reached in the time; nothing is written"));
-    assert_false(pw_model_has(model, PW_TABLE_NATIVE_HOST));
-    pw_model_destroy(model);
-    pw_probe_free(&list);
+    assert_int_equal(g.status, PW_ERR_UNSUPPORTED);
+    assert_non_null(
+        strstr(g.diag.text, "points of the coarsest grid were not reached in the time; nothing is written"));
+    assert_false(pw_model_has(g.model, PW_TABLE_NATIVE_HOST));
+    end_grid(&g);
 }
 
 int main(void)
