@@ -42,9 +42,8 @@
     X(HEAP, "PACKWRIGHT_HEAP", CHOICE("off|shared"), "off",                                                          \
       "shared lets receivers on the node copy long messages once, from the sender's memory, and puts what "          \
       "MPI_Alloc_mem gives where they can map it")                                                                   \
-    X(NET, "PACKWRIGHT_NET", CHOICE("off|ucx|verbs"), "off",                                                         \
-      "by which library receivers of all-to-all calls read long blocks over the network, if all ranks have "         \
-      "Packwright")                                                                                                  \
+    X(NET, "PACKWRIGHT_NET", CHOICE("off|ucx"), "off",                                                               \
+      "ucx has receivers of all-to-all calls read long blocks over the network, if all ranks have Packwright")       \
     X(GPU_AWARE, "PACKWRIGHT_GPU_AWARE", CHOICE("auto|0|1"), "auto",                                                 \
       "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
     X(GATHER, "PACKWRIGHT_GATHER", BOOL, "1",                                                                        \

@@ -14,9 +14,8 @@ if(NOT XXHASH_INCLUDE_DIR)
   pw_require("xxhash.h" libxxhash-dev)
 endif()
 
-# Optional: PACKWRIGHT_NET needs one of them. Their libraries are loaded at run time.
+# Optional, for PACKWRIGHT_NET. The library is loaded at run time.
 find_path(UCX_INCLUDE_DIR ucp/api/ucp.h)
-find_path(VERBS_INCLUDE_DIR infiniband/verbs.h)
 
 # LLVM 19 with LLD's library, for codegen/llvm only. PW_LLVM_MISSING says why there is none.
 set(PW_HAVE_LLVM FALSE)

@@ -18,7 +18,7 @@ static const double margin = 1.05;
  * reads remote memory in hardware. Over TCP, UCX sends each piece by messages, and loses. */
 static bool gains_over(const char *name)
 {
-    static const char *const known[] = {"posix", "sysv", "cma", "knem", "xpmem", "self", "rc_", "dc_", "verbs"};
+    static const char *const known[] = {"posix", "sysv", "cma", "knem", "xpmem", "self", "rc_", "dc_"};
     bool found = false;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

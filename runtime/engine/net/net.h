@@ -1,8 +1,7 @@
 /*
- * A network of processes that read each other's memory, by the library that PACKWRIGHT_NET names, loaded at run time.
- * What other processes read is registered first, and found by a key, and so is memory to which this process reads.
- * Reading needs nothing of the process that is read, where the network has hardware for it. Short messages let
- * processes tell each other of their keys.
+ * A network of processes that read each other's memory, over UCX, which is loaded at run time if PACKWRIGHT_NET says
+ * so. What other processes read is registered first, and found by a key. Reading needs nothing of the process that is
+ * read, where the network has hardware for it. Short messages let processes tell each other of their keys.
  *
  * An operation takes a pw_net_op, which may serve several at a time and must stay where it is until all are over.
  * Operations go on in pw_net_progress only. What fails marks its pw_net_op, and is not repeated.
@@ -19,7 +18,6 @@
 enum {
     PW_NET_ADDRESS_BYTES = 2048,
     PW_NET_KEY_BYTES = 512,
-    PW_NET_MESSAGE_BYTES = 4096, /* the longest message */
     PW_NET_TRANSPORTS_BYTES = 64,
     PW_NET_REGISTRATIONS = 128 /* at most */
 };
@@ -37,8 +35,8 @@ typedef struct pw_net_peer pw_net_peer;
 size_t pw_net_address(void *out, size_t max);
 /* Returns the process at an address, the same one for the same address; it lives until pw_net_stop. NULL: it failed. */
 pw_net_peer *pw_net_connect(const void *address, size_t bytes);
-/* Returns the names of the transports by which this process reaches the other one, sorted, such as "cma,posix", "tcp"
- * or "verbs". "": the library does not tell them. */
+/* Returns the names of the transports by which this process reaches the other one, sorted, such as "cma,posix" or
+ * "tcp". "": UCX does not tell them. */
 const char *pw_net_transports(const pw_net_peer *peer);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -54,9 +52,9 @@ bool pw_net_is_over(const pw_net_op *op);
 void pw_net_progress(void);
 
 /* Messages of one tag from one process arrive in the order in which they were sent. `data` stays as it is, or unread,
- * until the operation is over. A network that notices that a process is gone ends what is received from it. */
+ * until the operation is over. A message is received by its tag, which must name the sender. */
 void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op);
-void pw_net_receive(pw_net_peer *from, uint64_t tag, void *data, int64_t most, pw_net_op *op);
+void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -74,9 +72,7 @@ typedef struct pw_net_key {
  * or all are in use.
  */
 bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out);
-/* Registers memory in the same way for reads of this process, which write there. *number is for pw_net_withdraw. */
-bool pw_net_prepare(void *memory, int64_t bytes, uint64_t *number);
-/* Ends one offer, by the number of its key, or one preparation: nobody reads the memory, or to it, any more. */
+/* Ends one offer, by the number of its key: nobody reads the memory any more. */
 void pw_net_withdraw(uint64_t number);
 
 typedef struct pw_net_source pw_net_source;
@@ -92,8 +88,7 @@ typedef struct pw_net_piece {
     int64_t bytes;
 } pw_net_piece;
 
-/* Reads n pieces. They must lie within what was offered, and go to what was prepared. Pieces that follow each other
- * without a gap at the owner are read by one request where the network scatters, so give them in that order. */
+/* Reads n pieces, which must lie within what was offered. */
 void pw_net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op);
 
 #endif

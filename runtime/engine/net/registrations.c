@@ -13,15 +13,15 @@ typedef struct registration {
     void *memory; /* NULL: the place is free */
     _Atomic uintptr_t begin, end;
     _Atomic bool unmapped; /* some of the memory is gone since */
-    bool written;
-    int uses;      /* that have not ended; while there are any, the registration stays */
-    uint64_t last; /* use, by its number */
+    int uses;              /* that have not ended; while there are any, the registration stays */
+    uint64_t last;         /* use, by its number */
     pw_net_key key;
 } registration;
 
 /* The singleton. */
 static struct {
-    const pw_net_backend *backend;
+    pw_memory_add_fn *add;
+    pw_memory_drop_fn *drop;
     bool is_watched; /* unmapped memory is noted */
     uintptr_t page;
     registration kept[PW_NET_REGISTRATIONS];
@@ -35,16 +35,17 @@ static void note_unmapped(uintptr_t begin, uintptr_t end)
             atomic_store(&all.kept[i].unmapped, true);
 }
 
-void pw_registrations_open(const pw_net_backend *backend)
+void pw_registrations_open(pw_memory_add_fn *add, pw_memory_drop_fn *drop)
 {
-    all.backend = backend;
+    all.add = add;
+    all.drop = drop;
     all.page = (uintptr_t)sysconf(_SC_PAGESIZE);
     all.is_watched = pw_unmaps_watch(note_unmapped);
 }
 
 static void drop(registration *r)
 {
-    all.backend->drop_memory(r->memory);
+    all.drop(r->memory);
     r->memory = NULL;
     r->uses = 0;
     atomic_store(&r->end, 0);
@@ -102,14 +103,13 @@ static uintptr_t idle_bytes(void)
 
 /* ---- what comes -------------------------------------------------------------------------------------------------- */
 
-/* Returns a registration that has these bytes, may be written if that is asked, and has so many uses at least. */
-static registration *find(uintptr_t begin, uintptr_t end, bool written, int uses)
+/* Returns a registration that has these bytes, or NULL. */
+static registration *find(uintptr_t begin, uintptr_t end)
 {
     for (int i = 0; i < PW_NET_REGISTRATIONS; i++) {
         registration *r = &all.kept[i];
 
-        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end && r->written >= written &&
-            r->uses >= uses)
+        if (r->memory && !atomic_load(&r->unmapped) && r->begin <= begin && end <= r->end)
             return r;
     }
     return NULL;
@@ -129,12 +129,12 @@ static bool fill(registration *r)
     void *begin = (void *)r->begin; // NOLINT(performance-no-int-to-ptr)
 
     do
-        r->memory = all.backend->add_memory(begin, r->end - r->begin, r->written, &r->key);
+        r->memory = all.add(begin, r->end - r->begin, &r->key);
     while (!r->memory && errno == ENOMEM && drop_oldest());
     return r->memory;
 }
 
-static registration *add(uintptr_t begin, uintptr_t end, bool written)
+static registration *add(uintptr_t begin, uintptr_t end)
 {
     registration *r = free_place();
 
@@ -142,7 +142,6 @@ static registration *add(uintptr_t begin, uintptr_t end, bool written)
         r = free_place();
     if (!r)
         return NULL;
-    r->written = written;
     atomic_store(&r->unmapped, false);
     atomic_store(&r->begin, begin);
     atomic_store(&r->end, end);
@@ -154,16 +153,16 @@ static registration *add(uintptr_t begin, uintptr_t end, bool written)
     return r;
 }
 
-const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes, bool written)
+const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes)
 {
     uintptr_t begin = (uintptr_t)memory & -all.page;
     uintptr_t end = ((uintptr_t)memory + (uintptr_t)bytes + all.page - 1) & -all.page;
     registration *r;
 
     drop_stale();
-    r = find(begin, end, written, 0);
+    r = find(begin, end);
     if (!r)
-        r = add(begin, end, written);
+        r = add(begin, end);
     if (!r)
         return NULL;
     r->last = ++all.used;
@@ -179,11 +178,4 @@ void pw_registrations_give(uint64_t number)
     drop_stale();
     while (idle_bytes() > IDLE_BYTES)
         drop_oldest();
-}
-
-void *pw_registrations_find(const void *memory, int64_t bytes)
-{
-    registration *r = find((uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes, true, 1);
-
-    return r ? r->memory : NULL;
 }

@@ -9,20 +9,22 @@
 #ifndef PW_RUNTIME_NET_REGISTRATIONS_H
 #define PW_RUNTIME_NET_REGISTRATIONS_H
 
-#include "runtime/engine/net/backend.h"
+#include "runtime/engine/net/net.h"
 
-/* Registers with this backend from now on. */
-void pw_registrations_open(const pw_net_backend *backend);
+/* Registers pages and writes what others need. NULL: it failed, and errno is ENOMEM if it might not with less memory
+ * registered. */
+typedef void *pw_memory_add_fn(void *begin, size_t bytes, pw_net_key *out);
+typedef void pw_memory_drop_fn(void *memory);
+
+/* Registers by these from now on. */
+void pw_registrations_open(pw_memory_add_fn *add, pw_memory_drop_fn *drop);
 /* Drops all, those in use, too. */
 void pw_registrations_close(void);
 
-/* Begins one use of the pages of [memory, memory + bytes), which is to read them, or also to write what this process
- * reads. NULL: they cannot be registered, or all places are in use. */
-const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes, bool written);
+/* Begins one use of the pages of [memory, memory + bytes). NULL: they cannot be registered, or all places are in use.
+ */
+const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes);
 /* Ends one use, by the number of the key. */
 void pw_registrations_give(uint64_t number);
-
-/* Returns the backend's handle of a registration that is in use, may be written, and has these bytes. NULL: none. */
-void *pw_registrations_find(const void *memory, int64_t bytes);
 
 #endif

@@ -1,5 +1,4 @@
-/* Tells when this process unmaps memory: by UCX's library of memory hooks (UCM), which is loaded at run time,
- * whatever the network is. */
+/* Tells when this process unmaps memory: by UCX's library of memory hooks (UCM), which is loaded at run time. */
 #ifndef PW_RUNTIME_NET_UNMAPS_H
 #define PW_RUNTIME_NET_UNMAPS_H
 

@@ -136,8 +136,8 @@ pw_status pw_remote_close(pw_remote_call *r)
         return PW_OK;
     for (int i = 0; i < g->nout; i++)
         if (g->out[i].agreed)
-            pw_net_receive(g->out[i].peer, pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank),
-                           &g->out[i].done, sizeof g->out[i].done, &g->out[i].op);
+            pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank), &g->out[i].done,
+                           sizeof g->out[i].done, &g->out[i].op);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)

@@ -66,8 +66,7 @@ void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s)
     s->offer.id = r->id;
     if (r->ready)
         make_offer(s, &r->call->send);
-    pw_net_receive(s->peer, pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer,
-                   &s->op);
+    pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, r->remote->rank), &s->offer,
                 (int64_t)offer_bytes(&s->offer), &s->op);
 }
@@ -99,7 +98,7 @@ void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank)
     s->offer.again = true;
     s->offer.bytes = renew(s) ? s->bytes : 0;
     s->stage = PW_REMOTE_OFFERED;
-    pw_net_receive(s->peer, pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
+    pw_net_receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
                 &s->op);
 }

@@ -20,7 +20,7 @@ void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
     s->ready = r->ready && pw_remote_is_ready(s, &r->call->recv, &changed);
     if (changed)
         forget_joined(s);
-    pw_net_receive(s->peer, pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+    pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
 }
 
 static void keep_key(pw_remote_slot *s)
@@ -68,18 +68,6 @@ static bool join(pw_remote_slot *s)
     return joined;
 }
 
-/* Registers the memory to which the block is read, unless it is registered. */
-static bool prepare(pw_remote_slot *s)
-{
-    uint64_t number;
-
-    if (!pw_net_prepare(s->first, s->span, &number))
-        return false;
-    pw_remote_withdraw(s);
-    s->registered = number;
-    return true;
-}
-
 /* Whether the block is contiguous on both sides. Its objects may be bytes then. */
 static bool is_contiguous(const pw_remote_slot *s)
 {
@@ -101,7 +89,7 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
         keep_text(s);
     }
     s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
-                !is_left_to_mpi(s) && pw_remote_bounds(&s->m.buffer, &s->first, &s->span) && prepare(s);
+                !is_left_to_mpi(s);
     s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
     pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
     s->agreed &= !s->op.failed;
@@ -120,7 +108,7 @@ bool pw_remote_accept(pw_remote_slot *s)
     if (is_sound && !s->offer.again)
         keep_key(s);
     s->op = (pw_net_op){0};
-    return is_sound && s->source && prepare(s);
+    return is_sound && s->source;
 }
 
 /* Pieces on their way to the network. */

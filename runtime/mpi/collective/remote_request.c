@@ -144,7 +144,7 @@ void pw_remote_request_start(pw_remote_request *q)
         s->op = (pw_net_op){0};
         s->done = false;
         s->stage = PW_REMOTE_AWAITED;
-        pw_net_receive(s->peer, pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+        pw_net_receive(pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
     }
     for (int i = 0; i < q->group.nout; i++)
         pw_remote_offer_again(&q->group.out[i], q->id, q->rank);

@@ -63,8 +63,8 @@ typedef struct pw_remote_slot {
     bool gains;          /* reading blocks of that shape does */
     char *text;          /* of the shape of the sender; NULL: none was sent, or received, in full */
     uint64_t key;        /* a sender's: the number of the key that was sent with it */
-    uint64_t registered; /* the number of the registration of this call, which is offered or prepared; 0: none */
-    char *first;         /* of the memory that the block touches */
+    uint64_t registered; /* a sender's: the number of the registration of this call, which is offered; 0: none */
+    char *first;         /* a sender's: of the memory that the block touches */
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
@@ -132,7 +132,7 @@ bool pw_remote_bounds(const pw_buffer *b, char **first, int64_t *bytes);
 /* Returns the text of the layout, or NULL. */
 char *pw_remote_text(const pw_buffer *b);
 
-/* The memory of the block is no longer offered, or read to. */
+/* The memory of the block is no longer offered. */
 void pw_remote_withdraw(pw_remote_slot *s);
 
 /* ---- remote_offer.c: the sender ---------------------------------------------------------------------------------- */
