@@ -37,8 +37,7 @@
       "0 leaves it to MPI to copy packed messages within a node, where receivers could unpack from the sender's "    \
       "memory")                                                                                                      \
     X(LAZY, "PACKWRIGHT_LAZY", BOOL, "1",                                                                            \
-      "0 copies every message of GPU memory to host memory, also where only another GPU reads it, and packs "        \
-      "messages to other nodes before they leave")                                                                   \
+      "0 copies every message of GPU memory to host memory, also where only another GPU reads it")                   \
     X(HEAP, "PACKWRIGHT_HEAP", CHOICE("off|shared"), "off",                                                          \
       "shared lets receivers on the node copy long messages once, from the sender's memory, and puts what "          \
       "MPI_Alloc_mem gives where they can map it")                                                                   \

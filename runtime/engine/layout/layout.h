@@ -27,11 +27,9 @@ typedef struct pw_layout_stats {
     _Atomic int64_t packs, unpacks;     /* calls */
     _Atomic int64_t bytes, nanoseconds; /* `nanoseconds` counts only when statistics are on */
     _Atomic int64_t tier1_calls;
-    _Atomic int64_t streamed;      /* packs of messages that bypassed the caches (runtime/engine/memory/outbound.h) */
-    _Atomic int64_t shared;        /* messages unpacked from the sender's memory (runtime/engine/node/inbound.h) */
-    _Atomic int64_t from_gpu;      /* of these, from its GPU's (runtime/engine/gpu/peer/opened.h) */
-    _Atomic int64_t while_coming;  /* messages unpacked, at least in part, while they came over a network */
-    _Atomic int64_t while_leaving; /* messages packed while they left */
+    _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/engine/memory/outbound.h) */
+    _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/engine/node/inbound.h) */
+    _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/engine/gpu/peer/opened.h) */
 } pw_layout_stats;
 
 /* The part of a layout that runtime/engine/gpu keeps. Its first field frees it. */

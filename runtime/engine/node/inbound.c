@@ -5,11 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum {
-    EXPECTED = 256,
-    SHIFTS = 64,
-    PIECE = 32 << 10 /* so many bytes of a socket are unpacked together: a fast cache holds them and where they go */
-};
+enum { EXPECTED = 256, SHIFTS = 64 };
 
 struct pw_inbound {
     char *data;
@@ -21,9 +17,7 @@ struct pw_inbound {
     _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
     pw_peer_block whole_in;       /* the block there, where it is known */
     _Atomic int64_t in_place, ns;
-    _Atomic(void *) late;      /* the taker's late read under way; NULL: none */
-    _Atomic int64_t by_socket; /* the end of what sockets have brought to the staging memory; 0: they have not */
-    _Atomic int64_t first;     /* the byte with which that begins, and what is in place */
+    _Atomic(void *) late;                  /* the taker's late read under way; NULL: none */
     _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of the taker */
 };
 
@@ -112,17 +106,15 @@ void pw_inbound_expect_again(pw_inbound *in)
     pw_inbound_finish(in);
     atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
     atomic_store_explicit(&in->in_place, 0, memory_order_relaxed);
-    atomic_store_explicit(&in->by_socket, 0, memory_order_relaxed);
-    atomic_store_explicit(&in->first, 0, memory_order_relaxed);
     atomic_store_explicit(&in->ns, 0, memory_order_relaxed);
 }
 
-pw_inbound_range pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
+int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
 {
-    int64_t last = atomic_load_explicit(&in->in_place, memory_order_acquire);
+    int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_acquire);
 
     *ns = atomic_load_explicit(&in->ns, memory_order_relaxed);
-    return (pw_inbound_range){last > 0 ? atomic_load_explicit(&in->first, memory_order_relaxed) : 0, last};
+    return bytes;
 }
 
 bool pw_inbound_is_late(const pw_inbound *in)
@@ -203,7 +195,7 @@ static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *fro
 {
     int64_t whole = first == 0 ? whole_message(in, from, bytes, block) : 0;
 
-    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed) || pw_inbound_by_socket(in) > 0)
+    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed))
         return 0;
     if (in->take)
         return block ? whole : 0;
@@ -327,75 +319,4 @@ bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t
         return true;
     }
     return pw_stand_in_pack(from, to, bytes);
-}
-
-/* ---- through a socket ------------------------------------------------------------------------------------------- */
-
-/* Whether the kernel moves most of bytes [first, last), or the part of an object that they are. */
-static bool is_moved_by_kernel(const pw_layout *layout, int64_t first, int64_t last)
-{
-    return layout->kernel && atomic_load_explicit(&layout->kernel->unpack, memory_order_relaxed) &&
-           (layout->parts || is_mostly_whole(layout, first, last));
-}
-
-static bool is_anything_in_place(const pw_inbound *in)
-{
-    return atomic_load_explicit(&in->in_place, memory_order_relaxed) > 0;
-}
-
-/* MPI has written bytes [first, last) anew: if some of them were unpacked, all is unpacked when the receive is
- * complete. */
-static void forget_rewritten(pw_inbound *in, int64_t first, int64_t last)
-{
-    int64_t done = atomic_load_explicit(&in->in_place, memory_order_relaxed);
-
-    if (first < done && last > atomic_load_explicit(&in->first, memory_order_relaxed))
-        atomic_store_explicit(&in->in_place, 0, memory_order_release);
-}
-
-/* How far the message has come and is unpacked, from byte in->first on. */
-typedef struct progress {
-    int64_t came, done;
-} progress;
-
-/* MPI has the beginning of a message in a buffer of its own, behind a header, and copies it, so the first piece is not
- * at the beginning. */
-static progress progress_of(pw_inbound *in, int64_t first)
-{
-    progress p = {.came = atomic_load_explicit(&in->by_socket, memory_order_relaxed),
-                  .done = atomic_load_explicit(&in->in_place, memory_order_relaxed)};
-
-    if (p.came == 0)
-        atomic_store_explicit(&in->first, p.came = first, memory_order_relaxed);
-    if (p.done == 0)
-        p.done = atomic_load_explicit(&in->first, memory_order_relaxed);
-    return p;
-}
-
-/* Unpacks nothing that comes out of order; it is unpacked when the receive is complete. */
-void pw_inbound_received(pw_inbound *in, const void *to, int64_t bytes)
-{
-    int64_t first = (const char *)to - in->data, last = first + bytes, begun;
-    progress p;
-
-    if (!in->layout || (is_anything_in_place(in) && !pw_inbound_by_socket(in)))
-        return;
-    p = progress_of(in, first);
-    if (first != p.came) {
-        forget_rewritten(in, first, last);
-        return;
-    }
-    p.came = last;
-    atomic_store_explicit(&in->by_socket, last, memory_order_relaxed);
-    if (p.came - p.done < PIECE || !is_moved_by_kernel(in->layout, p.done, p.came))
-        return;
-    begun = pw_clock_ns();
-    pw_layout_unpack_part(in->layout, in->buf, p.done, p.came, in->data + p.done);
-    atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
-    atomic_store_explicit(&in->in_place, p.came, memory_order_release);
-}
-
-int64_t pw_inbound_by_socket(const pw_inbound *in)
-{
-    return atomic_load_explicit(&in->by_socket, memory_order_relaxed);
 }

@@ -2,16 +2,12 @@
  * Expected messages: receives into staging memory whose message may be unpacked while it arrives. When MPI copies bytes
  * from memory of another process that this process has mapped (runtime/engine/node/peers.h), these functions unpack
  * them straight into the user's buffer. That saves the copy into staging memory and the pass over it. Each expected
- * message records which bytes are in the user's buffer already; the others are in the staging memory, to be unpacked
+ * message records how many bytes are in the user's buffer already; the others are in the staging memory, to be unpacked
  * from there.
  *
  * An MPI copies a long message piece by piece. The sender packs all of it before it calls its MPI, and does not write
  * there again before the last piece has been read. So where the length of the message is known
  * (runtime/engine/node/segment.h), the first piece makes this process unpack all of it, and the other pieces are done.
- *
- * From another node a message comes through a socket, from which MPI receives piece by piece into the staging memory
- * (runtime/mpi/entry/socket.c). Each piece is unpacked while the next one travels, and stays in the staging memory,
- * too.
  *
  * Only point-to-point receives are unpacked, since MPI writes their memory and never reads it. A collective may send on
  * from its receive buffer, so for it the bytes are only copied.
@@ -55,14 +51,9 @@ pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_tak
 int pw_inbound_takers(void);
 /* Expects the next message into the same memory. */
 void pw_inbound_expect_again(pw_inbound *in);
-/* Bytes [first, last) of a message; none if `last` is 0. */
-typedef struct pw_inbound_range {
-    int64_t first, last;
-} pw_inbound_range;
-/* Returns which bytes are in the user's buffer: from the first on, if they have not come through a socket; after a
- * taker, all or none. Sets *ns to the time that unpacking took, if they have come through a socket, if a
- * taker unpacked, or with PACKWRIGHT_STATS. */
-pw_inbound_range pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
+/* Returns how many bytes are in the user's buffer, from the first on; after a taker, all or none. Sets *ns to the time
+ * that unpacking took, if a taker unpacked, or with PACKWRIGHT_STATS. */
+int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
 /* Whether a late read of the message is under way. */
 bool pw_inbound_is_late(const pw_inbound *in);
 /* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
@@ -70,8 +61,7 @@ pw_status pw_inbound_finish(pw_inbound *in);
 /* Ends the expectation, after a late read. NULL is allowed. */
 void pw_inbound_forget(pw_inbound *in);
 
-/* ---- for the code that copies
- * ---------------------------------------------------------------------------------------------- */
+/* ---- for the code that copies ------------------------------------------------------------------------------------ */
 
 /* Whether any message is expected. This and the next function may be called anywhere, also in signal handlers. */
 bool pw_inbound_is_expected(void);
@@ -83,11 +73,6 @@ int64_t pw_inbound_room(const pw_inbound *in, const void *to);
  * `block` is the block of another process that they lie in; NULL: not known. False: they cannot be read, with the
  * reason in errno. */
 bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
-/* MPI has received `bytes` bytes from a socket to `to`, in the staging memory; pw_inbound_room bounds `bytes`. Unpacks
- * what of the message has come since the last time, if it is enough to pay. */
-void pw_inbound_received(pw_inbound *in, const void *to, int64_t bytes);
-/* Returns where what has come through a socket ends. 0: nothing has. */
-int64_t pw_inbound_by_socket(const pw_inbound *in);
 /* Does what pw_inbound_arrive does, for bytes of a stand-in (stand_in.h) that MPI wants to have at `to`. */
 bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes);
 

@@ -89,10 +89,6 @@ static void print_record(FILE *out, const pw_stats_record *r)
         fprintf(out, "; %lld messages unpacked from the sender's memory", (long long)r->shared);
     if (r->from_gpu > 0)
         fprintf(out, ", %lld of them from its GPU's", (long long)r->from_gpu);
-    if (r->while_coming > 0)
-        fprintf(out, "; %lld messages unpacked while they came", (long long)r->while_coming);
-    if (r->while_leaving > 0)
-        fprintf(out, "; %lld messages packed while they left", (long long)r->while_leaving);
     if (calls > 0)
         fprintf(out, "; tier 1 in %.0f %% of calls", 100.0 * (double)r->tier1_calls / (double)calls);
     print_kernel(out, r);

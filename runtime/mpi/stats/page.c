@@ -331,10 +331,6 @@ static void put_counts(FILE *out, const pw_stats_record *r)
                             pw_stats_transfer_word((pw_transfer_kind)of, direction));
     if (r->shared)
         fprintf(out, "; %lld unpacked from the sender's memory", (long long)r->shared);
-    if (r->while_coming)
-        fprintf(out, "; %lld unpacked while they came", (long long)r->while_coming);
-    if (r->while_leaving)
-        fprintf(out, "; %lld packed while they left", (long long)r->while_leaving);
     if (calls > 0)
         fprintf(out, "; compiled kernel in %.0f %% of calls", percent(r->tier1_calls, calls));
     if (r->compiled)

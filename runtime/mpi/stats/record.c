@@ -40,8 +40,6 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
     to->streamed += from->streamed;
     to->shared += from->shared;
     to->from_gpu += from->from_gpu;
-    to->while_coming += from->while_coming;
-    to->while_leaving += from->while_leaving;
     for (int of = 0; of < PW_TRANSFERS; of++)
         for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
             to->used[of][id][PW_SEND] += from->used[of][id][PW_SEND];

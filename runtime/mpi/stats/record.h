@@ -19,7 +19,7 @@ typedef struct pw_stats_place {
 typedef struct pw_stats_record {
     pw_hash hash; /* of the canonical type */
     int64_t size;
-    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu, while_coming, while_leaving;
+    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu;
     int64_t used[PW_TRANSFERS][PW_STRATEGY_COUNT][2], moved; /* as in pw_entry_choices */
     int64_t least, most;                                     /* the least and the longest time that a rank packed */
     int64_t slowest;                                         /* the rank that packed longest */

@@ -230,8 +230,6 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
             put_used(json, r, (pw_transfer_kind)of, direction);
     pw_json_int(json, "streamed", r->streamed);
     pw_json_int(json, "unpacked_from_sender", r->shared);
-    pw_json_int(json, "unpacked_while_coming", r->while_coming);
-    pw_json_int(json, "packed_while_leaving", r->while_leaving);
     put_kernel(json, r);
     put_spread(json, r);
     put_choices(json, report, r->hash);

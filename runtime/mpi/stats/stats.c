@@ -77,8 +77,6 @@ static void take_record(void *arg, const pw_entry *entry)
     r->unpacks = layout->stats.unpacks;
     r->streamed = layout->stats.streamed;
     r->shared = layout->stats.shared;
-    r->while_coming = layout->stats.while_coming;
-    r->while_leaving = layout->stats.while_leaving;
     r->from_gpu = layout->stats.from_gpu;
     r->bytes = layout->stats.bytes;
     r->nanoseconds = layout->stats.nanoseconds;

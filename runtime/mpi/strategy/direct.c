@@ -212,8 +212,7 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
     int64_t ns;
 
-    pw_direct_note_received(channel_of(s), received,
-                            s->inbound && pw_inbound_in_place(s->inbound, &ns).last == received);
+    pw_direct_note_received(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
     return pw_strategy_packed.unpack(s, received);
 }
 

@@ -211,7 +211,7 @@ static void gpu_expect(pw_staging *s)
 
 static bool is_in_place(pw_staging *s)
 {
-    return s->inbound && pw_inbound_in_place(s->inbound, &s->ahead_ns).last > 0;
+    return s->inbound && pw_inbound_in_place(s->inbound, &s->ahead_ns) > 0;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */

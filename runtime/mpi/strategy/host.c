@@ -3,7 +3,6 @@
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/node/inbound.h"
-#include "runtime/engine/node/leaving.h"
 #include "runtime/engine/node/segment.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
@@ -113,38 +112,12 @@ static bool is_collective(const pw_staging *s)
     return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
 }
 
-/* Whether the kernel can pack the message piece by piece. */
-static bool is_packed_in_pieces(const pw_layout *layout)
-{
-    return layout->kernel && atomic_load_explicit(&layout->kernel->pack, memory_order_relaxed) &&
-           (layout->parts || layout->size <= PW_LEAVING_PIECE / 4);
-}
-
-/* A message that leaves may be packed while it does, or shows whether others could be. */
-static bool may_leave_in_pieces(const pw_staging *s)
-{
-    return s->role == PW_SEND && s->channel && s->once && s->buffer.bytes >= PW_LEAVING_LEAST &&
-           is_packed_in_pieces(s->buffer.layout);
-}
-
-/* The message while it leaves. NULL: nothing is done about it. */
-static pw_leaving *leaving_of(const pw_staging *s)
-{
-    return s->role == PW_SEND ? s->own : NULL;
-}
-
 /* MPI may read again what a collective has received, so such a message is unpacked after the call. */
 static pw_status packed_take(pw_staging *s)
 {
-    bool leaves = may_leave_in_pieces(s);
-    pw_leaving *late = leaves ? pw_leaving_take(s->channel, s->buffer.bytes) : NULL;
-
-    s->late = late;
-    s->data = late ? pw_leaving_data(late) : pw_pool_take_from(side_of(s), s->buffer.bytes);
+    s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
     if (!s->data)
         return PW_ERR_NOMEM;
-    if (s->role == PW_SEND)
-        s->own = late || !leaves ? late : pw_leaving_watch(s->channel, s->data, s->buffer.bytes);
     if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
         s->inbound = pw_inbound_expect_copies(s->data, s->buffer.bytes);
     return PW_OK;
@@ -154,16 +127,9 @@ static pw_status packed_take(pw_staging *s)
  */
 static pw_status packed_pack(pw_staging *s)
 {
-    pw_outbound_path path;
-    void *scratch;
+    pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
+    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
 
-    if (s->late) {
-        pw_leaving_begin(leaving_of(s), s->buffer.layout, s->buffer.base);
-        pw_sharing_note_message(s->buffer.bytes);
-        return PW_OK;
-    }
-    path = pw_outbound_path_of(s->buffer.bytes);
-    scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
     pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
     if (scratch) {
         pw_outbound_write(path, s->data, scratch, s->buffer.bytes);
@@ -189,45 +155,35 @@ static void packed_expect(pw_staging *s)
         s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, s->buffer.layout, s->buffer.base);
 }
 
-/* Returns which bytes are in the user's buffer already. */
-static pw_inbound_range in_place(pw_staging *s)
+/* Returns how many bytes are in the user's buffer already. */
+static int64_t in_place(pw_staging *s)
 {
-    bool expected = s->inbound && !is_collective(s);
-    pw_inbound_range r = {0, 0};
+    int64_t bytes = 0;
 
-    if (expected) {
-        r = pw_inbound_in_place(s->inbound, &s->ahead_ns);
+    if (s->inbound && !is_collective(s)) {
+        bytes = pw_inbound_in_place(s->inbound, &s->ahead_ns);
         pw_sharing_note_message(s->buffer.bytes);
     }
-    if (r.last > 0)
-        atomic_fetch_add_explicit(pw_inbound_by_socket(s->inbound) ? &s->buffer.layout->stats.while_coming
-                                                                   : &s->buffer.layout->stats.shared,
-                                  1, memory_order_relaxed);
-    return r;
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
+    return bytes;
 }
 
 static pw_status packed_unpack(pw_staging *s, int64_t received)
 {
-    pw_inbound_range done = in_place(s);
+    int64_t done = in_place(s);
 
-    if (done.last == 0 && received == s->buffer.bytes) {
+    if (done == 0 && received == s->buffer.bytes)
         pw_layout_unpack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
-        return PW_OK;
-    }
-    pw_layout_unpack_part(s->buffer.layout, s->buffer.base, 0, done.first < received ? done.first : received, s->data);
-    pw_layout_unpack_part(s->buffer.layout, s->buffer.base, done.last, received, (char *)s->data + done.last);
+    else
+        pw_layout_unpack_part(s->buffer.layout, s->buffer.base, done, received, (char *)s->data + done);
     return PW_OK;
 }
 
 static void packed_give(pw_staging *s)
 {
-    bool whole = pw_leaving_end(leaving_of(s));
-
     pw_inbound_forget(s->inbound);
-    if (!s->late)
-        pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
-    else if (whole)
-        atomic_fetch_add_explicit(&s->buffer.layout->stats.while_leaving, 1, memory_order_relaxed);
+    pw_pool_give_to(side_of(s), s->data, s->buffer.bytes);
 }
 
 const pw_strategy pw_strategy_packed = {.can = packed_can,

@@ -122,7 +122,7 @@ static bool has_come(const pw_staging *s, pw_direction direction)
  * about. */
 static watch begin(const pw_staging *s, pw_direction direction)
 {
-    watch w = {.timed = s->decision && !s->late && pw_decision_size(s->buffer.bytes) == s->decision->key.size};
+    watch w = {.timed = s->decision && pw_decision_size(s->buffer.bytes) == s->decision->key.size};
 
     if (!w.timed)
         return w;

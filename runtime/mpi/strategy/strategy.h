@@ -63,7 +63,6 @@ typedef struct pw_staging {
     pw_role role : 8;
     bool once : 1;    /* pw_message.once */
     bool awaited : 1; /* it may be sent again, and calls that complete it wait for late reads (`await`) */
-    bool late : 1;    /* it is packed while it leaves, so the time of `pack` says nothing */
     pw_call_kind kind;
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
