@@ -13,7 +13,6 @@ enum {
     DIRECT_LINE = 64,        /* bytes of a line of memory */
     DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
     DIRECT_FAR = 512 << 10,  /* longer messages between ranks that share no cache gain less from one copy */
-    READ_BLOCK = 320,        /* nanoseconds of process_vm_readv for a block of a list */
     SPARSE_BLOCK = 32,
     SPARSE_LEAST = 16 << 10,
     SPARSE_MOST = 256 << 10,
@@ -440,16 +439,14 @@ static double single_copy(const pw_model *m, const pw_model_query *q)
 /*
  * One pass in place of two takes half of the time where lines of memory come from a cache, and less is gained where
  * ranks that share no cache move more than their own caches have. No gain was clear with shorter blocks
- * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken. A system call that reads lists of blocks takes some
- * 320 ns for each, and copies more slowly than kernels do in a cache that the ranks share.
+ * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken.
  */
-double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system)
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q)
 {
     double packed = pw_model_cost(m, PW_MODEL_HOST, q), part;
 
-    if (q->shape.block < DIRECT_BLOCK || (by_system && !q->apart))
+    if (q->shape.block < DIRECT_BLOCK)
         return packed;
     part = (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed;
-    return by_system ? part + READ_BLOCK * (double)q->shape.bytes / (double)q->shape.block
-                     : fmin(part, single_copy(m, q));
+    return fmin(part, single_copy(m, q));
 }

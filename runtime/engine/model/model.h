@@ -141,9 +141,8 @@ enum { PW_MODEL_OPENED_LEAST = 128 << 10 };
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
 /* The cost of a message whose pieces kernels move in the MPI's own pipeline (runtime/mpi/strategy/pipeline.h). */
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
-/* The cost of a message that the receiver copies from the sender's own memory at once; `by_system`: by system calls
- * that take lists of blocks. */
-double pw_model_cost_direct(const pw_model *m, const pw_model_query *q, bool by_system);
+/* The cost of a message that the receiver copies from the sender's own memory at once. */
+double pw_model_cost_direct(const pw_model *m, const pw_model_query *q);
 /* The cost of a message in GPU memory that the receiver's GPU moves from the sender's own memory by one kernel; and the
  * part of it that the kernel takes. */
 double pw_model_cost_across(const pw_model *m, const pw_model_query *q);

@@ -132,16 +132,14 @@ static bool find_touched(const pw_layout *layout, const void *memory, int64_t co
     return true;
 }
 
-pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int64_t count)
+bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count)
 {
     pw_segment_file file;
     const void *begin;
     size_t bytes;
 
     return find_touched(layout, memory, count, &begin, &bytes) &&
-                   (pw_heap_holds(begin, bytes) || pw_window_holds(begin, bytes, &file) || pw_xpmem_is_shown())
-               ? PW_DIRECT_MAPPED
-               : PW_DIRECT_BY_SYSTEM;
+           (pw_heap_holds(begin, bytes) || pw_window_holds(begin, bytes, &file) || pw_xpmem_is_shown());
 }
 
 bool pw_direct_may_receive(uint64_t key)

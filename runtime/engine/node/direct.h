@@ -23,14 +23,9 @@
 #include "runtime/engine/node/directory.h"
 #include "runtime/engine/node/lazy.h"
 
-/* How other processes get at memory of this one. */
-typedef enum pw_direct_way {
-    PW_DIRECT_BY_SYSTEM, /* the system reads it for them (system_read.h) */
-    PW_DIRECT_MAPPED     /* a block of the heap, memory of a window, or any memory by XPMEM */
-} pw_direct_way;
-
-/* How others get at the memory that these objects touch. */
-pw_direct_way pw_direct_way_to(const pw_layout *layout, const void *memory, int64_t count);
+/* Whether others may map the memory that these objects touch: a block of the heap, memory of a window, or any memory by
+ * XPMEM. */
+bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count);
 
 /* Whether there are stand-ins. The first call maps them. */
 bool pw_direct_is_possible(void);

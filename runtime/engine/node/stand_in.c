@@ -2,7 +2,6 @@
 
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/peers.h"
-#include "runtime/engine/node/system_read.h"
 #include "runtime/engine/node/window.h"
 
 #include <sys/mman.h>
@@ -172,27 +171,12 @@ static void move_in_tiles(const pw_stand_in *s, pw_layout *layout, void *to)
     }
 }
 
-/* Whether the system should read the blocks one by one, which costs it some 320 ns each: in that time it reads so many
- * bytes, and makes the pages of a copy. */
-static bool is_read_in_blocks(const pw_stand_in *s, const pw_joined *joined)
+static void move_joined(pw_stand_in *s, const pw_joined *joined, pw_layout *layout, void *to)
 {
-    enum { STRETCH = 1024 };
-    int64_t blocks = joined->layout->blocks * (s->bytes / joined->layout->size);
-
-    return !s->memory && (int64_t)s->stretch / STRETCH >= blocks;
-}
-
-static bool move_joined(pw_stand_in *s, const pw_joined *joined, pw_layout *layout, void *to)
-{
-    if (is_read_in_blocks(s, joined))
-        return pw_system_read(s->pid, joined, s->remote, to, s->bytes);
-    if (!s->memory && !read_copy(s))
-        return false;
     if (pw_joined_is_ready(joined, s->bytes))
         pw_layout_copy(joined, s->memory, to, s->bytes);
     else
         move_in_tiles(s, layout, to);
-    return true;
 }
 
 bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
@@ -200,16 +184,15 @@ bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
     pw_joined joined;
     pw_diag diag;
 
-    if (s->bytes > room || !is_in_host_memory(s))
+    if (s->bytes > room || !is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
     if (s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK) {
-        s->whole = move_joined(s, &joined, layout, to);
+        move_joined(s, &joined, layout, to);
         pw_layout_unref(joined.layout);
-    } else if (s->memory || read_copy(s)) {
+    } else
         move_in_tiles(s, layout, to);
-        s->whole = true;
-    }
-    return s->whole;
+    s->whole = true;
+    return true;
 }
 
 bool pw_stand_in_lives(const pw_stand_in *s)

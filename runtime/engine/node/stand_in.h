@@ -3,9 +3,8 @@
  * asks this process to read bytes of a stand-in of another process. The message's record says where the objects are;
  * their layout comes from the board. This process has the sender's memory mapped where it can, as a block of the
  * segment (peers.h), as memory of a window (window.h) or by XPMEM (xpmem.h), and copies from there once. Where it
- * cannot, the system reads: the blocks straight to where they belong (system_read.h), or, where these are short, all
- * the addresses that the objects stretch over into memory of this process first. Objects in GPU memory are for a GPU of
- * this process to move (runtime/engine/gpu/peer/foreign.h).
+ * cannot, the system reads all the addresses that the objects stretch over into memory of this process first. Objects
+ * in GPU memory are for a GPU of this process to move (runtime/engine/gpu/peer/foreign.h).
  */
 #ifndef PW_RUNTIME_STAND_IN_H
 #define PW_RUNTIME_STAND_IN_H

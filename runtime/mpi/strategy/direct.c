@@ -14,9 +14,8 @@
 #include "runtime/mpi/types/registry.h"
 
 /* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
- * (docs/results/2026-11-23-direct-bounds.md). The system reads no blocks of less than LEAST_BLOCK as fast as they are
- * packed. */
-enum { MOST_ON_HOST = 8 << 20, SHARED = 1, LEAST_BLOCK = 12 << 10 };
+ * (docs/results/2026-11-23-direct-bounds.md). */
+enum { MOST_ON_HOST = 8 << 20, SHARED = 1 };
 
 /*
  * In GPU memory, shorter messages that are not waited for are packed and unpacked by one launch with others
@@ -66,25 +65,6 @@ static int64_t least(const pw_message *m)
     return is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS : PW_DIRECT_LEAST;
 }
 
-static double cost_by(const pw_message *m, pw_direct_way way)
-{
-    pw_model_query q = pw_message_query(m);
-
-    return pw_model_cost_direct(pw_model_now(), &q, way == PW_DIRECT_BY_SYSTEM);
-}
-
-/* Where the system has to read the blocks, they must be long enough. */
-static bool gains_by_system(const pw_message *m)
-{
-    return m->entry->size >= m->entry->blocks * LEAST_BLOCK &&
-           (pw_strategy_is_named(PW_STRATEGY_DIRECT) || cost_by(m, PW_DIRECT_BY_SYSTEM) < pw_strategy_packed.cost(m));
-}
-
-static pw_direct_way way_of(const pw_message *m)
-{
-    return pw_direct_way_to(m->buffer.layout, m->buffer.base, m->buffer.count);
-}
-
 static int64_t most(const pw_message *m)
 {
     return is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
@@ -101,7 +81,7 @@ static bool has_stand_in(const pw_message *m)
 static bool host_can(const pw_message *m)
 {
     return pw_direct_is_meant() && pw_strategy_packed.can(m) && pw_direct_is_possible() &&
-           (way_of(m) == PW_DIRECT_MAPPED || gains_by_system(m));
+           pw_direct_is_mapped(m->buffer.layout, m->buffer.base, m->buffer.count);
 }
 
 /* Whether the model knows what the message costs on this GPU. */
@@ -133,12 +113,10 @@ static bool direct_can(const pw_message *m)
 /* A receive costs what the send does, since both have one decision. */
 static double direct_cost(const pw_message *m)
 {
-    pw_model_query q;
+    pw_model_query q = pw_message_query(m);
 
-    if (!is_on_device(&m->buffer))
-        return cost_by(m, way_of(m));
-    q = pw_message_query(m);
-    return pw_model_cost_across(pw_model_now(), &q);
+    return is_on_device(&m->buffer) ? pw_model_cost_across(pw_model_now(), &q)
+                                    : pw_model_cost_direct(pw_model_now(), &q);
 }
 
 /* The receiver's GPU does the work, and the receiver tells how long it took. */

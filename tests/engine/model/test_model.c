@@ -380,12 +380,12 @@ static void kernels_gain_in_the_pipeline(void **state)
     pw_model_destroy(none);
 }
 
-static bool direct_gains(const pw_model *m, const pw_model_query *q, bool by_system)
+static bool direct_gains(const pw_model *m, const pw_model_query *q)
 {
-    return pw_model_cost_direct(m, q, by_system) < 0.97 * pw_model_cost(m, PW_MODEL_HOST, q);
+    return pw_model_cost_direct(m, q) < 0.97 * pw_model_cost(m, PW_MODEL_HOST, q);
 }
 
-/* One copy gains near and far, but for short blocks. The system's gains where no cache is shared, with long blocks. */
+/* One copy gains near and far, but for short blocks. */
 static void one_copy_gains(void **state)
 {
     pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true};
@@ -395,12 +395,9 @@ static void one_copy_gains(void **state)
     for (int apart = 0; apart < 2; apart++) {
         q.apart = apart;
         q.shape.block = 64;
-        assert_true(direct_gains(none, &q, false));
-        assert_false(direct_gains(none, &q, true));
+        assert_true(direct_gains(none, &q));
         q.shape.block = 16;
-        assert_false(direct_gains(none, &q, false));
-        q.shape.block = 32 << 10;
-        assert_int_equal(direct_gains(none, &q, true), apart);
+        assert_false(direct_gains(none, &q));
     }
     pw_model_destroy(none);
 }
@@ -418,11 +415,11 @@ static void one_copy_gains_over_native(void **state)
         for (int64_t all = 64 << 10; all <= 4 << 20; all *= 2)
             for (int64_t block = 64; block <= 4096; block *= 2) {
                 q.shape = (pw_model_shape){all, block, PW_MODEL_NEAR};
-                assert_true(pw_model_cost_direct(none, &q, false) < 0.97 * pw_model_cost_native(none, &q));
+                assert_true(pw_model_cost_direct(none, &q) < 0.97 * pw_model_cost_native(none, &q));
             }
     }
     q.shape = (pw_model_shape){1 << 20, 512, PW_MODEL_NEAR};
-    near(pw_model_cost_direct(none, &q, false),
+    near(pw_model_cost_direct(none, &q),
          pw_model_send(none, PW_MODEL_HOST, q.kind, 1 << 20) + 2 * pw_touch_wait(q.shape));
     pw_cost_start(false, PW_COST_MESH);
     pw_model_destroy(none);

@@ -36,11 +36,6 @@ static const char *const sent = "type(lb 0, extent 64) { stream 3 stride 16 { by
 static const char *const alike = "type(lb 0, extent 48) { stream 3 stride 16 { bytes 8 align 8 } }";
 static const char *const unlike = "type(lb 0, extent 40) { stream 5 stride 8 { bytes 7 align 1 } }";
 
-/* `rows` has as many bytes as the message, in long blocks. Joined, it and `other_rows` have blocks of 2000 bytes. */
-static const char *const rows = "type(lb 0, extent 30000) { stream 3 stride 10000 { bytes 8000 align 8 } }";
-static const char *const other_rows = "type(lb 0, extent 9000) { bytes 6000 align 8 }";
-enum { ROWS = 3, ROWS_SPAN = ROWS * 30000 };
-
 /* ---- the sender -------------------------------------------------------------------------------------------------- */
 
 /* What the sender is told to do, and what it says. */
@@ -48,7 +43,6 @@ typedef enum order {
     BEGIN,        /* a message from the heap */
     BEGIN_WINDOW, /* from memory that both processes have mapped */
     BEGIN_XPMEM,  /* from memory of a file of its own */
-    BEGIN_ROWS,   /* `rows`, from memory that others cannot map */
     END,
     TOUCH,
     TAKES,
@@ -65,7 +59,7 @@ typedef struct answer {
 } answer;
 
 typedef struct sender {
-    pw_layout *layout, *rows;
+    pw_layout *layout;
     char *memory;
     unsigned char packed[MESSAGE];
     int number;
@@ -149,10 +143,6 @@ static char *memory_for(const sender *s, order what)
         memory = map_file(make_file());
         pw_xpmem_show();
         break;
-    case BEGIN_ROWS:
-        memory = malloc(ROWS_SPAN);
-        fill(memory, ROWS_SPAN);
-        break;
     default: memory = s->memory;
     }
     return memory;
@@ -166,14 +156,11 @@ static void begin_message(sender *s, order what, answer *a)
     a->good = s->number >= 0;
     if (!a->good)
         return;
-    if (what == BEGIN_ROWS)
-        let_stand(s->number, s->rows, memory, ROWS);
-    else
-        let_stand(s->number, s->layout, memory, OBJECTS);
+    let_stand(s->number, s->layout, memory, OBJECTS);
     a->data = pw_direct_data(s->number);
     a->has_pages = has_pages(a->data);
     if (what == BEGIN_WINDOW || what == BEGIN_XPMEM)
-        a->good = pw_direct_way_to(s->layout, memory, OBJECTS) == PW_DIRECT_MAPPED;
+        a->good = pw_direct_is_mapped(s->layout, memory, OBJECTS);
 }
 
 static answer obey(sender *s, order what)
@@ -183,8 +170,7 @@ static answer obey(sender *s, order what)
     switch (what) {
     case BEGIN:
     case BEGIN_WINDOW:
-    case BEGIN_XPMEM:
-    case BEGIN_ROWS: begin_message(s, what, &a); break;
+    case BEGIN_XPMEM: begin_message(s, what, &a); break;
     case END: pw_direct_give(s->number); break;
     case TOUCH: a.good = memcmp(pw_direct_data(s->number), s->packed, MESSAGE) == 0; break;
     case TAKES:
@@ -211,13 +197,12 @@ static void prepare(sender *s, pw_layout_engine *engine)
 {
     pw_segment_open();
     s->layout = layout_of(engine, sent);
-    s->rows = layout_of(engine, rows);
     s->memory = pw_heap_take(OBJECTS * EXTENT);
     fill(s->memory, OBJECTS * EXTENT);
     pw_layout_pack(s->layout, s->memory, OBJECTS, s->packed);
-    if (pw_direct_way_to(s->layout, s->memory, OBJECTS) != PW_DIRECT_MAPPED ||
-        pw_direct_way_to(s->layout, s->memory, OBJECTS + PAGE / EXTENT) == PW_DIRECT_MAPPED ||
-        pw_direct_way_to(s->layout, s->packed, 1) == PW_DIRECT_MAPPED)
+    if (!pw_direct_is_mapped(s->layout, s->memory, OBJECTS) ||
+        pw_direct_is_mapped(s->layout, s->memory, OBJECTS + PAGE / EXTENT) ||
+        pw_direct_is_mapped(s->layout, s->packed, 1))
         _exit(1);
 }
 
@@ -543,30 +528,6 @@ static void other_memory_is_attached(void **state)
     tell(s, END);
 }
 
-/* The system reads all blocks in one call, straight to where they belong. */
-static void long_blocks_are_read_by_the_system(void **state)
-{
-    static const char *const to[] = {rows, other_rows};
-    scenery *s = *state;
-    pw_layout *layout = layout_of(s->engine, rows);
-    char *memory = malloc(ROWS_SPAN);
-
-    fill(memory, ROWS_SPAN);
-    pw_layout_pack(layout, memory, ROWS, s->packed);
-    free(memory);
-    pw_layout_unref(layout);
-    for (int i = 0; i < 2; i++) {
-        answer a = begin_by(s, BEGIN_ROWS);
-        int before = system_reads;
-
-        receive(s, a.data, to[i], MESSAGE);
-        assert_int_equal(system_reads, before + 1);
-        tell(s, END);
-    }
-    assert_false(begin_by(s, BEGIN_ROWS).has_pages);
-    tell(s, END);
-}
-
 /* ---- others who touch a stand-in --------------------------------------------------------------------------------- */
 
 static void the_sender_itself_finds_the_message(void **state)
@@ -742,7 +703,6 @@ int main(void)
         POOR(messages_go_from_memory_to_memory),
         CASE(memory_of_a_window_is_read_where_it_is_mapped),
         CASE(other_memory_is_attached),
-        CASE(long_blocks_are_read_by_the_system),
         CASE(any_part_is_packed),
         CASE(pieces_out_of_order_arrive),
         CASE(a_longer_message_does_not_overflow),

@@ -3,8 +3,8 @@
  * each way in which somebody may touch a stand-in, or nobody. What arrives must be right, and nothing may hang. The
  * sender's memory is from MPI_Alloc_mem. Run with the argument "user" the system answers for accesses of user code
  * only, and with "refused" there is no userfaultfd. With "window" the memory is a window's, with "shared_window" one
- * that all ranks address, with "file" a file's, and with "rows" the program's own, in long blocks. With "denied" the
- * processes may not read each other's memory, and messages go in the plain way only.
+ * that all ranks address, and with "file" a file's. With "denied" the processes may not read each other's memory, and
+ * messages go in the plain way only.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 128000, SPAN = 320000, BLOCK = 64, ROW = 16000, PROVING = 4 };
+enum { BYTES = 128000, SPAN = 320000, BLOCK = 64, PROVING = 4 };
 
 /* After a failure 16 messages are packed, two prove the channel again, and two more end the failure. */
 enum { RESTING = 20 };
@@ -247,8 +247,6 @@ static void take_memory(scene *s, const char *kind)
         MPI_Win_allocate_shared(s->rank == 0 ? SPAN : 0, 1, MPI_INFO_NULL, s->comm, &s->out, &s->win);
     else if (!strcmp(kind, "file"))
         s->out = map_file();
-    else if (!strcmp(kind, "rows"))
-        s->out = malloc(SPAN);
     else
         MPI_Alloc_mem(SPAN, MPI_INFO_NULL, &s->out);
     if (!strcmp(kind, "shared_window") && s->rank == 1)
@@ -259,7 +257,7 @@ static void give_memory(scene *s, const char *kind)
 {
     if (s->win != MPI_WIN_NULL)
         MPI_Win_free(&s->win);
-    if (!strcmp(kind, "rows") || (!strcmp(kind, "shared_window") && s->rank == 1))
+    if (!strcmp(kind, "shared_window") && s->rank == 1)
         free(s->out);
     else if (!strcmp(kind, "file"))
         munmap(s->out, SPAN);
@@ -272,8 +270,8 @@ int main(int argc, char **argv)
     static void (*const ways[])(scene *) = {
         buffered, to_native, to_packed, probed, to_itself, cancelled, forked, freed, of_a_new_communicator};
     const char *kind = argc > 1 ? argv[1] : "";
-    bool rows = !strcmp(kind, "rows"), denied = !strcmp(kind, "denied");
-    scene s = {.round = 0, .block = rows ? ROW : BLOCK};
+    bool denied = !strcmp(kind, "denied");
+    scene s = {.round = 0, .block = BLOCK};
     int failures;
 
     if (!strcmp(kind, "user") || !strcmp(kind, "refused"))
