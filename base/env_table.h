@@ -47,8 +47,6 @@
       "whether the MPI below takes buffers in GPU memory: found out (auto), no, yes")                                \
     X(GATHER, "PACKWRIGHT_GATHER", BOOL, "1",                                                                        \
       "0 packs each nonblocking send from GPU memory before its call returns, instead of several by one launch")     \
-    X(GATHER_BYTES, "PACKWRIGHT_GATHER_BYTES", SIZE, "0",                                                            \
-      "bytes of such sends that one launch packs; 0 takes what the model says")                                      \
     X(LLVM_MODULE, "PACKWRIGHT_LLVM_MODULE", PATH, "",                                                               \
       "the compiler module to load (default: libpackwright-llvm.so beside the interposer)")                          \
     X(NVRTC_MODULE, "PACKWRIGHT_NVRTC_MODULE", PATH, "",                                                             \

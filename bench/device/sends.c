@@ -1,8 +1,8 @@
 /*
  * Several nonblocking sends from GPU memory at once: MPI_Irecv, MPI_Isend and MPI_Waitall, one rank to itself or two
  * ranks to each other, as Packwright carries them out. What is compared are runs: PACKWRIGHT_GATHER=0 packs each send
- * by a launch of its own, and PACKWRIGHT_GATHER_BYTES says after how many bytes the next launch begins. Each row is
- * verified before it is timed; medians. "a send": the time in one call of MPI_Isend.
+ * by a launch of its own. Each row is verified before it is timed; medians. "a send": the time in one call of
+ * MPI_Isend.
  *
  * With -m the same messages go by persistent requests (startall), or by one MPI_Neighbor_alltoallw (neighbours).
  *

@@ -20,17 +20,15 @@ static struct {
     pthread_mutex_t lock;
     pw_deferred *first, *last;
     pw_deferred *gathered; /* the first one whose packing has not begun; NULL: none */
-    int64_t bytes;         /* of the gathered ones */
-    double ns;             /* the sum of theirs */
+    double ns;             /* the sum of those of what is gathered */
     unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
     /* Rounds of sends (deferred.h); a round ends when a call starts all of the queue, or in a pause. */
-    int64_t last_ns;    /* when the last send had been added */
-    int round;          /* sends of this round */
-    int paused;         /* sends of the last round, if a pause followed it; 0: none did */
-    int predicted;      /* a pause is expected after so many sends; 0: never */
-    bool as_predicted;  /* the last round was started because a pause was expected */
-    unsigned kept;      /* rounds that were started as predicted */
-    int64_t most_bytes; /* PACKWRIGHT_GATHER_BYTES */
+    int64_t last_ns;   /* when the last send had been added */
+    int round;         /* sends of this round */
+    int paused;        /* sends of the last round, if a pause followed it; 0: none did */
+    int predicted;     /* a pause is expected after so many sends; 0: never */
+    bool as_predicted; /* the last round was started because a pause was expected */
+    unsigned kept;     /* rounds that were started as predicted */
     double launch_ns;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -40,7 +38,6 @@ static _Thread_local int starting;
 
 void pw_deferred_start(void)
 {
-    queue.most_bytes = pw_env_size(PW_ENV_GATHER_BYTES);
     queue.launch_ns = pw_model_launch(pw_model_now());
     atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
 }
@@ -102,7 +99,6 @@ static void launch(void)
         return;
     for (pw_deferred *d = queue.gathered; d && pw_staging_begin_pack(d->out); d = d->next) {
         queue.gathered = d->next;
-        queue.bytes -= d->out->buffer.bytes;
         queue.ns -= d->ns;
     }
     pw_gpu_launch_begun();
@@ -110,11 +106,7 @@ static void launch(void)
 
 static bool is_launch_due(void)
 {
-    if (!queue.gathered)
-        return false;
-    if (queue.most_bytes > 0)
-        return queue.bytes >= queue.most_bytes;
-    return queue.gathered == queue.first || queue.ns > queue.launch_ns;
+    return queue.gathered && (queue.gathered == queue.first || queue.ns > queue.launch_ns);
 }
 
 static pw_deferred *pop(void)
@@ -126,7 +118,6 @@ static pw_deferred *pop(void)
     queue.first = d->next;
     if (queue.gathered == d) {
         queue.gathered = d->next;
-        queue.bytes -= d->out->buffer.bytes;
         queue.ns -= d->ns;
     }
     starting++;
@@ -234,10 +225,9 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     queue.last = d;
     if (!queue.gathered)
         queue.gathered = d;
-    queue.bytes += out->buffer.bytes;
     queue.ns += d->ns;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
-    queue.as_predicted = ++queue.round == queue.predicted && queue.most_bytes == 0 && ++queue.kept % AGAIN != 0;
+    queue.as_predicted = ++queue.round == queue.predicted && ++queue.kept % AGAIN != 0;
     if (queue.as_predicted)
         flush();
     else

@@ -11,8 +11,6 @@
  *   - the modelled time of what is gathered exceeds that of a launch: then a longer batch gains nothing, and a second
  *     launch is hidden behind the first.
  *
- * With PACKWRIGHT_GATHER_BYTES only the gathered bytes count.
- *
  * Calls that neither wait for another process nor send start what is packed (pw_deferred_poll). The gate makes every
  * other call start everything, before MPI is asked (pw_deferred_flush): only then may a call wait, and only then are
  * all requests of the program active. A send that is not deferred comes after the queue for the same reason.

@@ -4,7 +4,7 @@
  * nothing. Two ranks; the second one receives into GPU memory and host memory, also by PMPI calls, as a peer without
  * Packwright does. At the end one rank has sends under way when it enters MPI_Finalize.
  *
- * usage: deferred <driver, or ->. PACKWRIGHT_GATHER_BYTES says when the packing begins.
+ * usage: deferred <driver, or ->.
  */
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
@@ -295,27 +295,6 @@ static void check_waiting(unsigned seed)
 
 /* ---- when packing and sending begin ----------------------------------------------------------------------------- */
 
-/* How many launches pack N messages of a forced strategy: one for all that are gathered, or one for each. */
-static void check_launches(void)
-{
-    const char *bytes = getenv("PACKWRIGHT_GATHER_BYTES"), *strategy = getenv("PACKWRIGHT_STRATEGY");
-    MPI_Request requests[2 * N];
-    long made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches(""), want;
-    int flag;
-
-    for (int i = 0; i < N; i++) {
-        MPI_Irecv(in[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
-        MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[N + i]);
-    }
-    MPI_Iprobe(0, TAG + N, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("") - made;
-    MPI_Waitall(2 * N, requests, test_ignored());
-    if (!gpu_is_fake() || !bytes || !strategy || strcmp(bytes, "0") == 0)
-        return;
-    want = strcmp(bytes, "1") == 0 ? N : 1;
-    CHECK(made == want, "%ld launches pack %d messages, not %ld", made, N, want);
-}
-
 /* A call that only begins something starts sends that are packed: else this never ends. */
 static void check_poll(void)
 {
@@ -323,8 +302,6 @@ static void check_poll(void)
     int flag = 0;
 
     MPI_Isend(out[0].at, 1, pieces, 0, TAG, MPI_COMM_SELF, &send);
-    if (is_word("PACKWRIGHT_GATHER_BYTES", "1G"))
-        flag = 1; /* this one waits for more */
     while (!flag) {
         MPI_Irecv(in[0].at, 1, pieces, MPI_PROC_NULL, TAG, MPI_COMM_SELF, &null);
         PMPI_Wait(&null, MPI_STATUS_IGNORE);
@@ -342,8 +319,6 @@ static void check_pause(void)
     MPI_Request requests[2 * FEW];
     int came = 0, flags[FEW];
 
-    if (getenv("PACKWRIGHT_GATHER_BYTES") && strcmp(getenv("PACKWRIGHT_GATHER_BYTES"), "0") != 0)
-        return;
     test_clock_hold(0);
     test_clock_pass(pause_ns); /* A send that was started before the calls waited for it belongs to an earlier round. */
     for (int round = 0; round < REPEATED; round++) {
@@ -395,7 +370,7 @@ static void check_pause_is_forgotten(void)
 {
     long before, after;
 
-    if (!gpu_is_fake() || !is_word("PACKWRIGHT_GATHER_BYTES", "0"))
+    if (!gpu_is_fake() || !is_word("PACKWRIGHT_JIT", "sync"))
         return;
     test_clock_hold(0);
     launches_of_round(N, 0); /* ends what was expected after the rounds before */
@@ -667,7 +642,6 @@ int main(int argc, char **argv)
         check_waiting(i);
         check_free(i);
         check_get_status(i);
-        check_launches();
         check_poll();
         check_pause();
         check_pause_is_forgotten();
