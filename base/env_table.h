@@ -13,7 +13,7 @@
       "1 prints at MPI_Finalize which types took how long, on a screen; all says of every type what was done, and "  \
       "why")                                                                                                         \
     X(REPORT, "PACKWRIGHT_REPORT", PATH, "",                                                                         \
-      "file to which is written at MPI_Finalize what was done in the run: a page (.html) or data (.json)")           \
+      "file.json to which is written at MPI_Finalize what was done in the run, as data")                             \
     X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                  \
     X(CACHE, "PACKWRIGHT_CACHE", BOOL, "1", "0 keeps compiled kernels out of the disk cache")                        \
     X(CACHE_DIR, "PACKWRIGHT_CACHE_DIR", PATH, "",                                                                   \

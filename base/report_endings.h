@@ -1,4 +1,4 @@
-/* The endings of names of report files (PACKWRIGHT_REPORT), which the interposer and `packwright run` both check. */
+/* The endings of names of reports: ranks write data (PACKWRIGHT_REPORT), of which commands make pages. */
 #ifndef PW_BASE_REPORT_ENDINGS_H
 #define PW_BASE_REPORT_ENDINGS_H
 

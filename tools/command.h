@@ -29,6 +29,7 @@ extern const pw_command pw_command_env;
 extern const pw_command pw_command_inspect;
 extern const pw_command pw_command_measure;
 extern const pw_command pw_command_plan;
+extern const pw_command pw_command_report;
 extern const pw_command pw_command_run;
 extern const pw_command pw_command_trace;
 extern const pw_command pw_command_version;

@@ -10,9 +10,9 @@
 
 /* In the order in which the overview lists them. */
 static const pw_command *const commands[] = {
-    &pw_command_run,     &pw_command_compare, &pw_command_inspect, &pw_command_draw,
-    &pw_command_compile, &pw_command_trace,   &pw_command_measure, &pw_command_plan,
-    &pw_command_cache,   &pw_command_doctor,  &pw_command_env,     &pw_command_version,
+    &pw_command_run,    &pw_command_compare, &pw_command_inspect, &pw_command_draw, &pw_command_compile,
+    &pw_command_trace,  &pw_command_report,  &pw_command_measure, &pw_command_plan, &pw_command_cache,
+    &pw_command_doctor, &pw_command_env,     &pw_command_version,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

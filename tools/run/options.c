@@ -16,6 +16,7 @@ void pw_run_set(pw_run_settings *settings, pw_env_id id, const char *value)
 
 void pw_run_settings_free(pw_run_settings *settings)
 {
+    free(settings->page);
     while (settings->n)
         free(settings->setting[--settings->n]);
 }
@@ -34,14 +35,30 @@ static bool is_choice(const char *words, const char *word)
     return false;
 }
 
-/* Sets a variable to an absolute path, since ranks may be started in another directory. */
+/* Sets a variable to an absolute path, since ranks may be started in another directory. Ranks write the data of a page
+ * beside it. */
 static void set_path(pw_run_settings *settings, pw_env_id id, const char *value)
 {
+    bool is_page = id == PW_ENV_REPORT && pw_report_ending_of(value) == PW_REPORT_HTML;
     char cwd[4096];
-    char *absolute = *value != '/' && getcwd(cwd, sizeof cwd) ? pw_words_join(cwd, "/", value, "") : NULL;
+    bool is_relative = *value != '/' && getcwd(cwd, sizeof cwd);
+    char *path = pw_words_join(is_relative ? cwd : "", is_relative ? "/" : "", value, is_page ? ".json" : "");
 
-    pw_run_set(settings, id, absolute ? absolute : value);
-    free(absolute);
+    if (path)
+        pw_run_set(settings, id, path);
+    if (id == PW_ENV_REPORT) {
+        free(settings->page);
+        settings->page = is_page && path ? strndup(path, strlen(path) - strlen(".json")) : NULL;
+    }
+    free(path);
+}
+
+void pw_run_set_page(pw_run_settings *settings)
+{
+    const char *report = pw_env_path(PW_ENV_REPORT);
+
+    if (!settings->page && pw_report_ending_of(report) == PW_REPORT_HTML)
+        set_path(settings, PW_ENV_REPORT, report);
 }
 
 /* Refuses a file that the run would fail to write at its end, when all that it would say is lost. */

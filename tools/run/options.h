@@ -37,6 +37,9 @@ int pw_run_parse(const pw_run_options *o, int argc, char **argv, int *first);
 /* Adds "NAME=value" of a variable. There must be room. */
 void pw_run_set(pw_run_settings *settings, pw_env_id id, const char *value);
 
+/* Has the ranks write the data of a page that PACKWRIGHT_REPORT names, unless an option does. */
+void pw_run_set_page(pw_run_settings *settings);
+
 void pw_run_settings_free(pw_run_settings *settings);
 
 #endif

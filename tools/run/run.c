@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/strategy_table.h"
+#include "tools/report/report.h"
 #include "tools/run/child.h"
 #include "tools/run/options.h"
 #include "tools/run/told.h"
@@ -84,27 +85,29 @@ static int execute(const pw_words *w)
     return error == ENOENT ? PW_RUN_NOT_FOUND : PW_RUN_CANNOT;
 }
 
-static void say_why_silent(const char *events, char *const *command)
+/* Returns whether a rank has reported; if none has, it says why. */
+static bool say_why_silent(const char *events, char *const *command)
 {
     pw_told told;
     char why[512];
 
     pw_told_read(events, &told);
     if (told.count[PW_EVENT_REPORTED])
-        return;
+        return true;
     pw_told_why(&told, command, why, sizeof why);
     pw_log(PW_LOG_WARN, "no rank has reported: %s", why);
+    return false;
 }
 
-/* Runs the command and stays, to say whether a rank has reported. */
-static int watch(const pw_words *w, const char *events, char *const *command)
+/* Runs the command and stays, to say whether a rank has reported, and to make the page of the report. */
+static int watch(const pw_words *w, const char *events, char *const *command, const char *page)
 {
     int state = 0, error;
 
     pw_child_take_signals(0);
     error = pw_child_run(w->word, NULL, &state);
-    if (!error)
-        say_why_silent(events, command);
+    if (!error && say_why_silent(events, command) && page && pw_report_make_all("run", page) == 0)
+        pw_log(PW_LOG_WARN, "no page: %s.json is not here", page);
     unlink(events);
     if (error)
         pw_log(PW_LOG_ERROR, "%s: %s", w->word[0], strerror(error));
@@ -147,7 +150,7 @@ static int start(run_options *o, int argc, char *const *argv, pw_words *w)
     if (o->verbose)
         print_words(stderr, w);
     if (*events && pw_words_preload(w))
-        return watch(w, events, argv);
+        return watch(w, events, argv, o->run.page);
     if (*events)
         unlink(events);
     return execute(w);
@@ -168,6 +171,8 @@ static int run(int argc, char **argv)
 
     warnings = pw_env_check();
     status = parse_options(&o, argc, argv, &first);
+    if (status == PW_EXIT_OK)
+        pw_run_set_page(&o.run);
     if (warnings > 0 && status == PW_EXIT_OK && !o.dry_run && !is_reported(&o.run))
         pw_run_set(&o.run, PW_ENV_RUN, "/dev/null"); /* so that ranks do not warn again */
     if (status == PW_EXIT_OK && o.list_strategies)
@@ -188,7 +193,7 @@ const pw_command pw_command_run = {
     "MPIs with another ABI than MPICH's and Open MPI's are left alone.\n\n"
     "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
     "  --stats=all         print of every datatype what was done with it, and why\n"
-    "  --report=FILE       write what was done in the run, as a page (.html) or as data (.json) (PACKWRIGHT_REPORT)\n"
+    "  --report=FILE       write what was done in the run, as a page (.html) or as data (.json, PACKWRIGHT_REPORT)\n"
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
     "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n" PW_RUN_OPTIONS_HELP
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"

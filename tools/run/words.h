@@ -17,6 +17,7 @@ enum { PW_RUN_SETTINGS = 16 };
 
 typedef struct pw_run_settings {
     const pw_mpi_abi *mpi; /* the MPI that the user names; NULL: none */
+    char *page;            /* the page of the report, which is made of PAGE.json; NULL: none; malloc'ed */
     int n;
     char *setting[PW_RUN_SETTINGS]; /* each "NAME=value", malloc'ed */
 } pw_run_settings;

@@ -1,5 +1,6 @@
 #include "runtime/engine/model/file.h"
 
+#include "base/json_read.h"
 #include "base/replace.h"
 #include "runtime/engine/model/internal.h"
 

@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/replace.h"
-#include "base/report_endings.h"
 #include "runtime/engine/model/tables.h"
 
 #include <stdlib.h>
@@ -209,6 +208,8 @@ static void put_spread(pw_json *json, const pw_stats_record *r)
 
 static void put_type(pw_json *json, const pw_report *report, const pw_stats_record *r)
 {
+    int most = pw_stats_most_used(r);
+
     pw_json_open(json, NULL, '{');
     pw_json_string(json, "name", r->name);
     pw_json_string(json, "ddt", r->ddt);
@@ -225,6 +226,9 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_int(json, "unpacks", r->unpacks);
     pw_json_int(json, "packed_bytes", r->bytes);
     pw_json_int(json, "moved_bytes", r->moved);
+    pw_json_int(json, "messages", pw_stats_transfers(r, PW_TRANSFER_MESSAGE));
+    pw_json_int(json, "accesses", pw_stats_accesses(r));
+    pw_json_string(json, "mostly", most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "");
     for (int of = 0; of < PW_TRANSFERS; of++)
         for (int direction = PW_SEND; direction <= PW_RECV; direction++)
             put_used(json, r, (pw_transfer_kind)of, direction);
@@ -277,14 +281,6 @@ static void put_json(FILE *out, const pw_report *report)
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-pw_report_form *pw_report_form_of(const char *path)
-{
-    pw_report_form *const forms[] = {[PW_REPORT_HTML] = pw_report_page, [PW_REPORT_JSON] = put_json};
-    pw_report_ending ending = pw_report_ending_of(path);
-
-    return ending == PW_REPORT_UNKNOWN ? NULL : forms[ending];
-}
-
 void pw_report_write(const char *path, const pw_report *report)
 {
     pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
@@ -293,7 +289,7 @@ void pw_report_write(const char *path, const pw_report *report)
     FILE *out = open_memstream(&text, &size);
 
     if (out)
-        pw_report_form_of(path)(out, report);
+        put_json(out, report);
     if (!out || fclose(out) != 0 || pw_replace_file(path, text, size, &diag) != PW_OK)
         pw_log(PW_LOG_WARN, "no report: %s", diag.text);
     free(text);

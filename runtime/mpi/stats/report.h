@@ -37,17 +37,12 @@ void pw_report_complete(pw_report *report);
 void pw_report_put_saved(FILE *out, const pw_report *report);
 void pw_report_put_source(FILE *out, const pw_report *report);
 
-/* The forms. Each goes to the end of a stream. */
+/* The forms for people. Each goes to the end of a stream. */
 void pw_report_table(FILE *out, const pw_report *report, bool all); /* at most a screen, unless it shows all */
 void pw_report_details(FILE *out, const pw_report *report);
-void pw_report_page(FILE *out, const pw_report *report);
 
-typedef void pw_report_form(FILE *out, const pw_report *report);
-
-/* Returns the form that the ending of a file's name asks for; NULL: no form has this ending. */
-pw_report_form *pw_report_form_of(const char *path);
-
-/* Writes the file, whole or not at all. A file that cannot be written leads to one warning. */
+/* Writes the report as data (JSON) to a file, whole or not at all. A file that cannot be written leads to one warning.
+ */
 void pw_report_write(const char *path, const pw_report *report);
 
 #endif

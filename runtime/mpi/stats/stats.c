@@ -185,7 +185,7 @@ static void print(const pw_report *report)
     free(text);
 }
 
-static void write_forms(const pw_report *report, const char *path)
+static void write_all(const pw_report *report, const char *path)
 {
     if (pw_env_choice(PW_ENV_STATS) != STATS_OFF)
         print(report);
@@ -194,7 +194,7 @@ static void write_forms(const pw_report *report, const char *path)
     pw_event_leave(PW_EVENT_REPORTED);
 }
 
-/* `path` is the file to write; NULL: none. In data and pages, numbers are those of the C locale, whatever the program's
+/* `path` is the file to write; NULL: none. In data, numbers are those of the C locale, whatever the program's
  * is. */
 static void report_lists(lists *all, const char *path)
 {
@@ -209,7 +209,7 @@ static void report_lists(lists *all, const char *path)
     report.choices = all->choices.at;
     report.ranks = all->ranks;
     pw_report_complete(&report);
-    write_forms(&report, path);
+    write_all(&report, path);
     uselocale(own);
     if (c)
         freelocale(c);
@@ -220,7 +220,7 @@ static const char *report_path(void)
 {
     const char *path = pw_env_path(PW_ENV_REPORT);
 
-    return pw_report_form_of(path) ? path : NULL;
+    return pw_report_ending_of(path) == PW_REPORT_JSON ? path : NULL;
 }
 
 void pw_stats_start(void)
@@ -229,9 +229,10 @@ void pw_stats_start(void)
 
     began = pw_clock_ns();
     pw_built_start();
-    if (*path && !pw_report_form_of(path))
-        pw_log_for_node("PACKWRIGHT_REPORT=%s: the name must end with %s; no report will be written", path,
-                        PW_REPORT_ENDINGS);
+    if (*path && pw_report_ending_of(path) != PW_REPORT_JSON)
+        pw_log_for_node("PACKWRIGHT_REPORT=%s: the name must end with .json; no report will be written (a page: "
+                        "packwright run --report=FILE.html)",
+                        path);
 }
 
 void pw_stats_check_files(void)

@@ -153,7 +153,7 @@ static void print_rest(FILE *out, int64_t more, int64_t unused)
     if (more + unused == 0)
         return;
     fprintf(out, "packwright:   and %lld more, %lld of them never used", (long long)(more + unused), (long long)unused);
-    fputs(more > 0 ? "; PACKWRIGHT_STATS=all or PACKWRIGHT_REPORT=run.html show all\n" : "\n", out);
+    fputs(more > 0 ? "; PACKWRIGHT_STATS=all or packwright run --report=run.html show all\n" : "\n", out);
 }
 
 static void print_noted(FILE *out, const pw_note_totals *noted)

@@ -1,5 +1,6 @@
 /* Models as files: what is written is read again, and what is damaged is refused with a place. */
 #include "base/env.h"
+#include "base/json_read.h"
 #include "runtime/engine/model/file.h"
 #include "runtime/engine/model/internal.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/model/internal.h"
+#include "base/json_read.h"
 
 #include <locale.h>
 #include <math.h>

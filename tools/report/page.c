@@ -1,0 +1,614 @@
+/*
+ * The page of a report. It loads nothing, and follows the light or dark scheme of the browser. A script of its own
+ * sorts tables by a click, and lets narrow screens show their rows as lists; without it everything is there, too. What
+ * the data lack, as those of a later version may, counts as 0 or as an empty text.
+ */
+#include "base/markup.h"
+#include "runtime/mpi/stats/numbers.h"
+#include "tools/report/report.h"
+
+#include <string.h>
+
+/* Types that the script shows at once, the rest behind a click; ranks that are listed. */
+enum { TOP_TYPES = 20, MOST_RANKS = 64 };
+
+typedef const pw_json_value *value;
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ink:#1c2024;--soft:#5b6570;--line:#d8dde2;--paper:#fff;--tile:#f4f6f8;"
+    "--taken:#2f6fb3;--saved:#2e8b57;--lost:#b5472f}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#9aa5b0;--line:#39424b;--paper:#15191d;"
+    "--tile:#1e242a;--taken:#6ba6e6;--saved:#5fbf8a;--lost:#e58a72}}\n"
+    "*{box-sizing:border-box}body{margin:0 auto;max-width:72rem;padding:1.5rem 1rem 4rem;color:var(--ink);"
+    "background:var(--paper);font:16px/1.45 system-ui,sans-serif}\n"
+    "h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .6rem}p{margin:.4rem 0}"
+    ".soft{color:var(--soft);font-size:.9rem}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));gap:.8rem;margin:1.2rem 0}"
+    ".tile{background:var(--tile);border:1px solid var(--line);border-radius:.5rem;padding:.7rem .9rem}"
+    ".tile b{display:block;font-size:1.5rem;font-variant-numeric:tabular-nums}\n"
+    ".num{font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    "code{font:.85rem/1.4 ui-monospace,monospace;overflow-wrap:anywhere}.good{color:var(--saved)}"
+    ".bad{color:var(--lost)}\n"
+    ".bar{height:.4rem;margin:.35rem 0;background:var(--tile);border-radius:.2rem;overflow:hidden}"
+    ".bar i{display:block;height:100%;background:var(--taken)}\n"
+    "details{margin-top:.3rem}summary{cursor:pointer;color:var(--soft);font-size:.9rem}.wide{overflow-x:auto}"
+    "table{border-collapse:collapse;font-size:.88rem;margin:.5rem 0;min-width:100%}"
+    "th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}"
+    "th{color:var(--soft);font-weight:600;white-space:nowrap}td.num,th.num{text-align:right}\n"
+    "button{all:unset;cursor:pointer}button:focus-visible{outline:2px solid var(--taken)}"
+    "th[aria-sort] button::after{content:' \\25be'}th[aria-sort=ascending] button::after{content:' \\25b4'}"
+    ".all{color:var(--taken);font-size:.9rem}.all[hidden]{display:none}\n"
+    "tr:not(:last-child)>td{border:0;padding-bottom:0}tbody[hidden]{display:none}\n"
+    "@media(max-width:44rem){.stack,.stack>thead,.stack>tbody:not([hidden]),.stack>tbody>tr{display:block}"
+    ".stack>thead>tr{display:flex;flex-wrap:wrap;gap:.1rem 1rem}.stack>thead th{border:0;padding:0}"
+    ".stack>tbody{border-bottom:1px solid var(--line);padding:.5rem 0}"
+    ".stack>tbody>tr>td{display:flex;justify-content:space-between;gap:1rem;border:0;"
+    "padding:.1rem 0;text-align:right;white-space:normal}"
+    ".stack>tbody>tr>td::before{content:attr(data-l);color:var(--soft);text-align:left}"
+    ".stack>tbody>tr>td.main{display:block;text-align:left}.stack>tbody>tr>td.main::before{content:none}}\n";
+
+static const char script[] =
+    "for (const table of document.querySelectorAll('table')) {\n"
+    "  const items = [...table.tBodies], heads = [...table.tHead.rows[0].cells], all = "
+    "table.parentNode.nextElementSibling;\n"
+    "  const cell = (item, i) => item.rows[0].cells[i], value = (item, i) => cell(item, i).dataset.v ?? cell(item, "
+    "i).textContent;\n"
+    "  const show = () => items.forEach((item, i) => item.hidden = table.dataset.top <= i);\n"
+    "  for (const item of items)\n"
+    "    heads.forEach((head, i) => cell(item, i).dataset.l = head.textContent);\n"
+    "  table.classList.add('stack');\n"
+    "  heads.forEach((head, i) => {\n"
+    "    const button = document.createElement('button');\n"
+    "    button.append(...head.childNodes);\n"
+    "    head.append(button);\n"
+    "    button.onclick = () => {\n"
+    "      const sign = head.getAttribute('aria-sort') === 'descending' ? 1 : -1;\n"
+    "      heads.forEach(other => other.removeAttribute('aria-sort'));\n"
+    "      head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');\n"
+    "      items.sort((a, b) => sign * (value(a, i) - value(b, i) || value(a, i).localeCompare(value(b, i))));\n"
+    "      table.append(...items);\n"
+    "      show();\n"
+    "    };\n"
+    "  });\n"
+    "  if (table.dataset.top < items.length) {\n"
+    "    all.hidden = false;\n"
+    "    all.onclick = () => { delete table.dataset.top; all.hidden = true; show(); };\n"
+    "  }\n"
+    "  show();\n"
+    "}\n";
+
+/* ---- the data --------------------------------------------------------------------------------------------------- */
+
+static double number(value of, const char *name)
+{
+    value v = pw_json_member(of, name, PW_JSON_NUMBER);
+
+    return v ? v->number : 0;
+}
+
+static int64_t whole(value of, const char *name)
+{
+    return (int64_t)number(of, name);
+}
+
+static double ns(value of, const char *name)
+{
+    return 1e9 * number(of, name);
+}
+
+static const char *text(value of, const char *name)
+{
+    value v = pw_json_member(of, name, PW_JSON_STRING);
+
+    return v ? v->text : "";
+}
+
+static value object(value of, const char *name)
+{
+    return pw_json_member(of, name, PW_JSON_OBJECT);
+}
+
+static value first(value of, const char *name)
+{
+    value v = pw_json_member(of, name, PW_JSON_ARRAY);
+
+    return v ? v->first : NULL;
+}
+
+static bool was_used(value type)
+{
+    value kernel = object(type, "kernel");
+
+    return number(type, "packs") + number(type, "unpacks") + number(type, "moved_bytes") +
+               number(kernel, "gpu_ranks_compiled") + number(kernel, "gpu_ranks_loaded") >
+           0;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------ */
+
+static void put_text(FILE *out, const char *it)
+{
+    pw_markup_put(out, it, strlen(it));
+}
+
+static void put_count(FILE *out, int64_t n, const char *what)
+{
+    fprintf(out, "%lld %s%s", (long long)n, what, n == 1 ? "" : "s");
+}
+
+static double percent(double part, double all)
+{
+    return all > 0 ? 100.0 * part / all : 0;
+}
+
+/* Writes a cell with a number by which the column is sorted. The caller writes the text and the end. */
+static void open_number(FILE *out, double it)
+{
+    fprintf(out, "<td class=\"num\" data-v=\"%.17g\">", it);
+}
+
+static void put_time_cell(FILE *out, double time)
+{
+    open_number(out, time);
+    pw_stats_put_time(out, time);
+    fputs("</td>", out);
+}
+
+static void put_bytes_cell(FILE *out, int64_t bytes)
+{
+    open_number(out, (double)bytes);
+    pw_stats_put_bytes(out, bytes);
+    fputs("</td>", out);
+}
+
+static void put_count_cell(FILE *out, int64_t n)
+{
+    open_number(out, (double)n);
+    fprintf(out, "%lld</td>", (long long)n);
+}
+
+/* Draws a time against the longest one. */
+static void put_bar(FILE *out, double time, double longest)
+{
+    fprintf(out, "<div class=\"bar\" role=\"img\" aria-label=\"time\"><i style=\"width:%.2f%%\"></i></div>\n",
+            percent(time, longest));
+}
+
+/* Writes bytes, and the rate if a time is known. */
+static void put_rate(FILE *out, value of)
+{
+    pw_stats_put_bytes(out, whole(of, "packed_bytes"));
+    if (number(of, "packing_seconds") > 0)
+        fprintf(out, " at %.3g GB/s", number(of, "packed_bytes") / ns(of, "packing_seconds"));
+}
+
+/* Writes what trials know of what was saved. */
+static void put_saved(FILE *out, value of)
+{
+    int64_t known = whole(of, "saved_uses"), unknown = whole(of, "saved_unknown_uses");
+
+    if (known == 0) {
+        fputs(unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
+        return;
+    }
+    pw_stats_put_time(out, ns(of, "saved_seconds"));
+    fprintf(out, " in %lld uses, by trials", (long long)known);
+    if (unknown > 0)
+        fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+static void put_head(FILE *out, value report)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>Packwright: ",
+          out);
+    put_text(out, text(report, "program"));
+    fprintf(out, "</title>\n<style>\n%s</style></head>\n<body>\n<h1>", style);
+    put_text(out, text(report, "program"));
+    fputs("</h1>\n<p class=\"soft\">", out);
+    put_count(out, whole(report, "ranks"), "rank");
+    fputs(" &middot; ", out);
+    put_text(out, text(report, "mpi"));
+    fputs(" &middot; ", out);
+    put_text(out, text(report, "date"));
+    fputs(" &middot; what Packwright did</p>\n", out);
+}
+
+static void open_tile(FILE *out, const char *title)
+{
+    fprintf(out, "<div class=\"tile\">%s<b>", title);
+}
+
+static void close_tile(FILE *out, double time, double share_of, const char *note)
+{
+    fputs("</b><span class=\"soft\">", out);
+    if (share_of > 0)
+        fprintf(out, "%.3g %% of ", percent(time, share_of));
+    fprintf(out, "%s</span></div>\n", note);
+}
+
+static void put_tile(FILE *out, const char *title, double time, double share_of, const char *note)
+{
+    open_tile(out, title);
+    pw_stats_put_time(out, time);
+    close_tile(out, time, share_of, note);
+}
+
+/* Only trials in the program know what was saved, and only of the uses that they are about. */
+static void put_saved_tile(FILE *out, value sum, double ranks)
+{
+    int64_t known = whole(sum, "saved_uses"), unknown = whole(sum, "saved_unknown_uses");
+    bool any = unknown + whole(sum, "packs_and_unpacks") > 0;
+    double saved = ns(sum, "saved_seconds") / ranks;
+    char note[96];
+
+    if (known == 0) {
+        open_tile(out, "Saved");
+        fputs(any ? "not known" : "nothing", out);
+        close_tile(out, 0, 0, any ? "no trial; packwright compare measures whole runs" : "all was left to the MPI");
+        return;
+    }
+    snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)known,
+             (long long)(known + unknown));
+    put_tile(out, saved < 0 ? "Lost a rank" : "Saved a rank", saved < 0 ? -saved : saved, ns(sum, "elapsed_seconds"),
+             note);
+}
+
+static void put_left(FILE *out, value left)
+{
+    int64_t types = whole(left, "types"), uses = whole(left, "uses");
+
+    if (types + uses == 0)
+        return;
+    fputs("<p>Left to the MPI: ", out);
+    if (types) {
+        put_count(out, types, "type");
+        fputs(uses ? " not worth learning, and " : " not worth learning", out);
+    }
+    if (uses) {
+        put_count(out, uses, "short use");
+        fputs(" (", out);
+        pw_stats_put_bytes(out, whole(left, "bytes"));
+        fputs(") of types before they were learned", out);
+    }
+    fputs(".</p>\n", out);
+}
+
+static void put_tiles(FILE *out, value report)
+{
+    value sum = object(report, "total"), types = pw_json_member(report, "types", PW_JSON_ARRAY);
+    double ranks = number(report, "ranks") > 0 ? number(report, "ranks") : 1;
+
+    fputs("<div class=\"tiles\">\n", out);
+    put_tile(out, "The run", ns(sum, "elapsed_seconds"), 0, "from MPI_Init to MPI_Finalize");
+    put_tile(out, "Packing and unpacking", ns(sum, "packing_seconds") / ranks, ns(sum, "elapsed_seconds"),
+             "the run, a rank");
+    put_saved_tile(out, sum, ranks);
+    fputs("</div>\n<p>", out);
+    put_count(out, types ? types->n : 0, "layout");
+    fputs(": ", out);
+    if (whole(sum, "messages") > 0) {
+        put_count(out, whole(sum, "messages"), "message");
+        fputs(", ", out);
+    }
+    if (whole(sum, "accesses") > 0)
+        fprintf(out, "%lld accesses to windows and files, ", (long long)whole(sum, "accesses"));
+    fprintf(out, "%lld packs and unpacks of ", (long long)whole(sum, "packs_and_unpacks"));
+    put_rate(out, sum);
+    fputs(".</p>\n", out);
+    put_left(out, object(report, "left_to_mpi"));
+}
+
+/* ---- choices ---------------------------------------------------------------------------------------------------- */
+
+static void put_why(FILE *out, value choice)
+{
+    value strategies = object(choice, "strategies");
+
+    for (value s = strategies ? strategies->first : NULL; s; s = s->next) {
+        put_text(out, s->name);
+        fputc(' ', out);
+        if (pw_json_member(s, "estimated_seconds", PW_JSON_NUMBER))
+            pw_stats_put_time(out, ns(s, "estimated_seconds"));
+        else
+            fputs("not estimated", out);
+        if (pw_json_member(s, "tried_seconds", PW_JSON_NUMBER)) {
+            fputs(" (tried, with the program between: ", out);
+            pw_stats_put_time(out, ns(s, "tried_seconds"));
+            fputs(")", out);
+        }
+        fputs("<br>", out);
+    }
+}
+
+static void put_packing(FILE *out, value strategy)
+{
+    if (!pw_json_member(strategy, "packing_observed_seconds", PW_JSON_NUMBER)) {
+        fputs("<td class=\"num\" data-v=\"0\">&ndash;</td><td class=\"num\" data-v=\"0\">&ndash;</td>", out);
+        return;
+    }
+    put_time_cell(out, ns(strategy, "packing_estimated_seconds"));
+    put_time_cell(out, ns(strategy, "packing_observed_seconds"));
+}
+
+static int64_t uses_of(value strategies)
+{
+    int64_t uses = 0;
+
+    for (value s = strategies ? strategies->first : NULL; s; s = s->next)
+        uses += whole(s, "uses");
+    return uses;
+}
+
+static void put_choice(FILE *out, value choice)
+{
+    value strategies = object(choice, "strategies");
+    const char *place = text(choice, "place");
+
+    fputs("<tbody><tr>", out);
+    open_number(out, number(choice, "up_to_bytes"));
+    pw_stats_put_bytes(out, whole(choice, "more_than_bytes"));
+    fputs(" to ", out);
+    pw_stats_put_bytes(out, whole(choice, "up_to_bytes"));
+    fputs("</td><td>", out);
+    put_text(out, text(choice, "kind"));
+    if (strcmp(place, "host memory") != 0) {
+        fputs(", ", out);
+        put_text(out, place);
+    }
+    fputs("</td>", out);
+    put_count_cell(out, uses_of(strategies));
+    fputs("<td>", out);
+    put_text(out, text(choice, "mostly"));
+    fputs("</td><td><span>", out);
+    put_why(out, choice);
+    fputs("</span></td>", out);
+    put_packing(out, object(strategies, text(choice, "mostly")));
+    open_number(out, ns(choice, "saved_seconds"));
+    put_saved(out, choice);
+    fputs("</td></tr></tbody>\n", out);
+}
+
+/* Writes a table of choices, under a heading, if there are any. */
+static void put_choices(FILE *out, value choice, const char *heading)
+{
+    if (!choice)
+        return;
+    fputs(heading, out);
+    fputs("<div class=\"wide\"><table><thead><tr><th class=\"num\">size</th><th>call</th><th class=\"num\">uses"
+          "</th><th>strategy</th><th>estimated</th><th class=\"num\">packing, estimated</th>"
+          "<th class=\"num\">observed</th><th class=\"num\">saved</th></tr></thead>\n",
+          out);
+    for (; choice; choice = choice->next)
+        put_choice(out, choice);
+    fputs("</table></div>\n", out);
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+static void put_transfers(FILE *out, value type)
+{
+    static const char *const words[] = {"sends", "receives", "puts", "gets", "writes", "reads"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        value by = object(type, words[i]);
+
+        for (value s = by ? by->first : NULL; s; s = s->next) {
+            fprintf(out, "; %lld ", (long long)s->number);
+            put_text(out, s->name);
+            fprintf(out, " %s", words[i]);
+        }
+    }
+}
+
+static void put_kernel(FILE *out, value type)
+{
+    value kernel = object(type, "kernel");
+    long long ranks = whole(object(type, "ranks"), "count");
+    int64_t calls = whole(type, "packs") + whole(type, "unpacks");
+
+    if (calls > 0)
+        fprintf(out, "; compiled kernel in %.0f %% of calls", percent(number(kernel, "calls"), (double)calls));
+    if (whole(kernel, "ranks_compiled"))
+        fprintf(out, "; compiled by %lld of %lld ranks in %.1f ms", (long long)whole(kernel, "ranks_compiled"), ranks,
+                1e3 * number(kernel, "longest_compile_seconds"));
+    if (whole(kernel, "ranks_loaded"))
+        fprintf(out, "; kernel from the cache in %lld of %lld ranks", (long long)whole(kernel, "ranks_loaded"), ranks);
+    if (whole(kernel, "ranks_failed"))
+        fprintf(out, "; no kernel to be had in %lld of %lld ranks", (long long)whole(kernel, "ranks_failed"), ranks);
+}
+
+static void put_counts(FILE *out, value type)
+{
+    fputs("<p class=\"soft\">", out);
+    pw_stats_put_bytes(out, whole(type, "bytes"));
+    fprintf(out, " each; packed %lld times, unpacked %lld times, ", (long long)whole(type, "packs"),
+            (long long)whole(type, "unpacks"));
+    put_rate(out, type);
+    put_transfers(out, type);
+    if (whole(type, "unpacked_from_sender"))
+        fprintf(out, "; %lld unpacked from the sender's memory", (long long)whole(type, "unpacked_from_sender"));
+    put_kernel(out, type);
+    fputs("</p>\n", out);
+}
+
+static void put_spread(FILE *out, value ranks)
+{
+    fputs("<p class=\"soft\">", out);
+    if (whole(ranks, "count") < 2) {
+        fprintf(out, "On one rank: %lld", (long long)whole(ranks, "slowest"));
+    } else {
+        fprintf(out, "Packing on %lld ranks took from ", (long long)whole(ranks, "count"));
+        pw_stats_put_time(out, ns(ranks, "least_seconds"));
+        fputs(" to ", out);
+        pw_stats_put_time(out, ns(ranks, "most_seconds"));
+        fprintf(out, " (rank %lld)", (long long)whole(ranks, "slowest"));
+    }
+    fputs(".</p>\n", out);
+}
+
+/* Writes what a type is, and where it was made. */
+static void put_identity(FILE *out, value type)
+{
+    const char *before = "<br><span class=\"soft\">made at <code>";
+
+    if (*text(type, "name")) {
+        fputs("<b>", out);
+        put_text(out, text(type, "name"));
+        fputs("</b> ", out);
+    }
+    fputs("<code>", out);
+    put_text(out, *text(type, "built") ? text(type, "built") : text(type, "ddt"));
+    fputs("</code>", out);
+    for (value at = first(type, "made_at"); at && at->kind == PW_JSON_STRING; at = at->next) {
+        fputs(before, out);
+        put_text(out, at->text);
+        fputs("</code></span>", out);
+        before = "<br><span class=\"soft\">and at <code>";
+    }
+}
+
+/* Writes what is behind the click on a type. */
+static void put_more(FILE *out, value type, bool accesses)
+{
+    fprintf(out, "<tr><td class=\"main\" colspan=\"%d\"><details><summary>what was done, and why</summary>\n",
+            accesses ? 7 : 6);
+    if (*text(type, "built")) {
+        fputs("<p class=\"soft\">Its layout: <code>", out);
+        put_text(out, text(type, "ddt"));
+        fputs("</code></p>\n", out);
+    }
+    put_counts(out, type);
+    put_spread(out, object(type, "ranks"));
+    put_choices(out, first(type, "choices"), "");
+    fputs("</details></td></tr>", out);
+}
+
+/* A type is a body of two rows, which stay together when bodies are sorted. */
+static void put_type(FILE *out, value type, double longest, bool accesses)
+{
+    fputs("<tbody><tr><td class=\"main\">", out);
+    put_identity(out, type);
+    put_bar(out, ns(type, "packing_seconds"), longest);
+    fputs("</td>", out);
+    put_time_cell(out, ns(type, "packing_seconds"));
+    put_bytes_cell(out, whole(type, "packed_bytes"));
+    put_count_cell(out, whole(type, "packs") + whole(type, "unpacks"));
+    put_count_cell(out, whole(type, "messages"));
+    if (accesses)
+        put_count_cell(out, whole(type, "accesses"));
+    fputs("<td>", out);
+    put_text(out, *text(type, "mostly") ? text(type, "mostly") : "packing only");
+    fputs("</td></tr>\n", out);
+    put_more(out, type, accesses);
+    fputs("</tbody>\n", out);
+}
+
+/* Says where the estimates of choices come from. */
+static void put_source(FILE *out, value report)
+{
+    bool defaults = !strcmp(text(report, "estimates"), "defaults");
+
+    fprintf(out, "<p class=\"soft\">Of choices, estimates are %s", defaults ? "" : "those of the ");
+    put_text(out, text(report, "estimates"));
+    fputs(defaults ? ": no messages were measured here (mpiexec -n 2 packwright measure).</p>\n" : ".</p>\n", out);
+}
+
+static void put_types(FILE *out, value report, bool accesses)
+{
+    value all = first(report, "types");
+    int64_t shown = 0, unused = 0;
+    bool choices = first(report, "choices") || first(report, "choices_to_oneself");
+
+    fprintf(out,
+            "<h2>Types by the time of packing</h2>\n<div class=\"wide\"><table data-top=\"%d\"><thead><tr><th>type</th>"
+            "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">packs</th>"
+            "<th class=\"num\">messages</th>%s<th>mostly</th></tr></thead>\n",
+            TOP_TYPES, accesses ? "<th class=\"num\">accesses</th>" : "");
+    for (value type = all; type; type = type->next) {
+        choices |= first(type, "choices") != NULL;
+        if (was_used(type))
+            put_type(out, type, ns(all, "packing_seconds"), accesses);
+        shown += was_used(type);
+        unused += !was_used(type);
+    }
+    fprintf(out, "</table></div><button class=\"all\" hidden>show all %lld types</button>\n", (long long)shown);
+    if (shown == 0)
+        fputs("<p>No message had a type that Packwright handles.</p>\n", out);
+    if (unused > 0) {
+        fputs("<p class=\"soft\">And ", out);
+        put_count(out, unused, "type");
+        fputs(" that no call used.</p>\n", out);
+    }
+    put_choices(out, first(report, "choices"), "<h2>Contiguous types in GPU memory</h2>\n");
+    put_choices(out, first(report, "choices_to_oneself"), "<h2>From a rank to itself</h2>\n");
+    if (choices)
+        put_source(out, report);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------ */
+
+static void put_rank(FILE *out, value rank, bool accesses, double longest)
+{
+    fputs("<tbody><tr>", out);
+    put_count_cell(out, whole(rank, "rank"));
+    fputs("<td>", out);
+    put_text(out, text(rank, "host"));
+    fputs("</td>", out);
+    put_time_cell(out, ns(rank, "packing_seconds"));
+    put_bytes_cell(out, whole(rank, "packed_bytes"));
+    put_count_cell(out, whole(rank, "messages"));
+    if (accesses)
+        put_count_cell(out, whole(rank, "accesses"));
+    fprintf(out, "<td class=\"main\" data-v=\"%.17g\" style=\"width:30%%\">", ns(rank, "packing_seconds"));
+    put_bar(out, ns(rank, "packing_seconds"), longest);
+    fputs("</td></tr></tbody>\n", out);
+}
+
+static void put_ranks(FILE *out, value report, bool accesses)
+{
+    value all = first(report, "by_rank");
+    double longest = 1;
+    int shown = 0;
+
+    for (value rank = all; rank; rank = rank->next)
+        longest = ns(rank, "packing_seconds") > longest ? ns(rank, "packing_seconds") : longest;
+    fprintf(out,
+            "<h2>Ranks</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"num\">rank</th><th>host</th>"
+            "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">messages</th>%s<th></th>"
+            "</tr></thead>\n",
+            accesses ? "<th class=\"num\">accesses</th>" : "");
+    for (value rank = all; rank && shown < MOST_RANKS; rank = rank->next, shown++)
+        put_rank(out, rank, accesses, longest);
+    fputs("</table></div>\n", out);
+    if (whole(report, "ranks") > MOST_RANKS)
+        fprintf(out, "<p class=\"soft\">The first %d of %lld ranks; a report as data (.json) has all.</p>\n",
+                MOST_RANKS, (long long)whole(report, "ranks"));
+}
+
+static void put_notes(FILE *out)
+{
+    fprintf(
+        out,
+        "<h2>How to read this</h2>\n<p class=\"soft\">Times of packing were measured in this run, and mean packing "
+        "and unpacking. Estimates are the model's, of a whole message. What was saved is said only of uses that a "
+        "trial in the program has timed both ways; whether a whole run is faster only <code>packwright "
+        "compare</code> can tell. Messages to oneself count as others; accesses are those to windows and files. A "
+        "type stands for all types with the same layout, and is shown as the program built the first of them. It "
+        "was made where <code>MPI_Type_commit</code> was called. <code>packwright run --trace</code> writes layouts "
+        "in full.</p>\n<script>\n%s</script>\n</body></html>\n",
+        script);
+}
+
+void pw_report_page(FILE *out, const pw_json_value *report)
+{
+    bool accesses = whole(object(report, "total"), "accesses") > 0;
+
+    put_head(out, report);
+    put_tiles(out, report);
+    put_types(out, report, accesses);
+    put_ranks(out, report, accesses);
+    put_notes(out);
+}
