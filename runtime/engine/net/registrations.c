@@ -1,5 +1,6 @@
 #include "runtime/engine/net/registrations.h"
 
+#include "base/lru.h"
 #include "runtime/engine/net/unmaps.h"
 
 #include <errno.h>
@@ -10,11 +11,10 @@
 enum { IDLE_BYTES = 1 << 30 };
 
 typedef struct registration {
+    pw_lru lru;   /* while there are users, the registration stays */
     void *memory; /* NULL: the place is free */
     _Atomic uintptr_t begin, end;
     _Atomic bool unmapped; /* some of the memory is gone since */
-    int uses;              /* that have not ended; while there are any, the registration stays */
-    uint64_t last;         /* use, by its number */
     pw_net_key key;
 } registration;
 
@@ -25,7 +25,7 @@ static struct {
     bool is_watched; /* unmapped memory is noted */
     uintptr_t page;
     registration kept[PW_NET_REGISTRATIONS];
-    uint64_t registered, used; /* how often */
+    uint64_t registered, uses; /* how often */
 } all;
 
 static void note_unmapped(uintptr_t begin, uintptr_t end)
@@ -47,7 +47,7 @@ static void drop(registration *r)
 {
     all.drop(r->memory);
     r->memory = NULL;
-    r->uses = 0;
+    r->lru = (pw_lru){0};
     atomic_store(&r->end, 0);
 }
 
@@ -63,7 +63,7 @@ void pw_registrations_close(void)
 
 static bool is_idle(const registration *r)
 {
-    return r->memory && r->uses == 0;
+    return r->memory && r->lru.users == 0;
 }
 
 static bool is_stale(const registration *r)
@@ -81,11 +81,8 @@ static void drop_stale(void)
 /* Drops the registration that was not used for the longest time. False: all are in use. */
 static bool drop_oldest(void)
 {
-    registration *oldest = NULL;
+    registration *oldest = pw_lru_find(all.kept, PW_NET_REGISTRATIONS, sizeof *oldest, true);
 
-    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
-        if (is_idle(&all.kept[i]) && (!oldest || all.kept[i].last < oldest->last))
-            oldest = &all.kept[i];
     if (oldest)
         drop(oldest);
     return oldest;
@@ -115,14 +112,6 @@ static registration *find(uintptr_t begin, uintptr_t end)
     return NULL;
 }
 
-static registration *free_place(void)
-{
-    for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
-        if (!all.kept[i].memory)
-            return &all.kept[i];
-    return NULL;
-}
-
 /* Registers at a place. Systems limit how much memory a process registers. */
 static bool fill(registration *r)
 {
@@ -136,12 +125,12 @@ static bool fill(registration *r)
 
 static registration *add(uintptr_t begin, uintptr_t end)
 {
-    registration *r = free_place();
+    registration *r = pw_lru_find(all.kept, PW_NET_REGISTRATIONS, sizeof *r, false);
 
-    if (!r && drop_oldest())
-        r = free_place();
     if (!r)
         return NULL;
+    if (r->memory)
+        drop(r);
     atomic_store(&r->unmapped, false);
     atomic_store(&r->begin, begin);
     atomic_store(&r->end, end);
@@ -165,8 +154,7 @@ const pw_net_key *pw_registrations_take(const void *memory, int64_t bytes)
         r = add(begin, end);
     if (!r)
         return NULL;
-    r->last = ++all.used;
-    r->uses++;
+    pw_lru_take(&r->lru, &all.uses);
     return &r->key;
 }
 
@@ -174,7 +162,7 @@ void pw_registrations_give(uint64_t number)
 {
     for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (all.kept[i].memory && all.kept[i].key.number == number)
-            all.kept[i].uses--;
+            all.kept[i].lru.users--;
     drop_stale();
     while (idle_bytes() > IDLE_BYTES)
         drop_oldest();

@@ -1,6 +1,7 @@
 #include "runtime/engine/node/board.h"
 
 #include "base/log.h"
+#include "base/lru.h"
 #include "runtime/engine/node/peers.h"
 #include "runtime/engine/node/segment.h"
 
@@ -76,10 +77,10 @@ int pw_board_put(const pw_layout *layout)
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct kept {
+    pw_lru lru;
     const pw_segment_header *segment;
     uint32_t number;
     pw_layout *layout; /* NULL: the place is free */
-    uint64_t used;     /* the least one goes first */
 } kept;
 
 /* The singleton: layouts of other processes. */
@@ -129,17 +130,13 @@ static pw_layout *read_text(pid_t pid, const pw_board_entry *e, pw_layout_engine
 /* The place of a layout, or else the place that the next one gets. The lock must be held. */
 static kept *place_of(const pw_segment_header *segment, uint32_t number)
 {
-    kept *oldest = &read_before.all[0];
-
     for (int i = 0; i < KEPT; i++) {
         kept *k = &read_before.all[i];
 
         if (k->layout && k->segment == segment && k->number == number)
             return k;
-        if (!k->layout || (oldest->layout && k->used < oldest->used))
-            oldest = k;
     }
-    return oldest;
+    return pw_lru_find(read_before.all, KEPT, sizeof(kept), false);
 }
 
 static pw_layout *look_up(const pw_segment_header *segment, uint32_t number)
@@ -150,7 +147,7 @@ static pw_layout *look_up(const pw_segment_header *segment, uint32_t number)
     pthread_mutex_lock(&read_before.lock);
     k = place_of(segment, number);
     if (k->layout && k->segment == segment && k->number == number) {
-        k->used = ++read_before.uses;
+        k->lru.used = ++read_before.uses;
         layout = pw_layout_ref(k->layout);
     }
     pthread_mutex_unlock(&read_before.lock);
@@ -165,7 +162,7 @@ static void keep(const pw_segment_header *segment, uint32_t number, pw_layout *l
     pthread_mutex_lock(&read_before.lock);
     k = place_of(segment, number);
     before = k->layout;
-    *k = (kept){segment, number, pw_layout_ref(layout), ++read_before.uses};
+    *k = (kept){{.used = ++read_before.uses}, segment, number, pw_layout_ref(layout)};
     pthread_mutex_unlock(&read_before.lock);
     pw_layout_unref(before);
 }
@@ -191,7 +188,7 @@ void pw_board_forget(void)
 
         pthread_mutex_lock(&read_before.lock);
         layout = read_before.all[i].layout;
-        read_before.all[i].layout = NULL;
+        read_before.all[i] = (kept){.layout = NULL};
         pthread_mutex_unlock(&read_before.lock);
         pw_layout_unref(layout);
     }

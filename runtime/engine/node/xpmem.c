@@ -1,6 +1,7 @@
 #include "runtime/engine/node/xpmem.h"
 
 #include "base/log.h"
+#include "base/lru.h"
 #include "runtime/engine/node/segment.h"
 
 #include <dlfcn.h>
@@ -26,14 +27,13 @@ struct xpmem_addr {
     X(void *, attach, (struct xpmem_addr from, size_t bytes, void *address))          \
     X(int, detach, (void *address))
 
-/* A range of another process. It is in use while `users` is not 0. */
+/* A range of another process. */
 typedef struct attachment {
+    pw_lru lru;
     segment_id segment; /* 0: the place is free */
     uint64_t removed;   /* the owner's count when it was attached */
     uint64_t begin, bytes;
     char *base;
-    int users;
-    uint64_t used; /* the least one goes first */
 } attachment;
 
 /* Access to another process's segment. It is kept, since XPMEM detaches what was attached by an access with it. */
@@ -146,7 +146,7 @@ static void let_go(attachment *a)
 static void let_go_of_older(segment_id segment, uint64_t removed)
 {
     for (int i = 0; i < KEPT; i++)
-        if (xpmem.kept[i].segment == segment && xpmem.kept[i].removed != removed && xpmem.kept[i].users == 0)
+        if (xpmem.kept[i].segment == segment && xpmem.kept[i].removed != removed && xpmem.kept[i].lru.users == 0)
             let_go(&xpmem.kept[i]);
 }
 
@@ -165,19 +165,11 @@ static attachment *find(segment_id segment, uint64_t removed, uint64_t begin, ui
 /* The place that the next attachment gets. NULL: all are in use. */
 static attachment *make_room(void)
 {
-    attachment *oldest = NULL;
+    attachment *a = pw_lru_find(xpmem.kept, KEPT, sizeof *a, false);
 
-    for (int i = 0; i < KEPT; i++) {
-        attachment *a = &xpmem.kept[i];
-
-        if (!a->segment)
-            return a;
-        if (a->users == 0 && (!oldest || a->used < oldest->used))
-            oldest = a;
-    }
-    if (oldest)
-        let_go(oldest);
-    return oldest;
+    if (a && a->segment)
+        let_go(a);
+    return a;
 }
 
 static attachment *attach(segment_id segment, uint64_t removed, uint64_t begin, uint64_t bytes)
@@ -210,8 +202,7 @@ const void *pw_xpmem_attach(const pw_segment_header *h, uint64_t address, size_t
     if (!a && is_there())
         a = attach(segment, removed, begin, whole);
     if (a) {
-        a->users++;
-        a->used = ++xpmem.uses;
+        pw_lru_take(&a->lru, &xpmem.uses);
         use->place = (int)(a - xpmem.kept);
         at = a->base + (address - a->begin);
     }
@@ -224,7 +215,7 @@ void pw_xpmem_release(const pw_xpmem_use *use)
     if (use->place < 0)
         return;
     pthread_mutex_lock(&xpmem.lock);
-    xpmem.kept[use->place].users--;
+    xpmem.kept[use->place].lru.users--;
     pthread_mutex_unlock(&xpmem.lock);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/engine/gpu/peer/foreign.h"
 
 #include "base/log.h"
+#include "base/lru.h"
 #include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/peer/opened.h"
 #include "runtime/engine/memory/cells.h"
@@ -17,11 +18,10 @@ enum {
 static const int64_t most_bytes = (int64_t)1 << 30;
 
 typedef struct foreign {
+    pw_lru lru;
     pw_peer_block block; /* base NULL: the slot is free */
     pw_gpu *owner;       /* the context in which it was registered; every GPU of the process can use it */
     pw_cu_ptr device;
-    int users;
-    int64_t used; /* `clock` at the last use */
 } foreign;
 
 /* The singleton, guarded by the lock. Registering a block, which happens once, also holds the lock. */
@@ -30,7 +30,8 @@ static struct {
     foreign many[KEPT];
     int high; /* slots from here on were never used */
     int blocks, refusals;
-    int64_t bytes, clock, registrations;
+    int64_t bytes, registrations;
+    uint64_t clock; /* of uses */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The context that has last moved a message from another program's buffer. NULL: none. */
@@ -48,7 +49,7 @@ static void drop(foreign *f, bool driver)
     }
     table.bytes -= (int64_t)f->block.bytes;
     table.blocks--;
-    *f = (foreign){.users = 0};
+    *f = (foreign){.owner = NULL};
 }
 
 void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
@@ -75,7 +76,7 @@ static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign
     if (status != PW_OK)
         return status;
     pw_gpu_depend(&dependent);
-    *f = (foreign){.block = *block, .owner = gpu};
+    *f = (foreign){.lru = {.used = ++table.clock}, .block = *block, .owner = gpu};
     table.registrations++;
     table.blocks++;
     table.bytes += (int64_t)block->bytes;
@@ -93,26 +94,13 @@ static foreign *find(const char *base)
     return NULL;
 }
 
-static foreign *least_recently_used(void)
-{
-    foreign *oldest = NULL;
-
-    for (int i = 0; i < table.high; i++) {
-        foreign *f = &table.many[i];
-
-        if (f->block.base && f->users == 0 && (!oldest || f->used < oldest->used))
-            oldest = f;
-    }
-    return oldest;
-}
-
 /* Returns a free slot, and unregisters blocks until there is room for `bytes` bytes. NULL: all blocks are in use. */
 static foreign *make_slot(size_t bytes)
 {
     foreign *f;
 
     while (table.blocks == KEPT || table.bytes + (int64_t)bytes > most_bytes) {
-        f = least_recently_used();
+        f = pw_lru_find(table.many, table.high, sizeof *f, true);
         if (!f)
             return NULL;
         drop(f, true);
@@ -151,15 +139,14 @@ static foreign *take(pw_gpu *gpu, const pw_peer_block *block)
     pthread_mutex_lock(&table.lock);
     f = find(block->base);
     if (f && !is_good(f, block)) {
-        if (f->users == 0)
+        if (f->lru.users == 0)
             drop(f, true);
         f = NULL;
     }
     if (!f && !find(block->base))
         f = add(gpu, block);
     if (f) {
-        f->users++;
-        f->used = ++table.clock;
+        pw_lru_take(&f->lru, &table.clock);
     }
     pthread_mutex_unlock(&table.lock);
     return f;
@@ -168,7 +155,7 @@ static foreign *take(pw_gpu *gpu, const pw_peer_block *block)
 static void give(foreign *f)
 {
     pthread_mutex_lock(&table.lock);
-    f->users--;
+    f->lru.users--;
     pthread_mutex_unlock(&table.lock);
 }
 

@@ -15,7 +15,8 @@ static struct {
     pw_gpu_opened many[KEPT];
     const void *refusers[REFUSERS]; /* the segments of these processes */
     int nrefusers;
-    int64_t clock, opened, taken;
+    int64_t opened, taken;
+    uint64_t clock; /* of uses */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static void drop(pw_gpu_opened *o, bool driver)
         pw_cu_check(pw_cu.ipc_close(o->device), "cuIpcCloseMemHandle");
         pw_gpu_leave(&scope);
     }
-    *o = (pw_gpu_opened){.users = 0};
+    *o = (pw_gpu_opened){.segment = NULL};
 }
 
 void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
@@ -118,19 +119,11 @@ static pw_gpu_opened *find(const pw_gpu *gpu, const pw_peer_exported *e)
 /* Returns a free slot, or closes the allocation that was used least recently. NULL: all are in use. */
 static pw_gpu_opened *make_slot(void)
 {
-    pw_gpu_opened *oldest = NULL;
+    pw_gpu_opened *o = pw_lru_find(table.many, KEPT, sizeof *o, false);
 
-    for (int i = 0; i < KEPT; i++) {
-        pw_gpu_opened *o = &table.many[i];
-
-        if (!o->segment)
-            return o;
-        if (o->users == 0 && (!oldest || o->used < oldest->used))
-            oldest = o;
-    }
-    if (oldest)
-        drop(oldest, true);
-    return oldest;
+    if (o && o->segment)
+        drop(o, true);
+    return o;
 }
 
 /* Closes what its owner has freed since, as this allocation's addresses tell: the driver may refuse to open two at the
@@ -143,7 +136,7 @@ static bool close_freed(const pw_peer_exported *e)
         if (o->segment != e->segment || o->number == e->memory.number ||
             o->address >= e->memory.address + e->memory.bytes || e->memory.address >= o->address + o->bytes)
             continue;
-        if (o->users > 0)
+        if (o->lru.users > 0)
             return false;
         drop(o, true);
     }
@@ -158,7 +151,8 @@ static pw_gpu_opened *add(pw_gpu *gpu, const pw_peer_exported *e)
     if (!o)
         return NULL;
     pw_gpu_depend(&dependent);
-    *o = (pw_gpu_opened){.segment = e->segment,
+    *o = (pw_gpu_opened){.lru = {.used = ++table.clock},
+                         .segment = e->segment,
                          .number = e->memory.number,
                          .address = e->memory.address,
                          .bytes = e->memory.bytes,
@@ -178,8 +172,7 @@ static pw_gpu_opened *take(pw_gpu *gpu, const pw_peer_exported *e)
     if (!o)
         o = add(gpu, e);
     if (o && o->device) {
-        o->users++;
-        o->used = ++table.clock;
+        pw_lru_take(&o->lru, &table.clock);
         table.taken++;
     } else {
         o = NULL;
@@ -203,7 +196,7 @@ pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
 void pw_gpu_opened_give(pw_gpu_opened *o)
 {
     pthread_mutex_lock(&table.lock);
-    o->users--;
+    o->lru.users--;
     pthread_mutex_unlock(&table.lock);
 }
 

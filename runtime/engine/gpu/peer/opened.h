@@ -14,6 +14,7 @@
 #ifndef PW_RUNTIME_GPU_OPENED_H
 #define PW_RUNTIME_GPU_OPENED_H
 
+#include "base/lru.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/node/peers.h"
 
@@ -21,13 +22,12 @@
 enum { PW_GPU_OPENED_LEAST = 32 << 10 };
 
 typedef struct pw_gpu_opened {
+    pw_lru lru;
     const void *segment; /* of the owning process; NULL: the slot is free */
     uint64_t number;     /* the allocation's */
     uint64_t address, bytes;
     pw_gpu *owner;    /* the context in which it is open */
     pw_cu_ptr device; /* 0: opening was refused */
-    int users;
-    int64_t used; /* time of the last use, by a counter */
 } pw_gpu_opened;
 
 /* Returns the allocation, open for this GPU. NULL: it has no number, or it cannot be opened. The caller gives it back
