@@ -46,6 +46,26 @@ pw_status pw_hash_map_put(pw_hash_map *map, pw_hash key, void *value)
     return PW_OK;
 }
 
+void *pw_hash_map_begin(pw_hash_map *map, pw_hash key, size_t bytes, size_t most)
+{
+    void *value = pw_hash_map_get(map, key);
+
+    if (value || map->used >= most)
+        return value;
+    value = calloc(1, bytes);
+    if (value && pw_hash_map_put(map, key, value) == PW_OK)
+        return value;
+    free(value);
+    return NULL;
+}
+
+void pw_hash_map_free(pw_hash_map *map)
+{
+    for (size_t i = 0; i < map->capacity; i++)
+        free(map->cells[i].value);
+    pw_hash_map_clear(map);
+}
+
 /* Closes the gap at `hole` by moving back every later cell of the cluster whose home is not after it. */
 static void close_gap(pw_hash_map *map, size_t hole)
 {

@@ -22,6 +22,10 @@ typedef struct pw_hash_map {
 void *pw_hash_map_get(const pw_hash_map *map, pw_hash key); /* NULL when absent */
 /* Adds or replaces; value is not NULL. PW_ERR_NOMEM leaves the map as it was. */
 pw_status pw_hash_map_put(pw_hash_map *map, pw_hash key, void *value);
+/* Returns the value of the key. Where it is absent and fewer than `most` are there, adds `bytes` zeros as its value.
+ * NULL: there are as many, or memory is out. pw_hash_map_free frees such values with the map's cells. */
+void *pw_hash_map_begin(pw_hash_map *map, pw_hash key, size_t bytes, size_t most);
+void pw_hash_map_free(pw_hash_map *map);
 void pw_hash_map_remove(pw_hash_map *map, pw_hash key); /* absent keys are ignored */
 /* Frees the cells, not the values; the map is empty afterwards. */
 void pw_hash_map_clear(pw_hash_map *map);

@@ -10,14 +10,12 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MOST_BUILT = 1 << 12 }; /* each process notes at most so many layouts */
 
 typedef struct built {
-    struct built *next;
     char text[PW_STATS_DDT];
     const void *made[PW_STATS_PLACES]; /* NULL: no further place is known */
 } built;
@@ -26,27 +24,7 @@ typedef struct built {
 static struct {
     pthread_mutex_t lock;
     pw_hash_map by_layout; /* maps canonical hashes to `built` */
-    built *all;
-    int n;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Finds what is known of a layout, or begins it. NULL: out of memory, or too many. The caller holds the lock. */
-static built *built_of(pw_hash layout)
-{
-    built *it = pw_hash_map_get(&all.by_layout, layout);
-
-    if (it || all.n == MOST_BUILT)
-        return it;
-    it = calloc(1, sizeof *it);
-    if (!it || pw_hash_map_put(&all.by_layout, layout, it) != PW_OK) {
-        free(it);
-        return NULL;
-    }
-    it->next = all.all;
-    all.all = it;
-    all.n++;
-    return it;
-}
 
 static void add_place(built *it, const void *place)
 {
@@ -79,7 +57,7 @@ static void note(pw_layout *layout, MPI_Datatype type)
     if (!is_known(layout->hash))
         pw_mpi_describe(type, text, sizeof text);
     pthread_mutex_lock(&all.lock);
-    it = built_of(layout->hash);
+    it = pw_hash_map_begin(&all.by_layout, layout->hash, sizeof *it, MOST_BUILT);
     if (it && !*it->text)
         memcpy(it->text, text, sizeof text);
     if (it && place)
@@ -129,13 +107,6 @@ void pw_built_take(pw_stats_record *record)
 void pw_built_close(void)
 {
     pthread_mutex_lock(&all.lock);
-    pw_hash_map_clear(&all.by_layout);
-    while (all.all) {
-        built *next = all.all->next;
-
-        free(all.all);
-        all.all = next;
-    }
-    all.n = 0;
+    pw_hash_map_free(&all.by_layout);
     pthread_mutex_unlock(&all.lock);
 }

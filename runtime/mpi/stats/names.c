@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Each process notes at most so many layouts with names, and so many bytes of names for each. */
@@ -18,7 +17,6 @@ enum { MOST_NAMED = 1 << 12, MOST_TEXT = 64 };
 
 /* The names of one layout, with commas. */
 typedef struct named {
-    struct named *next;
     char text[MOST_TEXT];
 } named;
 
@@ -26,8 +24,6 @@ typedef struct named {
 static struct {
     pthread_mutex_t lock;
     pw_hash_map by_layout; /* maps canonical hashes to `named` */
-    named *all;
-    int n;
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Finds the hash by which the registry will know the type, which need not be committed yet. */
@@ -43,24 +39,6 @@ static bool layout_of(MPI_Datatype type, pw_hash *out)
         *out = pw_type_hash(&canonical);
     pw_arena_destroy(arena);
     return ok;
-}
-
-/* Finds the names of a layout, or begins them. NULL: out of memory, or too many. The caller holds the lock. */
-static named *names_of(pw_hash layout)
-{
-    named *it = pw_hash_map_get(&names.by_layout, layout);
-
-    if (it || names.n == MOST_NAMED)
-        return it;
-    it = calloc(1, sizeof *it);
-    if (!it || pw_hash_map_put(&names.by_layout, layout, it) != PW_OK) {
-        free(it);
-        return NULL;
-    }
-    it->next = names.all;
-    names.all = it;
-    names.n++;
-    return it;
 }
 
 /* Returns whether the list of names has this one. */
@@ -94,7 +72,7 @@ static void note(pw_hash layout, const char *name)
     named *it;
 
     pthread_mutex_lock(&names.lock);
-    it = names_of(layout);
+    it = pw_hash_map_begin(&names.by_layout, layout, sizeof *it, MOST_NAMED);
     if (it && *name && !has_name(it->text, name))
         append(it->text, name);
     pthread_mutex_unlock(&names.lock);
@@ -123,13 +101,6 @@ void pw_stats_names(pw_hash layout, char *out, size_t size)
 void pw_stats_names_close(void)
 {
     pthread_mutex_lock(&names.lock);
-    pw_hash_map_clear(&names.by_layout);
-    while (names.all) {
-        named *next = names.all->next;
-
-        free(names.all);
-        names.all = next;
-    }
-    names.n = 0;
+    pw_hash_map_free(&names.by_layout);
     pthread_mutex_unlock(&names.lock);
 }
