@@ -54,7 +54,8 @@ static void close(pw_operation *head)
 
     close_sides(o);
     pw_self_close(&o->self);
-    pw_remote_request_close(o->remote);
+    if (o->remote)
+        pw_remote_request_close(o->remote);
     o->remote = NULL;
 }
 
@@ -182,7 +183,7 @@ static pw_verdict stage_and_call(pw_collective *c, pw_remote_request *remote, in
         return PW_PASS;
     if (status == PW_OK)
         o.remote = remote;
-    else
+    else if (remote)
         pw_remote_request_close(remote);
     if (status == PW_OK)
         status = pw_operation_carry_out(&o.head, &c->way, c, rc);
