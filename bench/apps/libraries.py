@@ -43,9 +43,14 @@ def scalapack(place):
                   ranks=place.ranks)
 
 
-def files_program(place, application, made, folders=(), settings=()):
-    command = (*made, "--folder=/dev/shm", f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
+def by_hand(place, application, made, folders=(), settings=(), sizes=("64,128", "64,128,192")):
+    """A program that has a way by hand, too. `sizes`: in a quick run, and else."""
+    command = (*made, f"--sizes={sizes[not place.quick]}", seconds(place))
     return Program(application, command, (*command, "--hand"), {**environment(place, *folders), **dict(settings)}, ranks=place.ranks)
+
+
+def files_program(place, application, made, folders=(), settings=()):
+    return by_hand(place, application, (*made, "--folder=/dev/shm"), folders, settings)
 
 
 def hdf5(place):
@@ -82,8 +87,7 @@ def spfft(place):
     root = place.packages("libspfft1", "libspfft-dev", "libfftw3-double3")
     folder = client.libraries(root)
     made = place.compile("spfft", [f"-I{root}/usr/include", f"-L{folder}", "-lspfft", f"-Wl,-rpath-link,{folder}"])
-    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
-    yield Program("SpFFT", command, (*command, "--hand"), environment(place, folder), ranks=place.ranks)
+    yield by_hand(place, "SpFFT", [made], [folder])
 
 
 def petsc(place):
@@ -94,8 +98,7 @@ def petsc(place):
     folder = client.libraries(root)
     headers = next(root.glob("usr/lib/petscdir/petsc*/*-real/include"))
     made = place.compile("petsc", [f"-I{headers}", library(root, "libpetsc_real.so.*"), f"-Wl,-rpath-link,{folder}"])
-    command = (made, f"--sizes={'128' if place.quick else '128,256'}", seconds(place))
-    yield Program("PETSc", command, (*command, "--hand"), environment(place, folder, folder / "openblas-serial"), ranks=place.ranks)
+    yield by_hand(place, "PETSc", [made], [folder, folder / "openblas-serial"], sizes=("128", "128,256"))
 
 
 def global_arrays(place):
@@ -110,10 +113,8 @@ def global_arrays(place):
     libraries = [folder / f"libga-{kind}.a", folder / f"libarmci-{kind}.a", library(root, f"libscalapack-{kind}.so.*"),
                  f"-L{algebra}", "-l:liblapack.so.3", "-l:libblas.so.3", "-l:libgfortran.so.5"]
     made = place.compile("global_arrays", [f"-I{root}/usr/include", *libraries])
-    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
-    settings = {**environment(place, folder, algebra), "ARMCI_STRIDED_METHOD": "DIRECT",
-                "ARMCI_USE_WIN_ALLOCATE": str(int(kind == "openmpi"))}
-    yield Program("Global Arrays", command, (*command, "--hand"), settings, ranks=place.ranks)
+    yield by_hand(place, "Global Arrays", [made], [folder, algebra],
+                  {"ARMCI_STRIDED_METHOD": "DIRECT", "ARMCI_USE_WIN_ALLOCATE": str(int(kind == "openmpi"))})
 
 
 def starpu(place):
@@ -125,10 +126,8 @@ def starpu(place):
     headers = next(root.glob("usr/include/starpu/*"))
     made = place.compile("starpu", [f"-I{headers}", f"-I{root}/usr/include", library(root, "libstarpumpi-1.3.so.*"), library(root, "libstarpu-1.3.so.*"),
                                     f"-Wl,-rpath-link,{folder}"])
-    command = (made, f"--sizes={'64,128' if place.quick else '64,128,192'}", seconds(place))
-    settings = {**environment(place, folder), "OMPI_MPI_THREAD_LEVEL": "3", "STARPU_HOME": str(place.base), "STARPU_SILENT": "1",
-                "STARPU_WORKERS_NOBIND": "1"}
-    yield Program("StarPU", command, (*command, "--hand"), settings, ranks=place.ranks)
+    yield by_hand(place, "StarPU", [made], [folder],
+                  {"OMPI_MPI_THREAD_LEVEL": "3", "STARPU_HOME": str(place.base), "STARPU_SILENT": "1", "STARPU_WORKERS_NOBIND": "1"})
 
 
 def ngsolve(place):
