@@ -38,8 +38,8 @@
       "memory")                                                                                                      \
     X(LAZY, "PACKWRIGHT_LAZY", BOOL, "1",                                                                            \
       "0 copies every message of GPU memory to host memory, also where only another GPU reads it")                   \
-    X(HEAP, "PACKWRIGHT_HEAP", CHOICE("off|shared"), "off",                                                          \
-      "shared lets receivers on the node copy long messages once, from the sender's memory, and puts what "          \
+    X(ONE_COPY, "PACKWRIGHT_ONE_COPY", BOOL, "0",                                                                    \
+      "1 lets receivers on the node copy long messages once, from the sender's memory, and puts what "               \
       "MPI_Alloc_mem gives where they can map it")                                                                   \
     X(NET, "PACKWRIGHT_NET", CHOICE("off|ucx"), "off",                                                               \
       "ucx has receivers of all-to-all calls read long blocks over the network, if all ranks have Packwright")       \

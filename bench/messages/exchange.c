@@ -53,9 +53,9 @@ static bool has_place(msg_peer peer)
 
 static bool is_direct_allowed(void)
 {
-    const char *heap = getenv("PACKWRIGHT_HEAP");
+    const char *one_copy = getenv("PACKWRIGHT_ONE_COPY");
 
-    return heap && strcmp(heap, "shared") == 0;
+    return one_copy && strcmp(one_copy, "1") == 0;
 }
 
 bool msg_peer_can(msg_peer peer, msg_mode mode, const msg_world *w, const msg_parcel *p)

@@ -19,7 +19,7 @@ static const char usage[] =
     "  --max-memory MIB   leave out what needs larger buffers in a rank (default 640)\n"
     "  --own              only the benchmark's own layouts, without the suite's\n"
     "  --memory KIND      typed messages from and to memory of malloc (default), alloc-mem, window or file\n"
-    "  --strategies       also packed, in the MPI's pipeline, and with PACKWRIGHT_HEAP=shared direct, whatever is "
+    "  --strategies       also packed, in the MPI's pipeline, and with PACKWRIGHT_ONE_COPY=1 direct, whatever is "
     "chosen\n"
     "  --worst N          length of the list of the slowest (default 15)\n"
     "  --quick            two exchanges of each kind, verified; the times mean nothing\n"

@@ -151,7 +151,7 @@ static void add_message(node_plan *p, int i)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* MPI_Alloc_mem gives what malloc does, and with PACKWRIGHT_HEAP=shared memory that other ranks can map. */
+/* MPI_Alloc_mem gives what malloc does, and with PACKWRIGHT_ONE_COPY=1 memory that other ranks can map. */
 static char *take(int64_t bytes)
 {
     char *memory = NULL;

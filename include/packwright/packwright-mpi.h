@@ -44,7 +44,7 @@ PACKWRIGHT_API packwright_status packwright_from_mpi(MPI_Datatype datatype, pack
 /*
  * Commits a datatype as MPI_Type_commit does, and prepares the interposer of this process for it, where there is one:
  * it learns the type and compiles its kernel before the call returns, not in the background while messages are sent.
- * With PACKWRIGHT_HEAP=shared the ranks of a node also show each other their layouts, and compile the kernels that copy
+ * With PACKWRIGHT_ONE_COPY=1 the ranks of a node also show each other their layouts, and compile the kernels that copy
  * from each of these layouts into their own. Ranks may pass types of different layouts.
  *
  * Collective over `comm`: all of its ranks call it, also those without the interposer, for which it is MPI_Type_commit.

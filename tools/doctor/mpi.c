@@ -74,7 +74,7 @@ void pw_doctor_launcher(pw_finding *f)
 void pw_doctor_variables(pw_finding *f)
 {
     /* What programs may gain by, and what changes where their memory lies or which network it is read over. */
-    static const pw_env_id choices[] = {PW_ENV_HEAP, PW_ENV_NET};
+    static const pw_env_id choices[] = {PW_ENV_ONE_COPY, PW_ENV_NET};
     int warnings = pw_env_check();
     char set[512] = "", unused[128] = "";
 
@@ -82,7 +82,7 @@ void pw_doctor_variables(pw_finding *f)
         if (pw_env_is_set((pw_env_id)id))
             append(set, sizeof set, pw_env_describe((pw_env_id)id)->name, "");
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if (!strcmp(pw_env_string(choices[i]), "off"))
+        if (!pw_env_is_set(choices[i]))
             append(unused, sizeof unused, pw_env_describe(choices[i])->name, "");
     if (pw_env_bool(PW_ENV_DISABLE))
         pw_doctor_off(f, PW_DOCTOR_BAD, "unset PACKWRIGHT_DISABLE", "PACKWRIGHT_DISABLE turns Packwright off");

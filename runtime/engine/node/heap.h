@@ -1,6 +1,6 @@
 /*
  * Memory for the program's buffers that other processes of the node can map: blocks of the segment (segment.h). It is
- * for MPI_Alloc_mem, if PACKWRIGHT_HEAP says so. All pages of a block are made when it is taken.
+ * for MPI_Alloc_mem, if PACKWRIGHT_ONE_COPY says so. All pages of a block are made when it is taken.
  *
  * The memory is shared with whoever maps the segment. A child of fork nevertheless gets a copy of its own, as of other
  * memory: fork returns when the child has copied all blocks that are in use.

@@ -1,4 +1,4 @@
-/* Memory that programs ask MPI for, where PACKWRIGHT_HEAP puts it into memory that receivers can map. */
+/* Memory that programs ask MPI for, where PACKWRIGHT_ONE_COPY puts it into memory that receivers can map. */
 #include "runtime/engine/node/heap.h"
 #include "runtime/engine/node/xpmem.h"
 #include "runtime/mpi/strategy/direct.h"
@@ -6,7 +6,8 @@
 
 #include "hooks.h"
 
-/* Memory that is shorter than the shortest direct message holds none. */
+/* Returns whether MPI_Alloc_mem takes this memory from the heap. Memory shorter than the shortest message that goes by
+ * one copy need not be mapped by receivers, so MPI allocates it. */
 static bool is_shared(MPI_Aint size)
 {
     return pw_direct_is_meant() && size >= (pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST);

@@ -15,7 +15,7 @@
 
 /* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
  * (docs/results/2026-11-23-direct-bounds.md). */
-enum { MOST_ON_HOST = 8 << 20, SHARED = 1 };
+enum { MOST_ON_HOST = 8 << 20 };
 
 /*
  * In GPU memory, shorter messages that are not waited for are packed and unpacked by one launch with others
@@ -27,7 +27,7 @@ enum { LEAST_AMONG_OTHERS = 48 << 10, MEASURED = 9, LEAST_WHOLE = 512 };
 
 bool pw_direct_is_meant(void)
 {
-    return pw_env_choice(PW_ENV_HEAP) == SHARED;
+    return pw_env_bool(PW_ENV_ONE_COPY);
 }
 
 bool pw_direct_is_on(void)

@@ -1,7 +1,7 @@
 /*
  * direct: MPI gets a stand-in for the packed message, and the receiver's Packwright moves the message from the sender's
  * own memory into the receiver's by one kernel (runtime/engine/node/direct.h). The sender packs nothing. It serves
- * messages between two processes, with PACKWRIGHT_HEAP=shared. A receive by this strategy is one by `packed`, for
+ * messages between two processes, with PACKWRIGHT_ONE_COPY=1. A receive by this strategy is one by `packed`, for
  * messages that `packed` would not be taken for.
  */
 #ifndef PW_RUNTIME_STRATEGY_DIRECT_H
@@ -16,7 +16,7 @@ enum { PW_DIRECT_LEAST = 32 << 10 };
 void pw_direct_start(void);
 void pw_direct_leave(void);
 
-/* Whether PACKWRIGHT_HEAP allows the strategy for host memory. */
+/* Whether PACKWRIGHT_ONE_COPY allows the strategy for host memory. */
 bool pw_direct_is_meant(void);
 /* Whether there are also stand-ins for such messages. The first call maps them. */
 bool pw_direct_is_on(void);

@@ -180,7 +180,7 @@ test_buffer test_buffer_create(MPI_Datatype type, int count)
     }
     b.bytes = (size_t)(hi - lo) + 2 * GUARD;
     b.memory = NULL;
-    if (getenv("PACKWRIGHT_HEAP"))
+    if (getenv("PACKWRIGHT_ONE_COPY"))
         MPI_Alloc_mem((MPI_Aint)b.bytes, MPI_INFO_NULL, &b.memory);
     else
         b.memory = malloc(b.bytes);
@@ -190,7 +190,7 @@ test_buffer test_buffer_create(MPI_Datatype type, int count)
 
 void test_buffer_free(test_buffer *buffer)
 {
-    if (getenv("PACKWRIGHT_HEAP"))
+    if (getenv("PACKWRIGHT_ONE_COPY"))
         MPI_Free_mem(buffer->memory);
     else
         free(buffer->memory);

@@ -86,7 +86,7 @@ typedef struct test_buffer {
     unsigned char *origin; /* the address to give to MPI */
 } test_buffer;
 
-/* With PACKWRIGHT_HEAP set, the memory is of MPI_Alloc_mem. */
+/* With PACKWRIGHT_ONE_COPY set, the memory is of MPI_Alloc_mem. */
 test_buffer test_buffer_create(MPI_Datatype type, int count);
 void test_buffer_free(test_buffer *buffer);
 /* Fills memory with bytes that depend on their place and on `seed`. */
