@@ -34,9 +34,9 @@ typedef struct pw_gpu_dim {
     pw_num mem, packed; /* strides in bytes: of an iteration, and in tiles of an element */
     pw_shape_table table;
     pw_shape_table packed_table; /* on the packed side, of joined shapes */
-    int packed_word;             /* where the record has the address of that table; its scale follows */
-    bool free;                   /* nothing is baked: the launch may exchange it with others that are */
-    bool plain;                  /* the code takes all numbers from the record, although some may be baked */
+    int packed_word;             /* index in the record of the address of packed_table; the next word is its scale */
+    bool free;  /* its numbers are not baked into the code, so the launch may swap it with another free one */
+    bool plain; /* the code takes all numbers from the record, although some may be baked */
 } pw_gpu_dim;
 
 enum { PW_GPU_PART_BYTES = 16, PW_GPU_MAX_DIMS = PW_NEST_MAX_DIMS + 3 };

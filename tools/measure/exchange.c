@@ -186,7 +186,7 @@ static bool allocate_all(exchange *x)
 
 /* ---- what is timed ----------------------------------------------------------------------------------------------- */
 
-/* How a message goes by a way, which `typed` tells: as it is, or as its packed bytes. */
+/* The arguments of a message for MPI: the user's buffers by their types (`typed`), or packed buffers as bytes. */
 typedef struct buffers {
     char *from, *to;
     MPI_Datatype sent, received;

@@ -1,3 +1,4 @@
+/* Finds the calls of the CUDA driver that the program has loaded. The table is whole before anybody may use it. */
 #include "runtime/engine/gpu/driver.h"
 
 #include "base/log.h"

@@ -1,3 +1,7 @@
+/*
+ * The signals in the header of this process's segment, which one context registers with the driver so that its kernels
+ * write them. Other processes watch their values (late.h).
+ */
 #include "runtime/engine/gpu/signal.h"
 
 #include "runtime/engine/node/segment.h"

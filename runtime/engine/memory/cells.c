@@ -1,3 +1,4 @@
+/* Cells lie in a list of the thread that gave them back, at most KEPT of them; what is beyond is freed. */
 #include "runtime/engine/memory/cells.h"
 
 #include "runtime/engine/memory/thread_end.h"

@@ -1,3 +1,4 @@
+/* Taking, putting and aging of idle blocks. A block belongs to whoever has exchanged it out of its slot. */
 #include "runtime/engine/memory/idle.h"
 
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
+ * behind these the segment (messages that leave) or malloc. At most idle_limit bytes lie on the shelves.
+ */
 #include "runtime/engine/memory/pool.h"
 
 #include "runtime/engine/memory/idle.h"

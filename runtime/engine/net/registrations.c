@@ -1,3 +1,7 @@
+/*
+ * The registrations in a table of PW_NET_REGISTRATIONS places. UCX's hooks, which may run in the midst of munmap, only
+ * mark places as unmapped; such a place is not found any more, and is dropped when it has no users.
+ */
 #include "runtime/engine/net/registrations.h"
 
 #include "base/lru.h"

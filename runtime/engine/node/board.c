@@ -1,3 +1,8 @@
+/*
+ * Writing: texts of layouts are appended to the segment's list and never change or go, so others read them without a
+ * lock. Reading: what was read of other processes' lists is kept as layouts, with references, in a table of KEPT
+ * places.
+ */
 #include "runtime/engine/node/board.h"
 
 #include "base/log.h"

@@ -1,3 +1,7 @@
+/*
+ * Channels, each with what became of the messages on it, and stand-ins, each a block of lazy memory with a record in
+ * the segment's header. A record tells of a message from pw_direct_begin to pw_direct_end only.
+ */
 #include "runtime/engine/node/direct.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* What a header of another process says: numbers are copied first, and only copies that are sound are given out. */
 #include "runtime/engine/node/directory.h"
 
 #include <string.h>

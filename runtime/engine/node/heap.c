@@ -1,3 +1,7 @@
+/*
+ * The blocks of the segment that the program has, found by address without a lock. The child of a fork would share
+ * their pages, so the fork waits until the child has put private copies in their place.
+ */
 #include "runtime/engine/node/heap.h"
 
 #include "runtime/engine/node/segment.h"

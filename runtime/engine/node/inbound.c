@@ -1,3 +1,7 @@
+/*
+ * The table of expected messages, which is looked up by address without a lock, and what becomes of each piece that MPI
+ * asks for. Bytes [0, in_place) of a message are in the user's buffer, the others that have come in the staging memory.
+ */
 #include "runtime/engine/node/inbound.h"
 
 #include "base/clock.h"

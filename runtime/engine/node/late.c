@@ -1,3 +1,5 @@
+/* A late read is over when the reader's signal has reached the value in the sender's record, or the reader has ended.
+ */
 #include "runtime/engine/node/late.h"
 
 #include "base/thread.h"

@@ -1,3 +1,7 @@
+/*
+ * Regions of blocks, registered with userfaultfd, and the thread that makes the bytes of blocks that somebody reads. A
+ * block's lock is held while it is filled, so its maker runs in one thread at a time and not after pw_lazy_clear.
+ */
 #include "runtime/engine/node/lazy.h"
 
 #include "base/log.h"
@@ -118,9 +122,9 @@ static void empty(const region *r, block *b, char *base)
     b->filled = b->closed = false;
 }
 
-/* A block that could not be emptied holds bytes of an earlier message, and one without the descriptor is ordinary
- * memory. It gets the bytes of this message in the ordinary way, without the lock: pages that are missing all the same
- * are filled by the thread. */
+/* Writes the whole message to a block that already has pages: those of an earlier message, which the system did not
+ * take away, or ordinary ones, since the descriptor is closed. The caller does not hold the block's lock: a page that
+ * is missing all the same is filled by the thread, which takes that lock. */
 static void overwrite(char *base, int64_t bytes, pw_lazy_maker *make, void *arg)
 {
     char *all = malloc((size_t)bytes);

@@ -1,3 +1,5 @@
+/* The system tells which pages of a mapping exist, and enters those only: a page that nobody has written is not made.
+ */
 #include "runtime/engine/node/pages.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * The processes that this one has looked for, by pid, each with its segment's header and the pieces that are mapped.
+ * Readers take no lock: records and mappings are only added, and stay until this process ends.
+ */
 #include "runtime/engine/node/peers.h"
 
 #include "base/log.h"

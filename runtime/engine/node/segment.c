@@ -1,3 +1,7 @@
+/*
+ * The file, the pieces in it and their free blocks. Pieces are only added and the file never gets shorter, so what
+ * another process has mapped of it stays readable.
+ */
 #include "runtime/engine/node/segment.h"
 
 #include "base/clock.h"

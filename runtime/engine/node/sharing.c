@@ -1,3 +1,5 @@
+/* What this process has seen of reads on its node: whether MPIs read here, and whether the system refuses to let them.
+ */
 #include "runtime/engine/node/sharing.h"
 
 #include "base/env.h"

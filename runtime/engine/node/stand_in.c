@@ -1,3 +1,7 @@
+/*
+ * The way of one message from its record to the user's memory. A record of another process may hold anything: it is
+ * copied first, and every number is checked (find_touched) before memory is read by it.
+ */
 #include "runtime/engine/node/stand_in.h"
 
 #include "runtime/engine/node/board.h"

@@ -1,3 +1,8 @@
+/*
+ * The shared mappings of files in which windows of this process lie, and what was found for windows of others. Both are
+ * read from /proc/self/maps. What was found is forgotten whenever a window comes or goes, since it may be other memory
+ * from then on.
+ */
 #include "runtime/engine/node/window.h"
 
 #include <stdio.h>

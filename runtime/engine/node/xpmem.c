@@ -1,3 +1,8 @@
+/*
+ * The library of XPMEM, loaded at the first need; the segment by which this process shows its memory; and the ranges of
+ * other processes that are attached, in a table that all threads share under one lock. A range that is in use stays
+ * attached. One whose owner has raised its count of removals since is never found again.
+ */
 #include "runtime/engine/node/xpmem.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* Packing, unpacking and releasing the runs of a staged side, however it was opened. */
 #include "runtime/mpi/collective/block_staging.h"
 
 #include "runtime/engine/memory/pool.h"
@@ -77,8 +78,9 @@ static pw_status move_whole(pw_block_staging *b, unsigned use)
     return use == PW_USE_READ ? pw_staging_pack(&b->whole) : pw_staging_unpack(&b->whole, b->whole.buffer.bytes);
 }
 
-/* Begins runs ahead of those in front of them as far as possible. After a failure it still moves the other runs, since
- * they may have begun. */
+/* Packs or unpacks all runs of this use. Before it waits for a run, it begins as many of the following runs as can
+ * begin, so that they go on meanwhile. A failure of one run does not end the loop: runs that have begun must be
+ * finished. Returns the first failure. */
 static pw_status move_runs(pw_block_staging *b, unsigned use)
 {
     pw_run *runs = pw_block_staging_runs(b);

@@ -1,3 +1,8 @@
+/*
+ * A collective from its check to its completion: the sides that pay are staged, blocks to oneself are copied, blocks
+ * that are read over a network are taken out, and MPI gets what is left. A call is either carried out whole or left to
+ * MPI with the caller's own arguments; once MPI must not touch a buffer, an error is the call's.
+ */
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/mpi/collective/block_staging.h"

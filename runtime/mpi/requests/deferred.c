@@ -1,3 +1,7 @@
+/*
+ * The queue of deferred sends: first those whose packing has begun, then the gathered ones, in the order of the calls.
+ * MPI starts them from the front only. A send that has left the queue counts in the gate until MPI has started it.
+ */
 #include "runtime/mpi/requests/deferred.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* What was noted of types when they were learned, by canonical hash of the layout, in a map under one lock. */
 #include "runtime/mpi/stats/built.h"
 
 #include "frontend/mpi/describe.h"

@@ -1,3 +1,4 @@
+/* The names by canonical hash of the layout, in a map under one lock, noted only if reports were asked for. */
 #include "runtime/mpi/stats/names.h"
 
 #include "frontend/mpi/decode.h"

@@ -1,3 +1,4 @@
+/* Merging records of equal layouts, and what is read from one record. */
 #include "runtime/mpi/stats/record.h"
 
 #include <stdlib.h>

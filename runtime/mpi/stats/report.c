@@ -1,3 +1,4 @@
+/* The sums of a report, and its form as data, which tools/report reads. */
 #include "runtime/mpi/stats/report.h"
 
 #include "base/json.h"

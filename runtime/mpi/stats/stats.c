@@ -1,3 +1,7 @@
+/*
+ * From counts in layouts, entries and decisions to a report: of this process, or gathered from all ranks at rank 0,
+ * where MPI still works. Without memory a report is shorter; the program goes on.
+ */
 #include "runtime/mpi/stats/stats.h"
 
 #include "base/clock.h"

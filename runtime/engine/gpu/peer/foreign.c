@@ -1,3 +1,7 @@
+/*
+ * Blocks of other processes' segments that are registered with the driver, in a table under one lock, and the reads
+ * from them, of which some go on when MPI's call has returned (late reads). A block with users stays registered.
+ */
 #include "runtime/engine/gpu/peer/foreign.h"
 
 #include "base/log.h"

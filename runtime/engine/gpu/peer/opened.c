@@ -1,3 +1,7 @@
+/*
+ * A table of allocations that are open or were refused, under one lock, which is also held while the driver opens or
+ * closes one. An allocation with users stays open, unless its context ends.
+ */
 #include "runtime/engine/gpu/peer/opened.h"
 
 #include "base/log.h"
