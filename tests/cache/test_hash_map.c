@@ -38,9 +38,28 @@ static void agrees_with_an_array(void **state)
     assert_null(pw_hash_map_get(&map, key_of(1)));
 }
 
+/* Values that the map makes are zeros at first, the same for the same key, and not more than the caller wants. */
+static void begins_values(void **state)
+{
+    pw_hash_map map = {0};
+    int *first = pw_hash_map_begin(&map, key_of(1), sizeof *first, 2), *second;
+
+    (void)state;
+    assert_non_null(first);
+    assert_int_equal(*first, 0);
+    second = pw_hash_map_begin(&map, key_of(8), sizeof *second, 2);
+    assert_non_null(second);
+    assert_ptr_not_equal(second, first);
+    assert_null(pw_hash_map_begin(&map, key_of(3), sizeof *first, 2));
+    assert_ptr_equal(pw_hash_map_begin(&map, key_of(1), sizeof *first, 2), first);
+    assert_int_equal(map.used, 2);
+    pw_hash_map_free(&map);
+    assert_null(pw_hash_map_get(&map, key_of(1)));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_an_array)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_an_array), cmocka_unit_test(begins_values)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
