@@ -61,13 +61,26 @@ static void page_of(const char *data, const char *page, char *out, size_t size)
     snprintf(out, size, "%.*s%.*s.html", stem, page, whose, data + strlen(page));
 }
 
+/* The pattern of data whose names begin with that of the page, which may have any characters. */
+static void pattern_of(const char *page, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; *page && n + 8 < size; page++) {
+        if (strchr("*?[\\", *page))
+            out[n++] = '\\';
+        out[n++] = *page;
+    }
+    snprintf(out + n, size - n, "*.json");
+}
+
 int pw_report_make_all(const char *command, const char *page)
 {
-    char pattern[4096 + 8], to[4096 + 512];
+    char pattern[2 * 4096], to[4096 + 512];
     glob_t found = {0};
     int n = 0;
 
-    snprintf(pattern, sizeof pattern, "%s*.json", page);
+    pattern_of(page, pattern, sizeof pattern);
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++) {
             page_of(found.gl_pathv[i], page, to, sizeof to);

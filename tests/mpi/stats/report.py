@@ -112,6 +112,11 @@ for part in ("column <left & right>, twin", "vec(64 1 64)[double]", "160 message
              "estimates are defaults"):
     check(part in page.text, "the page lacks " + part)
 
+# A page whose name has characters of patterns; nothing but the page is left.
+run(["--report=run[1]*.html", "--strategy=packed"], 1, "many")
+check(sorted(os.listdir(options.work)) == ["run.html", "run.json", "run[1]*.html"], "files: %s" % os.listdir(options.work))
+os.remove(os.path.join(options.work, "run[1]*.html"))
+
 # ---- a screen at most, by time, and all
 
 said = run(["--stats", "--strategy=packed"], 1, "many")
