@@ -19,6 +19,9 @@ APP = "4 ranks share 2 GPUs\nstencil2d          4096 | ours      70.7 µs | by h
 assert node.read_app(APP) == ({"step": 70.7}, {"step": 128.0, "pack": 40.1, "exchange": 50.2, "unpack": 37.7})
 assert node.read_app("4 ranks share 2 GPUs\n") is None
 
+SET = {"UCX_TLS": "all", "OMPI_MCA_btl": "self", "PATH": "/bin", "OMPI_COMM_WORLD_RANK": "0"}
+assert node.settings_of_mpi(SET) == {"OMPI_MCA_btl": "self", "UCX_TLS": "all"}
+
 
 # ---- growth
 
