@@ -223,10 +223,8 @@ static void exchange_packed(halo *h, timing *t)
     arrived = MPI_Wtime();
     unpack(h);
     done = MPI_Wtime();
-    if (t) {
-        phase_add(&t->pack, packed - begin);
-        phase_add(&t->unpack, done - arrived);
-    }
+    if (t)
+        timing_add_packed(t, begin, packed, arrived, done);
 }
 
 static void sendrecv(halo *h, int d)
@@ -421,13 +419,29 @@ static bool parse(options *o, int argc, char **argv, int rank)
     return true;
 }
 
+static void print_head(const halo *h, int ranks, gpu_node node)
+{
+    int used = node.ranks < node.gpus ? node.ranks : node.gpus;
+
+    printf("halo3d: %d ranks (%d x %d x %d), %d x %d x %d points each, %d fields, radius %d, %s, mode %s, "
+           "%.2f MB per exchange and rank",
+           ranks, h->dims[0], h->dims[1], h->dims[2], h->o.n[0], h->o.n[1], h->o.n[2], h->o.fields, h->o.radius,
+           type_words[h->o.types], mode_words[h->o.mode], h->buffer_bytes * 1e-6);
+    if (h->o.device)
+        printf(", on %d GPU%s", used, used > 1 ? "s" : "");
+    if (h->o.device && node.ranks > used)
+        printf(" that %d ranks share", node.ranks);
+    printf("\n");
+}
+
 static void set_up(halo *h)
 {
     int periodic[3] = {1, 1, 1}, ranks, rank;
+    gpu_node node = {0};
     size_t points = 1;
 
     if (h->o.device)
-        gpu_start();
+        node = gpu_start();
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Dims_create(ranks, 3, h->dims);
     MPI_Cart_create(MPI_COMM_WORLD, 3, h->dims, periodic, 0, &h->comm);
@@ -442,10 +456,7 @@ static void set_up(halo *h)
     h->data = h->o.device ? gpu_allocate(h->doubles * sizeof(double)) : h->grid;
     make_regions(h);
     if (!rank)
-        printf("halo3d: %d ranks (%d x %d x %d), %d x %d x %d points each, %d fields, radius %d, %s, mode %s, "
-               "%.2f MB per exchange and rank%s\n",
-               ranks, h->dims[0], h->dims[1], h->dims[2], h->o.n[0], h->o.n[1], h->o.n[2], h->o.fields, h->o.radius,
-               type_words[h->o.types], mode_words[h->o.mode], h->buffer_bytes * 1e-6, h->o.device ? ", on a GPU" : "");
+        print_head(h, ranks, node);
 }
 
 static void tear_down(halo *h)

@@ -189,10 +189,8 @@ static void exchange_packed(world *w, timing *t)
         MPI_Unpack(w->recv_buffer, all, &position, w->base, 1, w->recv[s], MPI_COMM_WORLD);
     }
     done = MPI_Wtime();
-    if (t) {
-        phase_add(&t->pack, packed - begin);
-        phase_add(&t->unpack, done - arrived);
-    }
+    if (t)
+        timing_add_packed(t, begin, packed, arrived, done);
 }
 
 static void sendrecv(world *w, int s)

@@ -32,11 +32,16 @@ static inline void *gpu_symbol(const char *name)
 /* Calls a function of the driver by its name and the types of its arguments. */
 #define GPU_CALL(name, types, ...) gpu_check(((int(*) types)gpu_symbol(#name))(__VA_ARGS__), #name)
 
-/* Takes a GPU for this rank: those of a node are dealt out in turns. */
-static inline void gpu_start(void)
+/* The GPUs of this rank's node, and the ranks there that take them. */
+typedef struct gpu_node {
+    int gpus, ranks;
+} gpu_node;
+
+/* Takes a GPU for this rank: those of a node are dealt out in turns, so that ranks beyond them share. */
+static inline gpu_node gpu_start(void)
 {
     MPI_Comm node;
-    int rank, devices = 0, device = 0;
+    int rank, ranks, devices = 0, device = 0;
     void *context;
 
     GPU_CALL(cuInit, (unsigned), 0);
@@ -44,10 +49,12 @@ static inline void gpu_start(void)
     gpu_check(devices == 0, "no GPU");
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &rank);
+    MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
     GPU_CALL(cuDeviceGet, (int *, int), &device, rank % devices);
     GPU_CALL(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
     GPU_CALL(cuCtxSetCurrent, (void *), context);
+    return (gpu_node){devices, ranks};
 }
 
 static inline void *gpu_allocate(size_t bytes)

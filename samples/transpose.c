@@ -90,10 +90,8 @@ static void exchange_packed(matrix *m, timing *t)
     position = 0;
     MPI_Unpack(m->recv_buffer, all, &position, m->to, m->ranks, m->recv_type, MPI_COMM_WORLD);
     done = MPI_Wtime();
-    if (t) {
-        phase_add(&t->pack, packed - begin);
-        phase_add(&t->unpack, done - arrived);
-    }
+    if (t)
+        timing_add_packed(t, begin, packed, arrived, done);
 }
 
 /* In step s, rank r meets rank (s - r) mod P: a pairing, so the lower rank may send first. */

@@ -3,9 +3,9 @@
  * two-dimensional stencil, by nonblocking messages of rows and columns; and the particles of an n-body simulation, by
  * MPI_Allgather of structs. Beside them, in turns, is what programs do by hand: rows are copied by the driver
  * (cuMemcpy2DAsync) to and from pinned memory; structs are gathered whole, holes and all. Each row is verified before
- * it is timed; medians.
+ * it is timed and after; medians, the largest of all ranks. With PACKWRIGHT_DISABLE=1 "ours" is the MPI's own.
  *
- * usage: device_apps_<mpi> [-t seconds a row; 0: only verifies] [-f application] [-d driver]
+ * usage: device_apps_<mpi> [-t seconds a row; 0: only verifies] [-f application] [-s sizes, by commas] [-d driver]
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -14,19 +14,24 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
-enum { SKIPPED = 77, MAX_SAMPLES = 1001, WARM = 20, DOUBLE = 8, SIDES = 4, PARTICLE = 64 };
+enum { SKIPPED = 77, MAX_SAMPLES = 1001, WARM = 20, DOUBLE = 8, SIDES = 4, PARTICLE = 64, MAX_SIZES = 8 };
 
 static int rank, ranks;
 
 /* Memory of the GPU, its image in the host, and pinned memory to send from and to receive into. */
 typedef struct app {
-    int n;
+    int n, neighbours[SIDES];
     MPI_Datatype type; /* a column, or a particle */
     gpu_memory device, sent, pinned[2];
     unsigned char *image;
 } app;
 
-typedef void step_fn(const app *a);
+/* When packing by hand was over, and when all had arrived. */
+typedef struct phases {
+    double packed, arrived;
+} phases;
+
+typedef void step_fn(const app *a, phases *p);
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
@@ -76,23 +81,31 @@ static bool is_column(int which)
     return which >= 2;
 }
 
-/* The ranks lie in a ring in both dimensions. */
-static int neighbour(int which)
+/* The ranks lie in a periodic grid, and two of them beside each other: columns are what types are for. */
+static void find_neighbours(app *a)
 {
-    return (rank + (which % 2 ? 1 : ranks - 1)) % ranks;
+    int dims[2] = {0}, periodic[2] = {1, 1};
+    MPI_Comm grid;
+
+    MPI_Dims_create(ranks, 2, dims);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){dims[1], dims[0]}, periodic, 0, &grid);
+    MPI_Cart_shift(grid, 0, 1, &a->neighbours[0], &a->neighbours[1]);
+    MPI_Cart_shift(grid, 1, 1, &a->neighbours[2], &a->neighbours[3]);
+    MPI_Comm_free(&grid);
 }
 
-static void stencil(const app *a)
+static void stencil(const app *a, phases *p)
 {
     MPI_Request requests[2 * SIDES];
     MPI_Status statuses[2 * SIDES];
 
+    (void)p;
     for (int i = 0; i < SIDES; i++)
-        MPI_Irecv(side(a, i, true), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, neighbour(i), i,
+        MPI_Irecv(side(a, i, true), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, a->neighbours[i], i,
                   MPI_COMM_WORLD, &requests[i]);
     for (int i = 0; i < SIDES; i++)
-        MPI_Isend(side(a, i, false), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, neighbour(i), i ^ 1,
-                  MPI_COMM_WORLD, &requests[SIDES + i]);
+        MPI_Isend(side(a, i, false), is_column(i) ? 1 : a->n, is_column(i) ? a->type : MPI_DOUBLE, a->neighbours[i],
+                  i ^ 1, MPI_COMM_WORLD, &requests[SIDES + i]);
     MPI_Waitall(2 * SIDES, requests, statuses);
 }
 
@@ -121,19 +134,21 @@ static void copy_side(const app *a, int which, bool is_halo)
     copied(((int (*)(const pw_cu_copy_2d *, void *))gpu_symbol("cuMemcpy2DAsync_v2"))(&rows, NULL));
 }
 
-static void stencil_by_hand(const app *a)
+static void stencil_by_hand(const app *a, phases *p)
 {
     MPI_Request requests[2 * SIDES];
     MPI_Status statuses[2 * SIDES];
 
     for (int i = 0; i < SIDES; i++)
-        PMPI_Irecv(kept(a, true, i), a->n, MPI_DOUBLE, neighbour(i), i, MPI_COMM_WORLD, &requests[i]);
+        PMPI_Irecv(kept(a, true, i), a->n, MPI_DOUBLE, a->neighbours[i], i, MPI_COMM_WORLD, &requests[i]);
     for (int i = 0; i < SIDES; i++)
         copy_side(a, i, false);
     wait_for_copies();
+    p->packed = bench_now();
     for (int i = 0; i < SIDES; i++)
-        PMPI_Isend(kept(a, false, i), a->n, MPI_DOUBLE, neighbour(i), i ^ 1, MPI_COMM_WORLD, &requests[SIDES + i]);
+        PMPI_Isend(kept(a, false, i), a->n, MPI_DOUBLE, a->neighbours[i], i ^ 1, MPI_COMM_WORLD, &requests[SIDES + i]);
     PMPI_Waitall(2 * SIDES, requests, statuses);
+    p->arrived = bench_now();
     for (int i = 0; i < SIDES; i++)
         copy_side(a, i, true);
     wait_for_copies();
@@ -148,23 +163,26 @@ static app make_stencil(int n)
     MPI_Type_commit(&a.type);
     for (int i = 0; i < 2; i++)
         a.pinned[i] = gpu_memory_make(GPU_PINNED, (size_t)n * SIDES * DOUBLE);
+    find_neighbours(&a);
     return a;
 }
 
-/* ---- the particles: n of each rank are gathered by all ------------------------------------------------------------
- */
+/* ---- the particles: n of each rank are gathered by all ----------------------------------------------------------- */
 
-static void n_body(const app *a)
+static void n_body(const app *a, phases *p)
 {
+    (void)p;
     MPI_Allgather(a->sent.at, a->n, a->type, a->device.at, a->n, a->type, MPI_COMM_WORLD);
 }
 
-static void n_body_by_hand(const app *a)
+static void n_body_by_hand(const app *a, phases *p)
 {
     copy(a->pinned[0].at, a->sent.at, a->sent.bytes);
     wait_for_copies();
+    p->packed = bench_now();
     PMPI_Allgather(a->pinned[0].at, a->n * PARTICLE, MPI_BYTE, a->pinned[1].at, a->n * PARTICLE, MPI_BYTE,
                    MPI_COMM_WORLD);
+    p->arrived = bench_now();
     copy(a->device.at, a->pinned[1].at, a->device.bytes);
     wait_for_copies();
 }
@@ -204,7 +222,7 @@ static const struct {
     const char *name;
     app (*make)(int n);
     step_fn *ours, *by_hand;
-    int sizes[3];
+    int sizes[4]; /* 0 after the last */
 } apps[] = {{"stencil2d", make_stencil, stencil, stencil_by_hand, {2048, 4096, 8192}},
             {"nbody_simple", make_simple, n_body, n_body_by_hand, {1024, 16384, 262144}},
             {"nbody_complex", make_complex, n_body, n_body_by_hand, {1024, 16384, 262144}}};
@@ -231,7 +249,7 @@ static unsigned char *after(const app *a, step_fn *step)
     if (a->sent.at)
         gpu_write(&a->sent, 0, a->image, a->sent.bytes);
     PMPI_Barrier(MPI_COMM_WORLD);
-    step(a);
+    step(a, &(phases){0});
     gpu_read(&a->device, 0, held, a->device.bytes);
     return held;
 }
@@ -257,38 +275,66 @@ static void verify(const app *a, int which)
     free(want);
 }
 
-static double step_us(const app *a, step_fn *step)
+/* What a step by hand consists of, and the whole, microseconds. */
+enum { PACK, EXCHANGE, UNPACK, STEP, TIMES };
+typedef double step_times[TIMES][MAX_SAMPLES];
+
+static void time_step(const app *a, step_fn *step, step_times times, int sample)
 {
-    double begin;
+    phases p = {0};
+    double begin, end;
 
     PMPI_Barrier(MPI_COMM_WORLD);
     begin = bench_now();
-    step(a);
-    return (bench_now() - begin) / 1e3;
+    step(a, &p);
+    end = bench_now();
+    times[PACK][sample] = (p.packed - begin) / 1e3;
+    times[EXCHANGE][sample] = (p.arrived - p.packed) / 1e3;
+    times[UNPACK][sample] = (end - p.arrived) / 1e3;
+    times[STEP][sample] = (end - begin) / 1e3;
 }
 
-static void measure(const app *a, int which, double seconds)
+/* Medians, the largest of all ranks. */
+static void worst_medians(step_times times, int n, double us[TIMES])
 {
-    static double ours[MAX_SAMPLES], by_hand[MAX_SAMPLES];
-    double begin = bench_now(), us[2];
+    for (int i = 0; i < TIMES; i++)
+        us[i] = pw_samples_median(times[i], n);
+    PMPI_Allreduce(MPI_IN_PLACE, us, TIMES, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* Returns how many samples the time is enough for, on rank 0. */
+static int warm_up(const app *a, int which, double seconds)
+{
+    double begin = bench_now();
+    phases p;
     int n;
 
     for (int i = 0; i < WARM; i++) {
-        apps[which].ours(a);
-        apps[which].by_hand(a);
+        apps[which].ours(a, &p);
+        apps[which].by_hand(a, &p);
     }
     n = (int)(seconds * 1e9 / ((bench_now() - begin) / WARM));
     n = n < 15 ? 15 : n > MAX_SAMPLES ? MAX_SAMPLES : n;
     PMPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return n;
+}
+
+static void measure(const app *a, int which, double seconds)
+{
+    static step_times ours, by_hand;
+    double us[TIMES], hand_us[TIMES];
+    int n = warm_up(a, which, seconds);
+
     for (int i = 0; i < n; i++) {
-        ours[i] = step_us(a, apps[which].ours);
-        by_hand[i] = step_us(a, apps[which].by_hand);
+        time_step(a, apps[which].ours, ours, i);
+        time_step(a, apps[which].by_hand, by_hand, i);
     }
-    us[0] = pw_samples_median(ours, n);
-    us[1] = pw_samples_median(by_hand, n);
+    worst_medians(ours, n, us);
+    worst_medians(by_hand, n, hand_us);
     if (rank == 0)
-        printf("%-14s %8d | ours %9.1f µs | by hand %9.1f µs | %6.2f\n", apps[which].name, a->n, us[0], us[1],
-               us[1] / us[0]);
+        printf("%-14s %8d | ours %9.1f µs | by hand %9.1f µs = pack %.1f, exchange %.1f, unpack %.1f | %6.2f\n",
+               apps[which].name, a->n, us[STEP], hand_us[STEP], hand_us[PACK], hand_us[EXCHANGE], hand_us[UNPACK],
+               hand_us[STEP] / us[STEP]);
     fflush(stdout);
 }
 
@@ -297,24 +343,48 @@ static void run(int which, int n, double seconds)
     app a = apps[which].make(n);
 
     verify(&a, which);
-    if (seconds > 0)
+    if (seconds > 0) {
         measure(&a, which, seconds);
+        verify(&a, which);
+    }
     free_app(&a);
+}
+
+/* Reads sizes by commas, 0 after the last. False: one is no size. */
+static bool read_sizes(const char *text, int sizes[MAX_SIZES])
+{
+    int n = 0;
+
+    for (const char *s = text; s && n < MAX_SIZES - 1; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if ((sizes[n++] = atoi(s)) < 1)
+            return false;
+    sizes[n] = 0;
+    return true;
+}
+
+static void run_all(int which, const int *sizes, double seconds)
+{
+    run(which, sizes[0], seconds);
+    for (int i = 1; sizes[i] && seconds > 0; i++) /* the stand-in for the driver interprets */
+        run(which, sizes[i], seconds);
 }
 
 int main(int argc, char **argv)
 {
     device_options o = {.seconds = 0.2};
-    int rc;
+    int rc, sizes[MAX_SIZES];
 
-    if (!device_read_options(argc, argv, "t:f:d:", &o))
+    if (!device_read_options(argc, argv, "t:f:s:d:", &o))
         return 2;
+    if (!read_sizes(o.sizes, sizes)) {
+        fprintf(stderr, "device_apps: -s %s: edges of grids and numbers of particles, by commas\n", o.sizes);
+        return 2;
+    }
     if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
     for (int i = 0; i < APPS; i++)
-        for (int k = 0; k < 3 && (!o.only || !strcmp(o.only, apps[i].name)); k++)
-            if (o.seconds > 0 || k == 0) /* the stand-in for the driver interprets */
-                run(i, apps[i].sizes[k], o.seconds);
+        if (!o.only || !strcmp(o.only, apps[i].name))
+            run_all(i, o.sizes ? sizes : apps[i].sizes, o.seconds);
     rc = test_result();
     MPI_Finalize();
     return rc;

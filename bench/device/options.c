@@ -3,6 +3,7 @@
 #include "tests/mpi/gpu/memory.h"
 
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -33,5 +34,7 @@ bool device_begin(int *argc, char ***argv, const char *driver, int *rank, int *r
         return false;
     }
     gpu_set_current(gpu_primary(*rank % gpu_devices()));
+    if (*rank == 0 && *ranks > gpu_devices())
+        printf("%d ranks share %d GPU%s\n", *ranks, gpu_devices(), gpu_devices() > 1 ? "s" : "");
     return true;
 }

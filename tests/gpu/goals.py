@@ -5,11 +5,12 @@ Meant for two linked GPUs; with one, the rows for two are left out. First comes 
 the driver numbers allocations, tells their ranges, and lets other processes open them. Then the tests of direct
 messages, then the times. Works where tests/gpu/run does: in a build tree, and in the tarball that cpack makes.
 
-usage: goals.py [-r root] [-m mpi] [-p mpich-prefix] [-l log-folder] [-t seconds a row] [--quick]
+usage: goals.py [-r root] [-m mpi] [-p mpich-prefix] [-l log-folder] [-t seconds a row] [-x seconds a program] [-o parts] [--quick]
 
 Ends with 0 when every goal that could be measured was reached, 1 otherwise, 77 when there is no GPU.
 """
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ import tempfile
 import time
 
 SKIPPED = 77
-MOST_SECONDS = 240  # of one program
+MOST_SECONDS = 240  # of one program, if nothing else is said
 
 
 def ending(rc, text):
@@ -31,17 +32,28 @@ def ending(rc, text):
     return "done" if rc == 0 else "status %d" % rc
 
 
+def end_all(job):
+    """A launcher that is told to end ends its ranks, which may be in sessions of their own."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(timeout=5)
+    job.wait()
+
+
 class Machine:
     """Where the programs are, and how they are started."""
 
-    def __init__(self, options):
+    def __init__(self, options, mpi):
         self.here = os.path.dirname(os.path.abspath(__file__))
         self.root = options.root or self.find_root()
-        self.mpi = options.mpi
-        self.prefix = options.prefix
+        self.mpi = mpi
+        self.prefix = options.prefix if self.mpi == "mpich" else None
         self.logs = options.logs or tempfile.mkdtemp(prefix="packwright-goals-")
         self.seconds = options.seconds
         self.quick = options.quick
+        self.most_seconds = options.limit
         self.begun = time.time()
         os.makedirs(self.logs, exist_ok=True)
 
@@ -105,10 +117,12 @@ class Machine:
             log.write(str(error).encode())
             return 127
         try:
-            return job.wait(timeout=MOST_SECONDS)
+            return job.wait(timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
             return 124
+        finally:
+            if job.poll() is None:
+                end_all(job)
 
     def launch(self, name, ranks, command, settings=None):
         return self.run(name, [self.launcher(), "-n", str(ranks)] + command, settings)
@@ -304,7 +318,7 @@ def measure(machine, table):
     return model if known else None
 
 
-def fused(machine, table):
+def fused(machine, table, _):
     """Transfers of the runtime alone, without an MPI."""
     program = machine.path("bench/gpu_fused")
     if not os.path.exists(program):
@@ -321,37 +335,73 @@ def fused(machine, table):
                            ratio(float(found[4]), float(found[5])))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-r", dest="root")
-    parser.add_argument("-m", dest="mpi", default="mpich")
-    parser.add_argument("-p", dest="prefix")
+def driver(machine, table, _):
+    if check_driver(machine, table):
+        test_direct(machine, table)
+
+
+def messages(machine, table, gpus):
+    if gpus > 1:
+        two_gpus(machine, table)
+    else:
+        table.add("messages between two GPUs", "two GPUs", "there is one", None)
+
+
+def all_sends(machine, table, gpus):
+    if gpus > 1:
+        sends(machine, table, 2, {})
+    sends(machine, table, 1, {})
+
+
+def model(machine, table, gpus):
+    measured = measure(machine, table)
+    if measured and gpus > 1 and not machine.quick:
+        again = time_messages(machine, "two.model", {"PACKWRIGHT_ALL_RANKS": "1", "PACKWRIGHT_STRATEGY": "auto",
+                                                     "PACKWRIGHT_MODEL": measured})
+        for key, value in sorted(again.items()):
+            print("         by the measured model: %s %d %s: %.1f us" % (key + (value,)))
+
+
+PARTS = {"driver": driver, "messages": messages, "sends": all_sends, "one": one_gpu, "fused": fused, "model": model}
+
+
+def end_with_what_is_there():
+    """From now on who ends this program ends what it has started, too, and its table is still shown."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def add_options(parser):
+    """What a machine needs to know."""
+    parser.add_argument("-r", dest="root", help="the build tree or the unpacked tarball")
+    parser.add_argument("-p", dest="prefix", help="where an MPICH that is not installed is unpacked")
     parser.add_argument("-l", dest="logs")
     parser.add_argument("-t", dest="seconds", type=float, default=0.2)
+    parser.add_argument("-x", dest="limit", type=float, default=MOST_SECONDS, help="seconds that one program may take")
     parser.add_argument("--quick", action="store_true", help="few sizes, to see whether everything runs")
-    machine = Machine(parser.parse_args())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("-m", dest="mpi", default="mpich")
+    parser.add_argument("-o", dest="parts", default=",".join(PARTS), help="only these, by commas (default %(default)s)")
+    options = parser.parse_args()
+    parts = options.parts.split(",")
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        parser.error("-o: there is no '%s', but %s" % (unknown[0], ", ".join(PARTS)))
+    machine = Machine(options, options.mpi)
     table = Table()
     gpus = count_gpus()
     if gpus == 0:
         print("SKIPPED: no NVIDIA GPU")
         return SKIPPED
-    if check_driver(machine, table):
-        test_direct(machine, table)
-    if gpus > 1:
-        two_gpus(machine, table)
-        sends(machine, table, 2, {})
-    else:
-        table.add("messages between two GPUs", "two GPUs", "there is one", None)
-    sends(machine, table, 1, {})
-    one_gpu(machine, table, gpus)
-    fused(machine, table)
-    model = measure(machine, table)
-    if model and gpus > 1 and not machine.quick:
-        again = time_messages(machine, "two.model", {"PACKWRIGHT_ALL_RANKS": "1", "PACKWRIGHT_STRATEGY": "auto",
-                                                     "PACKWRIGHT_MODEL": model})
-        for key, value in sorted(again.items()):
-            print("         by the measured model: %s %d %s: %.1f us" % (key + (value,)))
-    reached = table.show()
+    end_with_what_is_there()
+    try:
+        for part in parts:
+            PARTS[part](machine, table, gpus)
+    finally:
+        reached = table.show()
     print("\nlogs in %s" % machine.logs)
     return 0 if reached else 1
 

@@ -32,4 +32,4 @@ pw_gpu_tarball(bin packwright)
 pw_gpu_tarball(samples halo3d particles halo3d_openmpi particles_openmpi)
 pw_gpu_tarball(bench bench_gpu_joined bench_gpu_fused bench_device_messages_mpich bench_device_messages_openmpi bench_device_sends_mpich bench_device_sends_openmpi
              bench_device_apps_mpich bench_device_apps_openmpi bench_device_first_mpich bench_device_first_openmpi)
-install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_CURRENT_LIST_DIR}/goals.py ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})
+install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/run ${CMAKE_CURRENT_LIST_DIR}/goals.py ${CMAKE_CURRENT_LIST_DIR}/node ${CMAKE_CURRENT_LIST_DIR}/go ${CMAKE_SOURCE_DIR}/tests/mpi/gpu/seeded.py DESTINATION . ${part})

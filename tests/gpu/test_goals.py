@@ -1,5 +1,9 @@
 """What goals.py says of a launcher that lacks a library, and of other endings."""
-from goals import ending
+import argparse
+import os
+import tempfile
+
+from goals import Machine, add_options, ending
 
 LOADER = ("/m/usr/bin/mpiexec.hydra: error while loading shared libraries: libslurm.so.38: cannot open shared object file: "
           "No such file or directory\n")
@@ -7,3 +11,18 @@ LOADER = ("/m/usr/bin/mpiexec.hydra: error while loading shared libraries: libsl
 assert ending(127, LOADER) == "not started: mpiexec.hydra misses libslurm.so.38"
 assert ending(127, "no such file") == "status 127"
 assert ending(1, LOADER) == "status 1" and ending(0, "") == "done"
+
+# What takes too long is ended with what it has started.
+with tempfile.TemporaryDirectory() as folder:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    machine = Machine(parser.parse_args(["-r", "/", "-l", folder, "-x", "0.5", "-p", "/unpacked"]), "openmpi")
+    rc, text = machine.run("late", ["sh", "-c", "trap '' TERM; sleep 600 & echo $!; wait; wait"])
+    assert rc == 124 and text.strip().isdigit(), (rc, text)
+    try:
+        os.kill(int(text), 0)
+        state = open("/proc/%s/stat" % text.strip(), encoding="utf-8").read().split()[2]
+        assert state == "Z", "%s still runs" % text
+    except (ProcessLookupError, FileNotFoundError):
+        pass
+    assert machine.prefix is None  # what is unpacked is an MPICH
