@@ -58,7 +58,7 @@ const char *pw_run_launcher_of(const pw_mpi_abi *mpi)
     char path[4096];
     bool other = pw_run_mpi_of_launcher("mpiexec") != mpi;
 
-    return other && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
+    return other && mpi->launcher && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
 }
 
 /* Looks for the first later word that is a program linked to an MPI, as in `valgrind ./app`. */
@@ -71,18 +71,29 @@ static void examine_later_words(char *const *argv, int begin, int end, pw_progra
             pw_program_examine(path, out);
 }
 
-/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
+/* Returns the ABI that mpi4py is told to take where it is installed for several; NULL: none that is known. */
+static const pw_mpi_abi *mpi_of_mpi4py(void)
+{
+    const char *named = pw_env_foreign("MPI4PY_MPIABI");
+
+    return named ? pw_mpi_abi_named(!strcmp(named, "mpiabi") ? "mpi-abi" : named) : NULL;
+}
+
+/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: mpi4py is told, or the launcher
+ * is that MPI's. */
 static int mpi_not_linked(const pw_program *program, const char *name, const char *launcher, const pw_mpi_abi **out)
 {
     const char *what = program->kind == PW_PROGRAM_SCRIPT ? "is a script" : "is not linked to an MPI";
 
-    *out = pw_run_mpi_of_launcher(launcher);
+    const pw_mpi_abi *told = mpi_of_mpi4py();
+
+    *out = told ? told : pw_run_mpi_of_launcher(launcher);
     if (*out) {
-        pw_log(PW_LOG_INFO, "%s %s; taking %s, as the launcher does, for whatever it starts", name, what,
-               (*out)->title);
+        pw_log(PW_LOG_INFO, "%s %s; taking %s, as %s does, for whatever it starts", name, what, (*out)->title,
+               told ? "MPI4PY_MPIABI" : "the launcher");
         return PW_EXIT_OK;
     }
-    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich or --mpi=openmpi", name,
+    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich, openmpi or mpi-abi", name,
            what);
     return PW_RUN_CANNOT;
 }
@@ -163,7 +174,7 @@ static void warn_of_launcher(const char *launcher, const char *program, const pw
 {
     const pw_mpi_abi *others = pw_run_mpi_of_launcher(launcher);
 
-    if (others && others != mpi)
+    if (others && others != mpi && !pw_mpi_abi_is_standard(mpi))
         pw_log(PW_LOG_WARN,
                "%s is the launcher of %s, and %s runs on %s: each process will be a run of one rank; say %s", launcher,
                others->title, program, mpi->title, pw_run_launcher_of(mpi));
