@@ -217,6 +217,17 @@ static void put_tiles(FILE *out, const pw_report *report)
         }
         fputs(".</p>\n", out);
     }
+    for (int64_t i = 0; i < report->nunfreed; i++) {
+        const pw_stats_record *row = &report->unfreed[i];
+
+        fputs(i ? "<br>" : "<p>Not freed before MPI_Finalize: ", out);
+        put_count(out, row->unfreed, "type");
+        fprintf(out, " of %lld rank%s, ", (long long)row->ranks, row->ranks == 1 ? "" : "s");
+        put_text(out, row->built);
+        fputs(*row->made[0].line ? ", made at " : "", out);
+        put_text(out, row->made[0].line);
+        fputs(i + 1 < report->nunfreed ? "\n" : ".</p>\n", out);
+    }
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
