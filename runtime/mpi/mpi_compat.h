@@ -72,6 +72,13 @@ static inline unsigned pw_mpich_request(MPI_Request request)
 #endif
 }
 
+/* Intel MPI's mpi.h (2021.18) lacks the const of the lists of requests in the calls of MPI 4.1. */
+#ifdef I_MPI_VERSION
+#define PW_MPI_CONST_REQUESTS
+#else
+#define PW_MPI_CONST_REQUESTS const
+#endif
+
 /* Returns a datatype handle as the key of a table; 0 stands for no type. */
 static inline uint64_t pw_type_key(MPI_Datatype type)
 {
