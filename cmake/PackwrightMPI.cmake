@@ -1,7 +1,7 @@
 # The MPIs that interposers are built for: each is found by its compiler wrapper, and told by its mpi.h.
 
-# pw_mpi_ask(wrapper PREFIX p): what the wrapper hands to the compiler. Sets p_DIRS, p_LIB_DIRS, p_NAMES (of libraries) and
-# p_ERROR, which is empty when the wrapper answered.
+# pw_mpi_ask(wrapper PREFIX p): what the wrapper hands to the compiler. Sets p_DIRS, p_DEFINES, p_LIB_DIRS, p_NAMES (of libraries)
+# and p_ERROR, which is empty when the wrapper answered.
 function(pw_mpi_ask wrapper prefix)
   execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE show ERROR_VARIABLE said RESULT_VARIABLE failed
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -12,26 +12,33 @@ function(pw_mpi_ask wrapper prefix)
   endif()
   separate_arguments(words UNIX_COMMAND "${show}")
   set(dirs "")
+  set(defines "")
   set(lib_dirs "")
   set(names "")
   foreach(word IN LISTS words)
     if(word MATCHES "^-I(.+)")
       list(APPEND dirs ${CMAKE_MATCH_1})
+    elseif(word MATCHES "^-D(MPI_.+)")
+      list(APPEND defines ${CMAKE_MATCH_1})
     elseif(word MATCHES "^-L(.+)")
       list(APPEND lib_dirs ${CMAKE_MATCH_1})
     elseif(word MATCHES "^-l(.+)")
       list(APPEND names ${CMAKE_MATCH_1})
     endif()
   endforeach()
-  foreach(what dirs lib_dirs names error)
+  foreach(what dirs defines lib_dirs names error)
     string(TOUPPER ${what} upper)
     set(${prefix}_${upper} "${${what}}" PARENT_SCOPE)
   endforeach()
 endfunction()
 
-# pw_mpi_header(dirs p): what the mpi.h in some of these directories says. Sets p_KIND (mpich, openmpi; empty: neither),
-# p_TITLE ("MPICH 4.0.2") and p_VERSION ("4.0.2").
-function(pw_mpi_header dirs prefix)
+# The MPI standard's ABI, which the mpi.h in this directory defines for all MPIs that have it.
+set(PW_STANDARD_ABI_HEADERS ${CMAKE_SOURCE_DIR}/frontend/mpi/standard)
+set(PW_STANDARD_ABI_TITLE "the standard ABI 1.0")
+
+# pw_mpi_header(dirs defines p): what the mpi.h in some of these directories says. Sets p_KIND (mpich, openmpi, mpi-abi; empty:
+# none), p_TITLE ("MPICH 4.0.2") and p_VERSION ("4.0.2").
+function(pw_mpi_header dirs defines prefix)
   foreach(what KIND TITLE VERSION)
     set(${prefix}_${what} "" PARENT_SCOPE)
   endforeach()
@@ -39,6 +46,13 @@ function(pw_mpi_header dirs prefix)
   unset(header)
   find_file(header mpi.h PATHS ${dirs} /usr/include /usr/local/include NO_DEFAULT_PATH NO_CACHE)
   if(NOT header)
+    return()
+  endif()
+  file(STRINGS ${header} standard REGEX "#define +MPI_H_ABI" LIMIT_COUNT 1)
+  if(standard OR "MPI_ABI" IN_LIST defines)
+    set(${prefix}_KIND mpi-abi PARENT_SCOPE)
+    set(${prefix}_VERSION 1.0 PARENT_SCOPE)
+    set(${prefix}_TITLE "${PW_STANDARD_ABI_TITLE}" PARENT_SCOPE)
     return()
   endif()
   file(STRINGS ${header} lines REGEX "#define +(OMPI|MPICH|I_MPI|MVAPICH2?)_([A-Z]+_)?(NUM)?VERSION ")
@@ -75,9 +89,9 @@ function(pw_mpi_examine wrapper prefix)
     return()
   endif()
   pw_mpi_ask(${path} A)
-  pw_mpi_header("${A_DIRS}" H)
+  pw_mpi_header("${A_DIRS}" "${A_DEFINES}" H)
   if(NOT A_ERROR AND NOT H_KIND)
-    set(A_ERROR "'${wrapper}' names no directory with the mpi.h of an MPICH or Open MPI")
+    set(A_ERROR "'${wrapper}' names no directory with the mpi.h of an MPICH, Open MPI or the standard ABI")
   endif()
   set(${prefix}_WRAPPER ${path} PARENT_SCOPE)
   foreach(what DIRS LIB_DIRS NAMES ERROR)
@@ -125,9 +139,17 @@ function(pw_import_mpi name wrapper)
   pw_mpi_libraries("${A_NAMES}" "${A_LIB_DIRS}" libs)
   add_library(mpi_${name} INTERFACE)
   target_include_directories(mpi_${name} SYSTEM INTERFACE ${A_DIRS})
+  target_compile_definitions(mpi_${name} INTERFACE ${A_DEFINES})
   target_link_libraries(mpi_${name} INTERFACE ${libs})
+  if(name STREQUAL mpi-abi)
+    set(A_DIRS ${PW_STANDARD_ABI_HEADERS})
+  endif()
+  pw_import_mpi_headers(${name} "${A_DIRS}")
+endfunction()
+
+function(pw_import_mpi_headers name dirs)
   add_library(mpi_${name}_headers INTERFACE)
-  target_include_directories(mpi_${name}_headers SYSTEM INTERFACE ${A_DIRS})
+  target_include_directories(mpi_${name}_headers SYSTEM INTERFACE ${dirs})
 endfunction()
 
 # pw_mpi_fortran(variable id): the Fortran wrapper of the same MPI, beside its C wrapper: mpifort.mpich beside mpicc.mpich.
@@ -153,8 +175,8 @@ endfunction()
 # pw_add_mpi(prefix): takes the MPI that pw_mpi_examine found into the build: sets, and appends to, the variables below in
 # the calling scope.
 #
-#   PW_MPIS                 ids: mpich and openmpi, the first of each kind, and such as mpich_5_0_2 for the others
-#   PW_MPI_<id>_KIND        mpich or openmpi
+#   PW_MPIS                 ids: mpich, openmpi and mpi-abi, the first of each kind, and such as mpich_5_0_2 for the others
+#   PW_MPI_<id>_KIND        mpich, openmpi or mpi-abi
 #   PW_MPI_<id>_FOLDER      where its interposer lies below the library directory: empty, or packwright/mpich-5.0.2
 #   PW_MPI_<id>_TITLE, _VERSION, _WRAPPER, _LIBRARY (the real file)
 macro(pw_add_mpi prefix)
@@ -182,4 +204,16 @@ macro(pw_add_mpi prefix)
   pw_mpi_libraries("${${prefix}_NAMES}" "${${prefix}_LIB_DIRS}" _libs)
   pw_mpi_real_library("${_libs}" PW_MPI_${_id}_LIBRARY)
   pw_import_mpi(${_id} ${${prefix}_WRAPPER})
+endmacro()
+
+# pw_add_standard_abi(): takes the standard ABI into the build, for which no MPI has to be there.
+macro(pw_add_standard_abi)
+  list(APPEND PW_MPIS mpi-abi)
+  set(PW_MPI_mpi-abi_KIND mpi-abi)
+  set(PW_MPI_mpi-abi_FOLDER "")
+  set(PW_MPI_mpi-abi_TITLE "${PW_STANDARD_ABI_TITLE}")
+  set(PW_MPI_mpi-abi_VERSION 1.0)
+  set(PW_MPI_mpi-abi_WRAPPER "")
+  set(PW_MPI_mpi-abi_LIBRARY "")
+  pw_import_mpi_headers(mpi-abi ${PW_STANDARD_ABI_HEADERS})
 endmacro()

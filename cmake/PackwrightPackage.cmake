@@ -32,7 +32,7 @@ if(TARGET packwright-fortran)
   pw_pkg_config(packwright-fortran MODULES LIBRARY packwright-fortran REQUIRES packwright
                 DESCRIPTION "The Fortran module of Packwright")
 endif()
-foreach(mpi mpich openmpi)
+foreach(mpi mpich openmpi mpi-abi)
   if(TARGET packwright-mpi-${mpi})
     pw_pkg_config(packwright-mpi-${mpi} LIBRARY packwright-mpi-${mpi} REQUIRES packwright
                   DESCRIPTION "Packwright's types from MPI datatypes")

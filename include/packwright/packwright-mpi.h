@@ -9,9 +9,10 @@
  *
  * And a collective commit, after which no message has to learn the type or do without its kernel.
  *
- * The functions are in libpackwright-mpi-mpich or libpackwright-mpi-openmpi (pkg-config packwright-mpi-mpich,
- * CMake Packwright::mpi-mpich; the same for openmpi). These libraries are independent of the interposer: programs use
- * them with or without it. Linking the library of the other MPI fails, since each has a symbol name of its own.
+ * The functions are in libpackwright-mpi-mpich, libpackwright-mpi-openmpi or libpackwright-mpi-mpi-abi, by the ABI of
+ * the MPI (pkg-config packwright-mpi-mpich, CMake Packwright::mpi-mpich; the same for openmpi and mpi-abi). These
+ * libraries are independent of the interposer: programs use them with or without it. Linking the library of the other
+ * MPI fails, since each has a symbol name of its own.
  */
 #ifndef PACKWRIGHT_PACKWRIGHT_MPI_H
 #define PACKWRIGHT_PACKWRIGHT_MPI_H
@@ -20,8 +21,11 @@
 
 #include <mpi.h>
 
-/* MPI's ABIs differ. MPICH's is also that of its relatives. */
-#ifdef OPEN_MPI
+/* MPI's ABIs differ. MPICH's is also that of its relatives; the MPI standard's (mpicc_abi) that of several MPIs. */
+#if defined(MPI_ABI_VERSION) && !defined(OPEN_MPI) && !defined(MPICH_NAME)
+#define packwright_from_mpi packwright_from_mpi_mpi_abi
+#define PACKWRIGHT_Type_commit_all PACKWRIGHT_Type_commit_all_mpi_abi
+#elif defined(OPEN_MPI)
 #define packwright_from_mpi packwright_from_mpi_openmpi
 #define PACKWRIGHT_Type_commit_all PACKWRIGHT_Type_commit_all_openmpi
 #else

@@ -1,7 +1,7 @@
 /*
  * The one place of the runtime that knows which MPI it is compiled against. Sources are compiled once per MPI ABI:
  * handles may be ints or pointers, and predefined ones need not be constants, so they are compared and never switched
- * on.
+ * on. The MPI standard's ABI is that of several MPIs: which one a process has is asked at run time.
  */
 #ifndef PW_RUNTIME_MPI_COMPAT_H
 #define PW_RUNTIME_MPI_COMPAT_H
@@ -31,10 +31,52 @@
 #define PW_MPI_LARGE 0
 #endif
 
-#ifdef OPEN_MPI
+/* 1 if this is the MPI standard's ABI, by its own mpi.h. MPIs that have it next to an ABI of their own name themselves
+ * in the mpi.h of the latter. */
+#if defined(MPI_ABI_VERSION) && !defined(OPEN_MPI) && !defined(MPICH_NAME)
+#define PW_MPI_STANDARD_ABI 1
+#else
+#define PW_MPI_STANDARD_ABI 0
+#endif
+
+/* True if the MPI below is Open MPI. In the standard's ABI known after the self-test (entry/locate.h), which asks it.
+ */
+#if PW_MPI_STANDARD_ABI
+extern bool pw_mpi_is_open_mpi, pw_mpi_is_mpich; /* entry/version.c */
+#define PW_MPI_IS_OPEN_MPI pw_mpi_is_open_mpi
+#elif defined(OPEN_MPI)
 #define PW_MPI_IS_OPEN_MPI true
 #else
 #define PW_MPI_IS_OPEN_MPI false
+#endif
+
+/* MPICH's objects begin with its handle of them, a number. A program's handle is that number in MPICH's own ABI, and
+ * the object's address in the standard's. */
+
+/* Returns the datatype that MPI means by the context of a datatype of UCX (ucp_dt_create_generic), which is the object
+ * of the type. */
+static inline MPI_Datatype pw_type_of_context(void *context)
+{
+    if (PW_MPI_STANDARD_ABI || PW_MPI_IS_OPEN_MPI)
+        return (MPI_Datatype)(uintptr_t)context;
+    return (MPI_Datatype)(uintptr_t)*(const unsigned *)context;
+}
+
+/* Returns the number of a request of MPICH; 0: this MPI has no such numbers. */
+static inline unsigned pw_mpich_request(MPI_Request request)
+{
+#if PW_MPI_STANDARD_ABI
+    return pw_mpi_is_mpich ? *(const unsigned *)request : 0;
+#else
+    return PW_MPI_IS_OPEN_MPI ? 0 : (unsigned)(uintptr_t)request;
+#endif
+}
+
+/* Intel MPI's mpi.h (2021.18) lacks the const of the lists of requests in the calls of MPI 4.1. */
+#ifdef I_MPI_VERSION
+#define PW_MPI_CONST_REQUESTS
+#else
+#define PW_MPI_CONST_REQUESTS const
 #endif
 
 /* Returns a datatype handle as the key of a table; 0 stands for no type. */

@@ -128,6 +128,8 @@ static void pick_distribution(pw_maker *m, int d, int64_t gsize, distribution *x
     case 1:
         x->dist[d] = MPI_DISTRIBUTE_BLOCK;
         x->k[d] = (gsize + p - 1) / p + (automatic ? 0 : pw_rng_range(m->rng, 0, 2));
+        /* In the MPI standard's ABI the automatic length is 19, and so nobody can ask for this one. */
+        x->k[d] += !automatic && x->k[d] == MPI_DISTRIBUTE_DFLT_DARG;
         break;
     default:
         x->dist[d] = MPI_DISTRIBUTE_CYCLIC;

@@ -1,6 +1,6 @@
 /*
- * An MPI of another ABI than MPICH's and Open MPI's, and a program that is linked to it: with OTHER_ABI_LIBRARY defined
- * this is the library. Its handles are small numbers, as in the ABI of the MPI standard. Any other handle ends the
+ * An MPI of an ABI that Packwright does not know, and a program that is linked to it: with OTHER_ABI_LIBRARY defined
+ * this is the library. Its handles are small numbers. Any other handle ends the
  * process, as a wrong pointer would.
  */
 typedef struct other_comm *MPI_Comm;

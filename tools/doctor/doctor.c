@@ -18,6 +18,7 @@ static const struct {
     {"interposers", pw_doctor_interposers},
     {"launchers", pw_doctor_launcher},
     {"variables", pw_doctor_variables},
+    {"tools", pw_doctor_tools},
     {"compiler", pw_doctor_compiler},
     {"gpu", pw_doctor_gpu},
     {"gpu-compiler", pw_doctor_gpu_compiler},

@@ -20,11 +20,12 @@ void pw_doctor_ok(pw_finding *f, const char *fmt, ...) __attribute__((format(pri
 void pw_doctor_off(pw_finding *f, pw_doctor_level level, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* mpi.c: interposers, launchers, variables. */
+/* mpi.c: interposers, launchers, variables, tools. */
 void pw_doctor_version(pw_finding *f);
 void pw_doctor_interposers(pw_finding *f);
 void pw_doctor_launcher(pw_finding *f);
 void pw_doctor_variables(pw_finding *f);
+void pw_doctor_tools(pw_finding *f);
 
 /* compilers.c: code generators and GPUs. */
 void pw_doctor_compiler(pw_finding *f);

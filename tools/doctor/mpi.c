@@ -93,3 +93,25 @@ void pw_doctor_variables(pw_finding *f)
         pw_doctor_ok(f, "%s%s%s%s", *set ? set : "none set", *unused ? "; off unless set: " : "", unused,
                      *unused ? " (packwright env)" : "");
 }
+
+void pw_doctor_tools(pw_finding *f)
+{
+    const char *at = pw_env_foreign("LD_PRELOAD");
+    char tools[512] = "", path[256];
+    const char *slash;
+
+    while (at && *at) {
+        size_t n = strcspn(at, ": ");
+
+        snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : 0), at);
+        slash = strrchr(path, '/');
+        if (pw_program_is_tool(path))
+            append(tools, sizeof tools, slash ? slash + 1 : path, "");
+        at += n + (at[n] != '\0');
+    }
+    if (!*tools)
+        pw_doctor_ok(f, "none is preloaded");
+    else
+        pw_doctor_ok(f, "%s, in LD_PRELOAD; packwright run puts itself before it, and it sees what Packwright calls",
+                     tools);
+}

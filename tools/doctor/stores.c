@@ -119,7 +119,7 @@ void pw_doctor_model(pw_finding *f)
         return;
     }
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++) {
-        if (!pw_mpi_is_built(abi))
+        if (!pw_mpi_is_built(abi) || pw_mpi_abi_is_standard(abi)) /* that has the models of its MPIs */
             continue;
         if (has_model(abi, why, sizeof why))
             snprintf(have + strlen(have), sizeof have - strlen(have), "%s%s", *have ? ", " : "", abi->title);

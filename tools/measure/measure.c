@@ -69,7 +69,7 @@ static bool each_mpi(const pw_measure_options *o, bool (*fn)(const pw_measure_op
     if (o->mpi || o->output)
         return fn(o, o->mpi ? o->mpi : "", arg);
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++) {
-        if (!pw_mpi_is_built(abi))
+        if (!pw_mpi_is_built(abi) || pw_mpi_abi_is_standard(abi)) /* that has the models of its MPIs */
             continue;
         any = true;
         if (!fn(o, abi->name, arg))

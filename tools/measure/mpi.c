@@ -18,11 +18,15 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef OPEN_MPI
-static const char mpi_name[] = "openmpi";
-#else
-static const char mpi_name[] = "mpich";
-#endif
+/* Returns the name that models of this MPI have. */
+static const char *mpi_name(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n;
+
+    MPI_Get_library_version(text, &n);
+    return strstr(text, "Open MPI") ? "openmpi" : "mpich";
+}
 
 /* Waits for all ranks. Waiting ranks sleep, since they may share a core with one that measures. */
 static void wait_for_all(void)
@@ -144,7 +148,7 @@ static int measure(const pw_measure_options *o, int rank, int ranks)
         pw_command_error("measure", "%s", diag.text);
     if (o->messages && ranks == 1 && !o->quiet)
         fputs("messages: they take two ranks (mpiexec -n 2 packwright measure)\n", stderr);
-    ok = status == PW_OK && (rank != 0 || pw_measure_save(o, m, mpi_name));
+    ok = status == PW_OK && (rank != 0 || pw_measure_save(o, m, mpi_name()));
     if (pair != MPI_COMM_NULL)
         MPI_Comm_free(&pair);
     pw_model_destroy(m);
@@ -168,7 +172,7 @@ static const pw_command command = {.name = "measure", .help = ""};
 static bool can_begin(const pw_measure_options *o)
 {
     if (o->cpu || o->gpu || o->messages || pw_env_choice(PW_ENV_NET) != 0)
-        return pw_measure_can_save(o, mpi_name);
+        return pw_measure_can_save(o, mpi_name());
     return pw_command_error("measure", "network: PACKWRIGHT_NET names none");
 }
 

@@ -20,7 +20,7 @@ const char *pw_measure_launcher(void)
     return NULL;
 }
 
-bool pw_measure_program(const char *mpi, char *out, size_t size)
+static bool is_beside(const char *mpi, char *out, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", out, size - 1);
     char *slash;
@@ -31,4 +31,9 @@ bool pw_measure_program(const char *mpi, char *out, size_t size)
         return false;
     snprintf(slash, size - (size_t)(slash - out), "/packwright-measure-%s", mpi);
     return !access(out, X_OK);
+}
+
+bool pw_measure_program(const char *mpi, char *out, size_t size)
+{
+    return is_beside(mpi, out, size) || is_beside("mpi-abi", out, size) || is_beside(mpi, out, size);
 }

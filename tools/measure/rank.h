@@ -8,8 +8,8 @@
 /* Returns "mpich" or "openmpi", whose launcher has started this process as a rank. NULL: none has. */
 const char *pw_measure_launcher(void);
 
-/* Finds packwright-measure-<mpi>, which is installed beside this program. False: it is not there; `out` says where it
- * was looked for. */
+/* Finds packwright-measure-<mpi>, which is installed beside this program, or else the one for the standard's ABI, which
+ * MPIs have besides their own. False: neither is there; `out` says where the first was looked for. */
 bool pw_measure_program(const char *mpi, char *out, size_t size);
 
 #endif

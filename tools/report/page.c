@@ -299,6 +299,26 @@ static void put_tiles(FILE *out, value report)
     put_rate(out, sum);
     fputs(".</p>\n", out);
     put_left(out, object(report, "left_to_mpi"));
+    put_unfreed(out, first(report, "not_freed"));
+}
+
+/* Says which types the program has left committed, a line each. */
+static void put_unfreed(FILE *out, value rows)
+{
+    for (value row = rows; row; row = row->next) {
+        int64_t ranks = whole(row, "ranks");
+        value made = first(row, "made_at");
+
+        fputs(row == rows ? "<p>Not freed before MPI_Finalize: " : "<br>", out);
+        put_count(out, whole(row, "types"), "type");
+        fprintf(out, " of %lld rank%s, ", (long long)ranks, ranks == 1 ? "" : "s");
+        put_text(out, text(row, "built"));
+        if (made) {
+            fputs(", made at ", out);
+            put_text(out, made->text);
+        }
+        fputs(row->next ? "\n" : ".</p>\n", out);
+    }
 }
 
 /* ---- choices ---------------------------------------------------------------------------------------------------- */

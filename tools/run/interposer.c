@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 /* libmpi.so.12 is the soname of the MPICH ABI (MPICH itself, Intel MPI, MVAPICH, Cray MPICH); Debian calls it libmpich.
- */
+ * The standard's ABI has no launcher of its own: each MPI that has it brings one. */
 static const pw_mpi_abi abis[] = {
     {"mpich", "MPICH", {"libmpich.so.12", "libmpi.so.12"}, {"hydra", "mpich", "gforker"}, "mpiexec.mpich"},
     {"openmpi", "Open MPI", {"libmpi.so.40"}, {"orterun", "prterun", "openmpi"}, "mpiexec.openmpi"},
+    {"mpi-abi", "the standard ABI", {"libmpi_abi.so.1", "libmpi_abi.so.0"}, {NULL}, NULL},
 };
 
 const pw_mpi_abi *pw_mpi_abi_at(int i)
@@ -28,6 +29,11 @@ const pw_mpi_abi *pw_mpi_abi_named(const char *name)
         if (!strcmp(abi->name, name))
             return abi;
     return NULL;
+}
+
+bool pw_mpi_abi_is_standard(const pw_mpi_abi *abi)
+{
+    return !abi->launcher;
 }
 
 const pw_mpi_abi *pw_mpi_abi_of_soname(const char *soname)
@@ -68,7 +74,7 @@ const pw_mpi_abi *pw_mpi_abi_beside_launcher(const char *path)
     const pw_mpi_abi *abi, *found = NULL;
 
     for (int i = 0; slash && (abi = pw_mpi_abi_at(i)); i++)
-        if (has_library(path, (size_t)(slash - path), abi)) {
+        if (!(found && pw_mpi_abi_is_standard(abi)) && has_library(path, (size_t)(slash - path), abi)) {
             if (found)
                 return NULL;
             found = abi;

@@ -15,18 +15,21 @@ typedef struct pw_mpi_abi {
     const char *title;            /* "MPICH" */
     const char *sonames[4];       /* what programs of this ABI are linked to, NULL at the end */
     const char *launcher_hint[4]; /* parts of the names of its own launchers, NULL at the end */
-    const char *launcher;         /* a name that only its launcher has, where several MPIs are installed */
+    const char *launcher;         /* a name that only its launcher has, where several MPIs are installed; NULL: none */
 } pw_mpi_abi;
 
 /* Returns the i-th ABI. NULL: there are fewer. */
 const pw_mpi_abi *pw_mpi_abi_at(int i);
 const pw_mpi_abi *pw_mpi_abi_named(const char *name);
+/* Returns whether this is the MPI standard's ABI, which several MPIs have besides their own. */
+bool pw_mpi_abi_is_standard(const pw_mpi_abi *abi);
 const pw_mpi_abi *pw_mpi_abi_of_soname(const char *soname);
 /* Finds the ABI by the last component of a launcher's path, with links resolved ("mpiexec.hydra"). */
 const pw_mpi_abi *pw_mpi_abi_of_launcher(const char *basename);
 
 /* Finds the ABI of an MPI that is installed as PREFIX/bin/mpiexec and PREFIX/lib/libmpi.so.12, by the path of its
- * launcher. NULL: no such library is there, or those of several ABIs are. */
+ * launcher; the standard's ABI counts where the MPI has no other. NULL: no such library is there, or those of several
+ * MPIs are. */
 const pw_mpi_abi *pw_mpi_abi_beside_launcher(const char *path);
 
 /* Returns whether this build has an interposer for the ABI. */

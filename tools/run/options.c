@@ -105,7 +105,8 @@ static int take_shared(const pw_run_options *o, const char *arg)
 {
     if (!strncmp(arg, "--mpi=", 6)) {
         o->settings->mpi = pw_mpi_abi_named(arg + 6);
-        return o->settings->mpi ? PW_EXIT_OK : pw_usage_error(o->command, "%s: expected mpich or openmpi", arg);
+        return o->settings->mpi ? PW_EXIT_OK
+                                : pw_usage_error(o->command, "%s: expected mpich, openmpi or mpi-abi", arg);
     }
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         size_t n = strlen(variables[i].name);

@@ -10,12 +10,13 @@
 #include "tools/run/words.h"
 
 /* What the help says of the options that both commands have. */
-#define PW_RUN_OPTIONS_HELP                                                                                     \
-    "  --jit=MODE          sync, async or off (PACKWRIGHT_JIT)\n"                                               \
-    "  --cache-dir=DIR     directory of compiled kernels (PACKWRIGHT_CACHE_DIR)\n"                              \
-    "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"                                       \
-    "  --strategy=NAME     force a transfer strategy wherever it can carry the message (PACKWRIGHT_STRATEGY)\n" \
-    "  --mpi=NAME          mpich or openmpi, for programs that are not linked to one, such as scripts\n"
+#define PW_RUN_OPTIONS_HELP                                                                                         \
+    "  --jit=MODE          sync, async or off (PACKWRIGHT_JIT)\n"                                                   \
+    "  --cache-dir=DIR     directory of compiled kernels (PACKWRIGHT_CACHE_DIR)\n"                                  \
+    "  --log=LEVEL         error, warn, info or debug (PACKWRIGHT_LOG)\n"                                           \
+    "  --strategy=NAME     force a transfer strategy wherever it can carry the message (PACKWRIGHT_STRATEGY)\n"     \
+    "  --mpi=NAME          mpich, openmpi or mpi-abi (the standard ABI), for programs that are not linked to one, " \
+    "such as scripts\n"
 
 /* Takes an option that only this command has. Returns PW_EXIT_OK, PW_RUN_OTHER if it is none of those, or, after
  * reporting an error, the status to exit with. */

@@ -109,6 +109,26 @@ static void examine_elf(pw_program *out, const pw_elf *elf)
         free(walk.names[--walk.n]);
 }
 
+/* Returns whether one of the strings of the dynamic section is `name`. */
+static bool has_string(const pw_elf *elf, const char *name)
+{
+    return elf->strings_len > 0 && elf->strings_len <= elf->size && elf->strings_at <= elf->size - elf->strings_len &&
+           memmem(elf->data + elf->strings_at, elf->strings_len, name, strlen(name) + 1);
+}
+
+bool pw_program_is_tool(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    bool is = false;
+    pw_elf elf;
+
+    if (is_mpi_name(name) || !strncmp(name, "libpackwright-", 14) || pw_elf_open(path, &elf) != PW_ELF_OK)
+        return false;
+    is = has_string(&elf, "MPI_Init") || has_string(&elf, "MPI_Finalize");
+    pw_elf_close(&elf);
+    return is;
+}
+
 static bool is_script(const char *path)
 {
     char start[2] = {0};

@@ -58,39 +58,55 @@ const char *pw_run_launcher_of(const pw_mpi_abi *mpi)
     char path[4096];
     bool other = pw_run_mpi_of_launcher("mpiexec") != mpi;
 
-    return other && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
+    return other && mpi->launcher && pw_program_find(mpi->launcher, path, sizeof path) ? mpi->launcher : "mpiexec";
 }
 
-/* Looks for the first later word that is a program linked to an MPI, as in `valgrind ./app`. */
-static void examine_later_words(char *const *argv, int begin, int end, pw_program *out)
+/* Looks for the first later word that is a program linked to an MPI, as in `valgrind ./app`. Returns its place, else
+ * that of the last word before `begin`. */
+static int examine_later_words(char *const *argv, int begin, int end, pw_program *out)
 {
     char path[4096];
+    int at = begin - 1;
 
     for (int i = begin; i < end && !out->mpi && !*out->other_mpi; i++)
-        if (argv[i][0] != '-' && pw_program_find(argv[i], path, sizeof path))
+        if (argv[i][0] != '-' && pw_program_find(argv[i], path, sizeof path)) {
             pw_program_examine(path, out);
+            at = out->mpi ? i : at;
+        }
+    return at;
 }
 
-/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: the launcher is that MPI's. */
+/* Returns the ABI that mpi4py is told to take where it is installed for several; NULL: none that is known. */
+static const pw_mpi_abi *mpi_of_mpi4py(void)
+{
+    const char *named = pw_env_foreign("MPI4PY_MPIABI");
+
+    return named ? pw_mpi_abi_named(!strcmp(named, "mpiabi") ? "mpi-abi" : named) : NULL;
+}
+
+/* Finds the MPI of a script, or of a program such as Python that may load an MPI later: mpi4py is told, or the launcher
+ * is that MPI's. */
 static int mpi_not_linked(const pw_program *program, const char *name, const char *launcher, const pw_mpi_abi **out)
 {
     const char *what = program->kind == PW_PROGRAM_SCRIPT ? "is a script" : "is not linked to an MPI";
 
-    *out = pw_run_mpi_of_launcher(launcher);
+    const pw_mpi_abi *told = mpi_of_mpi4py();
+
+    *out = told ? told : pw_run_mpi_of_launcher(launcher);
     if (*out) {
-        pw_log(PW_LOG_INFO, "%s %s; taking %s, as the launcher does, for whatever it starts", name, what,
-               (*out)->title);
+        pw_log(PW_LOG_INFO, "%s %s; taking %s, as %s does, for whatever it starts", name, what, (*out)->title,
+               told ? "MPI4PY_MPIABI" : "the launcher");
         return PW_EXIT_OK;
     }
-    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich or --mpi=openmpi", name,
+    pw_log(PW_LOG_ERROR, "%s %s, and nothing tells which MPI it will use; say --mpi=mpich, openmpi or mpi-abi", name,
            what);
     return PW_RUN_CANNOT;
 }
 
-/* Finds the MPI of the program and its arguments, words [begin, end), and its library, if the program tells. Sets *out
- * to NULL, after a warning, if it runs on an MPI that is not known. */
+/* Finds the MPI of the program and its arguments, words [begin, end), and its library and which word it is, if the
+ * program tells. Sets *out to NULL, after a warning, if it runs on an MPI that is not known. */
 static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int end, const char *launcher,
-                    const pw_mpi_abi **out, char *library, size_t size)
+                    const pw_mpi_abi **out, char *library, size_t size, int *at)
 {
     const char *name = argv[begin];
     char path[4096];
@@ -110,7 +126,7 @@ static int find_mpi(const pw_run_settings *o, char *const *argv, int begin, int 
     if (program.interposed)
         pw_log(PW_LOG_INFO, "%s is linked to Packwright already", name);
     linked = program;
-    examine_later_words(argv, begin + 1, end, &linked);
+    *at = examine_later_words(argv, begin + 1, end, &linked);
     snprintf(library, size, "%s", linked.mpi_library);
     *out = o->mpi ? o->mpi : linked.mpi;
     if (*out)
@@ -143,6 +159,47 @@ static void add_words(pw_words *w, char *const *argv, int begin, int end)
         add_word(w, argv[i]);
 }
 
+/* ---- tools in front ------------------------------------------------------------------------------------------------
+ */
+
+/* Commands that preload a tool of their own before everything else that is preloaded. */
+static const char *const preloading[] = {"eztrace", "eztrace.preload", "tau_exec"};
+
+static const char ours[] = "/libpackwright-";
+
+/* Puts a library, $0, before whatever is preloaded where the program starts. */
+static const char put_before[] = "export LD_PRELOAD=\"$0${LD_PRELOAD:+:$LD_PRELOAD}\"; exec \"$@\"";
+
+static bool preloads(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    for (size_t i = 0; i < sizeof preloading / sizeof *preloading; i++)
+        if (!strcmp(slash ? slash + 1 : word, preloading[i]))
+            return true;
+    return strstr(word, "LD_PRELOAD");
+}
+
+/*
+ * Returns the word before which this library has to be put where that starts, since what is preloaded is not known
+ * sooner: the launcher or words between `begin` and the program, argv[at], set it. A tool that came first would call
+ * PMPI_ itself, so that nothing behind it is ever called. -1: there is no such word. A program in between may be one
+ * for which the words behind it are no command.
+ */
+static int preloaded_late(const pw_words *w, char *const *argv, int begin, int at)
+{
+    bool by_words = false, by_launcher = false;
+    char path[4096];
+
+    for (int i = 0; i < w->n; i++)
+        by_launcher |= preloads(w->word[i]) && w->word[i] != put_before && !strstr(w->word[i], ours);
+    for (int i = begin; i < at; i++)
+        by_words |= preloads(argv[i]);
+    for (int i = begin + 1; i < at; i++)
+        by_words &= argv[i][0] == '-' || !pw_program_find(argv[i], path, sizeof path);
+    return by_words ? at : by_launcher ? begin : -1;
+}
+
 /* Returns "LD_PRELOAD=…" with this library before what the user preloads. */
 static char *preload_setting(const char *library)
 {
@@ -163,10 +220,20 @@ static void warn_of_launcher(const char *launcher, const char *program, const pw
 {
     const pw_mpi_abi *others = pw_run_mpi_of_launcher(launcher);
 
-    if (others && others != mpi)
+    if (others && others != mpi && !pw_mpi_abi_is_standard(mpi))
         pw_log(PW_LOG_WARN,
                "%s is the launcher of %s, and %s runs on %s: each process will be a run of one rank; say %s", launcher,
                others->title, program, mpi->title, pw_run_launcher_of(mpi));
+}
+
+static void add_settings(pw_words *w, const pw_run_settings *o, const char *preload)
+{
+    add_word(w, "/usr/bin/env");
+    if (preload)
+        add_word(w, preload);
+    add_word(w, "PACKWRIGHT_ALL_RANKS=1");
+    for (int i = 0; i < o->n; i++)
+        add_word(w, o->setting[i]);
 }
 
 /* Adds the words [begin, end), preceded by the settings. */
@@ -176,7 +243,8 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
     const pw_mpi_abi *mpi = NULL;
     char library[4096], mpi_library[4096] = "", path[4096];
     char *preload;
-    int status = find_mpi(o, argv, begin, end, launcher, &mpi, mpi_library, sizeof mpi_library);
+    int at = begin, status = find_mpi(o, argv, begin, end, launcher, &mpi, mpi_library, sizeof mpi_library, &at);
+    int late = preloaded_late(w, argv, begin, at);
 
     if (status != PW_EXIT_OK)
         return status;
@@ -195,14 +263,17 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
         return refuse(PW_RUN_CANNOT, library,
                       "cannot be preloaded: its path has a blank or a colon; move the installation");
     warn_of_launcher(launcher, argv[begin], mpi);
-    preload = preload_setting(library);
+    preload = late >= 0 ? strdup(library) : preload_setting(library); /* kept until the end of the process */
     if (!preload)
         return refuse(PW_EXIT_FAILURE, argv[begin], "cannot be started: out of memory");
-    add_word(w, "/usr/bin/env");
-    add_word(w, preload); /* kept until the end of the process */
-    add_word(w, "PACKWRIGHT_ALL_RANKS=1");
-    for (int i = 0; i < o->n; i++)
-        add_word(w, o->setting[i]);
+    add_settings(w, o, late >= 0 ? NULL : preload);
+    if (late >= 0) {
+        char *const words[] = {(char *)"/bin/sh", (char *)"-c", (char *)put_before, preload};
+
+        add_words(w, argv, begin, late);
+        add_words(w, words, 0, 4);
+        begin = late;
+    }
     add_words(w, argv, begin, end);
     return PW_EXIT_OK;
 }
@@ -267,10 +338,9 @@ int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, p
 
 bool pw_words_preload(const pw_words *words)
 {
-    static const char ours[] = "/libpackwright-";
-
     for (int i = 0; i < words->n; i++)
-        if (!strncmp(words->word[i], "LD_PRELOAD=", 11) && strstr(words->word[i], ours))
+        if ((!strncmp(words->word[i], "LD_PRELOAD=", 11) || (i > 0 && words->word[i - 1] == put_before)) &&
+            strstr(words->word[i], ours))
             return true;
     return false;
 }

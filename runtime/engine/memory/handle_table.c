@@ -312,6 +312,18 @@ void pw_handle_table_clear(pw_handle_table *table)
     pthread_mutex_unlock(&table->lock);
 }
 
+void pw_handle_table_each(pw_handle_table *table, void (*fn)(void *arg, uint64_t key, void *value), void *arg)
+{
+    slots *s = atomic_load_explicit(&table->current, memory_order_relaxed);
+
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+        if (!is_free(&table->front[i], load_key(&table->front[i])))
+            fn(arg, load_key(&table->front[i]), atomic_load(&table->front[i].value));
+    for (uint64_t i = 0; s && i <= s->mask; i++)
+        if (atomic_load(&s->at[i].value) && !is_free(&s->at[i], load_key(&s->at[i])))
+            fn(arg, load_key(&s->at[i]), atomic_load(&s->at[i].value));
+}
+
 size_t pw_handle_table_size(pw_handle_table *table)
 {
     size_t n = table->used;

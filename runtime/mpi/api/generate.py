@@ -337,11 +337,11 @@ def wrapper(f):
     if call.light:
         return guarded(f.since, light_wrapper(f), f.large)
     if not straight:
-        return guarded(f.since, f"PW_EXPORT int {f.symbol}({f.params()})\n{gated_body(f)}\n", f.large)
+        return guarded(f.since, f"PW_EXPORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
     return guarded(f.since, f"""\
 static PW_APART int gated_{f.symbol}({f.params()})
 {gated_body(f)}
-PW_EXPORT int {f.symbol}({f.params()})
+PW_EXPORT int {f.symbol}({exported(f)})
 {{
     if ({straight})
         return pw_next.{f.symbol}({arguments});
@@ -349,6 +349,11 @@ PW_EXPORT int {f.symbol}({f.params()})
 }}
 
 """, f.large)
+
+
+def exported(f):
+    """The parameters as mpi.h declares them: not every mpi.h has lists of requests const."""
+    return f.params().replace("const MPI_Request *", "PW_MPI_CONST_REQUESTS MPI_Request *")
 
 
 def light_wrapper(f):
@@ -371,7 +376,7 @@ static PW_APART int gated_{f.symbol}({params})
     return rc;
 }}
 
-PW_EXPORT int {f.symbol}({f.params()})
+PW_EXPORT int {f.symbol}({exported(f)})
 {{
     return pw_gate_is_open() ? pw_hook_{f.call.short}({here}) : gated_{f.symbol}({here});
 }}
@@ -383,7 +388,7 @@ def flushing_wrapper(f):
     """Starts deferred sends and goes on to MPI."""
     names = ", ".join(p.name for p in f.call.params)
     return f"""\
-PW_EXPORT int {f.symbol}({f.params()})
+PW_EXPORT int {f.symbol}({exported(f)})
 {{
     pw_gate_flush();
     return pw_next.{f.symbol}({names});

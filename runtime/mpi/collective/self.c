@@ -52,7 +52,7 @@ static bool is_on_device(const pw_message *m)
 static bool describe(const pw_side *side, int i, pw_message *m)
 {
     return pw_block_describe(side, i, m) &&
-           (is_on_device(m) || m->buffer.bytes >= PW_SELF_LEAST || pw_strategy_is_named(PW_STRATEGY_JOINED));
+           (is_on_device(m) || m->buffer.bytes >= pw_self_least() || pw_strategy_is_named(PW_STRATEGY_JOINED));
 }
 
 /* MPI copies contiguous host memory as well. */

@@ -36,7 +36,10 @@ pw_status pw_self_copy(const pw_self *s);
 void pw_self_close(pw_self *s);
 
 /* Blocks of fewer bytes are left where they are: the MPI moves them in the time of a look. */
-enum { PW_SELF_LEAST = PW_MPI_IS_OPEN_MPI ? 8 << 10 : 2 << 10 };
+static inline int64_t pw_self_least(void)
+{
+    return PW_MPI_IS_OPEN_MPI ? 8 << 10 : 2 << 10;
+}
 
 /*
  * Returns whether a copy of such a block gains over the MPI's own; otherwise it is only made where both sides would be
@@ -49,7 +52,7 @@ static inline bool pw_self_is_long(const pw_communicator *group, pw_call_kind ki
 
     if (pw_strategy_is_named(PW_STRATEGY_JOINED))
         return true;
-    return bytes >= PW_SELF_LEAST &&
+    return bytes >= pw_self_least() &&
            (!PW_MPI_IS_OPEN_MPI || group->size == 1 || (kind == PW_CALL_NEIGHBOUR && bytes >= NEIGHBOUR_LONG));
 }
 

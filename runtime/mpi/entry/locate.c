@@ -4,6 +4,7 @@
 #include "base/events.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/mpi_compat.h"
 
 #include <dlfcn.h>
@@ -159,7 +160,10 @@ static bool complain(const char *why, const char *what)
     return false;
 }
 
-#if PW_MPI_IS_OPEN_MPI
+#if PW_MPI_STANDARD_ABI
+static const pw_found_mpi own_mpi = PW_FOUND_STANDARD;
+#define OF_OWN_MPI "libpackwright-mpi-abi.so is for MPIs of the standard ABI, and this process has "
+#elif defined(OPEN_MPI)
 static const pw_found_mpi own_mpi = PW_FOUND_OPEN_MPI;
 #define OF_OWN_MPI "libpackwright-openmpi.so is for Open MPI, and this process has "
 #else
@@ -171,6 +175,7 @@ static const pw_found_mpi own_mpi = PW_FOUND_MPICH;
 static const char *const of_another_mpi[] = {
     [PW_FOUND_MPICH] = "MPICH; libpackwright-mpich.so is meant",
     [PW_FOUND_OPEN_MPI] = "Open MPI; libpackwright-openmpi.so is meant",
+    [PW_FOUND_STANDARD] = "one of the standard ABI; libpackwright-mpi-abi.so is meant",
     [PW_FOUND_OTHER] = "an MPI of another ABI, which Packwright does not know",
 };
 
@@ -228,6 +233,7 @@ bool pw_locate_check(void)
         return complain("MPI_Type_commit leads back to this library", "");
     if (!check_version())
         return false;
+    pw_version_find();
     /* If some calls of a Fortran program came here and others did not, a receive might never be unpacked. */
     if (!pw_fortran_redirect())
         return complain("the Fortran bindings of this MPI cannot be made to call it", "");

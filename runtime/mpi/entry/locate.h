@@ -31,11 +31,12 @@ bool pw_locate_check(void);
 typedef enum pw_found_mpi {
     PW_FOUND_MPICH, /* or another MPI of its ABI */
     PW_FOUND_OPEN_MPI,
-    PW_FOUND_OTHER, /* of another ABI, such as that of the MPI standard (libmpi_abi.so) */
-    PW_FOUND_NONE   /* none is in the global scope */
+    PW_FOUND_STANDARD, /* of the MPI standard's ABI (libmpi_abi.so) */
+    PW_FOUND_OTHER,    /* of another ABI */
+    PW_FOUND_NONE      /* none is in the global scope */
 } pw_found_mpi;
 
-/* Returns which MPI is mapped and in the global scope. Calls no MPI. */
+/* Returns which MPI is mapped and in the global scope. Makes no call of MPI whose arguments depend on the ABI. */
 pw_found_mpi pw_withdraw_find(void);
 
 /*

@@ -5,6 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#if PW_MPI_STANDARD_ABI
+bool pw_mpi_is_open_mpi, pw_mpi_is_mpich;
+
+void pw_version_find(void)
+{
+    pw_mpi_is_open_mpi = pw_version_behind(PW_VERSION_OPEN_MPI) > 0;
+    pw_mpi_is_mpich = pw_version_behind(PW_VERSION_MPICH) > 0;
+}
+#else
+void pw_version_find(void)
+{
+}
+#endif
+
 int pw_version_behind(const char *name)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";

@@ -9,4 +9,8 @@
 /* Returns the version behind `name` as major * 1000 + minor; 0: this is another MPI, or it does not say. */
 int pw_version_behind(const char *name);
 
+/* Finds which MPI this is, where one library meets several (PW_MPI_IS_OPEN_MPI). Called once, with an MPI present,
+ * before anything depends on it. */
+void pw_version_find(void);
+
 #endif

@@ -16,6 +16,15 @@
  */
 static const char *const marks[] = {[PW_FOUND_MPICH] = "MPIR_Dup_fn", [PW_FOUND_OPEN_MPI] = "ompi_mpi_comm_world"};
 
+/* Returns whether a library of MPI has the standard's ABI; those that have only the calls of MPI 5 answer -1. */
+static bool has_standard_abi(void *mpi)
+{
+    int (*version)(int *, int *) = (int (*)(int *, int *))(uintptr_t)dlsym(mpi, "PMPI_Abi_get_version");
+    int major = -1, minor = -1;
+
+    return version && version(&major, &minor) == 0 && major >= 1;
+}
+
 pw_found_mpi pw_withdraw_find(void)
 {
     void *function = dlsym(RTLD_DEFAULT, "PMPI_Type_commit"), *mpi;
@@ -24,9 +33,11 @@ pw_found_mpi pw_withdraw_find(void)
 
     if (!function || !dladdr(function, &info) || !(mpi = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY)))
         return PW_FOUND_NONE;
-    for (int i = 0; i < PW_FOUND_OTHER; i++)
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (dlsym(mpi, marks[i]))
             found = (pw_found_mpi)i;
+    if (has_standard_abi(mpi))
+        found = PW_FOUND_STANDARD;
     dlclose(mpi);
     return found;
 }

@@ -13,34 +13,17 @@
  * that was done when its call returned, as most short sends are.
  */
 
-#ifdef OPEN_MPI
-
 /* The shared request of Open MPI; NULL before pw_shared_request_find, or if that does not find it: then no request is
  * recognised. */
 extern const void *pw_shared_request;
 
+/* The two highest bits of MPICH's handles say how they were made; 1 is "predefined". `request` is not null. */
 static inline bool pw_request_is_shared(MPI_Request request)
 {
-    return (const void *)request == pw_shared_request && pw_shared_request;
+    if (PW_MPI_IS_OPEN_MPI)
+        return (const void *)(uintptr_t)request == pw_shared_request && pw_shared_request;
+    return pw_mpich_request(request) >> 30 == 1;
 }
-
-#elif defined(MPICH_NAME)
-
-/* The two highest bits of MPICH's handles say how they were made; 1 is "predefined". */
-static inline bool pw_request_is_shared(MPI_Request request)
-{
-    return sizeof request == sizeof(int) && ((uintptr_t)request & 0xc0000000u) == 0x40000000u;
-}
-
-#else
-
-static inline bool pw_request_is_shared(MPI_Request request)
-{
-    (void)request;
-    return false;
-}
-
-#endif
 
 /* Called once, when the MPI is known. */
 void pw_shared_request_find(void);

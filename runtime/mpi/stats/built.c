@@ -74,8 +74,7 @@ void pw_built_start(void)
         pw_registry_observe(&observer);
 }
 
-/* Finds the file that an address of a return was loaded from, and where in it the call is. */
-static void locate(const void *address, pw_stats_place *out)
+void pw_built_locate(const void *address, pw_stats_place *out)
 {
     const char *call = (const char *)address - 1; /* the address of a return lies behind the call */
     struct link_map *map = NULL;
@@ -100,7 +99,7 @@ void pw_built_take(pw_stats_record *record)
     if (it) {
         memcpy(record->built, it->text, sizeof it->text);
         for (int i = 0; i < PW_STATS_PLACES && it->made[i]; i++)
-            locate(it->made[i], &record->made[i]);
+            pw_built_locate(it->made[i], &record->made[i]);
     }
     pthread_mutex_unlock(&all.lock);
 }

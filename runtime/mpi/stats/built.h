@@ -13,6 +13,8 @@
 void pw_built_start(void);
 /* Fills in `built` and `made` of a record by its hash. */
 void pw_built_take(pw_stats_record *record);
+/* Finds the file that the address of a return was loaded from, and where in it the call is. */
+void pw_built_locate(const void *address, pw_stats_place *out);
 /* Forgets all types. */
 void pw_built_close(void);
 

@@ -26,6 +26,7 @@ typedef struct pw_stats_record {
     int64_t ranks, compiled, loaded, failed;                 /* ranks with the layout; those that got its kernel so */
     int64_t compile_ns, load_ns;                             /* the longest time that any rank took */
     int64_t gpu_compiled, gpu_loaded;                        /* ranks that compiled or loaded the kernel for GPUs */
+    int64_t unfreed;                                         /* of unfreed.h: types that were not freed */
     char name[PW_STATS_NAME];                                /* the names of its types; "": they have none */
     char built[PW_STATS_DDT];             /* a type with the layout as the program built it; "": not known */
     char ddt[PW_STATS_DDT];               /* the canonical type in the datatype language, shortened */

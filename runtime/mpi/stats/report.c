@@ -262,6 +262,19 @@ static void put_json(FILE *out, const pw_report *report)
     pw_json_int(&json, "uses", report->noted.uses);
     pw_json_int(&json, "bytes", report->noted.bytes);
     pw_json_close(&json, '}');
+    pw_json_open(&json, "not_freed", '[');
+    for (int64_t i = 0; i < report->nunfreed; i++) {
+        pw_json_open(&json, NULL, '{');
+        pw_json_string(&json, "built", report->unfreed[i].built);
+        pw_json_open(&json, "made_at", '[');
+        if (*report->unfreed[i].made[0].line)
+            pw_json_string(&json, NULL, report->unfreed[i].made[0].line);
+        pw_json_close(&json, ']');
+        pw_json_int(&json, "types", report->unfreed[i].unfreed);
+        pw_json_int(&json, "ranks", report->unfreed[i].ranks);
+        pw_json_close(&json, '}');
+    }
+    pw_json_close(&json, ']');
     pw_json_open(&json, "types", '[');
     for (int64_t i = 0; i < report->n; i++)
         put_type(&json, report, &report->records[i]);

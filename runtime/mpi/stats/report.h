@@ -23,7 +23,8 @@ typedef struct pw_report {
     const pw_stats_record *records; /* merged */
     const pw_stats_choice *choices; /* merged */
     const pw_stats_rank *ranks;     /* in order */
-    int64_t n, nchoices, nranks;
+    const pw_stats_record *unfreed; /* types that were not freed, merged (unfreed.h) */
+    int64_t n, nchoices, nranks, nunfreed;
     pw_note_totals noted; /* types of all ranks that were not worth learning */
     pw_stats_rank sum;    /* over all ranks; `elapsed` is the longest */
     char program[128], mpi[128], date[32];

@@ -18,6 +18,7 @@
 #include "runtime/mpi/stats/names.h"
 #include "runtime/mpi/stats/report.h"
 #include "runtime/mpi/stats/source.h"
+#include "runtime/mpi/stats/unfreed.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -143,7 +144,8 @@ typedef struct lists {
     record_list records;
     choice_list choices;
     pw_stats_rank *ranks; /* NULL: out of memory */
-    int64_t nranks;
+    pw_stats_record *unfreed;
+    int64_t nranks, nunfreed;
     pw_note_totals noted;
 } lists;
 
@@ -152,6 +154,7 @@ static lists take_lists(int rank)
     lists all = {.ranks = calloc(1, sizeof *all.ranks), .noted = pw_note_total()};
 
     all.nranks = all.ranks != NULL;
+    all.unfreed = pw_unfreed_take(&all.nunfreed);
     pw_registry_each(take_record, &all.records);
     pw_decision_each(take_choice, &all.choices);
     if (all.ranks) {
@@ -168,6 +171,7 @@ static void free_lists(lists *all)
     free(all->records.at);
     free(all->choices.at);
     free(all->ranks);
+    free(all->unfreed);
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -212,6 +216,9 @@ static void report_lists(lists *all, const char *path)
     report.records = all->records.at;
     report.choices = all->choices.at;
     report.ranks = all->ranks;
+    report.nunfreed = pw_unfreed_merge(all->unfreed, all->nunfreed);
+    pw_source_look_up(all->unfreed, report.nunfreed);
+    report.unfreed = all->unfreed;
     pw_report_complete(&report);
     write_all(&report, path);
     uselocale(own);
@@ -313,6 +320,9 @@ static bool gather(lists *all, MPI_Comm comm)
     data = all->ranks;
     ok = ok && pw_gather(&data, &all->nranks, sizeof *all->ranks, comm);
     all->ranks = data;
+    data = all->unfreed;
+    ok = ok && pw_gather(&data, &all->nunfreed, sizeof *all->unfreed, comm);
+    all->unfreed = data;
     return ok && gather_noted(&all->noted, comm);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/mpi/stats/label.h"
 #include "runtime/mpi/stats/numbers.h"
 #include "runtime/mpi/stats/report.h"
+#include "runtime/mpi/stats/unfreed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,7 @@ void pw_report_table(FILE *out, const pw_report *report, bool all)
         print_rest(out, rows.more, rows.unused);
     }
     print_noted(out, &report->noted);
+    pw_unfreed_print(out, report->unfreed, report->nunfreed);
     free(rows.at);
     free(rows.text);
     free(rows.texts);

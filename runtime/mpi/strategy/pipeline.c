@@ -84,18 +84,6 @@ static inline message *message_of(void *state)
     return (uintptr_t)state & 1 ? (message *)((uintptr_t)state - 1) : NULL; /* NOLINT: a tagged address */
 }
 
-static MPI_Datatype handle_of(void *context)
-{
-    MPI_Datatype handle;
-
-#ifdef OPEN_MPI
-    handle = context;
-#else
-    memcpy(&handle, context, sizeof handle);
-#endif
-    return handle;
-}
-
 /* Returns what UCX is to get as the state of a message that has begun. */
 static void *begin(pw_direction direction, void *context, void *state, const void *buf, size_t count)
 {
@@ -104,8 +92,8 @@ static void *begin(pw_direction direction, void *context, void *state, const voi
     message *m;
     int grain;
 
-    if (!entry || w->buf != buf || w->count != (int64_t)count || pw_registry_learned(handle_of(context)) != entry ||
-        !state || (uintptr_t)state & 1)
+    if (!entry || w->buf != buf || w->count != (int64_t)count ||
+        pw_registry_learned(pw_type_of_context(context)) != entry || !state || (uintptr_t)state & 1)
         return state;
     w->entry = NULL;
     m = malloc(sizeof *m);

@@ -499,6 +499,8 @@ static void check_errors(void)
     for (int i = 0; i < 6; i++) {
         int ours, theirs, ours_handled;
 
+        if (TEST_MPICH_ABI && i == 3)
+            continue;
         handled = 0;
         ours = test_class_of(misuse(i, MPI_File_write_at, MPI_File_read_at, type, fh));
         ours_handled = handled;

@@ -438,8 +438,13 @@ static void check_misuse(void)
     test_buffer memory = test_buffer_create(type, 1);
 
     for (int what = 0; what < 12; what++) {
-        int ours = misuse(what, false, type, &memory), first = handled, theirs = misuse(what, true, type, &memory);
+        int ours, first, theirs;
 
+        if (TEST_MPICH_ABI && (what == 4 || what == 5 || what == 9 || what == 10))
+            continue;
+        ours = misuse(what, false, type, &memory);
+        first = handled;
+        theirs = misuse(what, true, type, &memory);
         CHECK(ours == theirs && first == handled, "misuse %d: class %d (handler %d), natively %d (%d)", what, ours,
               first, theirs, handled);
     }

@@ -163,6 +163,21 @@ if shutil.which("addr2line"):
 else:
     check(all(re.fullmatch(r".*\+0x[0-9a-f]+", m[0]) for m in made), "places: %s" % made)
 
+# ---- types that were not freed
+
+said = run(["--report=leaks.json", "--stats"], 2, "leaks")
+source = open(options.source).read().split("\n")
+line = next(n for n, text in enumerate(source, 1) if "place of the types that are left" in text)
+unfreed = json.load(open(os.path.join(options.work, "leaks.json")))["not_freed"]
+os.remove(os.path.join(options.work, "leaks.json"))
+check([(t["types"], t["ranks"]) for t in unfreed] == [(5, 1), (2, 2)], "types that were not freed: %s" % unfreed)
+check(unfreed[0]["built"] == "vec(10 1 2)[double]", "their text: %s" % unfreed)
+check("7 types were not freed before MPI_Finalize" in said and "5 on 1 rank  vec(10 1 2)[double], " in said, "the table says: " + said)
+if shutil.which("addr2line"):
+    check(unfreed[0]["made_at"][0].endswith("/stats.c:%d" % line), "their place: %s" % unfreed)
+    check("vec(10 1 2)[double], stats.c:%d\n" % line in said, "the table lacks their place: " + said)
+check(data["not_freed"] == [], "all types of an orderly program are freed: %s" % data["not_freed"])
+
 # ---- a program in a locale whose numbers have commas
 
 places = os.path.join(options.work, "locales")

@@ -3,6 +3,7 @@
  * inert and must not keep the others waiting. "exchange": two ranks send a type and receive an array, 20 times.
  * "named": the same with types that have names, which are freed before the end. "many": 40 types are packed, each some
  * times. "apart": ranks send to themselves alone, and write to files. "faces": four faces of a box, made in one place.
+ * "leaks": rank 0 does not free 5 types, and each rank one more.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -103,6 +104,20 @@ static void faces(void)
     MPI_Finalize();
 }
 
+static void leaks(int rank)
+{
+    for (int i = 0; i < 10; i++) {
+        MPI_Datatype type;
+
+        MPI_Type_vector(10, 1, 2, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type); /* the place of the types that are left */
+        if (rank != 0 || i % 2 == 0)
+            MPI_Type_free(&type);
+    }
+    use(test_type(1, 10), 1);
+    MPI_Finalize();
+}
+
 static void many(void)
 {
     for (int i = 0; i < 40; i++) {
@@ -141,6 +156,10 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "faces")) {
         faces();
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "leaks")) {
+        leaks(rank);
         return 0;
     }
     if (argc > 1 && !strcmp(argv[1], "many")) {

@@ -1,0 +1,112 @@
+#include "runtime/mpi/stats/unfreed.h"
+
+#include "frontend/mpi/describe.h"
+#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/stats/built.h"
+#include "runtime/mpi/types/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 64, MOST_LINES = 8 };
+
+typedef struct list {
+    pw_stats_record *at;
+    int64_t n;
+} list;
+
+static bool is_same(const pw_stats_record *a, const pw_stats_record *b)
+{
+    return !strcmp(a->built, b->built) && !strcmp(a->made[0].module, b->made[0].module) &&
+           a->made[0].offset == b->made[0].offset;
+}
+
+/* Adds a row to the one like it among n rows, or behind them. Returns how many there are then. */
+static int64_t add(pw_stats_record *rows, int64_t n, const pw_stats_record *row)
+{
+    int64_t i = 0;
+
+    while (i < n && !is_same(&rows[i], row))
+        i++;
+    if (i == n)
+        memmove(&rows[n++], row, sizeof *row);
+    else
+        rows[i].unfreed += row->unfreed, rows[i].ranks += row->ranks;
+    return n;
+}
+
+/* The last row takes all types for which there is no other. */
+static void take(void *arg, MPI_Datatype type, const void *caller)
+{
+    list *l = arg;
+    pw_stats_record row = {.ranks = 0, .unfreed = 1};
+
+    if (l->n < MOST_ROWS - 1) {
+        pw_mpi_describe(type, row.built, sizeof row.built);
+        pw_built_locate(caller, &row.made[0]);
+    }
+    if (!*row.built)
+        snprintf(row.built, sizeof row.built, "other types");
+    l->n = add(l->at, l->n, &row);
+}
+
+pw_stats_record *pw_unfreed_take(int64_t *n)
+{
+    /* MPI ends the program that asks it about a type which was freed past this library. */
+    static const char *const symbols[] = {"MPI_Type_free", NULL};
+    static pw_reach_list freeing = {.symbols = symbols};
+    list l = {NULL, 0};
+
+    *n = 0;
+    if (!pw_reach_is_ours(&freeing) || !(l.at = calloc(MOST_ROWS + 1, sizeof *l.at)))
+        return NULL;
+    pw_origin_each(take, &l);
+    for (int64_t i = 0; i < l.n; i++)
+        l.at[i].ranks = 1;
+    *n = l.n;
+    return l.at;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const pw_stats_record *x = a, *y = b;
+
+    if (x->unfreed != y->unfreed)
+        return x->unfreed < y->unfreed ? 1 : -1;
+    return strcmp(x->built, y->built);
+}
+
+int64_t pw_unfreed_merge(pw_stats_record *rows, int64_t n)
+{
+    int64_t merged = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        merged = add(rows, merged, &rows[i]);
+    if (merged > 0)
+        qsort(rows, (size_t)merged, sizeof *rows, by_number);
+    return merged;
+}
+
+static void print_row(FILE *out, const pw_stats_record *row)
+{
+    const char *place = row->made[0].line, *slash = strrchr(place, '/');
+
+    fprintf(out, "packwright:   %8lld on %lld rank%s  %.60s%s%s\n", (long long)row->unfreed, (long long)row->ranks,
+            row->ranks == 1 ? "" : "s", row->built, *place ? ", " : "", slash ? slash + 1 : place);
+}
+
+void pw_unfreed_print(FILE *out, const pw_stats_record *rows, int64_t n)
+{
+    int64_t types = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        types += rows[i].unfreed;
+    if (types == 0)
+        return;
+    fprintf(out, "packwright:   %lld type%s not freed before MPI_Finalize:\n", (long long)types,
+            types == 1 ? " was" : "s were");
+    for (int64_t i = 0; i < n && i < MOST_LINES; i++)
+        print_row(out, &rows[i]);
+    if (n > MOST_LINES)
+        fprintf(out, "packwright:   and %lld more kinds\n", (long long)(n - MOST_LINES));
+}

@@ -1,0 +1,47 @@
+"""A PMPI tool with Packwright: stacked.py PACKWRIGHT TOOL PROGRAM KIND MPIEXEC...
+
+However the tool is preloaded, it counts the calls that it counts natively, and Packwright packs. So it is with eztrace, where that is
+installed, which tells no counts.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+packwright, tool, program, kind, *mpiexec = sys.argv[1:]
+run = [packwright, "run", "--stats", "--strategy=packed", "--"]
+launch = [*mpiexec, "-n", "2"]
+halo = [program, "--nx=16", "--ny=16", "--nz=16", "--iterations=20", "--mode=isend"]
+
+
+def said(command, **settings):
+    """What a run said on both streams; it must verify."""
+    done = subprocess.run(command, env={**os.environ, "PACKWRIGHT_CACHE": "0", **settings}, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    if done.returncode or "verified" not in done.stdout:
+        sys.exit(f"failed: {command} {settings}\n{done.stdout}")
+    return done.stdout
+
+
+def check(command, counts, **settings):
+    text = said(command, **settings)
+    packed = re.search(r"layouts, (\d+) packs", text)
+    if not packed or packed[1] == "0" or "warning" in text:
+        sys.exit(f"nothing was packed: {command} {settings}\n{text}")
+    if re.findall("tool: .*", text) != counts:
+        sys.exit(f"other counts than natively, {counts}: {command} {settings}\n{text}")
+
+
+native = re.findall("tool: .*", said([*launch, "env", f"LD_PRELOAD={tool}", *halo]))
+if len(native) != 2 or "tool: 0" in native[0]:
+    sys.exit(f"the tool counts nothing: {native}")
+check([*run, *launch, "env", f"LD_PRELOAD={tool}", *halo], native)
+check([*run, *launch, *halo], native, LD_PRELOAD=tool)
+if shutil.which("eztrace"):
+    with tempfile.TemporaryDirectory() as folder:
+        check([*run, *launch, "eztrace", "-o", folder, "-t", kind, *halo], [])
+        if not os.listdir(folder):
+            sys.exit("eztrace has traced nothing")
+print("passed")
