@@ -276,6 +276,25 @@ static void put_left(FILE *out, value left)
     fputs(".</p>\n", out);
 }
 
+/* Says which types the program has left committed, a line each. */
+static void put_unfreed(FILE *out, value rows)
+{
+    for (value row = rows; row; row = row->next) {
+        int64_t ranks = whole(row, "ranks");
+        value made = first(row, "made_at");
+
+        fputs(row == rows ? "<p>Not freed before MPI_Finalize: " : "<br>", out);
+        put_count(out, whole(row, "types"), "type");
+        fprintf(out, " of %lld rank%s, ", (long long)ranks, ranks == 1 ? "" : "s");
+        put_text(out, text(row, "built"));
+        if (made) {
+            fputs(", made at ", out);
+            put_text(out, made->text);
+        }
+        fputs(row->next ? "\n" : ".</p>\n", out);
+    }
+}
+
 static void put_tiles(FILE *out, value report)
 {
     value sum = object(report, "total"), types = pw_json_member(report, "types", PW_JSON_ARRAY);
@@ -302,25 +321,6 @@ static void put_tiles(FILE *out, value report)
     put_unfreed(out, first(report, "not_freed"));
 }
 
-/* Says which types the program has left committed, a line each. */
-static void put_unfreed(FILE *out, value rows)
-{
-    for (value row = rows; row; row = row->next) {
-        int64_t ranks = whole(row, "ranks");
-        value made = first(row, "made_at");
-
-        fputs(row == rows ? "<p>Not freed before MPI_Finalize: " : "<br>", out);
-        put_count(out, whole(row, "types"), "type");
-        fprintf(out, " of %lld rank%s, ", (long long)ranks, ranks == 1 ? "" : "s");
-        put_text(out, text(row, "built"));
-        if (made) {
-            fputs(", made at ", out);
-            put_text(out, made->text);
-        }
-        fputs(row->next ? "\n" : ".</p>\n", out);
-    }
-}
-
 /* ---- choices ---------------------------------------------------------------------------------------------------- */
 
 static void put_why(FILE *out, value choice)
@@ -335,22 +335,12 @@ static void put_why(FILE *out, value choice)
         else
             fputs("not estimated", out);
         if (pw_json_member(s, "tried_seconds", PW_JSON_NUMBER)) {
-            fputs(" (tried, with the program between: ", out);
+            fputs(" (tried: ", out);
             pw_stats_put_time(out, ns(s, "tried_seconds"));
             fputs(")", out);
         }
         fputs("<br>", out);
     }
-}
-
-static void put_packing(FILE *out, value strategy)
-{
-    if (!pw_json_member(strategy, "packing_observed_seconds", PW_JSON_NUMBER)) {
-        fputs("<td class=\"num\" data-v=\"0\">&ndash;</td><td class=\"num\" data-v=\"0\">&ndash;</td>", out);
-        return;
-    }
-    put_time_cell(out, ns(strategy, "packing_estimated_seconds"));
-    put_time_cell(out, ns(strategy, "packing_observed_seconds"));
 }
 
 static int64_t uses_of(value strategies)
@@ -385,7 +375,6 @@ static void put_choice(FILE *out, value choice)
     fputs("</td><td><span>", out);
     put_why(out, choice);
     fputs("</span></td>", out);
-    put_packing(out, object(strategies, text(choice, "mostly")));
     open_number(out, ns(choice, "saved_seconds"));
     put_saved(out, choice);
     fputs("</td></tr></tbody>\n", out);
@@ -398,8 +387,7 @@ static void put_choices(FILE *out, value choice, const char *heading)
         return;
     fputs(heading, out);
     fputs("<div class=\"wide\"><table><thead><tr><th class=\"num\">size</th><th>call</th><th class=\"num\">uses"
-          "</th><th>strategy</th><th>estimated</th><th class=\"num\">packing, estimated</th>"
-          "<th class=\"num\">observed</th><th class=\"num\">saved</th></tr></thead>\n",
+          "</th><th>strategy</th><th>estimated</th><th class=\"num\">saved</th></tr></thead>\n",
           out);
     for (; choice; choice = choice->next)
         put_choice(out, choice);
