@@ -25,6 +25,8 @@
       "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
     X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto" PW_STRATEGY_WORDS), "auto",                                     \
       "forces a transfer strategy wherever it can; auto takes the cheapest")                                         \
+    X(TRIALS, "PACKWRIGHT_TRIALS", BOOL, "1",                                                                        \
+      "0 takes the first guess of every choice, instead of trying its rivals in the program's own calls")            \
     X(MODEL, "PACKWRIGHT_MODEL", PATH, "",                                                                           \
       "the file that `packwright measure` wrote, or off (default: in the cache directory)")                          \
     X(ALL_RANKS, "PACKWRIGHT_ALL_RANKS", BOOL, "0",                                                                  \

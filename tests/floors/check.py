@@ -42,6 +42,7 @@ MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
 
 # The folders of runtime/ from the bottom to the top. Those of one line do not include each other.
 ORDER = (
+    ("runtime/choice",),
     ("runtime/engine/layout", "runtime/engine/net"),
     ("runtime/engine/node",),
     ("runtime/engine/memory",),

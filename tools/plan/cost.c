@@ -18,7 +18,6 @@
  */
 #include "tools/plan/plan.h"
 
-#include "runtime/engine/memory/outbound.h"
 #include "tools/command.h"
 
 #include <math.h>
@@ -31,11 +30,6 @@ typedef struct side {
 pw_call_kind pw_plan_kind(pw_plan_pattern pattern)
 {
     return pattern == PW_PLAN_TRANSPOSE ? PW_CALL_COLLECTIVE : PW_CALL_NONBLOCKING;
-}
-
-static bool is_apart(const pw_model *m)
-{
-    return pw_model_has(m, PW_TABLE_STORES_HOST) && m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS;
 }
 
 static side native_side(double whole, double contiguous)
@@ -59,14 +53,13 @@ static int blocks_of(pw_plan_pattern pattern)
     return pattern == PW_PLAN_TRANSPOSE ? 2 : 1;
 }
 
-static pw_model_query query_of(const pw_model *m, pw_plan_pattern pattern, const pw_plan_type *type)
+static pw_model_query query_of(pw_plan_pattern pattern, const pw_plan_type *type)
 {
     pw_model_query q = {.kind = pw_plan_kind(pattern),
                         .memory = PW_MODEL_HOST,
                         .shape = type->shape,
                         .contiguous = type->contiguous,
-                        .shared = true,
-                        .apart = is_apart(m)};
+                        .shared = true};
 
     q.shape.bytes *= blocks_of(pattern);
     return q;
@@ -81,7 +74,7 @@ static bool packs(const pw_model *m, pw_plan_way way, const pw_model_query *q)
 static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern, const pw_plan_type *type,
                     pw_direction direction)
 {
-    pw_model_query q = query_of(m, pattern, type);
+    pw_model_query q = query_of(pattern, type);
     double contiguous = pw_model_send(m, PW_MODEL_HOST, q.kind, q.shape.bytes);
     double whole = way == PW_PLAN_CONTIGUOUS ? contiguous : pw_model_cost_native(m, &q);
     side s = packs(m, way, &q) ? our_side(m, &q, direction, pw_model_cost(m, PW_MODEL_HOST, &q))
@@ -96,7 +89,7 @@ static side side_of(const pw_model *m, pw_plan_way way, pw_plan_pattern pattern,
 
 static bool is_one_kernel(const pw_model *m, pw_plan_way way, const pw_plan_exchange *x)
 {
-    pw_model_query q = query_of(m, x->o->pattern, &x->types[0]);
+    pw_model_query q = query_of(x->o->pattern, &x->types[0]);
 
     return x->o->pattern == PW_PLAN_TRANSPOSE && packs(m, way, &q);
 }

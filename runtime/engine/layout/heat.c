@@ -90,3 +90,12 @@ void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns)
     if (atomic_compare_exchange_strong(&d->stage, &at, LOADED))
         pw_cache_request(layout->engine->cache, layout->kernel, PW_WANT_LOAD);
 }
+
+void pw_layout_expect_bytes(pw_layout *layout, int64_t bytes)
+{
+    pw_kernel *k = layout->engine->mode == PW_JIT_ASYNC ? layout->kernel : NULL;
+    int64_t counted = k ? atomic_load_explicit(&k->demand.bytes, memory_order_relaxed) : 0;
+
+    if (k && bytes > counted && pw_layout_heat_add(k, bytes - counted))
+        pw_layout_heat(layout, 0, 0);
+}

@@ -108,6 +108,10 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 
+/* Messages of this layout's shape have moved `bytes` bytes in all, also by other means than the kernel, which counts as
+ * if tier 0 had moved them: the asynchronous mode asks for the kernel that this many bytes are worth. */
+void pw_layout_expect_bytes(pw_layout *layout, int64_t bytes);
+
 /* Loads or compiles the layout's kernel in this thread, in any mode but `off`: on return it is ready, or cannot be had.
  * For callers that know that the layout will be used. Joined layouts, too. */
 void pw_layout_make_kernel(pw_layout *layout);

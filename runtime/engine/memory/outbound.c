@@ -15,9 +15,6 @@ enum {
     LINE = 64,
     LEAST = 16 << 10, /* the sender's MPI copies shorter messages once more */
     MOST = 2 << 20,   /* longer messages gain nothing, as measured */
-    CACHED =
-        256
-        << 10, /* longer messages, several under path, leave the peer's caches, so writing them is cheap everywhere */
     EVERY = 16,
     SETTLED = 8, /* probes whose mean sets the rule, so that one interrupted probe does not */
     MOST_NS = 36,
@@ -38,7 +35,7 @@ static struct {
     _Atomic unsigned messages, streamed_from, trial_after, warm_until;
     _Atomic int probes; /* up to SETTLED */
     _Atomic float mean_ns;
-    _Atomic bool streams, apart;
+    _Atomic bool streams;
 } stores = {.warm_until = FIRST_WARM};
 
 static bool is_settled(void)
@@ -104,7 +101,7 @@ static void end_streaming(void)
 }
 
 /* When two threads record at once, the probe of one may be lost. */
-void pw_outbound_learn(double line_ns, int64_t bytes)
+void pw_outbound_learn(double line_ns)
 {
     int probes = atomic_load_explicit(&stores.probes, memory_order_relaxed);
     float ns = (float)(line_ns < MOST_NS ? line_ns : MOST_NS);
@@ -116,22 +113,10 @@ void pw_outbound_learn(double line_ns, int64_t bytes)
     atomic_store_explicit(&stores.probes, probes, memory_order_relaxed);
     if (probes < SETTLED)
         return;
-    if (mean > PW_OUTBOUND_DEAR_NS || bytes <= CACHED)
-        atomic_store_explicit(&stores.apart, mean > PW_OUTBOUND_DEAR_NS, memory_order_relaxed);
     if (mean <= PW_OUTBOUND_DEAR_NS)
         end_streaming();
     else if (!pw_outbound_streams())
         begin_streaming(mean);
-}
-
-bool pw_outbound_is_apart(void)
-{
-    return atomic_load_explicit(&stores.apart, memory_order_relaxed);
-}
-
-bool pw_outbound_is_near(void)
-{
-    return is_settled() && !pw_outbound_is_apart();
 }
 
 bool pw_outbound_streams(void)
@@ -195,6 +180,6 @@ void pw_outbound_write(pw_outbound_path path, void *data, const void *from, int6
     write_plain(data, from, (size_t)bytes);
     if (path == PW_OUTBOUND_PROBED) {
         drain();
-        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes, bytes);
+        pw_outbound_learn((double)(pw_clock_ns() - begun) * LINE / (double)bytes);
     }
 }

@@ -38,15 +38,10 @@ pw_outbound_path pw_outbound_path_of(int64_t bytes);
  * lately. The buffers do not overlap. */
 void pw_outbound_write(pw_outbound_path way, void *data, const void *from, int64_t bytes);
 
-/* Records the result of a probe of `bytes` bytes: nanoseconds for a plain store to a line of 64 bytes. The mean of
+/* Records the result of a probe: nanoseconds for a plain store to a line of 64 bytes. The mean of
  * eight probes sets the rule. */
-void pw_outbound_learn(double line_ns, int64_t bytes);
+void pw_outbound_learn(double line_ns);
 /* Whether the rule is to stream messages of medium length. */
 bool pw_outbound_streams(void);
-/* Whether cores that share no cache with this one read the messages. Stays true while streaming is on trial, and after
- * long messages, which leave all caches, have shown that streaming does not pay. */
-bool pw_outbound_is_apart(void);
-/* Whether probes have shown that it is not so. Neither is known before some forty messages of medium length. */
-bool pw_outbound_is_near(void);
 
 #endif

@@ -1,7 +1,6 @@
 #include "runtime/engine/model/model.h"
 
-#include "runtime/engine/memory/outbound.h"
-#include "runtime/engine/model/cost.h"
+#include "runtime/choice/guess.h"
 #include "runtime/engine/model/internal.h"
 #include "runtime/engine/model/tables.h"
 
@@ -10,13 +9,7 @@
 enum {
     DEFAULT_CHUNK = 4 << 20,
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
-    DIRECT_LINE = 64,        /* bytes of a line of memory */
-    DIRECT_BLOCK = 32,       /* bytes of the shortest blocks for which one copy gains */
-    DIRECT_FAR = 512 << 10,  /* longer messages between ranks that share no cache gain less from one copy */
-    SPARSE_BLOCK = 32,
-    SPARSE_LEAST = 16 << 10,
-    SPARSE_MOST = 256 << 10,
-    BY_ENGINE = 64 << 10 /* longer copies to and from the host are done by copy engines, not by the front end */
+    BY_ENGINE = 64 << 10     /* longer copies to and from the host are done by copy engines, not by the front end */
 };
 
 static int64_t at_least_one(int64_t v)
@@ -79,16 +72,6 @@ static double by_spread(const pw_model *m, pw_model_table_id near, pw_model_tabl
     return s.spread >= PW_MODEL_FAR ? t * ratio : t * pow(ratio, log2(s.spread / PW_MODEL_NEAR) / log2(range));
 }
 
-/* Returns the wait for pages and lines that measured times do not include: blocks as far apart as measured ones have
- * waited during the measurement, farther ones wait longer. */
-static double wait_beyond(pw_model_shape s)
-{
-    pw_model_shape measured = s;
-
-    measured.spread = fmin(s.spread, PW_MODEL_FAR);
-    return pw_touch_wait(s) - pw_touch_wait(measured);
-}
-
 static double measured_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape s)
 {
     pw_model_table_id near = table_of_move(packed, direction), far = near + 1;
@@ -145,9 +128,8 @@ double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction dir
     double measured = measured_move(m, packed, direction, s);
 
     if (!isnan(measured))
-        return measured + (packed == PW_MODEL_HOST ? wait_beyond(s) : 0);
+        return measured;
     switch (packed) {
-    case PW_MODEL_HOST: return pw_model_default_move(packed, direction, s) + pw_touch_wait(s);
     case PW_MODEL_STAGED: return staged(m, direction, s);
     case PW_MODEL_PIPELINED: return pipelined(m, direction, s, DEFAULT_CHUNK);
     default: return pw_model_default_move(packed, direction, s);
@@ -204,13 +186,13 @@ static double measured_packed(const pw_model *m, pw_call_kind kind, pw_model_sha
     pw_model_table_id near = PW_TABLE_PACKED_HOST + (unsigned)kind;
 
     if (pw_model_has(m, near))
-        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)kind, s) + 2 * wait_beyond(s);
+        return whole_message(m, near, PW_TABLE_PACKED_HOST_FAR + (unsigned)kind, s);
     return pw_model_move(m, PW_MODEL_HOST, PW_PACK, s) + pw_model_send(m, PW_MODEL_HOST, kind, s.bytes) +
            pw_model_move(m, PW_MODEL_HOST, PW_UNPACK, s);
 }
 
-/* The costs of a message in host memory, left to MPI and packed. If either was not measured, both come from cost.h:
- * measured times are never compared with default ones. */
+/* The costs of a message in host memory, left to MPI and packed. If either was not measured, both are guessed: measured
+ * times are never compared with guesses. */
 typedef struct host_times {
     double native, packed; /* NaN: not measured */
 } host_times;
@@ -236,12 +218,28 @@ static double measured_pipeline(const pw_model *m, pw_call_kind kind, pw_model_s
     return whole_message(m, PW_TABLE_PIPELINE_HOST, PW_TABLE_PIPELINE_HOST_FAR, s);
 }
 
+static bool is_passed_on(pw_call_kind kind)
+{
+    return kind > PW_CALL_NEIGHBOUR;
+}
+
+static double guess_native(pw_call_kind kind, pw_model_shape s)
+{
+    return (is_passed_on(kind) ? pw_guess_passed : pw_guess_native)(&pw_facts_default, s.bytes, blocks_of(s));
+}
+
+static double guess_packed(pw_call_kind kind, pw_model_shape s, bool shared)
+{
+    return is_passed_on(kind) ? pw_guess_passed_packed(&pw_facts_default, s.bytes, blocks_of(s))
+                              : pw_guess_packed(&pw_facts_default, s.bytes, blocks_of(s), shared);
+}
+
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape s)
 {
     double measured;
 
     if (memory != PW_MODEL_DEVICE)
-        return first_known(measured_host(m, kind, s).native, pw_cost_native(kind, s.bytes, blocks_of(s)));
+        return first_known(measured_host(m, kind, s).native, guess_native(kind, s));
     measured = ask(m, of_kind(m, PW_TABLE_NATIVE_DEVICE, kind), s.bytes, s.block);
     if (isnan(measured))
         return pw_model_default_native_device(s.bytes, blocks_of(s));
@@ -265,7 +263,7 @@ double pw_model_move_across(const pw_model *m, pw_model_shape s)
     double measured =
         pw_model_has_across(m) ? by_spread(m, PW_TABLE_DIRECT_DEVICE_NEAR, PW_TABLE_DIRECT_DEVICE_FAR, s) : NAN;
 
-    return first_known(measured, pw_model_default_across(s)) + pw_touch_wait_across(s);
+    return first_known(measured, pw_model_default_across(s));
 }
 
 double pw_model_launch(const pw_model *m)
@@ -314,66 +312,16 @@ double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_qu
 
 /* ---- whole strategies ----------------------------------------------------------------------------------------- */
 
-/* Returns how long one walk waits for what is out of reach, as far as the other numbers for a message do not include
- * it. */
-static double wait_of(const pw_model *m, const pw_model_query *q)
-{
-    if (q->memory == PW_MODEL_DEVICE)
-        return 0;
-    return isnan(measured_host(m, q->kind, q->shape).native) ? pw_touch_wait(q->shape) : wait_beyond(q->shape);
-}
-
-/*
- * How many walks over a message's blocks a native message waits for, one after the other. The MPI sends a message in
- * pieces, so that both ranks walk at the same time. Ranks that share no cache wait for the pieces themselves, and ranks
- * that both send and receive wait for two walks.
- */
-static double native_walks(const pw_model_query *q)
-{
-    return q->kind == PW_CALL_BLOCKING && !q->apart ? 1 : 2;
-}
-
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q)
 {
     if (q->contiguous)
         return pw_model_send(m, q->memory, q->kind, q->shape.bytes);
-    return pw_model_native(m, q->memory, q->kind, q->shape) + native_walks(q) * wait_of(m, q);
-}
-
-/* Returns whether the blocks are so short that any MPI's walk costs more than packing. The answer is no for few blocks,
- * and for so many that both wait for memory. */
-static bool is_sparse(pw_model_shape s)
-{
-    return s.block < SPARSE_BLOCK && s.bytes >= SPARSE_LEAST && s.bytes <= SPARSE_MOST;
-}
-
-static pw_cost_way way_of_sharing(const pw_model_query *q)
-{
-    return !q->shared ? PW_COST_COPIED : q->apart ? PW_COST_SHARED_APART : PW_COST_SHARED;
-}
-
-/*
- * Between cores that share a cache, native messages are up to four times as fast as between other cores, while packing
- * is not. So tables that were measured between other cores promise too much of packing, unless the defaults, which hold
- * for both, agree.
- */
-static bool promises_too_much(const pw_model *m, const pw_model_query *q)
-{
-    int64_t blocks = blocks_of(q->shape);
-
-    return !q->apart && !is_sparse(q->shape) && pw_model_has(m, PW_TABLE_STORES_HOST) &&
-           m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS &&
-           pw_cost_native(q->kind, q->shape.bytes, blocks) <=
-               pw_cost_packed(q->kind, q->shape.bytes, blocks, way_of_sharing(q));
+    return pw_model_native(m, q->memory, q->kind, q->shape);
 }
 
 static double cost_on_host(const pw_model *m, const pw_model_query *q)
 {
-    host_times t = measured_host(m, q->kind, q->shape);
-
-    if (isnan(t.packed))
-        return pw_cost_packed(q->kind, q->shape.bytes, blocks_of(q->shape), way_of_sharing(q)) + 2 * wait_of(m, q);
-    return promises_too_much(m, q) ? fmax(t.packed, pw_model_cost_native(m, q)) : t.packed;
+    return first_known(measured_host(m, q->kind, q->shape).packed, guess_packed(q->kind, q->shape, q->shared));
 }
 
 /* The cost of a packed message from pinned memory to pinned memory. If the receiver's GPU reads the sender's memory,
@@ -405,48 +353,14 @@ double pw_model_cost_across(const pw_model *m, const pw_model_query *q)
     return pinned_send(m, q) + pw_model_own_across(m, q);
 }
 
-/* Returns whether tables of the MPI's pipeline hold for this rank: the pipeline gains most between cores that share a
- * cache. Which cores were measured, and which these are, shows in stores; it does not matter where the MPI copies. */
-static bool is_as_measured(const pw_model *m, const pw_model_query *q)
-{
-    if (!q->shared || !pw_model_has(m, PW_TABLE_STORES_HOST))
-        return true;
-    return m->tables[PW_TABLE_STORES_HOST].t[0] > PW_OUTBOUND_DEAR_NS ? q->apart : q->near;
-}
-
-/*
- * Kernels in the MPI's pipeline wait for what is out of reach as the MPI's own walk does. Where that pipeline was not
- * measured, its work takes a part of that of the better one of native and packed.
- */
+/* Where kernels in the MPI's pipeline were not measured, they are expected to take what the MPI's own walk takes. */
 double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q)
 {
-    double wait = wait_of(m, q), walks = native_walks(q) * wait, measured = measured_pipeline(m, q->kind, q->shape);
-    double others = fmin(pw_model_cost_native(m, q) - walks, pw_model_cost(m, PW_MODEL_HOST, q) - 2 * wait);
-
-    if (!isnan(measured) && is_as_measured(m, q))
-        return measured + walks;
-    return walks + others * pw_cost_pipeline_part(q->kind, q->shape.bytes, q->shape.block, way_of_sharing(q), q->near);
+    return first_known(measured_pipeline(m, q->kind, q->shape), pw_model_cost_native(m, q));
 }
 
-/* What one copy takes at most. It is not slower than the MPI's own copy of as many contiguous bytes where blocks are
- * whole lines of memory (docs/results/2026-11-23-direct-bounds.md). */
-static double single_copy(const pw_model *m, const pw_model_query *q)
-{
-    return q->shape.block < DIRECT_LINE ? INFINITY
-                                        : pw_model_send(m, PW_MODEL_HOST, q->kind, q->shape.bytes) + 2 * wait_of(m, q);
-}
-
-/*
- * One pass in place of two takes half of the time where lines of memory come from a cache, and less is gained where
- * ranks that share no cache move more than their own caches have. No gain was clear with shorter blocks
- * (docs/results/2026-11-23-direct.md). On a tie `packed` is taken.
- */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q)
 {
-    double packed = pw_model_cost(m, PW_MODEL_HOST, q), part;
-
-    if (q->shape.block < DIRECT_BLOCK)
-        return packed;
-    part = (q->apart && q->shape.bytes > DIRECT_FAR ? 0.75 : 0.55) * packed;
-    return fmin(part, single_copy(m, q));
+    (void)m;
+    return pw_guess_direct(&pw_facts_default, q->shape.bytes, blocks_of(q->shape));
 }

@@ -5,8 +5,8 @@
  * size and block length. Between measured points it interpolates as TEMPI does (section 6.3): linearly in the
  * logarithms of sizes and times, for two dimensions one after the other. It extrapolates nothing: beyond the ends the
  * nearest point decides. Smaller messages take the time of the smallest one, larger ones the rate of the largest one,
- * shorter and longer blocks the time of the nearest length. A table without points answers with a default compiled in:
- * for host memory the lines of runtime/engine/model/cost.h, for GPU memory figures of an H100 (docs/model.md).
+ * shorter and longer blocks the time of the nearest length. A table without points answers with a guess: for
+ * host memory that of runtime/choice/guess.h, for GPU memory figures of an H100 (docs/model.md).
  *
  * All times are nanoseconds, all sizes bytes. Knows nothing of MPI and of CUDA. A model is constant once made, and may
  * be asked by any number of threads.
@@ -86,8 +86,8 @@ double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction dir
 double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind, int64_t bytes);
 
 /* The time of a typed message left to the MPI, one way, in host memory, or in device memory for an MPI that takes it. A
- * kind of call that was not measured takes in host memory what cost.h says, and in device memory as long as a blocking
- * one. */
+ * kind of call that was not measured is guessed in host memory, and takes in device memory as long as a blocking one.
+ */
 double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape shape);
 
 /* The time of one copy of contiguous bytes, synchronised. */
@@ -127,9 +127,6 @@ typedef struct pw_model_query {
     int64_t chunk;   /* bytes of a chunk, for PIPELINED */
     bool contiguous; /* there is nothing to pack: copies instead of kernels */
     bool shared;     /* receivers unpack from the sender's memory (runtime/engine/node/sharing.h) */
-    bool apart;      /* in host memory: this rank is known to share no cache with its peers
-                        (runtime/engine/memory/outbound.h) */
-    bool near;       /* in host memory: this rank is known to share a cache with them */
     bool opened; /* in GPU memory: GPUs of peers are known to read memory of this rank's GPU. The sender then packs a
                     longer message to its own GPU's memory, and the receiver's GPU unpacks from there */
 } pw_model_query;
@@ -153,5 +150,19 @@ double pw_model_own_across(const pw_model *m, const pw_model_query *q);
 double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_query *q);
 /* The part of that cost which is the rank's own work and can be timed: packing or unpacking with its copies. */
 double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction);
+
+/*
+ * The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the
+ * length of each block, so collectives are looked up as two of their blocks, and neighbourhoods as one.
+ */
+static inline int64_t pw_cost_bytes(pw_call_kind kind, int64_t bytes, int64_t blocks)
+{
+    int64_t known = kind == PW_CALL_NEIGHBOUR ? 1 : 2, cost_bytes;
+
+    if (blocks <= known)
+        return bytes;
+    cost_bytes = bytes / blocks * known;
+    return cost_bytes > 0 ? cost_bytes : 1;
+}
 
 #endif

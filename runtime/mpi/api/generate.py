@@ -414,13 +414,17 @@ def gated_body(f):
     # These do not wait for other processes, and add deferred sends.
     defers = call.kind in ("nonblocking", "persistent")
     enter = "enter_again(&mark, &within)" if again else "enter_deferring(&mark)" if defers else "enter(&mark)"
-    leave = "leave_again(within)" if again else "leave()"
+    # What calls with a request start is over in another call, and so is what one-sided transfers start.
+    posts = any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again
+    leave = "leave_again(within)" if again else "leave_posted()" if posts else "leave()"
     text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
+    if posts and call.name.endswith("_init"):
+        text += "    pw_gate_is_lasting();\n"
     if widen:
         text += f"{widen}\n"
     text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
-    text += f"    if (verdict != PW_DONE)\n        rc = {straight};\n"
+    text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
         text += "".join(f"        pw_registry_accepted({name});\n" for name in learned) + "    }\n"

@@ -7,7 +7,7 @@
  * one buffer, all blocks must lie in the staging buffer, even contiguous ones.
  */
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/model/cost.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/operand.h"
@@ -152,14 +152,17 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     return t->leading.buffer.bytes > 0 ? status : PW_ERR_UNSUPPORTED;
 }
 
-/* Opens one staging buffer for all blocks, by the strategy for a message with as many bytes in as many pieces. */
-static pw_status take_whole(pw_block_staging *b, const tally *t)
+/* Opens one staging buffer for all blocks. In host memory each block has been chosen to be packed if it could lie where
+ * it is; otherwise all blocks take the strategy for a message with as many bytes in as many pieces. */
+static pw_status take_whole(pw_block_staging *b, const pw_side *side, const tally *t)
 {
     pw_message m = t->leading;
 
     m.buffer.bytes = t->bytes;
     m.cost_bytes = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_bytes(m.kind, t->bytes, t->staged) : t->bytes;
     m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
+    if (side->displs.wide && m.buffer.place.kind == PW_PLACE_HOST)
+        return pw_strategy_packed.can(&m) ? pw_staging_open_by(&b->whole, &m, &pw_strategy_packed) : PW_ERR_UNSUPPORTED;
     return pw_operand_stage(&b->whole, &m);
 }
 
@@ -286,7 +289,7 @@ pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side)
 
     status = add_up(side, &t, &b->needed);
     if (status == PW_OK)
-        status = take_whole(b, &t);
+        status = take_whole(b, side, &t);
     if (status != PW_OK)
         return status;
     if (!take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))

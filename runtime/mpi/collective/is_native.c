@@ -101,39 +101,16 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
     return whole_is_native(&w, kind);
 }
 
-/* Returns whether a message of this size was native when the strategy was last chosen. */
-static bool is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
-{
-    const pw_decision *d =
-        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(bytes)], memory_order_acquire);
-
-    return d && bytes >= d->least && bytes <= d->most &&
-           atomic_load_explicit(&d->chosen, memory_order_relaxed) == PW_STRATEGY_NATIVE;
-}
-
-bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_kind kind)
-{
-    whole w = {.largest = NULL};
-    const pw_entry *entry;
-    int64_t bytes;
-
-    for (int i = 0; i < blocks; i++) {
-        int64_t count = pw_count_at(counts, i);
-
-        if (count == 0 || (absent && absent[i]))
-            continue;
-        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes))
-            return false;
-        if (!entry->layout)
-            continue;
-        if (is_native(entry, kind, bytes) ? !pw_message_is_native(entry, kind, bytes, bytes) : !add(&w, entry, bytes))
-            return false;
-    }
-    return whole_is_native(&w, kind);
-}
-
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
+
+/* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
+ * a use of its site. */
+static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
+{
+    pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
+
+    return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, PW_STRATEGY_NATIVE, 1);
+}
 
 static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)
 {
@@ -145,7 +122,7 @@ static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_si
     entry = pw_registry_learned(pw_side_type(side, i));
     return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
            !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes > 0 &&
-           pw_self_is_long(group, kind, bytes);
+           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes);
 }
 
 bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)

@@ -104,18 +104,13 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 /* Returns whether blocks are left to MPI that need not all lie together: each is checked by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
                        const bool *absent, pw_call_kind kind);
-/* Called when some of such blocks would be staged if they were alone. Returns whether all are left to MPI if they can
- * only be staged together. */
-bool pw_together_are_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
-                            int blocks, const bool *absent, pw_call_kind kind);
 /* Returns whether blocks are left to MPI that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
                        const bool *absent, pw_call_kind kind);
 
 static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
 {
-    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind) ||
-           pw_together_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
+    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }
 
 static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)

@@ -62,26 +62,12 @@ static bool can_copy(const pw_message *from, const pw_message *to)
            pw_move_is_possible(&from->buffer, &to->buffer);
 }
 
-static bool is_packed(const pw_message *m, pw_role role)
-{
-    pw_message sent = *m;
-
-    sent.role = role;
-    return !m->entry->layout || !pw_message_is_left(&sent);
-}
-
-static bool is_worthwhile(const pw_collective *c, const pw_message *from, const pw_message *to)
-{
-    return pw_self_is_long(c->group, from->kind, from->buffer.bytes) ||
-           (is_packed(from, PW_SEND) && is_packed(to, PW_RECV));
-}
-
 /* Within a GPU one move always gains: the other ways take two, and mostly the bus. */
-static bool gains(const pw_collective *c, const pw_message *from, const pw_message *to)
+static bool gains(const pw_message *from, const pw_message *to)
 {
     if (is_on_device(from))
         return !pw_strategy_is_forced() || pw_strategy_is_named(PW_STRATEGY_JOINED);
-    return is_worthwhile(c, from, to) && pw_message_is_joined(from, to);
+    return pw_message_is_joined(from, to);
 }
 
 static bool open_block(const pw_collective *c, pair p, pw_move *out)
@@ -89,7 +75,7 @@ static bool open_block(const pw_collective *c, pair p, pw_move *out)
     pw_message from, to;
 
     if (!describe(&c->send, p.from, &from) || !describe(&c->recv, p.to, &to) || !can_copy(&from, &to) ||
-        !gains(c, &from, &to) || !pw_move_open(out, &from.buffer, &to.buffer))
+        !gains(&from, &to) || !pw_move_open(out, &from.buffer, &to.buffer))
         return false;
     pw_message_count_joined(&from, &to);
     return true;

@@ -42,9 +42,8 @@ static inline int64_t pw_self_least(void)
 }
 
 /*
- * Returns whether a copy of such a block gains over the MPI's own; otherwise it is only made where both sides would be
- * packed. Open MPI walks well: with other ranks in the call, only long blocks between neighbours gain
- * (docs/results/2026-11-23-self.md).
+ * Returns whether such a block is reason enough not to leave a call to MPI whose other blocks are left to it. Open MPI
+ * walks well: with other ranks in the call, only long blocks between neighbours gain.
  */
 static inline bool pw_self_is_long(const pw_communicator *group, pw_call_kind kind, int64_t bytes)
 {

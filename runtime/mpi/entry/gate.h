@@ -69,6 +69,23 @@ static inline bool pw_gate_has_deferred(void)
 extern _Thread_local int pw_gate_holds;
 
 /*
+ * What trials of choices (runtime/mpi/strategy/judge.h) want to know of this thread's calls: whether the call that is
+ * under way is timed, whether operations in flight are, whether the next call is to be timed from its beginning, and
+ * whether this one makes a request that is started again and again, whose way cannot change. 0: nothing.
+ */
+enum { PW_GATE_TIMED = 1, PW_GATE_FLIGHT = 2, PW_GATE_WATCHED = 4, PW_GATE_LASTING = 8 };
+extern _Thread_local unsigned pw_gate_judged;
+
+/* They tell what runtime/mpi/start/parts.c passes on: a call enters; it completes operations; it is about to call MPI
+ * with the caller's own arguments; it leaves, and has started an operation that another call completes, or not; one
+ * round of operations more or less is timed. */
+void pw_parts_enters(void);
+void pw_parts_completes(void);
+void pw_parts_passes(void);
+void pw_parts_leaves(bool posted);
+void pw_parts_flight(int change);
+
+/*
  * Returns whether the call with the mark at pw_gate_inside is still under way; `mark` is the mark of the call that
  * asks. An error handler may have left the outer call by longjmp or an exception. The stack shows that if both calls
  * are on the stack that the thread began with: the gate then forgets the outer call and releases what it held. Calls on
@@ -96,6 +113,8 @@ static inline bool pw_gate_enter_deferring(pw_gate_mark *mark)
     if (!pw_gate_is_open())
         return pw_gate_enter_slow((uintptr_t)mark);
     pw_gate_inside = (uintptr_t)mark;
+    if (__builtin_expect(pw_gate_judged & PW_GATE_WATCHED, 0))
+        pw_parts_enters();
     return true;
 }
 
@@ -111,10 +130,36 @@ static inline bool pw_gate_enter(pw_gate_mark *mark)
     return true;
 }
 
-static inline void pw_gate_leave(void)
+static inline void pw_gate_leave_as(bool posted)
 {
+    if (__builtin_expect(pw_gate_judged, 0))
+        pw_parts_leaves(posted);
     pw_gate_inside = 0;
     pw_gate_holds = 0;
+}
+
+/* To be called by a wrapper whose hook has left the call to MPI. */
+static inline void pw_gate_pass(void)
+{
+    if (__builtin_expect(pw_gate_judged, 0))
+        pw_parts_passes();
+}
+
+static inline void pw_gate_leave(void)
+{
+    pw_gate_leave_as(false);
+}
+
+/* In place of pw_gate_leave for calls that start an operation with a request. */
+static inline void pw_gate_leave_posted(void)
+{
+    pw_gate_leave_as(true);
+}
+
+/* To be called after pw_gate_enter by a call that makes a request for several starts. */
+static inline void pw_gate_is_lasting(void)
+{
+    pw_gate_judged |= PW_GATE_LASTING;
 }
 
 /* In place of pw_gate_enter and pw_gate_leave for calls that may complete operations: they enter from within a wrapped
@@ -122,8 +167,13 @@ static inline void pw_gate_leave(void)
 static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
 {
     *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
+    if (!*within && pw_gate_enter(mark)) {
+        if (__builtin_expect(pw_gate_judged & PW_GATE_FLIGHT, 0))
+            pw_parts_completes();
+        return true;
+    }
     if (!*within)
-        return pw_gate_enter(mark);
+        return false;
     if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
         return false;
     if (pw_gate_has_deferred())

@@ -9,24 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- io_cost.c --------------------------------------------------------------------------------------------------- */
-
-/* Whether it pays to stage a non-contiguous buffer that is written to a file or read from one.
- * docs/results/2026-11-21-windows-and-files.md has the figures. */
-
 /* When the MPI may do the work: in the call, or after it, for this rank alone (MPI_File_iread) or for all ranks that
  * have opened the file (MPI_File_iread_all, split collective calls). */
 typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER, PW_IO_LATER_TOGETHER } pw_io_time;
-
-typedef struct pw_io_transfer {
-    bool write;
-    pw_io_time time;
-    bool plain; /* the view of the file has no holes */
-    int64_t bytes, blocks;
-} pw_io_transfer;
-
-/* Returns whether a staging buffer is faster than leaving the buffer to the MPI below. */
-bool pw_io_pays(const pw_io_transfer *t);
 
 /* ---- io_type.c --------------------------------------------------------------------------------------------------- */
 

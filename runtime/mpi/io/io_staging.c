@@ -21,20 +21,6 @@ void pw_io_staging_close(pw_io_staging *s)
     pw_staging_close(&s->staging);
 }
 
-/* Returns whether a staging buffer pays for memory that MPI can touch. It always does if the user has named a strategy.
- * For GPU memory the strategies decide. */
-static bool pays(const pw_message *m, const pw_io_call *call, pw_io_view view)
-{
-    pw_io_transfer transfer = {.write = call->use == PW_IO_WRITE,
-                               .time = call->time,
-                               .plain = view.plain,
-                               .bytes = m->buffer.bytes,
-                               .blocks = m->buffer.count * m->entry->blocks};
-
-    return (m->buffer.place.kind != PW_PLACE_HOST || pw_io_pays(&transfer) || pw_strategy_is_forced()) &&
-           !pw_message_is_left(m);
-}
-
 /* A mirror for reading begins with the contents of the buffer: MPI may fill only a part of it, and report more. */
 static pw_status fill(pw_io_staging *s, pw_io_use use, bool mirrored)
 {
@@ -63,23 +49,25 @@ typedef enum io_form { AS_IT_IS, AS_BYTES, MIRRORED, IMPOSSIBLE } io_form;
  * such files can exist. If MPI converts elements, it must find them in the mirror, and it would look for those of
  * non-plain types elsewhere.
  */
-static io_form form_of(const pw_message *m, const pw_io_call *call)
+static io_form form_of(const pw_message *m, const pw_io_call *call, pw_io_view view)
 {
-    pw_io_view view = pw_io_view_of(call->fh);
-
     if (!pw_mirror_is_needed(m))
-        return view.native && pays(m, call, view) && pw_io_type_is_plain(call->type) ? AS_BYTES : AS_IT_IS;
+        return view.native && pw_io_type_is_plain(call->type) ? AS_BYTES : AS_IT_IS;
     if (view.native)
         return AS_BYTES;
     return pw_io_type_is_plain(call->type) ? MIRRORED : IMPOSSIBLE;
 }
 
 /* Opens the staging buffer for a described message. */
-static bool open_for(pw_io_staging *s, const pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
+static bool open_for(pw_io_staging *s, pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
-    io_form form = form_of(m, call);
-    pw_status status = form == IMPOSSIBLE ? PW_ERR_UNSUPPORTED : PW_OK;
+    pw_io_view view = pw_io_view_of(call->fh);
+    io_form form;
+    pw_status status;
 
+    m->variant = (uint8_t)(2 * call->time + view.plain);
+    form = form_of(m, call, view);
+    status = form == IMPOSSIBLE ? PW_ERR_UNSUPPORTED : PW_OK;
     if (form == AS_IT_IS)
         return false;
     *s = (pw_io_staging){.count = 0};

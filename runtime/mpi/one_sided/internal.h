@@ -28,15 +28,7 @@ bool pw_basic_type_of(MPI_Datatype type, pw_basic_type *out);
 /* Returns whether any number of objects of a type are contiguous bytes. */
 bool pw_type_is_contiguous(MPI_Datatype type);
 
-/* ---- rma_cost.c -------------------------------------------------------------------------------------------------- */
-
-/*
- * Whether it pays to pack the origin of a one-sided transfer. The model for messages does not apply: no peer does half
- * of the work, and the cost depends on how the MPI below treats the window and the target's layout.
- * docs/results/2026-11-21-windows-and-files.md has the figures.
- */
-
-/* The buffer of a transfer that may be staged. */
+/* The buffer of a transfer that may be staged. MPIs treat each kind in their own way, so each has sites of its own. */
 typedef enum pw_rma_part {
     PW_RMA_PUT,
     PW_RMA_GOT,
@@ -44,16 +36,6 @@ typedef enum pw_rma_part {
     PW_RMA_REPLACING, /* the same, with MPI_REPLACE */
     PW_RMA_RESULT     /* what an accumulating call gets */
 } pw_rma_part;
-
-/* A transfer between a non-contiguous origin and a contiguous target. */
-typedef struct pw_rma_transfer {
-    pw_rma_part part;
-    bool direct; /* the MPI has allocated the window; on one node such memory is shared */
-    int64_t bytes, blocks;
-} pw_rma_transfer;
-
-/* Returns whether packing the origin is faster than leaving it to the MPI. */
-bool pw_rma_pays(const pw_rma_transfer *t);
 
 /* ---- transfer.c -------------------------------------------------------------------------------------------------- */
 

@@ -79,6 +79,21 @@ static look look_at(const pw_origin *origin)
     return !entry ? IS_UNKNOWN : entry->layout || entry->dense ? MAY_BE_STAGED : IS_NATIVE;
 }
 
+/* Open MPI (4.1.4) fetches nothing where the origin of MPI_Get_accumulate is not contiguous, in windows that it has not
+ * allocated. */
+static bool is_left_wrong(const pw_transfer *t, pw_role role)
+{
+    return PW_MPI_IS_OPEN_MPI && role == PW_SEND && t->family == PW_GET_ACCUMULATE && !is_direct(t->win);
+}
+
+/* Types are learned by and by, since most are used once; but not where the first use would come out wrong. */
+static void learn_at_once(const pw_transfer *t)
+{
+    pw_registry_learn(t->sent.type);
+    pw_registry_learn(t->got.type);
+    pw_registry_learn(t->type);
+}
+
 static look look_at_all(const pw_transfer *t)
 {
     look sent = is_sent(t) ? look_at(&t->sent) : IS_NATIVE, got = is_got(t) ? look_at(&t->got) : IS_NATIVE;
@@ -124,18 +139,13 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
     return t->family == PW_ACCUMULATE && t->op == MPI_REPLACE ? PW_RMA_REPLACING : PW_RMA_OPERAND;
 }
 
-/* Returns whether packing pays for host memory. For GPU memory the strategies decide. */
-static bool pays(const pw_transfer *t, const pw_message *m)
+/* Returns whether the message may be packed, which its site decides. Origins of transfers to non-contiguous targets are
+ * left to MPI, unless it cannot touch them. */
+static bool pays(const pw_transfer *t, pw_message *m)
 {
-    pw_rma_transfer transfer = {
-        .part = part_of(t, m->role), .bytes = m->buffer.bytes, .blocks = m->buffer.count * m->entry->blocks};
-
-    if (m->buffer.place.kind != PW_PLACE_HOST || decided() & FORCED)
-        return true;
-    if (pw_registry_find(t->type)->layout)
-        return false;
-    transfer.direct = PW_MPI_IS_OPEN_MPI && is_direct(t->win); /* the cost with MPICH does not depend on it */
-    return pw_rma_pays(&transfer);
+    m->left_wrong = is_left_wrong(t, m->role);
+    m->variant = (uint8_t)(4 * part_of(t, m->role) + 2 * m->left_wrong + is_direct(t->win));
+    return m->buffer.place.kind != PW_PLACE_HOST || !pw_registry_find(t->type)->layout || (decided() & FORCED);
 }
 
 /*
@@ -282,6 +292,8 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
 {
     if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
         return PW_PASS;
+    if (is_left_wrong(t, PW_SEND))
+        learn_at_once(t);
     switch (look_at_all(t)) {
     case IS_UNKNOWN: return call_and_note(t, rc);
     case MAY_BE_STAGED: return stage_and_call(t, rc);

@@ -18,6 +18,7 @@
 #include "runtime/mpi/stats/stats.h"
 #include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/noted.h"
@@ -65,6 +66,7 @@ static const part parts[] = {
     {.start = pw_stats_start, .close = pw_stats_close},             /* statistics */
     {.start = pw_trace_start, .close = pw_trace_close},             /* the trace */
     {.start = pw_strategy_start, .abandon_call = pw_stagings_left}, /* strategies */
+    {.abandon_call = pw_judge_abandon},                             /* trials of choices */
     {.start = start_notes},                                         /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
@@ -89,6 +91,33 @@ void pw_parts_start(bool open)
 void pw_parts_flush(void)
 {
     pw_deferred_flush_slow();
+}
+
+void pw_parts_enters(void)
+{
+    pw_judge_enters();
+}
+
+void pw_parts_passes(void)
+{
+    pw_judge_passes();
+}
+
+void pw_parts_completes(void)
+{
+    pw_judge_completes();
+}
+
+void pw_parts_leaves(bool posted)
+{
+    pw_judge_leaves(posted);
+}
+
+/* While a round is timed, completing calls come through the gate although none of their operations may be pending. */
+void pw_parts_flight(int change)
+{
+    atomic_fetch_add_explicit(&pw_pending_live, change, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pw_rma_live, change, memory_order_relaxed);
 }
 
 void pw_parts_abandon_call(void)

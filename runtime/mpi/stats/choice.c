@@ -16,17 +16,17 @@ static const char *const memories[PW_MODEL_MEMORIES] = {"", "GPU memory", "", ""
 
 _Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
 
-bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
+bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
 {
     int64_t uses = 0;
 
-    *out = (pw_stats_choice){.hash = d->key.layout,
-                             .low = d->key.size > 0 ? pw_decision_most((uint16_t)(d->key.size - 1)) : 0,
-                             .high = pw_decision_most(d->key.size),
+    *out = (pw_stats_choice){.hash = d->example,
+                             .low = d->key.size > 0 ? pw_site_most((uint16_t)(d->key.size - 1)) : 0,
+                             .high = pw_site_most(d->key.size),
                              .kind = d->key.kind,
-                             .memory = d->key.memory};
-    for (int id = 0; id < d->strategies && id < PW_STRATEGY_COUNT; id++) {
-        const pw_decision_cell *from = &d->cells[id];
+                             .memory = (d->key.place & 0xffff) ? PW_MODEL_DEVICE : PW_MODEL_HOST};
+    for (int id = 0; id < d->ways && id < PW_STRATEGY_COUNT; id++) {
+        const pw_site_cell *from = &d->cells[id];
         pw_stats_cell *to = &out->cells[id];
         float total = from->total, tried = from->tried;
         bool can = total >= 0 && total < (float)pw_impossible_ns;
@@ -36,16 +36,9 @@ bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out)
                               .ranks = can,
                               .tries = tried > 0,
                               .tried = (double)tried};
-        for (int direction = 0; direction < PW_DIRECTIONS; direction++) {
-            to->timed += from->timed[direction];
-            to->observed += from->observed[direction];
-            to->estimated += from->estimated[direction];
-        }
         uses += to->uses;
-        /* A round of a trial (runtime/engine/model/trial.c) has all that the program does between two uses, so no
-         * decision knows the times of uses alone. */
         if (id != PW_STRATEGY_NATIVE)
-            pw_stats_saved_count(&out->saved, to->uses, 0, 0);
+            pw_stats_saved_count(&out->saved, to->uses, d->cells[PW_STRATEGY_NATIVE].tried, tried);
     }
     return uses > 0;
 }
@@ -136,9 +129,6 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
         t->tried = mean(t->tried, t->tries, f->tried, f->tries);
         t->tries += f->tries;
         t->uses += f->uses;
-        t->timed += f->timed;
-        t->observed += f->observed;
-        t->estimated += f->estimated;
     }
 }
 
@@ -209,20 +199,10 @@ static void print_reason(FILE *out, const pw_stats_choice *c, int most)
     fputs(separator[0] == ',' ? ")" : "", out);
 }
 
-static void print_observed(FILE *out, const pw_stats_cell *cell)
-{
-    if (!cell->timed)
-        return;
-    fputs("; packing or unpacking took ", out);
-    pw_stats_put_time(out, (double)cell->observed / (double)cell->timed);
-    fputs(", estimated ", out);
-    pw_stats_put_time(out, (double)cell->estimated / (double)cell->timed);
-}
-
-/* Prints the result of a trial: "; tried both ways: native 1.02 ms, packed 1.99 ms a use". */
+/* Prints the result of a trial: "; tried: native 1.02 ms, packed 1.99 ms a use". */
 static void print_trial(FILE *out, const pw_stats_choice *c)
 {
-    const char *separator = "; tried both ways: ";
+    const char *separator = "; tried: ";
 
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
         if (!c->cells[id].tries)
@@ -248,7 +228,6 @@ void pw_stats_choice_print(FILE *out, const pw_stats_choice *c)
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (id != most && c->cells[id].uses)
             fprintf(out, ", %s %lld", names[id], (long long)c->cells[id].uses);
-    print_observed(out, &c->cells[most]);
     print_trial(out, c);
     if (c->saved.known > 0) {
         fputs("; saved ", out);

@@ -1,11 +1,11 @@
 /*
- * Which strategies the messages of a layout took, and why: records of runtime/engine/model/decide.h as they travel
+ * Which strategies the messages of a layout took, and why: records of runtime/choice/site.h as they travel
  * between the ranks of one job (same binary, same representation), merged, and printed. Times are nanoseconds.
  */
 #ifndef PW_RUNTIME_STATS_CHOICE_H
 #define PW_RUNTIME_STATS_CHOICE_H
 
-#include "runtime/engine/model/decide.h"
+#include "runtime/choice/site.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 #include <stdio.h>
@@ -14,10 +14,8 @@ typedef struct pw_stats_cell {
     int64_t uses;
     double total;  /* the mean of the estimates of the ranks that could take this strategy */
     int64_t ranks; /* ranks that could take it */
-    /* Packing and unpacking: how many were timed; the sums of their observed and of their estimated times. */
-    int64_t timed, observed, estimated;
-    int64_t tries; /* ranks that have tried the strategy in a trial (runtime/engine/model/trial.c) */
-    double tried;  /* mean time from use to use in such trials */
+    int64_t tries; /* ranks that have tried the strategy in a trial (runtime/choice/trial.h) */
+    double tried;  /* the time of a use in such trials, in calls of MPI */
 } pw_stats_cell;
 
 /*
@@ -29,9 +27,9 @@ typedef struct pw_stats_saved {
 } pw_stats_saved;
 
 /*
- * Adds uses that a strategy carried out. `native` and `median`: the median times of a use left to the MPI and of one
- * carried out so, as a trial in the program has seen them, without what the program does between uses. 0: there was no
- * such trial, or it has no verdict yet.
+ * Adds uses that a strategy carried out. `native` and `median`: the times of a use left to the MPI and of one carried
+ * out so, as a trial in the program has seen them, without what the program does between uses. 0: there was no such
+ * trial, or it has no verdict yet.
  */
 void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double median);
 void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more);
@@ -46,7 +44,7 @@ typedef struct pw_stats_choice {
 } pw_stats_choice;
 
 /* Fills a record from a decision. False: the decision has never been used. */
-bool pw_stats_choice_take(const pw_decision *d, pw_stats_choice *out);
+bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out);
 
 /* The strategy that most of the messages took. */
 int pw_stats_choice_most_used(const pw_stats_choice *choice);

@@ -130,10 +130,6 @@ static void put_strategy(pw_json *json, const pw_stats_cell *cell, int id)
     pw_json_int(json, "uses", cell->uses);
     if (cell->ranks)
         put_seconds(json, "estimated_seconds", cell->total);
-    if (cell->timed) {
-        put_seconds(json, "packing_estimated_seconds", (double)cell->estimated / (double)cell->timed);
-        put_seconds(json, "packing_observed_seconds", (double)cell->observed / (double)cell->timed);
-    }
     if (cell->tries)
         put_seconds(json, "tried_seconds", cell->tried);
     pw_json_close(json, '}');

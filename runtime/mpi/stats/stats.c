@@ -107,7 +107,7 @@ typedef struct choice_list {
     int64_t n, room;
 } choice_list;
 
-static void take_choice(void *arg, const pw_decision *d)
+static void take_choice(void *arg, const pw_site *d)
 {
     choice_list *list = arg;
     pw_stats_choice *at = pw_grow(list->at, list->n, &list->room, sizeof *at);
@@ -156,7 +156,7 @@ static lists take_lists(int rank)
     all.nranks = all.ranks != NULL;
     all.unfreed = pw_unfreed_take(&all.nunfreed);
     pw_registry_each(take_record, &all.records);
-    pw_decision_each(take_choice, &all.choices);
+    pw_site_each(take_choice, &all.choices);
     if (all.ranks) {
         all.ranks->rank = rank;
         all.ranks->elapsed = pw_clock_ns() - began;

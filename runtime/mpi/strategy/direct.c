@@ -110,24 +110,13 @@ static bool direct_can(const pw_message *m)
     return has_stand_in(m) && (is_on_device(&m->buffer) ? device_can(m) : host_can(m));
 }
 
-/* A receive costs what the send does, since both have one decision. */
+/* A receive costs what the send does, since the two are compared alike. */
 static double direct_cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
     return is_on_device(&m->buffer) ? pw_model_cost_across(pw_model_now(), &q)
                                     : pw_model_cost_direct(pw_model_now(), &q);
-}
-
-/* The receiver's GPU does the work, and the receiver tells how long it took. */
-static double direct_own_cost(const pw_message *m, pw_direction direction)
-{
-    pw_model_query q;
-
-    if (!is_on_device(&m->buffer) || direction == PW_PACK)
-        return 0;
-    q = pw_message_query(m);
-    return pw_model_own_across(pw_model_now(), &q);
 }
 
 /* A message that leaves keeps the number of its stand-in, one that arrives its channel. */
@@ -210,16 +199,8 @@ static void direct_await(const pw_staging *s)
         pw_direct_await(number_of(s));
 }
 
-/* A host's messages are not timed. */
-static int64_t direct_peer_ns(const pw_staging *s)
-{
-    return s->role == PW_SEND ? pw_direct_took(number_of(s)) : 0;
-}
-
 const pw_strategy pw_strategy_direct = {.can = direct_can,
                                         .cost = direct_cost,
-                                        .own_cost = direct_own_cost,
-                                        .peer_ns = direct_peer_ns,
                                         .take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,

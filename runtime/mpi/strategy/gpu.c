@@ -168,15 +168,14 @@ static pw_status gpu_pack(pw_staging *s)
 /* What an expected message is taken by. */
 typedef struct taking {
     pw_gpu_order order;
-    bool timed; /* the move must be done alone and timed */
 } taking;
 
 _Static_assert(sizeof(taking) <= PW_INBOUND_ARG, "it goes with a receive");
 
 /* Only where others are expected, too, is there anything to gain by a late read. */
-static void **late_of(const taking *t, void **late)
+static void **late_of(void **late)
 {
-    return !t->timed && pw_inbound_takers() > 1 ? late : NULL;
+    return pw_inbound_takers() > 1 ? late : NULL;
 }
 
 static bool take_foreign(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late)
@@ -186,14 +185,14 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
 
     order.bytes = bytes;
     return (block->lazy || bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE)) &&
-           pw_gpu_foreign_unpack(&order, from, block, late_of(t, late));
+           pw_gpu_foreign_unpack(&order, from, block, late_of(late));
 }
 
 static bool take_shown(const void *arg, const pw_stand_in *from, void **late)
 {
     const taking *t = arg;
 
-    return pw_gpu_foreign_move(&t->order, from, late_of(t, late));
+    return pw_gpu_foreign_move(&t->order, from, late_of(late));
 }
 
 static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown, .finish = pw_gpu_foreign_finish};
@@ -201,7 +200,7 @@ static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_show
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
 static void gpu_expect(pw_staging *s)
 {
-    const taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes), .timed = pw_staging_is_watched(s, PW_UNPACK)};
+    const taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes)};
 
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);

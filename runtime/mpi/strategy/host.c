@@ -50,12 +50,12 @@ static double packed_to_oneself(const pw_message *m)
 
 /*
  * native: the MPI below gets the caller's own arguments, and nothing is staged. It is impossible only for a buffer in
- * GPU memory with an MPI that does not take GPU memory.
+ * GPU memory with an MPI that does not take GPU memory, and for what an MPI is known to do wrongly.
  */
 
 static bool native_can(const pw_message *m)
 {
-    return m->buffer.place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware();
+    return !m->left_wrong && (m->buffer.place.kind != PW_PLACE_DEVICE || pw_gpu_mpi_is_aware());
 }
 
 static double native_cost(const pw_message *m)
@@ -93,13 +93,6 @@ static double packed_cost(const pw_message *m)
     return PW_MPI_IS_OPEN_MPI && !m->to && pw_message_is_one_block(m)
                ? fmax(packed, pw_model_cost_native(pw_model_now(), &q))
                : packed;
-}
-
-static double packed_own_cost(const pw_message *m, pw_direction direction)
-{
-    pw_model_query q = pw_message_query(m);
-
-    return pw_model_own(pw_model_now(), PW_MODEL_HOST, &q, direction);
 }
 
 static pw_pool_side side_of(const pw_staging *s)
@@ -188,7 +181,6 @@ static void packed_give(pw_staging *s)
 
 const pw_strategy pw_strategy_packed = {.can = packed_can,
                                         .cost = packed_cost,
-                                        .own_cost = packed_own_cost,
                                         .take = packed_take,
                                         .pack = packed_pack,
                                         .unpack = packed_unpack,
@@ -302,6 +294,9 @@ const pw_strategy pw_strategy_remote = {.can = remote_can, .cost = remote_cost};
  * processes, and pieces may end within basic elements.
  */
 
+/* A message of one piece is moved at once, with or without a pipeline. */
+enum { PIECE = 8 << 10 };
+
 /* A message that is sent by `direct` gains only if it is received as a packed one. */
 static bool may_come_directly(const pw_message *m)
 {
@@ -310,9 +305,9 @@ static bool may_come_directly(const pw_message *m)
 
 static bool pipeline_can(const pw_message *m)
 {
-    return pw_pipeline_is_there() && m->buffer.place.kind == PW_PLACE_HOST && m->entry->layout && m->role != PW_BOTH &&
-           (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && !pw_split_needs_native(m) &&
-           !may_come_directly(m);
+    return pw_pipeline_is_there() && m->buffer.bytes > PIECE && m->buffer.place.kind == PW_PLACE_HOST &&
+           m->entry->layout && m->role != PW_BOTH && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) &&
+           !pw_split_needs_native(m) && !may_come_directly(m);
 }
 
 static double pipeline_cost(const pw_message *m)

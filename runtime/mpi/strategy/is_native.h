@@ -9,8 +9,8 @@
 #ifndef PW_RUNTIME_IS_NATIVE_H
 #define PW_RUNTIME_IS_NATIVE_H
 
-#include "runtime/engine/model/cost.h"
-#include "runtime/engine/model/decide.h"
+#include "runtime/choice/site.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -27,15 +27,14 @@ static inline unsigned pw_native_slot(int64_t bytes)
 static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
                                                   int64_t cost_bytes)
 {
-    pw_decision *d =
-        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
+    pw_site *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
 
     /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return false;
     if (!d || cost_bytes < d->least || cost_bytes > d->most)
         return false;
-    return pw_decision_again(d, PW_STRATEGY_NATIVE, 1) != 0;
+    return pw_site_again(d, PW_STRATEGY_NATIVE, 1) != 0;
 }
 
 /* Does the same for `count` objects in `blocks` blocks, the first of them at `buf`. */

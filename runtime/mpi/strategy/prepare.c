@@ -2,7 +2,6 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/model/decide.h"
 #include "runtime/engine/node/board.h"
 #include "runtime/engine/node/heap.h"
 #include "runtime/engine/node/peers.h"
@@ -58,7 +57,6 @@ static void choose(const pw_entry *entry, const pw_layout *layout)
     reached = pw_direct_is_meant() && pw_layout_bounds(layout, 1, &lo, &bytes) ? pw_heap_any((size_t)bytes) : NULL;
     if (reached)
         choose_in(entry, reached - lo, ANY_CHANNEL);
-    pw_decision_rehearse();
 }
 
 static int prepare(const pw_entry *entry, pw_layout *layout)
@@ -78,6 +76,7 @@ int packwright_prepare_type(MPI_Datatype type)
 
     if (!pw_gate_enter(&mark))
         return -1;
+    pw_gate_is_lasting(); /* no message is timed */
     entry = pw_registry_learn(type);
     layout = layout_of(entry);
     number = layout ? prepare(entry, layout) : -1;

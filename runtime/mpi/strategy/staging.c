@@ -1,9 +1,8 @@
 #include "runtime/mpi/strategy/staging.h"
 
-#include "base/clock.h"
-#include "runtime/engine/model/decide.h"
 #include "runtime/engine/node/inbound.h"
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -61,8 +60,6 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
                       .once = m->once,
                       .channel = m->channel};
     status = strategy->take(s);
-    if (m->role != PW_SEND)
-        s->ahead_ns = 0;
     if (status != PW_OK)
         *s = (pw_staging){.strategy = NULL};
     else if (s->buffer.layout)
@@ -75,7 +72,7 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
 bool pw_staging_open(pw_staging *s, const pw_message *m)
 {
     unsigned refused = 0;
-    pw_decision *record;
+    pw_site *record;
     const pw_strategy *strategy;
     pw_strategy_id id;
 
@@ -89,7 +86,7 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
         *s = (pw_staging){.strategy = NULL};
         return false;
     }
-    s->decision = record;
+    s->site = record;
     return true;
 }
 
@@ -99,57 +96,29 @@ bool pw_staging_try(pw_staging *s, pw_message *m)
     return pw_message_describe(m) && pw_staging_open(s, m);
 }
 
-/* ---- what is observed ----------------------------------------------------------------------------------------- */
-
-typedef struct watch {
-    int id;
-    bool timed, learn;
-    int64_t begin;
-} watch;
-
-/* Whether the staging's kernel is ready: times of the interpreter say nothing about the kernel. */
-static bool has_come(const pw_staging *s, pw_direction direction)
+/*
+ * While a round is timed: if the staging's kernel is not there yet, lets the bytes that the site has moved in other
+ * ways count towards it. Otherwise a way that loses by the interpreter would never get the kernel by which it wins.
+ */
+static void ask_for_kernel(const pw_staging *s, pw_direction direction)
 {
     pw_kernel *k = s->buffer.place.kind == PW_PLACE_HOST && s->buffer.layout && !s->buffer.layout->contiguous
                        ? s->buffer.layout->kernel
                        : NULL;
 
-    return !k || atomic_load_explicit(direction == PW_PACK ? &k->pack : &k->unpack, memory_order_relaxed);
-}
-
-/* Begins to time packing or unpacking. With statistics on, all work is timed, but the times correct nothing, so that
- * statistics do not change what is chosen. The staging may be narrowed to a part of the message that the decision was
- * about. */
-static watch begin(const pw_staging *s, pw_direction direction)
-{
-    watch w = {.timed = s->decision && pw_decision_size(s->buffer.bytes) == s->decision->key.size};
-
-    if (!w.timed)
-        return w;
-    w.id = pw_strategy_id_of(s->strategy);
-    w.learn = pw_decision_is_timed(s->decision, w.id, direction) && has_come(s, direction);
-    w.timed = w.learn || pw_layout_use_is_timed();
-    if (w.timed)
-        w.begin = pw_clock_ns();
-    return w;
-}
-
-static pw_status end(const watch *w, const pw_staging *s, pw_direction direction, pw_status status)
-{
-    if (w->timed && status == PW_OK)
-        pw_decision_observe(s->decision, w->id, direction,
-                            pw_clock_ns() - w->begin + (direction == PW_UNPACK ? s->ahead_ns : 0), w->learn);
-    return status;
+    if (!s->site || !k || !pw_judge_is_timing() ||
+        atomic_load_explicit(direction == PW_PACK ? &k->pack : &k->unpack, memory_order_relaxed))
+        return;
+    pw_layout_expect_bytes(s->buffer.layout,
+                           s->buffer.bytes * atomic_load_explicit(&s->site->rounds, memory_order_relaxed));
 }
 
 pw_status pw_staging_pack(pw_staging *s)
 {
-    watch w;
-
     if (s->under_way)
         return s->strategy->finish(s);
-    w = begin(s, PW_PACK);
-    return end(&w, s, PW_PACK, s->strategy->pack(s));
+    ask_for_kernel(s, PW_PACK);
+    return s->strategy->pack(s);
 }
 
 void pw_staging_expect(pw_staging *s)
@@ -166,39 +135,24 @@ void pw_staging_expect(pw_staging *s)
 
 pw_status pw_staging_unpack(pw_staging *s, int64_t received)
 {
-    watch w;
-
     if (received <= 0 || received > s->buffer.bytes)
         return PW_OK;
     if (s->under_way)
         return s->strategy->finish(s);
-    if (received < s->buffer.bytes || (s->inbound && pw_inbound_is_late(s->inbound)))
-        return s->strategy->unpack(s, received);
-    w = begin(s, PW_UNPACK);
-    return end(&w, s, PW_UNPACK, s->strategy->unpack(s, received));
-}
-
-bool pw_staging_is_watched(const pw_staging *s, pw_direction direction)
-{
-    int id;
-
-    if (!s->decision || pw_decision_size(s->buffer.bytes) != s->decision->key.size)
-        return false;
-    id = pw_strategy_id_of(s->strategy);
-    return pw_decision_is_timed(s->decision, id, direction) &&
-           atomic_load_explicit(&s->decision->cells[id].timed[direction], memory_order_relaxed) < PW_DECIDE_TRUSTED;
+    ask_for_kernel(s, PW_UNPACK);
+    return s->strategy->unpack(s, received);
 }
 
 bool pw_staging_begin_pack(pw_staging *s)
 {
-    if (!s->strategy || !s->strategy->begin || pw_staging_is_watched(s, PW_PACK))
+    if (!s->strategy || !s->strategy->begin)
         return true;
     return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
 bool pw_staging_is_fusable(const pw_staging *s)
 {
-    return s->strategy && s->strategy->is_fusable && !pw_staging_is_watched(s, PW_PACK) && s->strategy->is_fusable(s);
+    return s->strategy && s->strategy->is_fusable && s->strategy->is_fusable(s);
 }
 
 /* The bytes take what they take at the rate of a long message of this type. */
@@ -219,19 +173,9 @@ bool pw_staging_is_packed(const pw_staging *s)
 
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
 {
-    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes ||
-        pw_staging_is_watched(s, PW_UNPACK))
+    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes)
         return true;
     return s->strategy->begin(s, PW_UNPACK, received);
-}
-
-/* Corrects the sender's estimate of what the receiver does. */
-static void observe_peer(const pw_staging *s)
-{
-    int64_t ns = s->strategy->peer_ns && s->decision ? s->strategy->peer_ns(s) : 0;
-
-    if (ns > 0 && pw_decision_size(s->buffer.bytes) == s->decision->key.size)
-        pw_decision_observe(s->decision, pw_strategy_id_of(s->strategy), PW_UNPACK, ns, true);
 }
 
 void pw_staging_await(const pw_staging *s)
@@ -247,7 +191,6 @@ void pw_staging_close(pw_staging *s)
     if (!s->strategy)
         return;
     pw_staging_await(s);
-    observe_peer(s);
     copy = held_as(s);
     if (copy)
         copy->strategy = NULL;

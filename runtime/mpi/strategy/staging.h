@@ -32,9 +32,6 @@ bool pw_staging_is_fusable(const pw_staging *s);
 double pw_staging_fused_ns(const pw_staging *s, const struct pw_entry *entry);
 /* Whether packing has begun and is over, so that pw_staging_pack does not wait. */
 bool pw_staging_is_packed(const pw_staging *s);
-/* Whether this work must be done alone and timed. Work that overlaps with other work cannot be timed, so the first few
- * messages of a class, which are done alone, correct the estimates. */
-bool pw_staging_is_watched(const pw_staging *s, pw_direction direction);
 /* Waits until nobody reads a message that MPI has sent: then its buffer is the program's again. */
 void pw_staging_await(const pw_staging *s);
 /* Does what pw_staging_await does and releases everything that *s holds, which is empty then. Does nothing if it is

@@ -1,15 +1,16 @@
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
-#include "codegen/target.h"
+#include "runtime/choice/site.h"
 #include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/memory/outbound.h"
-#include "runtime/engine/model/cost.h"
-#include "runtime/engine/model/decide.h"
+#include "runtime/engine/node/commons.h"
 #include "runtime/engine/node/sharing.h"
 #include "runtime/mpi/strategy/is_native.h"
+#include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/pipeline.h"
+
+#include <pthread.h>
 
 static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 #define X(symbol, name, packed, help) &pw_strategy_##name,
@@ -17,13 +18,14 @@ static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 #undef X
 };
 
-_Static_assert((int)PW_STRATEGY_COUNT <= PW_DECIDE_STRATEGIES, "decisions have room for all strategies");
+_Static_assert((int)PW_STRATEGY_COUNT <= PW_SITE_WAYS, "sites have room for all strategies");
 
 /* The singleton, set once at start. */
 static struct {
     pw_strategy_id forced; /* PACKWRIGHT_STRATEGY, or PW_STRATEGY_COUNT for the model */
     bool counted;          /* uses are counted for PACKWRIGHT_STATS or PACKWRIGHT_TRACE */
-} chosen_by = {PW_STRATEGY_COUNT, false};
+    bool trials;           /* PACKWRIGHT_TRIALS */
+} chosen_by = {PW_STRATEGY_COUNT, false, false};
 
 void pw_strategy_start(void)
 {
@@ -33,8 +35,10 @@ void pw_strategy_start(void)
     if (word > 0)
         chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.counted = pw_layout_use_is_reported();
+    chosen_by.trials = pw_env_bool(PW_ENV_TRIALS) && word <= 0;
+    if (chosen_by.trials && pw_env_bool(PW_ENV_SHARED))
+        pw_commons_offer(sizeof(pw_board));
     pw_split_start();
-    pw_cost_start(PW_MPI_IS_OPEN_MPI, pw_cost_cores_of(pw_target_host()->cpu));
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }
 
@@ -67,6 +71,7 @@ bool packwright_force_strategy(pw_strategy_id id)
     if (id == PW_STRATEGY_PIPELINE && !pw_pipeline_is_there())
         return false;
     chosen_by.forced = id;
+    chosen_by.trials = false;
     return true;
 }
 
@@ -99,8 +104,6 @@ pw_model_query pw_message_query(const pw_message *m)
                         .memory = m->buffer.place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
                         .contiguous = !entry->layout,
                         .shared = pw_sharing_is_likely(),
-                        .apart = pw_outbound_is_apart(),
-                        .near = pw_outbound_is_near(),
                         .opened = may_go_directly(m) && pw_gpu_lazy_is_possible()};
     /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
      */
@@ -130,18 +133,12 @@ static bool is_possible(int id, const pw_message *m, unsigned refused)
     return !(refused >> id & 1) && table[id]->can(m);
 }
 
-static pw_estimate estimate(void *arg, int id)
+/* Returns the cost of a strategy. Below 0: it cannot carry the message. */
+static double cost(void *arg, int id)
 {
     const pw_message *m = arg;
-    const pw_strategy *s = table[id];
-    pw_estimate e = {.total = -1};
 
-    if (id != PW_STRATEGY_NATIVE && !s->can(m))
-        return e;
-    e.total = s->cost(m);
-    for (int direction = 0; s->own_cost && direction < PW_DIRECTIONS; direction++)
-        e.own[direction] = s->own_cost(m, (pw_direction)direction);
-    return e;
+    return table[id]->can(m) ? table[id]->cost(m) : -1;
 }
 
 /* Chooses for a message that is not like others of its class, so the choice is not remembered. */
@@ -163,39 +160,112 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
     return best;
 }
 
+/* ---- sites ------------------------------------------------------------------------------------------------------ */
+
+/* The strategies that trials compare, in the same order for all messages that may meet in a call. `contiguous` is
+ * missing: it gives MPI the same bytes as native does. */
+static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
+                                  PW_STRATEGY_PIPELINE};
+/* Of those, what a message to oneself takes: where others are packed, it is joined. */
+static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
+                                     PW_STRATEGY_PIPELINE};
+static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,
+                                    PW_STRATEGY_ONE_SHOT, PW_STRATEGY_STAGED, PW_STRATEGY_PIPELINED};
+
+static bool is_on_device(const pw_message *m)
+{
+    return m->buffer.place.kind == PW_PLACE_DEVICE;
+}
+
+static int octave(double x)
+{
+    return x < 1 ? 0 : 63 - __builtin_clzll((uint64_t)x);
+}
+
+/* A shape is what the cost of moving a message depends on besides its size: the length of its blocks and their
+ * distance, by octaves. */
+static uint64_t shape_of(const pw_message *m)
+{
+    pw_model_query q = pw_message_query(m);
+
+    return q.contiguous ? 0 : (uint64_t)(1 + octave((double)q.shape.block)) << 8 | (uint64_t)octave(q.shape.spread);
+}
+
+enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * PLACES };
+
+/* Messages that `direct` can carry have sites of their own, as those of other devices, and those to oneself. */
+static pw_site_key key_of(const pw_message *m)
+{
+    bool reached = m->channel && pw_strategy_direct.can(m);
+
+    return (pw_site_key){.shape = m->to ? shape_of(m) << 32 | shape_of(m->to) : shape_of(m),
+                         .size = pw_site_size(m->cost_bytes),
+                         .kind = (uint8_t)m->kind,
+                         .role = (uint8_t)m->role,
+                         .place = (is_on_device(m) ? 1 + m->buffer.place.device : 0) + (reached ? REACHED : 0) +
+                                  (m->to ? ONESELF : 0) + VARIANT * m->variant};
+}
+
 static pw_hash hash_of(const pw_message *m)
 {
     return m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0};
 }
 
-enum { REACHED = 1 << 16 };
-
-/* Messages that `direct` can carry have decisions of their own, as for other devices. */
-static pw_decision_key key_of(const pw_message *m)
+/* Runs when a message is to be sent, so after MPI_Init. */
+static void share_trials(void)
 {
-    bool device = m->buffer.place.kind == PW_PLACE_DEVICE;
-    bool reached = m->channel && pw_strategy_direct.can(m);
-
-    return (pw_decision_key){.layout = m->to ? pw_hash_mix(hash_of(m), hash_of(m->to)) : hash_of(m),
-                             .size = pw_decision_size(m->cost_bytes),
-                             .kind = (uint8_t)m->kind,
-                             .memory = device ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                             .device = (device ? m->buffer.place.device : 0) + (reached ? REACHED : 0)};
+    pw_site_share(pw_commons_map(sizeof(pw_board)));
 }
 
-/* Lets the short path (runtime/mpi/strategy/is_native.h) find a decision that was native. */
-static void remember_native(const pw_message *m, pw_decision *d)
+#define RIVALS(q, list) ((q)->rivals = sizeof(list), (q)->rival = (list))
+
+static pw_site_question question_of(const pw_message *m)
 {
-    /* An entry is shared and constant, except for its atomic fields. */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pw_site_question q = {
+        .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(m), .cost = cost, .arg = (void *)m};
+
+    if (!chosen_by.trials)
+        return q;
+    pthread_once(&once, share_trials);
+    if (is_on_device(m))
+        RIVALS(&q, on_device);
+    else if (m->to)
+        RIVALS(&q, to_oneself);
+    else
+        RIVALS(&q, on_host);
+    return q;
+}
+
+/* An entry is shared and constant, except for its atomic fields. */
+static void remember_in(const pw_message *m, pw_site *s)
+{
     pw_entry *entry = (pw_entry *)m->entry;
 
-    if (d && !chosen_by.counted && entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(&entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)], d, memory_order_release);
+    if (entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
+        atomic_store_explicit(m->to ? &entry->choices.to_oneself[m->kind]
+                                    : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)],
+                              s, memory_order_release);
+}
+
+/* Lets the short path (runtime/mpi/strategy/is_native.h) find a site that left a message to MPI. */
+static void remember_native(const pw_message *m, pw_site *s)
+{
+    pw_message to;
+
+    if (!s || chosen_by.counted)
+        return;
+    remember_in(m, s);
+    if (!m->to)
+        return;
+    to = *m->to;
+    to.to = m->to;
+    remember_in(&to, s);
 }
 
 /* Chooses for a message that `direct` has refused, as it may for thousands of messages of a channel. The choice is
  * remembered, as that for messages which `direct` cannot carry. */
-static pw_strategy_id choose_indirect(const pw_message *m, pw_decision **record)
+static pw_strategy_id choose_indirect(const pw_message *m, pw_site **record)
 {
     pw_message indirect = *m;
 
@@ -203,36 +273,37 @@ static pw_strategy_id choose_indirect(const pw_message *m, pw_decision **record)
     return pw_strategy_choose(&indirect, 0, record);
 }
 
-pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_decision **record)
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_site **record)
 {
-    pw_decision_key key = key_of(m);
-    const pw_question question = {.strategies = PW_STRATEGY_COUNT,
-                                  .forced = chosen_by.forced,
-                                  .direction = m->role,
-                                  .fn = estimate,
-                                  .arg = (void *)m};
+    pw_site_key key;
+    pw_site_question question;
     int id;
 
     *record = NULL;
     if (!m->to && is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
         return PW_STRATEGY_PACKED;
+    if (is_possible(PW_STRATEGY_CONTIGUOUS, m, refused) && !pw_strategy_is_forced())
+        return PW_STRATEGY_CONTIGUOUS;
     if (refused == 1U << PW_STRATEGY_DIRECT)
         return choose_indirect(m, record);
     if (refused)
         return choose_afresh(m, refused);
-    id = pw_decide(&key, &question, record);
+    key = key_of(m);
+    question = question_of(m);
+    id = pw_judge_take(&key, &question, record);
     if (table[id]->can(m)) {
-        if (id == PW_STRATEGY_NATIVE && !m->to)
+        if (id == PW_STRATEGY_NATIVE)
             remember_native(m, *record);
         return (pw_strategy_id)id;
     }
-    *record = NULL; /* a decision for an unusual message is not remembered */
+    pw_judge_spoil();
+    *record = NULL; /* a choice for an unusual message is not remembered */
     return choose_afresh(m, refused);
 }
 
 bool pw_message_is_left(const pw_message *m)
 {
-    pw_decision *record;
+    pw_site *record;
 
     return pw_strategy_choose(m, 0, &record) == PW_STRATEGY_NATIVE;
 }
@@ -278,14 +349,17 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to)
 {
     enum { OFTEN = 4 };
     pw_message m = *from;
-    pw_decision *record;
+    pw_site *record;
 
     m.role = PW_SEND;
     m.to = to;
     if (pw_strategy_choose(&m, 0, &record) != PW_STRATEGY_JOINED)
         return false;
-    return !from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
-           (record && atomic_load_explicit(&record->cells[PW_STRATEGY_JOINED].uses, memory_order_relaxed) >= OFTEN);
+    if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
+        (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
+        return true;
+    pw_judge_spoil();
+    return false;
 }
 
 bool pw_message_is_remote(const pw_message *m)

@@ -9,7 +9,7 @@
  *
  * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in the file of its family (host.c, gpu.c),
  * and nothing else. The model of runtime/engine/model/model.h chooses the cheapest strategy that can carry a message.
- * The choice is remembered by layout, size class, kind of call and memory (runtime/engine/model/decide.h).
+ * The choice is remembered by layout, size class, kind of call and memory (runtime/choice/site.h).
  * PACKWRIGHT_STRATEGY names a strategy that is chosen whenever it is possible.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
@@ -27,7 +27,7 @@
 struct pw_entry;
 struct pw_layout;
 struct pw_strategy;
-struct pw_decision;
+struct pw_site;
 
 /* One buffer argument of a call. */
 typedef struct pw_message {
@@ -39,7 +39,9 @@ typedef struct pw_message {
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction. 0: not known */
+    uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
+    bool left_wrong;  /* left to MPI, it comes out wrong */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
@@ -71,19 +73,17 @@ typedef struct pw_staging {
         int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
         uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
     };
-    void *under_way;              /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
-    struct pw_decision *decision; /* observed times are recorded there; NULL: nowhere */
+    void *under_way;      /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
+    struct pw_site *site; /* where it was chosen; NULL: nowhere */
 } pw_staging;
 
 typedef struct pw_strategy {
     /* Whether this strategy can carry the message. */
     bool (*can)(const pw_message *m);
     /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
-     * (runtime/engine/model/decide.h). */
+     * (runtime/choice/site.h). */
     double (*cost)(const pw_message *m);
-    /* The part of the cost that `pack` or `unpack` takes: measured times correct this estimate. NULL, or 0: the work is
-     * not timed.
-     */
+    /* The part of the cost that `pack` or `unpack` takes, of strategies for GPU memory. NULL: it does not matter. */
     double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
@@ -93,9 +93,6 @@ typedef struct pw_strategy {
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
     pw_status (*unpack)(pw_staging *s, int64_t received);
-    /* The nanoseconds that a peer has said unpacking took, of a message that has left; 0: none has. They correct the
-     * estimate of the sender. NULL: no peer says so. */
-    int64_t (*peer_ns)(const pw_staging *s);
     /* Waits until no process reads a message late that MPI has sent (runtime/engine/node/late.h). May be called
      * again. NULL: none does. */
     void (*await)(const pw_staging *s);
@@ -151,10 +148,10 @@ enum { PW_LEAST_READ = 2048 };
 bool pw_message_may_be_contiguous(const pw_message *m);
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
-/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the decision's, or NULL if it is not
- * remembered. */
-pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, struct pw_decision **record);
-/* Returns whether a described message is left to MPI. Counts as a use of the decision. */
+/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
+ * not remembered. */
+pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, struct pw_site **record);
+/* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
 
 /*

@@ -2,8 +2,8 @@
 #ifndef PW_RUNTIME_ENTRY_H
 #define PW_RUNTIME_ENTRY_H
 
+#include "runtime/choice/site.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/model/decide.h"
 #include "runtime/engine/model/model.h"
 
 #include <stdatomic.h>
@@ -23,10 +23,12 @@ typedef enum pw_transfer_kind {
 typedef struct pw_entry_choices {
     /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
      * pw_native_slot. */
-    _Atomic(pw_decision *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
+    _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
+    /* The same of messages to oneself that have this layout where they leave: the last one. */
+    _Atomic(pw_site *) to_oneself[PW_CALL_KINDS];
     /* Transfers by what they belong to and by strategy, sent (put, written) and received (got, read), and the bytes of
      * all; counted when statistics are reported. */
-    _Atomic int64_t used[PW_TRANSFERS][PW_DECIDE_STRATEGIES][2], moved;
+    _Atomic int64_t used[PW_TRANSFERS][PW_SITE_WAYS][2], moved;
 } pw_entry_choices;
 
 /*

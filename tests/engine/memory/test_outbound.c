@@ -60,7 +60,7 @@ static void all_bytes_and_no_others_are_written(void **state)
 static void settle(double line_ns)
 {
     for (int i = 0; i < 100; i++)
-        pw_outbound_learn(line_ns, MEDIUM);
+        pw_outbound_learn(line_ns);
 }
 
 /* The path that the next messages of medium length would take. */
@@ -87,9 +87,9 @@ static void one_odd_probe_changes_nothing(void **state)
     (void)state;
     settle(cheap);
     assert_false(pw_outbound_streams());
-    pw_outbound_learn(dear, MEDIUM);
+    pw_outbound_learn(dear);
     assert_false(pw_outbound_streams());
-    pw_outbound_learn(cheap, MEDIUM);
+    pw_outbound_learn(cheap);
     assert_int_equal(count_next(PW_OUTBOUND_STREAMED, 100), 0);
 }
 
@@ -110,42 +110,12 @@ static void readers_of_both_kinds_count_by_their_share(void **state)
     (void)state;
     settle(cheap);
     for (int i = 0; i < 40; i++)
-        pw_outbound_learn(i % 4 ? cheap : dear, MEDIUM);
+        pw_outbound_learn(i % 4 ? cheap : dear);
     assert_false(pw_outbound_streams());
     for (int i = 0; i < 40; i++)
-        pw_outbound_learn(i % 4 ? dear : cheap, MEDIUM);
+        pw_outbound_learn(i % 4 ? dear : cheap);
     assert_true(pw_outbound_streams());
     settle(cheap);
-}
-
-static void apart_is_known_through_a_trial(void **state)
-{
-    (void)state;
-    settle(cheap);
-    assert_false(pw_outbound_is_apart());
-    assert_true(pw_outbound_is_near());
-    settle(dear);
-    assert_true(pw_outbound_is_apart());
-    assert_false(pw_outbound_is_near());
-    if (can_stream)
-        reach_trial();
-    assert_true(pw_outbound_is_apart());
-    settle(cheap);
-    assert_false(pw_outbound_is_apart());
-}
-
-/* Long messages leave the reader's caches before they are written again, so their stores cost little wherever the
- * reader is. */
-static void long_messages_do_not_say_who_is_near(void **state)
-{
-    (void)state;
-    settle(dear);
-    for (int i = 0; i < 100; i++)
-        pw_outbound_learn(cheap, CACHE);
-    assert_false(pw_outbound_streams());
-    assert_true(pw_outbound_is_apart());
-    settle(cheap);
-    assert_false(pw_outbound_is_apart());
 }
 
 static void dear_stores_are_streamed_and_short_or_long_messages_never(void **state)
@@ -166,7 +136,7 @@ static void probe_until_known(double line_ns)
         if (path == PW_OUTBOUND_STREAMED)
             return;
         if (path == PW_OUTBOUND_PROBED)
-            pw_outbound_learn(line_ns, MEDIUM);
+            pw_outbound_learn(line_ns);
     }
 }
 
@@ -201,8 +171,6 @@ int main(void)
         cmocka_unit_test(one_odd_probe_changes_nothing),
         cmocka_unit_test(few_messages_are_probes_when_all_is_known),
         cmocka_unit_test(readers_of_both_kinds_count_by_their_share),
-        cmocka_unit_test(apart_is_known_through_a_trial),
-        cmocka_unit_test(long_messages_do_not_say_who_is_near),
         cmocka_unit_test(dear_stores_are_streamed_and_short_or_long_messages_never),
         cmocka_unit_test(streaming_is_tried_again_and_stays_where_it_pays),
         cmocka_unit_test(streaming_ends_where_it_no_longer_pays),

@@ -1,5 +1,5 @@
 /* The model's tables and costs: interpolation at points, between and beyond them, defaults, shapes. */
-#include "runtime/engine/model/cost.h"
+#include "runtime/choice/guess.h"
 #include "runtime/engine/model/file.h"
 #include "runtime/engine/model/internal.h"
 
@@ -182,14 +182,14 @@ static void absurd_tables_are_refused(void **state)
 
 /* ---- what stands in for what ------------------------------------------------------------------------------------- */
 
-static void host_defaults_are_those_of_cost(void **state)
+static void host_defaults_are_guesses(void **state)
 {
     const pw_model_query q = {.kind = PW_CALL_NONBLOCKING, .shape = {1 << 20, 64, PW_MODEL_NEAR}};
     pw_model *m = pw_model_create();
 
     (void)state;
-    near(pw_model_cost_native(m, &q), pw_cost_native(q.kind, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.kind, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
+    near(pw_model_cost_native(m, &q), pw_guess_native(&pw_facts_default, 1 << 20, (1 << 20) / 64));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_guess_packed(&pw_facts_default, 1 << 20, (1 << 20) / 64, false));
     pw_model_destroy(m);
 }
 
@@ -204,8 +204,8 @@ static void only_likes_are_compared(void **state)
     near(pw_model_cost(m, PW_MODEL_HOST, &q),
          100000 + pw_model_own(m, PW_MODEL_HOST, &q, PW_PACK) + pw_model_own(m, PW_MODEL_HOST, &q, PW_UNPACK));
     q.kind = PW_CALL_IO;
-    near(pw_model_cost_native(m, &q), pw_cost_native(PW_CALL_IO, 1 << 20, (1 << 20) / 64));
-    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(PW_CALL_IO, 1 << 20, (1 << 20) / 64, PW_COST_COPIED));
+    near(pw_model_cost_native(m, &q), pw_guess_passed(&pw_facts_default, 1 << 20, (1 << 20) / 64));
+    near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_guess_passed_packed(&pw_facts_default, 1 << 20, (1 << 20) / 64));
     pw_model_destroy(m);
 }
 
@@ -286,168 +286,21 @@ static void shapes(void **state)
     assert_int_equal(pw_model_shape_of(1, 2, INT64_MIN).block, 1);
 }
 
-/* The x-face of a grid of 258 x 258 x 258 doubles, 8 MiB of long blocks, and what lies within reach. */
-static void what_is_out_of_reach_is_waited_for(void **state)
-{
-    const pw_model_shape face = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064),
-                         dense = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 64),
-                         rows = pw_model_shape_of(8000000, 2000, 16000000),
-                         fewer = pw_model_shape_of(2000000, 500, 4000000);
-
-    (void)state;
-    assert_true(pw_touch_wait(dense) == 0);
-    assert_in_range((int64_t)pw_touch_wait(face), 300000, 900000);
-    assert_in_range((int64_t)pw_touch_wait(rows), 300000, 600000);
-    assert_true(pw_touch_wait(fewer) == 0);
-    pw_touch_set_cache(256 << 20);
-    assert_in_range((int64_t)pw_touch_wait(rows), 0, 100000);
-    pw_touch_set_cache(32 << 20);
-}
-
-static bool is_packed(const pw_model *m, const pw_model_query *q)
-{
-    return pw_model_cost(m, PW_MODEL_HOST, q) < pw_model_cost_native(m, q);
-}
-
-/* Where both ranks wait for memory, the MPI's pipeline lets them wait at the same time. */
-static void pipelines_wait_once(void **state)
-{
-    pw_model_query face = {.shape = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064), .shared = true},
-                   rows = {.shape = pw_model_shape_of(8000000, 2000, 16000000), .shared = true}, near = face;
-    pw_model *none = pw_model_create(), *measured = make();
-    const double half[] = {100, 75, 75, 2500, 750, 500, 450000, 75000, 55000};
-
-    (void)state;
-    pw_cost_start(true, PW_COST_ZEN);
-    near.shape.spread = PW_MODEL_FAR / 2.0;
-    assert_true(is_packed(none, &near));
-    assert_false(is_packed(none, &face));
-    assert_false(is_packed(none, &rows));
-    assert_true(pw_model_own(none, PW_MODEL_HOST, &face, PW_PACK) > 400000);
-    /* Not so when both ranks send and receive, nor when they share no cache. */
-    face.apart = true;
-    assert_true(is_packed(none, &face));
-    face.apart = false;
-    face.kind = near.kind = PW_CALL_NONBLOCKING;
-    assert_int_equal(is_packed(none, &face), is_packed(none, &near));
-    pw_cost_start(false, PW_COST_ZEN);
-    face.kind = PW_CALL_BLOCKING; /* MPICH's walk takes longer than the wait */
-    assert_true(is_packed(none, &face));
-    pw_cost_start(false, PW_COST_MESH);
-    /* Measured tables hold what they were measured on, so only farther blocks wait more. */
-    assert_int_equal(pw_model_set(measured, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
-    near.kind = PW_CALL_BLOCKING;
-    assert_true(is_packed(measured, &near));
-    assert_false(is_packed(measured, &face));
-    pw_model_destroy(none);
-    pw_model_destroy(measured);
-}
-
-static bool pipeline_gains(const pw_model *m, const pw_model_query *q)
-{
-    double cost = pw_model_cost_pipeline(m, q);
-
-    return cost < pw_model_cost_native(m, q) && cost < pw_model_cost(m, PW_MODEL_HOST, q);
-}
-
-/* By default, kernels in MPICH's pipeline gain for long messages of a node, and for shorter ones between ranks that are
- * known to share a cache or where the walk waits for memory. */
-static void kernels_gain_in_the_pipeline(void **state)
-{
-    pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true},
-                   face = {.shape = pw_model_shape_of(512 << 10, 64 << 10, INT64_C(65536) * 2064), .shared = true};
-    pw_model *none = pw_model_create();
-
-    (void)state;
-    pw_cost_start(false, PW_COST_ZEN);
-    assert_true(pipeline_gains(none, &q));
-    assert_true(pipeline_gains(none, &face));
-    face.shape.spread = PW_MODEL_NEAR;
-    assert_false(pipeline_gains(none, &face));
-    q.shape.bytes = 128 << 10;
-    assert_false(pipeline_gains(none, &q));
-    q.near = true;
-    assert_true(pipeline_gains(none, &q));
-    q.shared = false; /* over a network */
-    assert_false(pipeline_gains(none, &q));
-    q.shared = true;
-    q.kind = PW_CALL_NONBLOCKING;
-    assert_false(pipeline_gains(none, &q));
-    q.kind = PW_CALL_BLOCKING;
-    pw_cost_start(true, PW_COST_ZEN);
-    assert_false(pipeline_gains(none, &q));
-    pw_cost_start(false, PW_COST_MESH);
-    pw_model_destroy(none);
-}
-
-static bool direct_gains(const pw_model *m, const pw_model_query *q)
-{
-    return pw_model_cost_direct(m, q) < 0.97 * pw_model_cost(m, PW_MODEL_HOST, q);
-}
-
-/* One copy gains near and far, but for short blocks. */
-static void one_copy_gains(void **state)
-{
-    pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true};
-    pw_model *none = pw_model_create();
-
-    (void)state;
-    for (int apart = 0; apart < 2; apart++) {
-        q.apart = apart;
-        q.shape.block = 64;
-        assert_true(direct_gains(none, &q));
-        q.shape.block = 16;
-        assert_false(direct_gains(none, &q));
-    }
-    pw_model_destroy(none);
-}
-
-/* One copy is taken for long blocks, too, whether packing would gain there or not. It then takes what
- * a contiguous message does. */
-static void one_copy_gains_over_native(void **state)
-{
-    pw_model_query q = {.shared = true};
-    pw_model *none = pw_model_create();
-
-    (void)state;
-    for (int open_mpi = 0; open_mpi < 2; open_mpi++) {
-        pw_cost_start(open_mpi, PW_COST_ZEN);
-        for (int64_t all = 64 << 10; all <= 4 << 20; all *= 2)
-            for (int64_t block = 64; block <= 4096; block *= 2) {
-                q.shape = (pw_model_shape){all, block, PW_MODEL_NEAR};
-                assert_true(pw_model_cost_direct(none, &q) < 0.97 * pw_model_cost_native(none, &q));
-            }
-    }
-    q.shape = (pw_model_shape){1 << 20, 512, PW_MODEL_NEAR};
-    near(pw_model_cost_direct(none, &q),
-         pw_model_send(none, PW_MODEL_HOST, q.kind, 1 << 20) + 2 * pw_touch_wait(q.shape));
-    pw_cost_start(false, PW_COST_MESH);
-    pw_model_destroy(none);
-}
-
-/* Measured times count if native and packed messages were measured, too, between cores like those of this rank. */
+/* Measured times count if native and packed messages were measured, too. */
 static void kernels_in_the_pipeline_are_measured(void **state)
 {
-    const double third[] = {66, 50, 50, 1666, 500, 333, 300000, 50000, 36666}, cheap = 7, dear = 27;
+    const double third[] = {66, 50, 50, 1666, 500, 333, 300000, 50000, 36666};
     pw_model_query q = {.shape = {1 << 20, 64, PW_MODEL_NEAR}, .shared = true};
     pw_model *m = make(), *alone = pw_model_create();
 
     (void)state;
     assert_int_equal(pw_model_set(alone, PW_TABLE_PIPELINE_HOST, bytes, 3, blocks, 3, third, NULL), PW_OK);
-    assert_true(fabs(pw_model_cost_pipeline(alone, &q) - 50000) > 1);
+    near(pw_model_cost_pipeline(alone, &q), pw_model_cost_native(alone, &q));
     assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, grid, NULL), PW_OK);
     assert_int_equal(pw_model_set(m, PW_TABLE_PIPELINE_HOST, bytes, 3, blocks, 3, third, NULL), PW_OK);
     near(pw_model_cost_pipeline(m, &q), 50000);
-    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
-    assert_true(pw_model_cost_pipeline(m, &q) > 50001);
-    q.near = true;
-    near(pw_model_cost_pipeline(m, &q), 50000);
-    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &dear, NULL), PW_OK);
-    assert_true(pw_model_cost_pipeline(m, &q) > 50001);
-    q.near = q.shared = false; /* over a network */
-    near(pw_model_cost_pipeline(m, &q), 50000);
     q.kind = PW_CALL_NONBLOCKING; /* which was not measured */
-    assert_true(pw_model_cost_pipeline(m, &q) > pw_model_cost_native(m, &q));
+    near(pw_model_cost_pipeline(m, &q), pw_model_cost_native(m, &q));
     pw_model_destroy(alone);
     pw_model_destroy(m);
 }
@@ -568,36 +421,15 @@ static void pipelines_overlap(void **state)
     pw_model_destroy(m);
 }
 
-/* Where the default leaves a message to MPI, a model of ranks apart does so, unless a rank knows that it is apart. */
-static void what_ranks_apart_measured_is_for_ranks_apart(void **state)
+/* Each of many blocks counts as one of two blocks would, and as one for a neighbour. */
+static void blocks_count_by_their_length(void **state)
 {
-    const double half[] = {100, 75, 75, 2500, 750, 500, 450000, 75000, 55000}, dear = 27, cheap = 7;
-    pw_model_query longer = {.shape = {1 << 20, 4096, PW_MODEL_NEAR}}, shorter = {.shape = {1 << 18, 8, PW_MODEL_NEAR}};
-    double measured;
-    pw_model *m = make();
-
     (void)state;
-    pw_cost_start(true, PW_COST_ZEN); /* whose defaults leave all of these to MPI */
-    for (int64_t n = 1 << 18; n <= 1 << 20; n *= 2)
-        assert_true(pw_cost_native(PW_CALL_BLOCKING, n, n / 8) <
-                    pw_cost_packed(PW_CALL_BLOCKING, n, n / 8, PW_COST_COPIED));
-    assert_int_equal(pw_model_set(m, PW_TABLE_PACKED_HOST, bytes, 3, blocks, 3, half, NULL), PW_OK);
-    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
-    measured = pw_model_cost(m, PW_MODEL_HOST, &shorter);
-    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &dear, NULL), PW_OK);
-    assert_true(pw_cost_native(PW_CALL_BLOCKING, 1 << 20, 256) <
-                pw_cost_packed(PW_CALL_BLOCKING, 1 << 20, 256, PW_COST_COPIED));
-    near(pw_model_cost(m, PW_MODEL_HOST, &longer), pw_model_cost_native(m, &longer));
-    near(pw_model_cost(m, PW_MODEL_HOST, &shorter), measured);
-    shorter.shape.bytes *= 2;
-    near(pw_model_cost(m, PW_MODEL_HOST, &shorter), pw_model_cost_native(m, &shorter));
-    longer.apart = true;
-    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
-    longer.apart = false;
-    assert_int_equal(pw_model_set(m, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, &cheap, NULL), PW_OK);
-    near(pw_model_cost(m, PW_MODEL_HOST, &longer), 55000);
-    pw_cost_start(false, PW_COST_MESH);
-    pw_model_destroy(m);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 1000, 1), 1000);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 1000, 2), 1000);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 1000, 10), 200);
+    assert_int_equal(pw_cost_bytes(PW_CALL_NEIGHBOUR, 1000, 10), 100);
+    assert_int_equal(pw_cost_bytes(PW_CALL_COLLECTIVE, 3, 10), 1);
 }
 
 /* ---- what was not measured --------------------------------------------------------------------------------------- */
@@ -639,8 +471,8 @@ static void likes_are_compared(void **state)
         near(pw_model_cost_native(m, &q), 5000);
         near(pw_model_cost(m, PW_MODEL_HOST, &q), 5000);
         q.shape.block = 64;
-        near(pw_model_cost_native(m, &q), pw_cost_native(q.kind, 4096, 64));
-        near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_cost_packed(q.kind, 4096, 64, PW_COST_COPIED));
+        near(pw_model_cost_native(m, &q), pw_guess_native(&pw_facts_default, 4096, 64));
+        near(pw_model_cost(m, PW_MODEL_HOST, &q), pw_guess_packed(&pw_facts_default, 4096, 64, false));
         pw_model_destroy(m);
     }
 }
@@ -728,29 +560,23 @@ int main(void)
         cmocka_unit_test(absurd_tables_are_refused),
         cmocka_unit_test(unmeasured_points_are_defaults),
         cmocka_unit_test(likes_are_compared),
-        cmocka_unit_test(host_defaults_are_those_of_cost),
+        cmocka_unit_test(host_defaults_are_guesses),
         cmocka_unit_test(only_likes_are_compared),
         cmocka_unit_test(whole_messages_are_interpolated),
         cmocka_unit_test(one_spread_stands_in_for_the_other),
         cmocka_unit_test(spreads_are_interpolated),
         cmocka_unit_test(shapes),
-        cmocka_unit_test(what_is_out_of_reach_is_waited_for),
-        cmocka_unit_test(pipelines_wait_once),
-        cmocka_unit_test(kernels_gain_in_the_pipeline),
-        cmocka_unit_test(one_copy_gains),
-        cmocka_unit_test(one_copy_gains_over_native),
         cmocka_unit_test(kernels_in_the_pipeline_are_measured),
         cmocka_unit_test(gpus_read_dense_blocks),
         cmocka_unit_test(gpus_pack_columns_far_apart),
         cmocka_unit_test(times_across_are_measured),
         cmocka_unit_test(costs_are_numbers),
         cmocka_unit_test(pipelines_overlap),
-        cmocka_unit_test(what_ranks_apart_measured_is_for_ranks_apart),
+        cmocka_unit_test(blocks_count_by_their_length),
         cmocka_unit_test(networks_have_defaults),
         cmocka_unit_test(networks_are_measured),
         cmocka_unit_test(networks_are_told_apart),
     };
 
-    pw_touch_set_cache(32 << 20);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -48,25 +49,29 @@ static void by_trial(void **state)
     is_said(saved, "-2.4 ms in 800 uses, by trials; not known of 100 (no trial)");
 }
 
-/* A decision that has been used has no median of its uses: what it has tried has the program's own work in it. */
-static void of_a_decision(void **state)
+/* A site that has tried native and packed knows what its uses saved. */
+static void of_a_site(void **state)
 {
-    pw_decision *d = calloc(1, sizeof *d + 2 * sizeof d->cells[0]);
+    pw_site *s = aligned_alloc(_Alignof(pw_site), 2 * sizeof *s);
     pw_stats_choice choice;
 
     (void)state;
-    d->strategies = 2;
-    d->key.size = 40;
-    d->cells[PW_STRATEGY_NATIVE].total = 8000;
-    d->cells[PW_STRATEGY_NATIVE].tried = 9000;
-    d->cells[PW_STRATEGY_PACKED].total = 4000;
-    d->cells[PW_STRATEGY_PACKED].tried = 6000;
-    d->cells[PW_STRATEGY_NATIVE].uses = 30;
-    d->cells[PW_STRATEGY_PACKED].uses = 70;
-    assert_true(pw_stats_choice_take(d, &choice));
+    memset(s, 0, 2 * sizeof *s);
+    s->ways = 2;
+    s->key.size = 40;
+    s->cells[PW_STRATEGY_NATIVE].total = 8000;
+    s->cells[PW_STRATEGY_PACKED].total = 4000;
+    s->cells[PW_STRATEGY_NATIVE].uses = 30;
+    s->cells[PW_STRATEGY_PACKED].uses = 70;
+    assert_true(pw_stats_choice_take(s, &choice));
     assert_int_equal(choice.saved.known, 0);
     assert_int_equal(choice.saved.unknown, 70);
-    free(d);
+    s->cells[PW_STRATEGY_NATIVE].tried = 9000;
+    s->cells[PW_STRATEGY_PACKED].tried = 6000;
+    assert_true(pw_stats_choice_take(s, &choice));
+    assert_int_equal(choice.saved.known, 70);
+    assert_int_equal(choice.saved.ns, 70 * 3000);
+    free(s);
 }
 
 int main(void)
@@ -74,7 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_trial),
         cmocka_unit_test(by_trial),
-        cmocka_unit_test(of_a_decision),
+        cmocka_unit_test(of_a_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /*
- * Messages of a type whose estimates are wrong by far (trial.json), and are therefore tried natively and packed in
- * turns: whatever each rank takes, the bytes must be right. What was tried is for the statistics to say.
+ * Messages that are tried natively and packed in turns: whatever each rank takes, the bytes must be right. What was
+ * tried is for the statistics to say.
  */
 #include "tests/mpi/support/harness.h"
 
-enum { BLOCKS = 16384, ROUNDS = 60, IN_FLIGHT = 4 };
+enum { BLOCKS = 16384, ROUNDS = 160, IN_FLIGHT = 4 };
 
 static int rank;
 

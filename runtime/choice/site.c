@@ -1,0 +1,440 @@
+/*
+ * Purpose: the table of sites, and the way of each use. Data: pw_site, found by key, over a small table of each thread.
+ * Invariant: a site is made once and stays; its trial changes under the lock, all that is read without it is atomic.
+ */
+#include "runtime/choice/site.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS_SHIFT = 5, /* log2 of the slots of a thread's table */
+    BUCKETS = 2 * PW_SITE_RECORDS,
+    NONE = UINT8_MAX,  /* in place of a way that cannot carry the message */
+    ASKED_AGAIN = 1024 /* uses after which a site without a trial asks for costs again; before that after 8, 64, 512 */
+};
+
+/* The singleton. Records are added under the lock, and stay until pw_site_reset. */
+static struct {
+    pthread_mutex_t lock;
+    pw_site *buckets[BUCKETS];
+    pw_site *all[PW_SITE_RECORDS];
+    int n;
+    _Atomic unsigned generation; /* goes up when records are removed */
+    pw_board *board;             /* shared with other processes; NULL: `alone` serves */
+    pw_board alone;
+} sites = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+typedef struct recent {
+    pw_site_key key;
+    pw_site *site;
+    unsigned generation;
+} recent;
+
+static _Thread_local recent recents[1 << SLOTS_SHIFT];
+
+int64_t pw_site_most(uint16_t size)
+{
+    int top = size / 4 + 1;
+
+    return size < 4 ? size + 1 : (int64_t)(((uint64_t)(4 + size % 4) + 1) << (top - 2));
+}
+
+static uint64_t hash_of(const pw_site_key *k)
+{
+    uint64_t rest = (uint64_t)k->size << 48 ^ (uint64_t)k->kind << 40 ^ (uint64_t)k->role << 32 ^ (uint32_t)k->place;
+
+    return (k->shape ^ rest * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static bool same(const pw_site_key *a, const pw_site_key *b)
+{
+    return !memcmp(a, b, sizeof *a);
+}
+
+/* ---- guessing ---------------------------------------------------------------------------------------------------- */
+
+/* Asks for all costs, and returns the cheapest way. `costs` has room for all ways. */
+static int guess(const pw_site_question *q, double *costs)
+{
+    int best = 0;
+
+    for (int way = 0; way < q->ways; way++) {
+        costs[way] = q->cost(q->arg, way);
+        if (way > 0 && costs[way] >= 0 &&
+            (way == q->forced || (best != q->forced && (costs[best] < 0 || costs[way] < costs[best]))))
+            best = way;
+    }
+    return best;
+}
+
+static void note(pw_site *s, const double *costs)
+{
+    for (int way = 0; way < s->ways; way++)
+        atomic_store_explicit(&s->cells[way].total, (float)costs[way], memory_order_relaxed);
+}
+
+/* Returns when a site without a trial asks for costs again. */
+static int64_t next_question(int64_t rounds)
+{
+    return rounds < 8 ? 8 : rounds < 64 ? 64 : rounds < 512 ? 512 : (rounds / ASKED_AGAIN + 1) * ASKED_AGAIN;
+}
+
+static float ratio_of(const double *costs, int way, int best)
+{
+    return costs[way] < 0 ? -1 : costs[best] > 0 ? (float)(costs[way] / costs[best]) : 1;
+}
+
+/* Begins the trial of a site whose guess is `best`. */
+static void begin_trial(pw_site *s, const pw_site_question *q, const double *costs, int best)
+{
+    float ratios[PW_TRIAL_SLOTS] = {1};
+    int own = PW_TRIAL_USUAL, possible = 0;
+
+    s->way[PW_TRIAL_USUAL] = (uint8_t)best;
+    for (int i = 0; i < q->rivals; i++) {
+        ratios[i + 1] = ratio_of(costs, q->rival[i], best);
+        s->way[i + 1] = ratios[i + 1] < 0 ? NONE : q->rival[i];
+        own = q->rival[i] == best ? i + 1 : own;
+        possible += ratios[i + 1] >= 0;
+    }
+    s->has_trial = possible > 1 || (possible == 1 && own == PW_TRIAL_USUAL);
+    pw_trial_init(&s->trial, q->rivals + 1, own, 1, ratios);
+    if (s->has_trial)
+        s->until = s->trial.begin;
+}
+
+static pw_site *create(const pw_site_key *key, const pw_site_question *q)
+{
+    size_t align = _Alignof(pw_site), bytes = sizeof(pw_site) + (size_t)q->ways * sizeof(pw_site_cell);
+    pw_site *s = aligned_alloc(align, (bytes + align - 1) / align * align);
+    double costs[PW_SITE_WAYS];
+    int best;
+
+    if (!s)
+        return NULL;
+    memset(s, 0, bytes);
+    s->key = *key;
+    s->least = key->size > 0 ? pw_site_most((uint16_t)(key->size - 1)) + 1 : 1;
+    s->most = pw_site_most(key->size);
+    s->ways = q->ways;
+    s->example = q->example;
+    best = guess(q, costs);
+    note(s, costs);
+    s->chosen = best;
+    s->until = next_question(0);
+    if (q->rivals > 0)
+        begin_trial(s, q, costs, best);
+    return s;
+}
+
+/* Asks a site without a trial for its costs again. */
+static int ask_again(pw_site *s, const pw_site_question *q, int64_t rounds)
+{
+    double costs[PW_SITE_WAYS];
+    int best = guess(q, costs);
+
+    note(s, costs);
+    atomic_store_explicit(&s->chosen, best, memory_order_relaxed);
+    atomic_store_explicit(&s->until, next_question(rounds), memory_order_relaxed);
+    return best;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+void pw_round_end(pw_round *r, double ns)
+{
+    if (r->lead) {
+        pthread_mutex_lock(&sites.lock);
+        pw_trial_add(&r->lead->trial, r->turn, ns);
+        if (r->turn.slot == PW_TRIAL_USUAL)
+            r->lead->uses_a_round = r->count;
+        pthread_mutex_unlock(&sites.lock);
+    }
+    pw_round_drop(r);
+}
+
+void pw_round_drop(pw_round *r)
+{
+    r->lead = NULL;
+    r->n = r->count = 0;
+}
+
+void pw_round_join(pw_round *to, pw_round *from)
+{
+    if (!to->lead)
+        *to = *from;
+    pw_round_drop(from);
+}
+
+void pw_round_spoil(pw_round *r)
+{
+    r->turn.step = -1;
+}
+
+/* ---- windows: all of this under the lock ------------------------------------------------------------------------- */
+
+static int way_of(const pw_site *s, int slot)
+{
+    return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
+}
+
+/* Lets a site take what a window has found. */
+static void adopt(pw_site *s, const pw_site *lead, int won)
+{
+    const pw_trial *found = &lead->trial;
+    float uses = lead->uses_a_round > 0 ? (float)lead->uses_a_round : 1;
+    int usual = way_of(s, won), own = PW_TRIAL_USUAL;
+
+    s->way[PW_TRIAL_USUAL] = (uint8_t)usual;
+    for (int i = s->trial.n - 1; i >= 0; i--) {
+        if (s->way[i] == NONE)
+            continue;
+        own = i > 0 && s->way[i] == usual ? i : own;
+        if (found->slots[i].result > 0)
+            atomic_store_explicit(&s->cells[s->way[i]].tried, found->slots[i].result / uses, memory_order_relaxed);
+    }
+    if (s != lead)
+        pw_trial_follow(&s->trial, found, own);
+    atomic_store_explicit(&s->chosen, usual, memory_order_relaxed);
+    atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
+}
+
+/* Sites that lead windows of their own, in other rounds, go on with these. */
+static void close_window(pw_site *s, int64_t round)
+{
+    int won = pw_trial_close(&s->trial, round);
+
+    adopt(s, s, won);
+    for (int i = 0; i < s->nwith; i++)
+        if (!s->with[i]->trial.record && s->with[i]->trial.n == s->trial.n)
+            adopt(s->with[i], s, won);
+    s->nwith = 0;
+}
+
+/* Returns whether a round of a site lies in a window, and begins or ends the window if it does so here. */
+static bool find_window(pw_site *s, int64_t round)
+{
+    pw_board *board = sites.board ? sites.board : &sites.alone;
+
+    if (!pw_trial_is_due(&s->trial, round))
+        return false;
+    if (!s->trial.record) {
+        uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
+        pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
+
+        pw_trial_open(&s->trial, record);
+        if (record && !pw_trial_is_decided(&s->trial))
+            return true;
+    } else if (!pw_trial_is_over(&s->trial, round)) {
+        return true;
+    }
+    close_window(s, round);
+    return false;
+}
+
+static bool takes_part(const pw_round *r, const pw_site *s)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->sites[i] == s)
+            return true;
+    return false;
+}
+
+/* Lets the site that leads know one that takes part in its rounds, and what that one can. */
+static void meet(pw_site *lead, pw_site *s)
+{
+    for (int i = 0; i < lead->nwith; i++)
+        if (lead->with[i] == s)
+            return;
+    if (lead == s || lead->nwith == PW_ROUND_SITES)
+        return;
+    lead->with[lead->nwith++] = s;
+    for (int i = 1; i < s->trial.n && i < lead->trial.n; i++)
+        if (s->way[i] != NONE)
+            pw_trial_admit(&lead->trial, i, s->trial.slots[i].ratio);
+}
+
+static int take_part(pw_site *s, pw_round *r)
+{
+    r->count++;
+    if (!takes_part(r, s)) {
+        if (r->n == PW_ROUND_SITES)
+            return atomic_load_explicit(&s->chosen, memory_order_relaxed);
+        r->sites[r->n++] = s;
+        atomic_store_explicit(&s->rounds, atomic_load_explicit(&s->rounds, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        meet(r->lead, s);
+    }
+    return r->turn.slot < s->trial.n ? way_of(s, r->turn.slot) : s->way[PW_TRIAL_USUAL];
+}
+
+static int lead(pw_site *s, pw_round *now)
+{
+    int64_t round = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+
+    if (find_window(s, round)) {
+        now->lead = s;
+        now->turn = pw_trial_take(&s->trial, round);
+        return take_part(s, now);
+    }
+    atomic_store_explicit(&s->rounds, round + 1, memory_order_relaxed);
+    return s->way[PW_TRIAL_USUAL];
+}
+
+static bool has_lead(const pw_round *r)
+{
+    return r && r->lead;
+}
+
+static int in_window(pw_site *s, pw_round *now, pw_round *flight)
+{
+    pw_round *r = has_lead(flight) ? flight : now;
+    int way;
+
+    if (!r)
+        return atomic_load_explicit(&s->chosen, memory_order_relaxed);
+    pthread_mutex_lock(&sites.lock);
+    way = r->lead ? take_part(s, r) : lead(s, r);
+    pthread_mutex_unlock(&sites.lock);
+    return way;
+}
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+/* Finds the bucket of a key. The caller holds the lock. */
+static pw_site **bucket_of(const pw_site_key *key)
+{
+    uint64_t i = hash_of(key) >> 40;
+
+    for (;; i++) {
+        pw_site **at = &sites.buckets[i % BUCKETS];
+
+        if (!*at || same(&(*at)->key, key))
+            return at;
+    }
+}
+
+static pw_site *look_up(const pw_site_key *key)
+{
+    pw_site *s;
+
+    pthread_mutex_lock(&sites.lock);
+    s = *bucket_of(key);
+    pthread_mutex_unlock(&sites.lock);
+    return s;
+}
+
+/* Adds a record, and takes it over. Returns the record to use: another thread's if that was faster. NULL: there is no
+ * room. */
+static pw_site *add(pw_site *mine)
+{
+    pw_site **at, *s;
+
+    pthread_mutex_lock(&sites.lock);
+    at = bucket_of(&mine->key);
+    if (!*at && sites.n < PW_SITE_RECORDS) {
+        sites.all[sites.n++] = *at = mine;
+        mine = NULL;
+    }
+    s = *at;
+    pthread_mutex_unlock(&sites.lock);
+    free(mine);
+    return s;
+}
+
+/* Returns the record, and makes it if there is none; costs are asked for without the lock. NULL: there is no room. */
+static pw_site *find(const pw_site_key *key, const pw_site_question *q)
+{
+    pw_site *s = look_up(key);
+
+    if (s)
+        return s;
+    s = create(key, q);
+    return s ? add(s) : NULL;
+}
+
+static bool is_forced(const pw_site_question *q)
+{
+    return q->forced >= 0 && q->forced < q->ways;
+}
+
+/* Counts a use. Threads may lose some uses, which does no harm; an addition that loses none would take longer than all
+ * the rest. */
+static void count(pw_site_cell *cell)
+{
+    atomic_store_explicit(&cell->uses, atomic_load_explicit(&cell->uses, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
+{
+    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+    int chosen = atomic_load_explicit(&s->chosen, memory_order_relaxed);
+
+    if (is_forced(q) && s->cells[q->forced].total >= 0)
+        return q->forced;
+    if (s->has_trial && (has_lead(now) || has_lead(flight)))
+        chosen = in_window(s, now, flight);
+    else if (rounds < atomic_load_explicit(&s->until, memory_order_relaxed))
+        atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
+    else if (s->has_trial)
+        chosen = in_window(s, now, flight);
+    else
+        chosen = ask_again(s, q, rounds);
+    return chosen;
+}
+
+int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record)
+{
+    recent *at = &recents[hash_of(key) >> (64 - SLOTS_SHIFT)];
+    unsigned generation = atomic_load_explicit(&sites.generation, memory_order_relaxed);
+    pw_site *s = at->site;
+    double costs[PW_SITE_WAYS];
+    int way;
+
+    if (!s || at->generation != generation || !same(&at->key, key)) {
+        s = find(key, q);
+        if (s)
+            *at = (recent){*key, s, generation};
+    }
+    *record = s;
+    if (!s)
+        return guess(q, costs);
+    way = use(s, q, now, flight);
+    count(&s->cells[way]);
+    return way;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------- */
+
+void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg)
+{
+    int n;
+
+    pthread_mutex_lock(&sites.lock);
+    n = sites.n;
+    pthread_mutex_unlock(&sites.lock);
+    for (int i = 0; i < n; i++)
+        fn(arg, sites.all[i]);
+}
+
+void pw_site_share(pw_board *board)
+{
+    pthread_mutex_lock(&sites.lock);
+    sites.board = board;
+    pthread_mutex_unlock(&sites.lock);
+}
+
+void pw_site_reset(void)
+{
+    pthread_mutex_lock(&sites.lock);
+    for (int i = 0; i < sites.n; i++)
+        free(sites.all[i]);
+    memset(sites.buckets, 0, sizeof sites.buckets);
+    memset(&sites.alone, 0, sizeof sites.alone);
+    sites.n = 0;
+    pthread_mutex_unlock(&sites.lock);
+    atomic_fetch_add(&sites.generation, 1);
+}

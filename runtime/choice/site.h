@@ -1,0 +1,153 @@
+/*
+ * Sites: which way messages of one kind take. A site is a kind of call, a direction, a shape (length and distance of
+ * blocks), a class of sizes, and a place. All types of one shape share it, also those that were freed.
+ *
+ * A site begins with a *guess*, the way that is expected to cost least, and lets a trial confirm it (trial.h). Ways are
+ * numbers here, so tests use ways of their own. Costs and times are nanoseconds; a clock is never read.
+ *
+ * Thread safe. A look at a known site outside of its windows takes no lock.
+ */
+#ifndef PW_RUNTIME_CHOICE_SITE_H
+#define PW_RUNTIME_CHOICE_SITE_H
+
+#include "base/hash.h"
+#include "runtime/choice/board.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    PW_SITE_WAYS = 12,      /* the most ways */
+    PW_SITE_RECORDS = 4096, /* the most sites that are recorded; others are guessed anew each time */
+    PW_ROUND_SITES = 16     /* the most sites of a round that take part in a trial */
+};
+
+/* Plain data without padding, since keys are compared as bytes. */
+typedef struct pw_site_key {
+    uint64_t shape; /* any value that tells two shapes apart */
+    uint16_t size;  /* from pw_site_size */
+    uint8_t kind;   /* of call: any number */
+    uint8_t role;   /* a direction: any number */
+    int32_t place;  /* any number */
+} pw_site_key;
+
+/* Size classes: quarters of octaves, so that sizes of one class differ by a quarter at most. A power of two is the
+ * largest size of its class. `bytes` > 0. */
+static inline uint16_t pw_site_size(int64_t bytes)
+{
+    uint64_t n = (uint64_t)bytes - 1;
+    int top;
+
+    if (n < 4)
+        return (uint16_t)n;
+    top = 63 - __builtin_clzll(n);
+    return (uint16_t)(4 * (top - 1) + (int)(n >> (top - 2) & 3));
+}
+
+/* The largest number of bytes in a class. */
+int64_t pw_site_most(uint16_t size);
+
+/* Returns what a way would cost, from the sender's buffer to the receiver's. Below 0: it cannot carry the message. */
+typedef double pw_site_cost(void *arg, int way);
+
+/* What pw_site_take needs to make a choice. */
+typedef struct pw_site_question {
+    int ways;   /* numbered from 0; the first one can carry every message */
+    int forced; /* is chosen if it can carry the message; any other number: the cheapest is, the first on ties */
+    int rivals; /* ways that a trial compares: at most PW_TRIAL_SLOTS - 1; 0: there is no trial */
+    const uint8_t *rival; /* in an order that all sites share that may meet in a round. The first one is safe: it wins
+                             unless another one is clearly better */
+    pw_hash example;      /* of the layout that asks, for reports */
+    pw_site_cost *cost;
+    void *arg;
+} pw_site_question;
+
+typedef struct pw_site_cell {
+    _Atomic int64_t uses; /* threads may lose some */
+    _Atomic float total;  /* the cost when it was last asked for; below 0: the way cannot carry the message */
+    _Atomic float
+        tried; /* the time of a use, a part of that of the round, in the last window that tried the way; 0: none has */
+} pw_site_cell;
+
+typedef struct pw_site {
+    _Alignas(64) pw_site_key key;
+    int64_t least, most;    /* the bytes that key.size stands for */
+    _Atomic int chosen;     /* the way outside of windows */
+    _Atomic int64_t rounds; /* so far; outside of windows each use counts as one */
+    _Atomic int64_t
+        until; /* the round from which on the long way must be taken: a window begins, or costs are asked again */
+    int ways;
+    bool has_trial;
+    uint8_t way[PW_TRIAL_SLOTS];          /* of each slot; if it cannot carry the message, that of slot 0 */
+    pw_trial trial;                       /* under the lock of all sites in windows */
+    struct pw_site *with[PW_ROUND_SITES]; /* the other sites of its rounds in the window that is under way */
+    int nwith;
+    int uses_a_round; /* of all sites in the last round that took slot 0 */
+    pw_hash example;
+    pw_site_cell cells[];
+} pw_site;
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * What a thread begins and completes together, while one of its sites is in a window. That site leads: its trial says
+ * which slot all take, and its verdict holds for all. So the sites of an exchange need one trial, and are judged by the
+ * time of all of it. Plain data of one thread; zeroes are a round without a leader, of which nothing is recorded.
+ */
+typedef struct pw_round {
+    pw_site *lead; /* NULL: none */
+    pw_trial_turn turn;
+    int count; /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
+    int n;
+    pw_site *sites[PW_ROUND_SITES]; /* that have taken the slot, and count the round as one */
+} pw_round;
+
+/* Records the time of a round; it is empty then. */
+void pw_round_end(pw_round *r, double ns);
+/* Empties a round whose time is not known. */
+void pw_round_drop(pw_round *r);
+/* Goes on with the round of `from` in `to`, unless a round is under way there; `from` is empty then. */
+void pw_round_join(pw_round *to, pw_round *from);
+/* A use in this round has been carried out in another way than that of its turn. */
+void pw_round_spoil(pw_round *r);
+
+/* ---- sites ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Returns the way to take. *record is the site, which lives as long as the process, or NULL if there is no room for it.
+ * If `flight` or else `now` has a leader, the use takes part in that round; otherwise it leads `now` if it is in a
+ * window. `now` NULL: the use takes part in no trial.
+ */
+int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record);
+
+/*
+ * For a caller that has remembered a site. Returns 0 if the site no longer takes `way` or must be asked by
+ * pw_site_take, which counts the use. Otherwise counts `most` uses, or fewer if the site must be asked before, and
+ * returns how many; several threads may lose some.
+ */
+static inline __attribute__((always_inline)) int pw_site_again(pw_site *s, int way, int most)
+{
+    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+    int64_t left = atomic_load_explicit(&s->until, memory_order_relaxed) - rounds;
+
+    if (left <= 0 || atomic_load_explicit(&s->chosen, memory_order_relaxed) != way)
+        return 0;
+    most = left < most ? (int)left : most;
+    atomic_store_explicit(&s->rounds, rounds + most, memory_order_relaxed);
+    atomic_store_explicit(&s->cells[way].uses, atomic_load_explicit(&s->cells[way].uses, memory_order_relaxed) + most,
+                          memory_order_relaxed);
+    return most;
+}
+
+/* Calls fn for every site, in the order in which they were made. */
+void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg);
+
+/* From now on windows have their records on this board, which other processes may use as well, and which stays as long
+ * as this process. NULL, and before the first call: on one of this process. */
+void pw_site_share(pw_board *board);
+
+/* Forgets all sites, for tests. No other thread may be asking, and no round may be open. */
+void pw_site_reset(void);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * Purpose: turns and verdicts of trials. Data: pw_trial, one for each site, and the record of its window, which other
+ * processes change meanwhile. Invariant: what a step takes and which slot wins is decided once for all who share the
+ * record, by compare and swap.
+ */
+#include "runtime/choice/trial.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* What a step holds besides 1 + a slot: LAST and the slot that is best so far, while the last times come in; the end.
+ */
+enum { LAST = 0x80, OVER = 0xff };
+
+/* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told
+ * apart, and of two that are alike the safe one is what all ranks of all nodes share. */
+static const float better = 0.95F;
+/* A slot gets no further turn in a window once it takes more than this many times the least time, and no further round
+ * in its turn, on this rank, after two of which each was so far behind. */
+static const float behind = 1.25F, far_behind = 3;
+/* What a window may lose: the first one what the first 64 rounds may, the second one little, since programs that are
+ * measured begin about there, and a later one this part of all rounds until the next window. */
+static const float first_budget = 3.5F, second_budget = 2, part = 0.01F;
+/* Rounds are short if they take less: what a way takes when it is first used, a tenth of a millisecond for memory and
+ * kernels, would be more than 64 of them may lose. */
+static const float short_ns = 16000;
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+/* A sum holds how many times it has in its upper bits, so that one addition keeps both. */
+enum { COUNT_SHIFT = 48 };
+
+static void add(_Atomic uint64_t *sum, double ns)
+{
+    static const double most = 1e12;
+
+    atomic_fetch_add_explicit(sum, (uint64_t)1 << COUNT_SHIFT | (uint64_t)(ns < most ? ns + 0.5 : most),
+                              memory_order_relaxed);
+}
+
+static uint64_t count_of(uint64_t sum)
+{
+    return sum >> COUNT_SHIFT;
+}
+
+/* 0: it has no times. */
+static float mean_of(uint64_t sum)
+{
+    uint64_t n = count_of(sum), ns = sum & (((uint64_t)1 << COUNT_SHIFT) - 1);
+
+    return n ? (float)(ns ? ns : 1) / (float)n : 0;
+}
+
+/* Returns a slot's time: the least of its turns. A turn with the times of few ranks, whose others are still coming,
+ * does not count beside one with the times of many. 0: it has none. */
+static float time_of(const pw_trial_record *r, int slot)
+{
+    uint64_t sums[PW_TRIAL_TURNS], most = 0;
+    float least = 0;
+
+    for (int i = 0; i < PW_TRIAL_TURNS; i++) {
+        sums[i] = atomic_load_explicit(&r->sums[slot][i], memory_order_relaxed);
+        most = count_of(sums[i]) > most ? count_of(sums[i]) : most;
+    }
+    for (int i = 0; i < PW_TRIAL_TURNS; i++) {
+        float mean = mean_of(sums[i]);
+
+        if (mean > 0 && 2 * count_of(sums[i]) >= most && (least == 0 || mean < least))
+            least = mean;
+    }
+    return least;
+}
+
+/* What is known of all slots at one moment. */
+typedef struct view {
+    float time[PW_TRIAL_SLOTS]; /* 0: not known */
+    int turns[PW_TRIAL_SLOTS];  /* steps so far */
+    int best;                   /* the slot with the least time; slot 0 where none has one */
+    int last;                   /* the slot of the last step; -1: there was none */
+} view;
+
+static view look(const pw_trial *t, int steps)
+{
+    view v = {.best = PW_TRIAL_USUAL, .last = -1};
+
+    for (int i = 0; i < steps; i++) {
+        int step = atomic_load_explicit(&t->record->steps[i], memory_order_relaxed);
+
+        if (step > 0 && step <= t->n)
+            v.turns[v.last = step - 1]++;
+    }
+    for (int i = 0; i < t->n; i++) {
+        v.time[i] = time_of(t->record, i);
+        if (v.time[i] > 0 && (v.time[v.best] == 0 || v.time[i] < v.time[v.best]))
+            v.best = i;
+    }
+    return v;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios)
+{
+    *t = (pw_trial){.n = n, .own = own, .safe = safe, .begin = PW_TRIAL_FIRST, .pending_step = -1};
+    for (int i = 0; i < n; i++)
+        t->slots[i] = (pw_trial_slot){.possible = ratios[i] >= 0, .ratio = ratios[i]};
+}
+
+void pw_trial_admit(pw_trial *t, int slot, float ratio)
+{
+    pw_trial_slot *s = &t->slots[slot];
+
+    s->ratio = s->possible && s->ratio < ratio ? s->ratio : ratio;
+    s->possible = true;
+}
+
+void pw_trial_follow(pw_trial *t, const pw_trial *other, int own)
+{
+    t->own = own;
+    t->begin = other->begin;
+    t->windows = other->windows;
+    for (int i = 0; i < t->n; i++) {
+        t->slots[i].result = other->slots[i].result;
+        t->slots[i].ratio = other->slots[i].ratio;
+    }
+}
+
+/* Returns what is left of the window's budget. */
+static float left_of_budget(const pw_trial *t, const view *v)
+{
+    float best = v->time[v->best];
+    float budget = t->begin == PW_TRIAL_FIRST    ? first_budget
+                   : t->begin == PW_TRIAL_SECOND ? second_budget
+                                                 : part * (PW_TRIAL_LATER - 1) * (float)t->begin;
+
+    for (int i = 1; i < t->n && best > 0; i++)
+        if (i != t->own && v->time[i] > 0)
+            budget -= PW_TRIAL_ROUNDS * (float)v->turns[i] * (v->time[i] / best - 1);
+    return budget;
+}
+
+/* Whether a slot may win. The usual way has two slots, which fall behind together. */
+static bool keeps_up(const view *v, int slot)
+{
+    return v->time[slot] > 0 && v->time[slot] <= behind * v->time[v->best];
+}
+
+/* Whether a slot gets its next turn. */
+static bool is_tried(const pw_trial *t, const view *v, int slot)
+{
+    float ratio;
+
+    if (!t->slots[slot].possible || v->turns[slot] == PW_TRIAL_TURNS)
+        return false;
+    if (slot == t->own)
+        return keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
+    if (v->turns[slot] > 0 && !keeps_up(v, slot))
+        return false;
+    ratio = v->turns[slot] > 0 ? v->time[slot] / v->time[v->best] : t->slots[slot].ratio;
+    return PW_TRIAL_ROUNDS * (ratio - 1) <= left_of_budget(t, v);
+}
+
+static bool is_short(const pw_trial *t, const view *v)
+{
+    float usual = v->time[PW_TRIAL_USUAL];
+
+    return t->windows == 0 && usual > 0 && usual < short_ns;
+}
+
+/* Returns what a step takes that nobody has come to. */
+static int next(const pw_trial *t, int step)
+{
+    view v = look(t, step);
+    int before = step > 0 ? atomic_load_explicit(&t->record->steps[step - 1], memory_order_relaxed) : 0;
+
+    if (step == 0)
+        return 1 + PW_TRIAL_USUAL;
+    if (before >= LAST)
+        return OVER;
+    if (step == 1 && is_short(t, &v))
+        return LAST + PW_TRIAL_USUAL;
+    for (int i = 1; i <= t->n; i++) {
+        int slot = (v.last + i) % t->n;
+
+        if (is_tried(t, &v, slot))
+            return 1 + slot;
+    }
+    return LAST + v.best;
+}
+
+/* Returns what a step takes. */
+static int step_of(const pw_trial *t, int step)
+{
+    uint8_t decided;
+
+    if (step >= PW_TRIAL_STEPS)
+        return OVER;
+    decided = atomic_load_explicit(&t->record->steps[step], memory_order_relaxed);
+    if (decided == 0) {
+        int mine = next(t, step);
+
+        if (atomic_compare_exchange_strong(&t->record->steps[step], &decided, (uint8_t)mine))
+            return mine;
+    }
+    return decided;
+}
+
+static int step_at(const pw_trial *t, int64_t round)
+{
+    int64_t step = (round - t->begin) / PW_TRIAL_ROUNDS;
+
+    return step < PW_TRIAL_STEPS ? (int)step : PW_TRIAL_STEPS;
+}
+
+void pw_trial_open(pw_trial *t, pw_trial_record *record)
+{
+    t->record = record;
+    t->pending_step = -1;
+}
+
+bool pw_trial_is_decided(const pw_trial *t)
+{
+    return atomic_load_explicit(&t->record->won, memory_order_relaxed) != 0;
+}
+
+bool pw_trial_is_over(pw_trial *t, int64_t round)
+{
+    return step_of(t, step_at(t, round)) == OVER;
+}
+
+pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
+{
+    int step = step_at(t, round), taken = step_of(t, step), slot = taken - 1;
+
+    if (taken >= LAST && taken < LAST + t->n)
+        return (pw_trial_turn){taken - LAST, -1};
+    if (slot < 0 || slot >= t->n || (t->pending_step == step && t->pending == PW_TRIAL_ROUNDS))
+        return (pw_trial_turn){PW_TRIAL_USUAL, -1};
+    return (pw_trial_turn){slot, step};
+}
+
+static bool is_hopeless(const pw_trial *t, int step)
+{
+    view v = look(t, step);
+
+    return t->pending == 2 && v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
+}
+
+void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
+{
+    int number;
+
+    if (!t->record || turn.step < 0)
+        return;
+    if (t->pending_step != turn.step) {
+        t->pending_step = turn.step;
+        t->pending = 0;
+    }
+    t->shortest = t->pending == 0 || (float)ns < t->shortest ? (float)ns : t->shortest;
+    t->pending++;
+    if (is_hopeless(t, turn.step))
+        t->pending = PW_TRIAL_ROUNDS;
+    if (t->pending < PW_TRIAL_ROUNDS)
+        return;
+    number = look(t, turn.step).turns[turn.slot];
+    if (number < PW_TRIAL_TURNS)
+        add(&t->record->sums[turn.slot][number], (double)t->shortest);
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+static int judge(const pw_trial *t, const view *v)
+{
+    int found = PW_TRIAL_USUAL;
+
+    if (v->time[v->best] < better * v->time[PW_TRIAL_USUAL])
+        found = v->best;
+    if (v->time[t->safe] > 0 && v->time[found] > better * v->time[t->safe])
+        found = t->safe;
+    return found;
+}
+
+/* Returns the slot that has won, whoever has found it out. */
+static int verdict_of(const pw_trial *t, const view *v)
+{
+    uint8_t won = 0, mine = (uint8_t)(1 + judge(t, v));
+
+    if (atomic_compare_exchange_strong(&t->record->won, &won, mine))
+        won = mine;
+    return won <= t->n ? won - 1 : PW_TRIAL_USUAL;
+}
+
+/* How many times as long as later on a slot may take in the first window, which meets memory that no process has
+ * touched and kernels that are not compiled. */
+static const float cold = 8;
+
+/* Keeps what the window has found out of each slot. */
+static void conclude(pw_trial *t, const view *v, int found)
+{
+    float best = v->time[found] > 0 ? v->time[found] : v->time[v->best];
+
+    for (int i = 0; i < t->n && best > 0; i++)
+        if (v->time[i] > 0) {
+            pw_trial_slot *s = &t->slots[i];
+            float ratio = v->time[i] / best;
+
+            s->result = v->time[i];
+            if (t->windows == 0 && ratio > s->ratio)
+                ratio = fmaxf(s->ratio, ratio / cold);
+            s->ratio = ratio;
+        }
+    t->slots[PW_TRIAL_USUAL].ratio = 1;
+}
+
+/* A window that has ended after one step was not worth its time so early. */
+static int64_t next_begin(const pw_trial *t)
+{
+    bool was_short = t->record && atomic_load_explicit(&t->record->steps[1], memory_order_relaxed) >= LAST;
+
+    if (t->begin == PW_TRIAL_FIRST)
+        return was_short ? PW_TRIAL_LATER * PW_TRIAL_SECOND : PW_TRIAL_SECOND;
+    return PW_TRIAL_LATER * t->begin;
+}
+
+int pw_trial_close(pw_trial *t, int64_t round)
+{
+    int found = PW_TRIAL_USUAL;
+
+    if (t->record) {
+        view v = look(t, PW_TRIAL_STEPS);
+
+        found = verdict_of(t, &v);
+        conclude(t, &v, found);
+    }
+    if (found != PW_TRIAL_USUAL)
+        t->own = found;
+    t->begin = next_begin(t);
+    if (t->begin <= round)
+        t->begin = round + 1;
+    t->windows++;
+    t->record = NULL;
+    return found;
+}

@@ -1,0 +1,307 @@
+/* Sites: classes of sizes, guesses, rounds, and what is remembered. */
+#include "runtime/choice/site.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct mock {
+    double costs[3];
+    _Atomic int asked;
+} mock;
+
+static double cost(void *arg, int way)
+{
+    mock *m = arg;
+
+    atomic_fetch_add(&m->asked, 1);
+    return m->costs[way];
+}
+
+static pw_site_key key(uint64_t shape, int64_t bytes)
+{
+    return (pw_site_key){.shape = shape, .size = pw_site_size(bytes)};
+}
+
+static const uint8_t all[] = {0, 1, 2};
+
+static pw_site_question question(mock *m, int forced, bool tried)
+{
+    return (pw_site_question){
+        .ways = 3, .forced = forced, .rivals = tried ? 3 : 0, .rival = all, .cost = cost, .arg = m};
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    pw_site_reset();
+    return 0;
+}
+
+static void classes_are_quarters(void **state)
+{
+    uint16_t last = 0;
+
+    (void)state;
+    for (int64_t n = 1; n < 100000; n++) {
+        uint16_t size = pw_site_size(n);
+
+        assert_true(size == last || size == last + 1);
+        assert_true(n <= pw_site_most(size));
+        assert_true(size == 0 || n > pw_site_most((uint16_t)(size - 1)));
+        last = size;
+    }
+    for (int shift = 3; shift < 63; shift++) {
+        int64_t n = (int64_t)1 << shift;
+
+        assert_int_equal(pw_site_most(pw_site_size(n)), n);
+        assert_int_equal(pw_site_size(n + 1), pw_site_size(n) + 1);
+    }
+    pw_site_size(INT64_MAX);
+}
+
+static void the_cheapest_that_can(void **state)
+{
+    mock m = {.costs = {100, 50, -1}};
+    pw_site_question q = question(&m, -1, false);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+    assert_non_null(s);
+    assert_true(s->cells[0].total == 100 && s->cells[1].total == 50 && s->cells[2].total == -1);
+    m.costs[1] = 100; /* on a tie, the first one is taken */
+    k = key(2, 1000);
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
+    m.costs[0] = -1;
+    k = key(3, 1000);
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+}
+
+static void forced_if_it_can(void **state)
+{
+    mock m = {.costs = {1, 2, -1}};
+    pw_site_question q = question(&m, 1, false);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+    q = question(&m, 2, false);
+    k = key(2, 1000);
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
+}
+
+/* A site without a trial asks for costs again, at first often. */
+static void costs_are_asked_for_again(void **state)
+{
+    mock m = {.costs = {1, 2, 3}};
+    pw_site_question q = question(&m, -1, false);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
+    assert_int_equal(m.asked, 3);
+    m.costs[0] = 5;
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+    assert_int_equal(m.asked, 6);
+}
+
+static void who_remembers_must_ask_again(void **state)
+{
+    mock m = {.costs = {1, 2, 3}};
+    pw_site_question q = question(&m, -1, false);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    pw_site_take(&k, &q, NULL, NULL, &s);
+    assert_int_equal(pw_site_again(s, 1, 1), 0);
+    assert_int_equal(pw_site_again(s, 0, 1), 1);
+    assert_int_equal(pw_site_again(s, 0, 100), 6);
+    assert_int_equal(s->cells[0].uses, 8);
+    assert_int_equal(pw_site_again(s, 0, 1), 0);
+}
+
+/* Returns the way of one round with one use, whose time is that way's. */
+static int round_of(const pw_site_key *k, const pw_site_question *q, const double *times)
+{
+    pw_round now = {.n = 0};
+    pw_site *s;
+    int way = pw_site_take(k, q, &now, NULL, &s);
+
+    pw_round_end(&now, times[way]);
+    return way;
+}
+
+static void a_trial_finds_the_best(void **state)
+{
+    const double times[] = {300000, 200000, 100000};
+    mock m = {.costs = {10000, 11000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+    int way;
+
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        round_of(&k, &q, times);
+    for (int i = 400; i < 512; i++)
+        assert_int_equal(round_of(&k, &q, times), 2);
+    way = pw_site_take(&k, &q, NULL, NULL, &s);
+    assert_int_equal(way, 2);
+    assert_true(s->cells[0].tried == 300000 && s->cells[2].tried == 100000);
+}
+
+/* Within a round, and while operations of a round are in flight, a site keeps its way. */
+static void a_round_has_one_way(void **state)
+{
+    mock m = {.costs = {10000, 11000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000), other = key(2, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        pw_round now = {.n = 0}, flight = {.n = 0};
+        int way = pw_site_take(&k, &q, &now, &flight, &s), again;
+        int64_t rounds = s->rounds;
+
+        if (!now.lead)
+            continue;
+        pw_site_take(&other, &q, &now, &flight, &s);
+        again = pw_site_take(&k, &q, &now, &flight, &s);
+        assert_int_equal(again, way);
+        pw_round_join(&flight, &now);
+        assert_null(now.lead);
+        again = pw_site_take(&k, &q, &now, &flight, &s);
+        assert_int_equal(again, way);
+        assert_int_equal(s->rounds, rounds);
+        pw_round_end(&flight, 10);
+    }
+}
+
+/* The sites of a round are judged together: each keeps its own guess if that is best for all. */
+static void sites_of_a_round_are_judged_together(void **state)
+{
+    mock a = {.costs = {10000, 20000, -1}}, b = {.costs = {20000, 10000, -1}};
+    pw_site_question qa = question(&a, -1, true), qb = question(&b, -1, true);
+    pw_site_key ka = key(1, 1000), kb = key(2, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        pw_round now = {.n = 0};
+        int x = pw_site_take(&ka, &qa, &now, NULL, &s), y = pw_site_take(&kb, &qb, &now, NULL, &s);
+
+        pw_round_end(&now, (x == 0 ? 1e5 : 2e5) + (y == 1 ? 1e5 : 2e5));
+    }
+    assert_int_equal(pw_site_take(&ka, &qa, NULL, NULL, &s), 0);
+    assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
+}
+
+/* What was carried out otherwise than its turn said teaches nothing. */
+static void spoilt_uses_do_not_count(void **state)
+{
+    const double times[] = {1e5, 3e4, 3e4};
+    mock m = {.costs = {10000, 11000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(&k, &q, &now, NULL, &s);
+
+        if (way == 1)
+            pw_round_spoil(&now);
+        pw_round_end(&now, times[way]);
+    }
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
+}
+
+static void a_full_round_goes_on(void **state)
+{
+    mock m = {.costs = {10000, 11000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_round now = {.n = 0};
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 4 * PW_ROUND_SITES; i++) {
+        pw_site_key k = key((uint64_t)i / 2, 1000);
+
+        pw_site_take(&k, &q, &now, NULL, &s);
+    }
+    assert_int_equal(now.n, PW_ROUND_SITES);
+    pw_round_drop(&now);
+    assert_null(now.lead);
+}
+
+static void without_room_it_is_guessed(void **state)
+{
+    mock m = {.costs = {10000, 5000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i <= PW_SITE_RECORDS; i++) {
+        pw_site_key k = key((uint64_t)i, 1000);
+
+        assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+    }
+    assert_null(s);
+}
+
+static void *many_uses(void *arg)
+{
+    mock m = {.costs = {10000, 11000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+
+    for (int i = 0; i < 20000; i++) {
+        const double times[] = {30, 20, 10};
+        pw_site_key k = key((uint64_t)(i % 7), 1000);
+
+        round_of(&k, &q, times);
+    }
+    return arg;
+}
+
+static void threads_share_sites(void **state)
+{
+    pthread_t threads[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, many_uses, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_are_quarters),
+        cmocka_unit_test_setup(the_cheapest_that_can, reset),
+        cmocka_unit_test_setup(forced_if_it_can, reset),
+        cmocka_unit_test_setup(costs_are_asked_for_again, reset),
+        cmocka_unit_test_setup(who_remembers_must_ask_again, reset),
+        cmocka_unit_test_setup(a_trial_finds_the_best, reset),
+        cmocka_unit_test_setup(a_round_has_one_way, reset),
+        cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
+        cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
+        cmocka_unit_test_setup(a_full_round_goes_on, reset),
+        cmocka_unit_test_setup(without_room_it_is_guessed, reset),
+        cmocka_unit_test_setup(threads_share_sites, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

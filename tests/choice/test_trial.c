@@ -1,0 +1,338 @@
+/* Trials, driven with invented times: two ranks that count the same rounds, noise, late peers, interruptions, drift. */
+#include "runtime/choice/trial.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RUNS = 2000, WAYS = PW_TRIAL_SLOTS - 1, RANKS = 32 };
+
+/* A verdict is right if its way takes at most so many times the least time: closer ones are not told apart. */
+static const double right = 1.15;
+
+/* What a message takes by each way, and how times of it vary. */
+typedef struct world {
+    int ways;
+    double cost[WAYS];
+    double noise; /* times are up to some three times this part longer */
+    double late;  /* the part of rounds in which the peer comes late */
+    double unit;  /* nanoseconds; 0: such that no round is short */
+} world;
+
+/* One rank's site, as runtime/choice/site.c keeps it. */
+typedef struct rank {
+    pw_trial trial;
+    int way[PW_TRIAL_SLOTS];
+} rank;
+
+enum { WINDOWS = 16 };
+
+/* The records that all ranks of a run share. */
+static pw_trial_record records[WINDOWS];
+
+static double uniform(void)
+{
+    return drand48();
+}
+
+static double noisy(const world *w, double cost)
+{
+    double gauss = sqrt(-2 * log(1 - uniform())) * cos(6.2831853 * uniform());
+
+    return cost * exp(fabs(gauss) * w->noise) + (uniform() < w->late ? 3 * cost * uniform() : 0);
+}
+
+/* `guesses`: what the ways are expected to take. */
+static rank begin(const world *w, const double *guesses)
+{
+    rank r = {.way = {0}};
+    float ratios[PW_TRIAL_SLOTS] = {1};
+    int best = 0;
+
+    for (int i = 1; i < w->ways; i++)
+        best = guesses[i] < guesses[best] ? i : best;
+    for (int i = 0; i < w->ways; i++) {
+        ratios[i + 1] = (float)(guesses[i] / guesses[best]);
+        r.way[i + 1] = i;
+    }
+    r.way[0] = best;
+    pw_trial_init(&r.trial, w->ways + 1, best + 1, 1, ratios);
+    memset(records, 0, sizeof records);
+    return r;
+}
+
+/* Returns what a round takes; a step below 0: it is outside of windows, or not timed. */
+static pw_trial_turn turn(rank *r, int64_t round)
+{
+    if (!pw_trial_is_due(&r->trial, round))
+        return (pw_trial_turn){PW_TRIAL_USUAL, -1};
+    if (!r->trial.record)
+        pw_trial_open(&r->trial, &records[r->trial.windows]);
+    if (!pw_trial_is_over(&r->trial, round))
+        return pw_trial_take(&r->trial, round);
+    r->way[0] = r->way[pw_trial_close(&r->trial, round)];
+    return (pw_trial_turn){PW_TRIAL_USUAL, -1};
+}
+
+/* Returns what the rounds have taken on average, without noise. A round takes the mean of what the ways of all ranks
+ * take. */
+static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64_t last)
+{
+    double sum = 0, unit = w->unit > 0 ? w->unit : 20000;
+
+    for (int64_t round = first; round < last; round++) {
+        pw_trial_turn turns[RANKS];
+        double cost = 0;
+
+        for (int i = 0; i < n; i++) {
+            turns[i] = turn(&ranks[i], round);
+            cost += w->cost[ranks[i].way[turns[i].slot]] / n;
+        }
+        sum += cost;
+        for (int i = 0; i < n; i++) {
+            double seen = unit * noisy(w, cost);
+
+            pw_trial_add(&ranks[i].trial, turns[i], seen);
+        }
+    }
+    return sum / (double)(last - first);
+}
+
+static double run(const world *w, rank ranks[2], int64_t first, int64_t last)
+{
+    return run_ranks(w, ranks, 2, first, last);
+}
+
+static double least(const world *w)
+{
+    double best = w->cost[0];
+
+    for (int i = 1; i < w->ways; i++)
+        best = fmin(best, w->cost[i]);
+    return best;
+}
+
+/* A world of random costs, and guesses that are up to `off` times too high or too low. */
+static world random_world(double noise, double late, double off, double *guesses)
+{
+    world w = {.ways = 2 + (int)(lrand48() % 4), .noise = noise, .late = late};
+
+    for (int i = 0; i < w.ways; i++) {
+        w.cost[i] = exp(log(8) * uniform());
+        guesses[i] = w.cost[i] * exp((2 * uniform() - 1) * log(off));
+    }
+    return w;
+}
+
+typedef struct tally {
+    int wrong, dear_soon, dear_later;
+} tally;
+
+static tally many(double noise, double late, double off)
+{
+    tally t = {0};
+
+    for (int i = 0; i < RUNS; i++) {
+        double guesses[WAYS], soon, later;
+        world w;
+        rank ranks[2];
+
+        srand48(i);
+        w = random_world(noise, late, off, guesses);
+        ranks[0] = ranks[1] = begin(&w, guesses);
+        soon = run(&w, ranks, 0, 64);
+        later = (64 * soon + 448 * run(&w, ranks, 64, 512)) / 512;
+        run(&w, ranks, 512, 1100);
+        t.dear_soon += soon > 1.1 * least(&w);
+        t.dear_later += later > 1.1 * least(&w);
+        t.wrong += w.cost[ranks[0].way[0]] > right * least(&w) || w.cost[ranks[1].way[0]] > right * least(&w);
+    }
+    return t;
+}
+
+static void verdicts_are_right(void **state)
+{
+    tally t = many(0.1, 0.1, 1.5);
+
+    (void)state;
+    assert_true(t.wrong <= RUNS / 100);
+}
+
+/* With guesses that are at most a fifth too high or too low, the loss is bounded but for few. */
+static void the_loss_is_bounded(void **state)
+{
+    tally t = many(0.1, 0, 1.2);
+
+    (void)state;
+    assert_true(t.dear_soon <= RUNS * 2 / 100);
+    assert_true(t.dear_later <= RUNS * 2 / 100);
+}
+
+static void guesses_that_are_far_off_are_corrected(void **state)
+{
+    tally t = many(0.05, 0, 3);
+
+    (void)state;
+    assert_true(t.wrong <= RUNS * 2 / 100);
+}
+
+/* Ranks that count the same rounds take the same turns and the same ways, however different their times are. */
+static void ranks_agree(void **state)
+{
+    const double guesses[] = {10, 11, 12};
+    const world w = {.ways = 3, .cost = {10, 11, 12}};
+    rank ranks[RANKS];
+
+    (void)state;
+    for (int seed = 0; seed < 50; seed++) {
+        srand48(seed);
+        for (int i = 0; i < RANKS; i++)
+            ranks[i] = begin(&w, guesses);
+        for (int64_t round = 0; round < 5000; round++) {
+            pw_trial_turn first = turn(&ranks[0], round);
+            int way = ranks[0].way[first.slot];
+
+            for (int i = 0; i < RANKS; i++) {
+                pw_trial_turn mine = i > 0 ? turn(&ranks[i], round) : first;
+                double seen = 1e4 * (1 + uniform()) * w.cost[way];
+
+                assert_int_equal(ranks[i].way[mine.slot], way);
+                pw_trial_add(&ranks[i].trial, mine, seen);
+            }
+        }
+    }
+}
+
+/* A rank that is interrupted again and again judges as the others do. */
+static void one_disturbed_rank_does_not_part(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {15, 10}, .noise = 0.2, .late = 0.3};
+    rank ranks[RANKS];
+
+    (void)state;
+    srand48(1);
+    for (int i = 0; i < RANKS; i++)
+        ranks[i] = begin(&w, guesses);
+    run_ranks(&w, ranks, RANKS, 0, 100);
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(ranks[i].way[0], 1);
+}
+
+/* Rounds that are so short that a first use of a way counts are not tried before their 256th. */
+static void short_rounds_wait(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {15, 10}, .unit = 50};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    assert_true(run(&w, ranks, 0, 256) == 15);
+    run(&w, ranks, 256, 300);
+    assert_int_equal(ranks[0].way[0], 1);
+}
+
+/* What another process has written to a record makes choices worse, and nothing else. */
+static void records_may_hold_anything(void **state)
+{
+    const double guesses[] = {10, 11, 12};
+    const world w = {.ways = 3, .cost = {10, 11, 12}};
+
+    (void)state;
+    for (int seed = 0; seed < 200; seed++) {
+        rank ranks[2];
+
+        srand48(seed);
+        ranks[0] = ranks[1] = begin(&w, guesses);
+        for (size_t i = 0; i < sizeof records; i++)
+            ((unsigned char *)records)[i] = (unsigned char)lrand48();
+        assert_true(run(&w, ranks, 0, 5000) <= 12);
+    }
+}
+
+/* A way that is a thousand times as long as it was expected to be is carried out once or twice, and then no more. */
+static void what_is_far_behind_is_not_repeated(void **state)
+{
+    const double guesses[] = {10, 12, 50};
+    const world w = {.ways = 3, .cost = {10, 10000, 60}};
+    rank ranks[2];
+    double mean;
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    mean = run(&w, ranks, 0, 64);
+    assert_true(mean < (2 * 10000 + 2 * 60 + 62 * 10) / 64.0);
+    assert_true(run(&w, ranks, 64, 512) < 10.5);
+}
+
+/* What is expected to be far behind waits until the rounds so far have taken much longer. */
+static void what_is_dear_waits(void **state)
+{
+    const double guesses[] = {10, 1000};
+    const world w = {.ways = 2, .cost = {10, 5}};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    assert_true(run(&w, ranks, 0, 4096) == 10);
+    assert_true(run(&w, ranks, 4096, 50000) < 10);
+    assert_int_equal(ranks[0].way[0], 1);
+}
+
+static void a_changed_machine_is_noticed(void **state)
+{
+    const double guesses[] = {10, 12};
+    world w = {.ways = 2, .cost = {10, 12}, .noise = 0.05};
+    rank ranks[2];
+
+    (void)state;
+    srand48(1);
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, 600);
+    assert_int_equal(ranks[0].way[0], 0);
+    w.cost[0] = 15; /* other ranks have begun to work */
+    run(&w, ranks, 600, 4096 + 100);
+    assert_int_equal(ranks[0].way[0], 1);
+    assert_int_equal(ranks[1].way[0], 1);
+}
+
+static void what_cannot_be_is_never_taken(void **state)
+{
+    const float ratios[] = {1, 1, -1, 1.1F};
+    rank r = {.way = {0}};
+
+    (void)state;
+    memset(records, 0, sizeof records);
+    pw_trial_init(&r.trial, 4, 1, 1, ratios);
+    for (int64_t round = 0; round < 1000; round++) {
+        pw_trial_turn t = turn(&r, round);
+
+        assert_int_not_equal(t.slot, 2);
+        pw_trial_add(&r.trial, t, 1e5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts_are_right),
+        cmocka_unit_test(the_loss_is_bounded),
+        cmocka_unit_test(guesses_that_are_far_off_are_corrected),
+        cmocka_unit_test(ranks_agree),
+        cmocka_unit_test(one_disturbed_rank_does_not_part),
+        cmocka_unit_test(short_rounds_wait),
+        cmocka_unit_test(records_may_hold_anything),
+        cmocka_unit_test(what_is_far_behind_is_not_repeated),
+        cmocka_unit_test(what_is_dear_waits),
+        cmocka_unit_test(a_changed_machine_is_noticed),
+        cmocka_unit_test(what_cannot_be_is_never_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
