@@ -5,6 +5,7 @@
 #include "runtime/engine/node/commons.h"
 
 #include "base/log.h"
+#include "runtime/engine/node/peers.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -72,17 +73,6 @@ static pid_t parent_of(int proc, const char *pid)
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
 }
 
-static bool is_ours(int files, const char *name)
-{
-    char link[PATH_BYTES];
-    ssize_t n = readlinkat(files, name, link, sizeof link - 1);
-
-    if (n <= 0)
-        return false;
-    link[n] = '\0';
-    return strncmp(link, "/memfd:" NAME, strlen("/memfd:" NAME)) == 0;
-}
-
 static void *map(int fd, size_t bytes)
 {
     int seals = fcntl(fd, F_GET_SEALS);
@@ -109,7 +99,9 @@ static void *map_of(pid_t pid, size_t bytes)
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     files = opendir(path);
     while (files && !memory && (file = readdir(files))) {
-        int fd = is_ours(dirfd(files), file->d_name) ? openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC) : -1;
+        int fd = pw_peer_has_file(dirfd(files), file->d_name, "memfd:" NAME)
+                     ? openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC)
+                     : -1;
 
         if (fd < 0)
             continue;

@@ -56,15 +56,15 @@ static struct {
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
 
-static bool is_segment(int directory, const char *name)
+bool pw_peer_has_file(int files, const char *number, const char *name)
 {
     char link[LINK_BYTES];
-    ssize_t n = readlinkat(directory, name, link, sizeof link - 1);
+    ssize_t n = readlinkat(files, number, link, sizeof link - 1);
 
     if (n <= 0)
         return false;
     link[n] = '\0';
-    return strstr(link, "memfd:" PW_SEGMENT_NAME) != NULL;
+    return strstr(link, name) != NULL;
 }
 
 /* Only `bytes` that cannot be cut off are mapped: reading behind the end of a file ends the process. Others' memory is
@@ -104,7 +104,7 @@ static void find_in(DIR *files, pid_t pid, peer *p)
     while (!p->header && (file = readdir(files))) {
         int fd;
 
-        if (!is_segment(dirfd(files), file->d_name))
+        if (!pw_peer_has_file(dirfd(files), file->d_name, "memfd:" PW_SEGMENT_NAME))
             continue;
         fd = openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC);
         if (fd < 0)
