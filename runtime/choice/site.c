@@ -371,19 +371,16 @@ static void count(pw_site_cell *cell)
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
-    int chosen = atomic_load_explicit(&s->chosen, memory_order_relaxed);
+    bool due = rounds >= atomic_load_explicit(&s->until, memory_order_relaxed);
 
     if (is_forced(q) && s->cells[q->forced].total >= 0)
         return q->forced;
-    if (s->has_trial && (has_lead(now) || has_lead(flight)))
-        chosen = in_window(s, now, flight);
-    else if (rounds < atomic_load_explicit(&s->until, memory_order_relaxed))
-        atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
-    else if (s->has_trial)
-        chosen = in_window(s, now, flight);
-    else
-        chosen = ask_again(s, q, rounds);
-    return chosen;
+    if (s->has_trial && (due || has_lead(now) || has_lead(flight)))
+        return in_window(s, now, flight);
+    if (due)
+        return ask_again(s, q, rounds);
+    atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
+    return atomic_load_explicit(&s->chosen, memory_order_relaxed);
 }
 
 int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record)

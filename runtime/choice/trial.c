@@ -241,9 +241,12 @@ pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
 
 static bool is_hopeless(const pw_trial *t, int step)
 {
-    view v = look(t, step);
+    view v;
 
-    return t->pending == 2 && v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
+    if (t->pending != 2)
+        return false;
+    v = look(t, step);
+    return v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
 }
 
 void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
