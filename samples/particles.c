@@ -34,7 +34,7 @@ typedef struct particle {
     int kind; /* stays at home */
 } particle;
 
-/* The same, one array an attribute. */
+/* Particles with the attributes of `particle`, one array an attribute. */
 typedef struct arrays {
     double *position; /* COMPONENTS each */
     double *charge;

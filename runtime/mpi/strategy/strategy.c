@@ -166,7 +166,7 @@ static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
  * missing: it gives MPI the same bytes as native does. */
 static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
                                   PW_STRATEGY_PIPELINE};
-/* Of those, what a message to oneself takes: where others are packed, it is joined. */
+/* What a message to oneself takes in place of each strategy of `on_host`: where others are packed, it is joined. */
 static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
                                      PW_STRATEGY_PIPELINE};
 static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,

@@ -76,7 +76,7 @@ static void all_find_one(void **state)
     assert_int_equal(seen, RANKS);
 }
 
-/* Who offers nothing, as in another version, takes no part; another size is not mapped. */
+/* A rank that offers nothing takes no part, and memory of another size is not mapped. */
 static void only_those_that_agree(void **state)
 {
     const size_t offers[RANKS] = {0, 2 * BYTES, BYTES, BYTES};
