@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/engine/memory/source.h"
 #include "runtime/engine/node/late.h"
 #include "runtime/engine/node/lazy.h"
 #include "runtime/engine/node/reserve.h"
@@ -175,15 +176,36 @@ static void enter(pw_segment_header *h)
     atomic_store_explicit(&h->open, 1, memory_order_release);
 }
 
+/* The header's mapping has whole pages. */
+static bool words(pw_source_words *words)
+{
+    pw_segment_header *h = header();
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (!h)
+        return false;
+    *words = (pw_source_words){.pages = h,
+                               .bytes = (sizeof *h + page - 1) / page * page,
+                               .first = &h->signals[0].value,
+                               .stride = sizeof h->signals[0],
+                               .count = PW_SEGMENT_SIGNALS};
+    return true;
+}
+
 void pw_segment_open(void)
 {
+    static const pw_source source = {
+        .take = pw_segment_take, .take_lazy = pw_segment_take_lazy, .give = pw_segment_give, .words = words};
+
     if (!pw_env_bool(PW_ENV_SHARED) || pw_env_bool(PW_ENV_DISABLE))
         return;
     pthread_mutex_lock(&segment.lock);
     if (!header() && !segment.refused)
         create();
-    if (header())
+    if (header()) {
         enter(header());
+        atomic_store_explicit(&pw_shared_source, &source, memory_order_release);
+    }
     pthread_mutex_unlock(&segment.lock);
 }
 
