@@ -1,6 +1,6 @@
 /*
  * Where blocks come from that other processes can read. The engine itself has none, and its pools allocate from the
- * process's own memory. Who shares memory with other processes sets this source (runtime/engine/node/segment.h).
+ * process's own memory. Who shares memory with other processes sets this source (runtime/exchange/segment.h).
  */
 #ifndef PW_RUNTIME_SOURCE_H
 #define PW_RUNTIME_SOURCE_H
