@@ -1,11 +1,13 @@
 /*
- * Channels, each with what became of the messages on it, and stand-ins, each a block of lazy memory with a record in
- * the segment's header. A record tells of a message from pw_direct_begin to pw_direct_end only.
+ * Purpose: the sender's side of messages that others take from the program's own memory. Data: channels, each with what
+ * became of the messages on it, and stand-ins, each a block of lazy memory with a record in the segment's header.
+ * Invariant: a record tells of a message from pw_direct_begin to pw_direct_end only.
  */
 #include "runtime/exchange/direct.h"
 
 #include "base/log.h"
 #include "runtime/exchange/board.h"
+#include "runtime/exchange/evidence.h"
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
@@ -17,17 +19,15 @@
 
 enum {
     CHANNELS = 1024,
-    PROVEN = 2, /* messages that must have been taken whole before one has no pages */
-    LEAST_WAIT = 16,
-    MOST_WAIT = 4096,
     SHIFT = 25 /* of the bytes of a stand-in */
 };
 
+/* Two messages must have been taken whole before one has no pages. */
+static const pw_evidence_rule rule = {.proven = 2, .patience = 1, .least = 16, .most = 4096};
+
 typedef struct channel {
-    uint64_t key;   /* 0: the place is free */
-    int proven;     /* messages that were taken whole, up to PROVEN */
-    int64_t least;  /* the length of the shortest of them */
-    int wait, next; /* messages that go other ways before the next one; as many after the next failure */
+    pw_evidence taken; /* whether messages were taken whole */
+    int64_t least;     /* the length of the shortest of those */
 } channel;
 
 /* What a stand-in is used for. Belongs to whoever has taken it. */
@@ -58,19 +58,9 @@ static channel *channel_of(uint64_t key)
     channel *c = &direct.channels[(key ^ key >> 32) % CHANNELS];
 
     atomic_store_explicit(&direct.learned, true, memory_order_relaxed);
-    if (c->key != key)
-        *c = (channel){.key = key, .least = INT64_MAX, .next = LEAST_WAIT};
+    if (pw_evidence_of(&c->taken, key))
+        c->least = INT64_MAX;
     return c;
-}
-
-/* The lock must be held. */
-static bool may_begin(uint64_t key)
-{
-    channel *c = channel_of(key);
-    bool may = c->wait == 0;
-
-    c->wait -= !may;
-    return may;
 }
 
 bool pw_direct_is_proven(uint64_t key, int64_t bytes)
@@ -80,7 +70,7 @@ bool pw_direct_is_proven(uint64_t key, int64_t bytes)
 
     pthread_mutex_lock(&direct.lock);
     c = channel_of(key);
-    proven = c->proven >= PROVEN && bytes >= c->least;
+    proven = pw_evidence_is_proven(&c->taken, &rule) && bytes >= c->least;
     pthread_mutex_unlock(&direct.lock);
     return proven;
 }
@@ -92,14 +82,11 @@ static void note(uint64_t key, int64_t bytes, bool taken)
     pthread_mutex_lock(&direct.lock);
     c = channel_of(key);
     if (taken) {
-        c->next = c->proven < PROVEN ? c->next : LEAST_WAIT;
-        c->proven += c->proven < PROVEN;
+        pw_evidence_worked(&c->taken, &rule);
         c->least = bytes < c->least ? bytes : c->least;
     } else {
-        c->proven = 0;
+        pw_evidence_failed(&c->taken, &rule);
         c->least = INT64_MAX;
-        c->wait = c->next;
-        c->next = c->next < MOST_WAIT ? c->next * 2 : MOST_WAIT;
     }
     pthread_mutex_unlock(&direct.lock);
 }
@@ -151,7 +138,7 @@ bool pw_direct_may_receive(uint64_t key)
     bool may;
 
     pthread_mutex_lock(&direct.lock);
-    may = may_begin(key);
+    may = pw_evidence_may(&channel_of(key)->taken);
     pthread_mutex_unlock(&direct.lock);
     return may;
 }
@@ -194,7 +181,7 @@ int pw_direct_take(uint64_t key, int64_t bytes)
     if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible())
         return -1;
     pthread_mutex_lock(&direct.lock);
-    if (may_begin(key) && direct.nfree > 0)
+    if (pw_evidence_may(&channel_of(key)->taken) && direct.nfree > 0)
         number = direct.free[--direct.nfree];
     pthread_mutex_unlock(&direct.lock);
     if (number >= 0)

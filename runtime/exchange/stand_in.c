@@ -135,8 +135,7 @@ bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *
                          .answered = &h->stand_ins[r.number].answered,
                          .took = &h->stand_ins[r.number].took,
                          .late = &h->stand_ins[r.number].late,
-                         .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported},
-                         .attached = {.place = -1}};
+                         .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported}};
     if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {
         if (!r.exported.number)
             find_mapped(h, &r, out);
@@ -215,6 +214,6 @@ void pw_stand_in_close(pw_stand_in *s, int64_t bytes)
         atomic_fetch_add_explicit(s->answered, (uint64_t)bytes, memory_order_release);
     if (s->copy)
         munmap(s->copy, s->stretch);
-    pw_xpmem_release(&s->attached);
+    pw_reach_give(s->attached);
     pw_layout_unref(s->layout);
 }

@@ -26,9 +26,9 @@ typedef struct pw_stand_in {
     _Atomic uint64_t *answered, *took; /* those of pw_segment_stand_in */
     pw_segment_late *late;
     pw_peer_exported exported; /* the allocation that has the objects, if its memory has a number */
-    pw_xpmem_use attached;
-    void *copy; /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
-    bool whole; /* the message was moved */
+    pw_reached *attached;      /* NULL: it is not by XPMEM that the memory is here */
+    void *copy;                /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
+    bool whole;                /* the message was moved */
 } pw_stand_in;
 
 /* Gives the engine that layouts of other processes are made in. May be called from any thread, also from inside MPI.

@@ -1,18 +1,17 @@
 /*
- * The library of XPMEM, loaded at the first need; the segment by which this process shows its memory; and the ranges of
- * other processes that are attached, in a table that all threads share under one lock. A range that is in use stays
- * attached. One whose owner has raised its count of removals since is never found again.
+ * Purpose: maps any memory of other processes. Data: the library of XPMEM, loaded at the first need; the segment by
+ * which this process shows its memory; and the rights to the segments of others. Invariant: what was attached before
+ * its owner raised its count of removals is never found again (reach.h).
  */
 #include "runtime/exchange/xpmem.h"
 
 #include "base/log.h"
-#include "base/lru.h"
 #include "runtime/exchange/segment.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
-enum { KEPT = 32, PEERS = 256, OWNER_ONLY = 0600 };
+enum { PEERS = 256, OWNER_ONLY = 0600 };
 
 /* XPMEM's own header, xpmem.h, declares these so. It need not be installed. */
 enum { XPMEM_RDWR = 2, XPMEM_PERMIT_MODE = 1 };
@@ -32,15 +31,6 @@ struct xpmem_addr {
     X(void *, attach, (struct xpmem_addr from, size_t bytes, void *address))          \
     X(int, detach, (void *address))
 
-/* A range of another process. */
-typedef struct attachment {
-    pw_lru lru;
-    segment_id segment; /* 0: the place is free */
-    uint64_t removed;   /* the owner's count when it was attached */
-    uint64_t begin, bytes;
-    char *base;
-} attachment;
-
 /* Access to another process's segment. It is kept, since XPMEM detaches what was attached by an access with it. */
 typedef struct access_right {
     segment_id segment; /* 0: the place is free */
@@ -58,8 +48,6 @@ static struct {
     segment_id own; /* 0: not made; guarded by the lock */
     _Atomic bool shown;
     access_right rights[PEERS];
-    attachment kept[KEPT];
-    uint64_t uses;
 } xpmem = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
@@ -127,8 +115,7 @@ void pw_xpmem_note_removal(void)
 
 /* ---- attaching --------------------------------------------------------------------------------------------------- */
 
-/* The lock must be held in the functions from here on. */
-
+/* The lock must be held. */
 static access_id right_to(segment_id segment)
 {
     access_right *r = xpmem.rights, *end = r + PEERS;
@@ -142,99 +129,53 @@ static access_id right_to(segment_id segment)
     return r->id;
 }
 
-static void let_go(attachment *a)
+/* The range's memory is the number of the owner's segment. */
+static uint64_t attach(const pw_reached *range, const void *arg)
 {
-    xpmem.detach(a->base);
-    *a = (attachment){.segment = 0};
-}
+    char *base = NULL;
 
-static void let_go_of_older(segment_id segment, uint64_t removed)
-{
-    for (int i = 0; i < KEPT; i++)
-        if (xpmem.kept[i].segment == segment && xpmem.kept[i].removed != removed && xpmem.kept[i].lru.users == 0)
-            let_go(&xpmem.kept[i]);
-}
-
-static attachment *find(segment_id segment, uint64_t removed, uint64_t begin, uint64_t bytes)
-{
-    for (int i = 0; i < KEPT; i++) {
-        attachment *a = &xpmem.kept[i];
-
-        if (a->segment == segment && a->removed == removed && begin >= a->begin && bytes <= a->bytes &&
-            begin - a->begin <= a->bytes - bytes)
-            return a;
-    }
-    return NULL;
-}
-
-/* The place that the next attachment gets. NULL: all are in use. */
-static attachment *make_room(void)
-{
-    attachment *a = pw_lru_find(xpmem.kept, KEPT, sizeof *a, false);
-
-    if (a && a->segment)
-        let_go(a);
-    return a;
-}
-
-static attachment *attach(segment_id segment, uint64_t removed, uint64_t begin, uint64_t bytes)
-{
-    attachment *a = make_room();
-    access_id right = a ? right_to(segment) : -1;
-    struct xpmem_addr from = {right, (off_t)begin};
-    char *base = right > 0 ? xpmem.attach(from, bytes, NULL) : NULL;
-
-    if (!base || base == (char *)-1)
-        return NULL;
-    *a = (attachment){.segment = segment, .removed = removed, .begin = begin, .bytes = bytes, .base = base};
-    return a;
-}
-
-const void *pw_xpmem_attach(const pw_segment_header *h, uint64_t address, size_t bytes, pw_xpmem_use *use)
-{
-    segment_id segment = (segment_id)atomic_load_explicit(&h->xpmem, memory_order_acquire);
-    uint64_t removed = atomic_load_explicit(&h->removed, memory_order_acquire), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t begin = address & -page, whole = (address + bytes - begin + page - 1) & -page;
-    const void *at = NULL;
-    attachment *a;
-
-    use->place = -1;
-    if (segment <= 0)
-        return NULL;
+    (void)arg;
     pthread_mutex_lock(&xpmem.lock);
-    let_go_of_older(segment, removed);
-    a = is_there() ? find(segment, removed, begin, whole) : NULL;
-    if (!a && is_there())
-        a = attach(segment, removed, begin, whole);
-    if (a) {
-        pw_lru_take(&a->lru, &xpmem.uses);
-        use->place = (int)(a - xpmem.kept);
-        at = a->base + (address - a->begin);
+    if (is_there()) {
+        access_id right = right_to((segment_id)(uintptr_t)range->memory);
+        struct xpmem_addr from = {right, (off_t)range->begin};
+
+        base = right > 0 ? xpmem.attach(from, range->bytes, NULL) : NULL;
     }
     pthread_mutex_unlock(&xpmem.lock);
-    return at;
+    return base == (char *)-1 ? 0 : (uintptr_t)base;
 }
 
-void pw_xpmem_release(const pw_xpmem_use *use)
+static void detach(const pw_reached *range)
 {
-    if (use->place < 0)
-        return;
-    pthread_mutex_lock(&xpmem.lock);
-    xpmem.kept[use->place].lru.users--;
-    pthread_mutex_unlock(&xpmem.lock);
+    xpmem.detach((void *)(uintptr_t)range->at);
+}
+
+static const pw_reach attached = {.all_at_once = true, .open = attach, .close = detach};
+
+const void *pw_xpmem_attach(const pw_segment_header *h, uint64_t address, size_t bytes, pw_reached **use)
+{
+    uint64_t segment = atomic_load_explicit(&h->xpmem, memory_order_acquire), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const pw_reached wanted = {.row = &attached,
+                               .owner = h,
+                               .version = atomic_load_explicit(&h->removed, memory_order_acquire),
+                               .begin = address & -page,
+                               .bytes = (address + bytes - (address & -page) + page - 1) & -page,
+                               .memory = (void *)(uintptr_t)segment};
+
+    *use = (segment_id)segment > 0 ? pw_reach_take(&wanted, NULL) : NULL;
+    return *use ? (const void *)(uintptr_t)((*use)->at + (address - (*use)->begin)) : NULL;
 }
 
 void pw_xpmem_end(void)
 {
     pw_segment_header *h = pw_segment_own_header();
 
+    pw_reach_close(&attached, NULL, false);
     pthread_mutex_lock(&xpmem.lock);
     atomic_store_explicit(&xpmem.shown, false, memory_order_relaxed);
     if (h)
         atomic_store_explicit(&h->xpmem, 0, memory_order_release);
-    for (int i = 0; i < KEPT; i++)
-        if (xpmem.kept[i].segment)
-            let_go(&xpmem.kept[i]);
     for (int i = 0; i < PEERS; i++) {
         if (xpmem.rights[i].segment && xpmem.rights[i].id > 0)
             xpmem.release(xpmem.rights[i].id);

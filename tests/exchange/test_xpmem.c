@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { PAGE = 65536 /* the largest of Linux */, PAGES = 64, KEPT = 32 };
+enum { PAGE = 65536 /* the largest of Linux */, PAGES = 300, KEPT = 256 };
 
 static char *memory; /* at the same address in the owner: PAGES pages of a file, each filled with its number */
 static int (*attached)(void);
@@ -54,41 +54,41 @@ static int tear_down(void **state)
     return 0;
 }
 
-static pw_xpmem_use attach(int page, int pages)
+static pw_reached *attach(int page, int pages)
 {
-    pw_xpmem_use use;
+    pw_reached *use;
     const char *at =
         pw_xpmem_attach(&header, (uintptr_t)memory + (uint64_t)page * PAGE + 5, (size_t)pages * PAGE - 10, &use);
 
     assert_non_null(at);
     assert_ptr_not_equal(at, memory + (size_t)page * PAGE + 5);
-    assert_int_equal(at[0], page);
-    assert_int_equal(at[(size_t)pages * PAGE - 11], page + pages - 1);
+    assert_int_equal(at[0], (char)page);
+    assert_int_equal(at[(size_t)pages * PAGE - 11], (char)(page + pages - 1));
     return use;
 }
 
 /* The parts of a range are found in it. */
 static void a_range_is_attached_once(void **state)
 {
-    pw_xpmem_use all = attach(0, 4), part = attach(2, 1), again = attach(0, 4);
+    pw_reached *all = attach(0, 4), *part = attach(2, 1), *again = attach(0, 4);
 
     (void)state;
     assert_int_equal(attached(), 1);
-    pw_xpmem_release(&all);
-    pw_xpmem_release(&part);
-    pw_xpmem_release(&again);
+    pw_reach_give(all);
+    pw_reach_give(part);
+    pw_reach_give(again);
     assert_int_equal(attached(), 1);
 }
 
 static void the_oldest_goes_unless_it_is_in_use(void **state)
 {
-    pw_xpmem_use held = attach(0, 4), others[KEPT], none;
+    pw_reached *held = attach(0, 4), *others[KEPT], *none;
 
     (void)state;
     for (int i = 4; i < PAGES; i++) {
-        pw_xpmem_use use = attach(i, 1);
+        pw_reached *use = attach(i, 1);
 
-        pw_xpmem_release(&use);
+        pw_reach_give(use);
         assert_true(attached() <= KEPT);
     }
     for (int i = 1; i < KEPT; i++)
@@ -96,34 +96,34 @@ static void the_oldest_goes_unless_it_is_in_use(void **state)
     assert_int_equal(attached(), KEPT);
     assert_null(pw_xpmem_attach(&header, (uintptr_t)memory + (uint64_t)(PAGES - 1) * PAGE, 8, &none));
     for (int i = 1; i < KEPT; i++)
-        pw_xpmem_release(&others[i]);
+        pw_reach_give(others[i]);
     attach(0, 4);
-    pw_xpmem_release(&held);
-    pw_xpmem_release(&held);
+    pw_reach_give(held);
+    pw_reach_give(held);
 }
 
 static void what_the_owner_gives_back_is_let_go(void **state)
 {
-    pw_xpmem_use held = attach(0, 4), use;
+    pw_reached *held = attach(0, 4), *use;
 
     (void)state;
     use = attach(10, 1);
-    pw_xpmem_release(&use);
+    pw_reach_give(use);
     atomic_fetch_add(&header.removed, 1);
     use = attach(12, 1);
-    pw_xpmem_release(&use);
+    pw_reach_give(use);
     assert_int_equal(attached(), 2); /* the one in use, and the new one */
-    pw_xpmem_release(&held);
+    pw_reach_give(held);
     atomic_fetch_add(&header.removed, 1);
     use = attach(12, 1);
-    pw_xpmem_release(&use);
+    pw_reach_give(use);
     assert_int_equal(attached(), 1);
 }
 
 static void other_memory_is_refused(void **state)
 {
     char *alone = malloc(PAGE); /* not of a file */
-    pw_xpmem_use use;
+    pw_reached *use;
 
     (void)state;
     assert_null(pw_xpmem_attach(&header, (uintptr_t)alone, 8, &use));
@@ -136,19 +136,19 @@ static void other_memory_is_refused(void **state)
 
 static void all_is_let_go_at_the_end(void **state)
 {
-    pw_xpmem_use use = attach(0, 1);
+    pw_reached *use = attach(0, 1);
 
     (void)state;
-    pw_xpmem_release(&use);
+    pw_reach_give(use);
     pw_xpmem_end();
     assert_int_equal(attached(), 0);
     use = attach(0, 1);
-    pw_xpmem_release(&use);
+    pw_reach_give(use);
 }
 
 static void a_process_that_has_ended_is_refused(void **state)
 {
-    pw_xpmem_use use;
+    pw_reached *use;
 
     (void)state;
     pw_xpmem_end();
@@ -161,7 +161,7 @@ static void a_process_that_has_ended_is_refused(void **state)
 static int look_in_child(void)
 {
     pid_t pid = fork();
-    pw_xpmem_use use;
+    pw_reached *use;
     int status;
 
     if (pid == 0) {

@@ -16,7 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { ATTACHED = 128, PATH = 300, LINE = 512 };
+enum { ATTACHED = 512, PATH = 300, LINE = 512 };
 
 typedef struct range {
     void *base; /* NULL: the place is free */

@@ -1,11 +1,10 @@
 /*
- * Blocks of other processes' segments that are registered with the driver, in a table under one lock, and the reads
- * from them, of which some go on when MPI's call has returned (late reads). A block with users stays registered.
+ * Purpose: GPUs of this process read messages of other processes. Data: the reads under way when MPI's call has
+ * returned (late reads), and those that a thread gathers for one launch. Invariant: what a read needs (opened memory, a
+ * layout) stays until the read is over.
  */
 #include "runtime/exchange/gpu/foreign.h"
 
-#include "base/log.h"
-#include "base/lru.h"
 #include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/memory/cells.h"
 #include "runtime/exchange/gpu/opened.h"
@@ -13,167 +12,22 @@
 #include "runtime/exchange/segment.h"
 
 enum {
-    KEPT = 256,
-    REFUSALS = 4,   /* after so many in a row this file no longer asks the driver */
     MOST_LATE = 24, /* late reads at a time, which leaves lanes for other transfers (pool.h) */
     MOST_GATHERED = 256
 };
 
-static const int64_t most_bytes = (int64_t)1 << 30;
-
-typedef struct foreign {
-    pw_lru lru;
-    pw_peer_block block; /* base NULL: the slot is free */
-    pw_gpu *owner;       /* the context in which it was registered; every GPU of the process can use it */
-    pw_cu_ptr device;
-} foreign;
-
-/* The singleton, guarded by the lock. Registering a block, which happens once, also holds the lock. */
-static struct {
-    pthread_mutex_t lock;
-    foreign many[KEPT];
-    int high; /* slots from here on were never used */
-    int blocks, refusals;
-    int64_t bytes, registrations;
-    uint64_t clock; /* of uses */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* The context that has last moved a message from another program's buffer. NULL: none. */
 static _Atomic(pw_gpu *) reader;
 
-/* ---- registering ------------------------------------------------------------------------------------------------- */
-
-static void drop(foreign *f, bool driver)
+static void forget_reader(const pw_gpu *gpu, bool driver)
 {
-    pw_gpu_scope scope;
+    pw_gpu *expected = (pw_gpu *)(uintptr_t)gpu;
 
-    if (driver && pw_gpu_is_alive(f->owner) && pw_gpu_enter(f->owner, &scope) == PW_OK) {
-        pw_cu_check(pw_cu.host_unregister((void *)(uintptr_t)f->block.base), "cuMemHostUnregister");
-        pw_gpu_leave(&scope);
-    }
-    table.bytes -= (int64_t)f->block.bytes;
-    table.blocks--;
-    *f = (foreign){.owner = NULL};
+    (void)driver;
+    atomic_compare_exchange_strong(&reader, &expected, NULL);
 }
 
-void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver)
-{
-    pthread_mutex_lock(&table.lock);
-    for (int i = 0; i < table.high; i++)
-        if (table.many[i].block.base && table.many[i].owner == gpu)
-            drop(&table.many[i], driver);
-    pthread_mutex_unlock(&table.lock);
-    if (atomic_load(&reader) == gpu)
-        atomic_store(&reader, NULL);
-}
-
-static pw_gpu_dependent dependent = {.close = pw_gpu_foreign_close};
-
-/* The context must be current. */
-static pw_status register_block(pw_gpu *gpu, const pw_peer_block *block, foreign *f)
-{
-    void *base = (void *)(uintptr_t)block->base;
-    pw_status status = pw_cu_check(
-        pw_cu.host_register(base, block->bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED | PW_CU_REGISTER_READ),
-        "cuMemHostRegister");
-
-    if (status != PW_OK)
-        return status;
-    pw_gpu_depend(&dependent);
-    *f = (foreign){.lru = {.used = ++table.clock}, .block = *block, .owner = gpu};
-    table.registrations++;
-    table.blocks++;
-    table.bytes += (int64_t)block->bytes;
-    status = pw_cu_check(pw_cu.host_device_pointer(&f->device, base, 0), "cuMemHostGetDevicePointer");
-    if (status != PW_OK)
-        drop(f, true);
-    return status;
-}
-
-static foreign *find(const char *base)
-{
-    for (int i = 0; i < table.high; i++)
-        if (table.many[i].block.base == base)
-            return &table.many[i];
-    return NULL;
-}
-
-/* Returns a free slot, and unregisters blocks until there is room for `bytes` bytes. NULL: all blocks are in use. */
-static foreign *make_slot(size_t bytes)
-{
-    foreign *f;
-
-    while (table.blocks == KEPT || table.bytes + (int64_t)bytes > most_bytes) {
-        f = pw_lru_find(table.many, table.high, sizeof *f, true);
-        if (!f)
-            return NULL;
-        drop(f, true);
-    }
-    f = find(NULL);
-    return f ? f : &table.many[table.high++];
-}
-
-static foreign *add(pw_gpu *gpu, const pw_peer_block *block)
-{
-    foreign *f = table.refusals < REFUSALS ? make_slot(block->bytes) : NULL;
-
-    if (!f)
-        return NULL;
-    if (register_block(gpu, block, f) == PW_OK) {
-        table.refusals = 0;
-        return f;
-    }
-    if (++table.refusals == REFUSALS)
-        pw_log(PW_LOG_INFO, "the driver does not register memory of other processes: messages are copied once more");
-    return NULL;
-}
-
-/* ---- using ------------------------------------------------------------------------------------------------------- */
-
-static bool is_good(const foreign *f, const pw_peer_block *block)
-{
-    return f->block.removed == block->removed && f->block.bytes == block->bytes && pw_gpu_is_alive(f->owner);
-}
-
-/* The context of `gpu` must be current. */
-static foreign *take(pw_gpu *gpu, const pw_peer_block *block)
-{
-    foreign *f;
-
-    pthread_mutex_lock(&table.lock);
-    f = find(block->base);
-    if (f && !is_good(f, block)) {
-        if (f->lru.users == 0)
-            drop(f, true);
-        f = NULL;
-    }
-    if (!f && !find(block->base))
-        f = add(gpu, block);
-    if (f) {
-        pw_lru_take(&f->lru, &table.clock);
-    }
-    pthread_mutex_unlock(&table.lock);
-    return f;
-}
-
-static void give(foreign *f)
-{
-    pthread_mutex_lock(&table.lock);
-    f->lru.users--;
-    pthread_mutex_unlock(&table.lock);
-}
-
-static foreign *enter_and_take(pw_gpu *gpu, const pw_peer_block *block)
-{
-    pw_gpu_scope scope;
-    foreign *f;
-
-    if (!pw_cu.host_register || !pw_cu.host_unregister || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
-        return NULL;
-    f = take(gpu, block);
-    pw_gpu_leave(&scope);
-    return f;
-}
+static pw_gpu_dependent dependent = {.close = forget_reader};
 
 static pw_gpu_order unpacking(const pw_gpu_order *order, pw_gpu_packed packed)
 {
@@ -184,9 +38,9 @@ static pw_gpu_order unpacking(const pw_gpu_order *order, pw_gpu_packed packed)
     return o;
 }
 
-static pw_gpu_packed packed_at(const foreign *f, const void *from, const pw_peer_block *block)
+static pw_gpu_packed packed_at(const pw_reached *r, const void *from, const pw_peer_block *block)
 {
-    return pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = f->device},
+    return pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = r->at},
                             (const char *)from - block->base);
 }
 
@@ -202,9 +56,9 @@ static void count_from_gpu(const pw_gpu_order *order)
 typedef struct late_read {
     pw_gpu_transfer *transfer;
     const pw_segment_header *sender;
-    pw_gpu_opened *opened; /* NULL: it reads a registered block */
-    foreign *registered;   /* NULL: it reads opened memory */
-    pw_layout *layout;     /* whose kernel runs, with a reference; NULL: none */
+    pw_reached *reached;
+    bool registered;   /* it reads a block of a segment; else GPU memory */
+    pw_layout *layout; /* whose kernel runs, with a reference; NULL: none */
 } late_read;
 
 _Static_assert(sizeof(late_read) <= PW_CELL_BYTES, "a late read fits a cell");
@@ -219,10 +73,7 @@ static bool leave(const late_read *r)
 {
     bool counts = r->registered || pw_segment_owner_has_waited(r->sender);
 
-    if (r->opened)
-        pw_gpu_opened_give(r->opened);
-    if (r->registered)
-        give(r->registered);
+    pw_reach_give(r->reached);
     pw_layout_unref(r->layout);
     return counts;
 }
@@ -338,12 +189,14 @@ static bool read_by(late_read *r, const pw_gpu_order *order, pw_segment_late *re
 
 static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
 {
-    late_read r = {.sender = block->replica.segment, .registered = enter_and_take(order->buffer.place.gpu, block)};
+    late_read r = {.sender = block->replica.segment,
+                   .reached = pw_gpu_registered_take(order->buffer.place.gpu, block),
+                   .registered = true};
     pw_gpu_order o;
 
-    if (!r.registered)
+    if (!r.reached)
         return false;
-    o = unpacking(order, packed_at(r.registered, from, block));
+    o = unpacking(order, packed_at(r.reached, from, block));
     return read_by(&r, &o, block->late, late);
 }
 
@@ -352,10 +205,10 @@ static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block
     late_read r = {.sender = block->replica.segment};
     pw_gpu_order o;
 
-    r.opened = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
-    if (!r.opened)
+    r.reached = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
+    if (!r.reached)
         return false;
-    o = unpacking(order, (pw_gpu_packed){.device = r.opened->device});
+    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at});
     if (!read_by(&r, &o, block->late, late))
         return false;
     count_from_gpu(order);
@@ -471,11 +324,11 @@ static bool move_objects(const objects *o, late_read *r, pw_segment_late *record
 }
 
 /* The objects of a message, in memory that is open for the order's GPU. */
-static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, const pw_gpu_opened *opened)
+static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, const pw_reached *opened)
 {
     return (objects){.order = order,
                      .layout = from->layout,
-                     .there = opened->device + (from->remote - from->exported.memory.address),
+                     .there = opened->at + (from->remote - from->exported.memory.address),
                      .count = from->count,
                      .bytes = from->bytes};
 }
@@ -483,7 +336,7 @@ static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, co
 static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
 {
     const pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
-    pw_gpu_opened *opened = pw_gpu_opened_take(gpu, &from->exported);
+    pw_reached *opened = pw_gpu_opened_take(gpu, &from->exported);
     objects o;
     bool done;
 
@@ -491,7 +344,7 @@ static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
         return false;
     o = objects_of(&order, from, opened);
     done = pack_all(&o, packed) && pw_segment_owner_has_waited(from->exported.segment);
-    pw_gpu_opened_give(opened);
+    pw_reach_give(opened);
     return done;
 }
 
@@ -522,25 +375,15 @@ static void note_reader(pw_gpu *gpu)
 bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
 {
     late_read r = {.sender = from->exported.segment,
-                   .opened = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
+                   .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
     objects o;
 
-    if (!r.opened)
+    if (!r.reached)
         return false;
-    o = objects_of(order, from, r.opened);
+    o = objects_of(order, from, r.reached);
     if (!move_objects(&o, &r, from->late, late))
         return false;
     note_reader(order->buffer.place.gpu);
     count_from_gpu(order);
     return true;
-}
-
-pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void)
-{
-    pw_gpu_foreign_usage usage;
-
-    pthread_mutex_lock(&table.lock);
-    usage = (pw_gpu_foreign_usage){.blocks = table.blocks, .bytes = table.bytes, .registrations = table.registrations};
-    pthread_mutex_unlock(&table.lock);
-    return usage;
 }

@@ -1,9 +1,7 @@
 /*
  * GPUs of this process unpack messages from the memory of other processes of the node (runtime/exchange/peers.h).
- * They read the block's replica, if the message is there and the replica can be opened (opened.h), else the block. The
- * block of a message is registered with the driver, read only, and stays registered for the next message there. At most
- * 256 blocks and 1 GiB are registered; those used least recently give way. A block whose owner has released its pages
- * is registered anew. Messages of stand-ins (shown.h) come from the sender's own GPU memory.
+ * They read the block's replica, if the message is there and the replica can be opened, else the block, which is
+ * registered with the driver (opened.h). Messages of stand-ins (shown.h) come from the sender's own GPU memory.
  *
  * All functions are thread safe.
  */
@@ -40,16 +38,5 @@ pw_status pw_gpu_foreign_finish(void *late);
  */
 void pw_gpu_foreign_gather(bool on);
 void pw_gpu_foreign_look(void);
-
-/* Unregisters what is registered in this context; without `driver` the context has ended. Contexts that end call this
- * themselves (pw_gpu_dependent). */
-void pw_gpu_foreign_close(const pw_gpu *gpu, bool driver);
-
-typedef struct pw_gpu_foreign_usage {
-    int blocks;
-    int64_t bytes, registrations; /* registrations: since the start */
-} pw_gpu_foreign_usage;
-
-pw_gpu_foreign_usage pw_gpu_foreign_usage_now(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * A table of allocations that are open or were refused, under one lock, which is also held while the driver opens or
- * closes one. An allocation with users stays open, unless its context ends.
+ * Purpose: gives GPUs of this process memory of other processes. Data: none of its own; what is open is kept by
+ * reach.h, in two rows: allocations of GPU memory, and blocks of segments that are registered with the driver.
+ * Invariant: a range belongs to the context that has opened it, and is closed with that.
  */
 #include "runtime/exchange/gpu/opened.h"
 
@@ -8,20 +9,7 @@
 
 #include <string.h>
 
-enum {
-    KEPT = 256,
-    REFUSERS = 32 /* after so many processes whose memory could not be opened, no others are tried */
-};
-
-/* The singleton, guarded by the lock. Opening, which happens once, also holds the lock. */
-static struct {
-    pthread_mutex_t lock;
-    pw_gpu_opened many[KEPT];
-    const void *refusers[REFUSERS]; /* the segments of these processes */
-    int nrefusers;
-    int64_t opened, taken;
-    uint64_t clock; /* of uses */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+enum { REFUSALS = 4 /* of blocks of one process; after so many in a row the driver is not asked again */ };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +40,6 @@ static bool is_near(const pw_gpu *gpu, const pw_segment_exported *memory)
     return true;
 }
 
-/* Opens an allocation in the context, which must be current. 0: refused. */
 static pw_cu_ptr open_memory(const pw_gpu *gpu, const pw_segment_exported *memory)
 {
     pw_cu_ptr device = 0;
@@ -62,167 +49,123 @@ static pw_cu_ptr open_memory(const pw_gpu *gpu, const pw_segment_exported *memor
     if (!is_near(gpu, memory) ||
         pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
         return 0;
-    table.opened++;
     return device;
-}
-
-static void drop(pw_gpu_opened *o, bool driver)
-{
-    pw_gpu_scope scope;
-
-    if (driver && o->device && pw_gpu_is_alive(o->owner) && pw_gpu_enter(o->owner, &scope) == PW_OK) {
-        pw_cu_check(pw_cu.ipc_close(o->device), "cuIpcCloseMemHandle");
-        pw_gpu_leave(&scope);
-    }
-    *o = (pw_gpu_opened){.segment = NULL};
-}
-
-void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
-{
-    pthread_mutex_lock(&table.lock);
-    for (int i = 0; i < KEPT; i++)
-        if (table.many[i].segment && table.many[i].owner == gpu)
-            drop(&table.many[i], driver);
-    pthread_mutex_unlock(&table.lock);
 }
 
 static pw_gpu_dependent dependent = {.close = pw_gpu_opened_close};
 
-static bool is_refuser(const void *segment)
+static uint64_t open_exported(const pw_reached *range, const void *arg)
 {
-    for (int i = 0; i < table.nrefusers; i++)
-        if (table.refusers[i] == segment)
-            return true;
-    return table.nrefusers == REFUSERS;
+    const pw_peer_exported *e = arg;
+    pw_cu_ptr device = open_memory(range->context, &e->memory);
+
+    pw_gpu_depend(&dependent);
+    if (device)
+        return device;
+    atomic_store_explicit(e->wanted, 0, memory_order_relaxed);
+    pw_log(PW_LOG_INFO, "device memory of another process cannot be opened, or is far: its messages are read in pinned "
+                        "memory");
+    return 0;
 }
 
-static void add_refuser(const pw_peer_exported *e)
+static void close_exported(const pw_reached *range)
 {
-    if (is_refuser(e->segment))
+    pw_gpu_scope scope;
+
+    if (pw_gpu_enter(range->context, &scope) != PW_OK)
         return;
-    if (table.nrefusers == 0)
-        pw_log(PW_LOG_INFO, "device memory of another process cannot be opened, or is far: its messages are read in "
-                            "pinned memory");
-    table.refusers[table.nrefusers++] = e->segment;
-    atomic_store_explicit(e->wanted, 0, memory_order_relaxed);
+    pw_cu_check(pw_cu.ipc_close(range->at), "cuIpcCloseMemHandle");
+    pw_gpu_leave(&scope);
+}
+
+static uint64_t register_block(const pw_reached *range, const void *arg)
+{
+    pw_cu_ptr device;
+
+    (void)arg;
+    if (pw_cu_check(pw_cu.host_register(range->memory, range->bytes,
+                                        PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED | PW_CU_REGISTER_READ),
+                    "cuMemHostRegister") != PW_OK)
+        return 0;
+    pw_gpu_depend(&dependent);
+    if (pw_cu_check(pw_cu.host_device_pointer(&device, range->memory, 0), "cuMemHostGetDevicePointer") == PW_OK)
+        return device;
+    pw_cu_check(pw_cu.host_unregister(range->memory), "cuMemHostUnregister");
+    return 0;
+}
+
+static void unregister_block(const pw_reached *range)
+{
+    pw_gpu_scope scope;
+
+    if (pw_gpu_enter(range->context, &scope) != PW_OK)
+        return;
+    pw_cu_check(pw_cu.host_unregister(range->memory), "cuMemHostUnregister");
+    pw_gpu_leave(&scope);
+}
+
+static bool lives(const void *context)
+{
+    return pw_gpu_is_alive(context);
+}
+
+const pw_reach pw_gpu_exported_row = {.patience = 1, .open = open_exported, .close = close_exported, .lives = lives};
+const pw_reach pw_gpu_registered_row = {.anywhere = true,
+                                        .patience = REFUSALS,
+                                        .most = (uint64_t)1 << 30,
+                                        .open = register_block,
+                                        .close = unregister_block,
+                                        .lives = lives};
+
+void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
+{
+    pw_reach_close(&pw_gpu_exported_row, gpu, !driver);
+    pw_reach_close(&pw_gpu_registered_row, gpu, !driver);
 }
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
 
-static pw_gpu_opened *find(const pw_gpu *gpu, const pw_peer_exported *e)
-{
-    for (int i = 0; i < KEPT; i++) {
-        pw_gpu_opened *o = &table.many[i];
-
-        if (o->segment == e->segment && o->number == e->memory.number && o->owner == gpu)
-            return o;
-    }
-    return NULL;
-}
-
-/* Returns a free slot, or closes the allocation that was used least recently. NULL: all are in use. */
-static pw_gpu_opened *make_slot(void)
-{
-    pw_gpu_opened *o = pw_lru_find(table.many, KEPT, sizeof *o, false);
-
-    if (o && o->segment)
-        drop(o, true);
-    return o;
-}
-
-/* Closes what its owner has freed since, as this allocation's addresses tell: the driver may refuse to open two at the
- * same addresses. False: a thread still uses such memory. */
-static bool close_freed(const pw_peer_exported *e)
-{
-    for (int i = 0; i < KEPT; i++) {
-        pw_gpu_opened *o = &table.many[i];
-
-        if (o->segment != e->segment || o->number == e->memory.number ||
-            o->address >= e->memory.address + e->memory.bytes || e->memory.address >= o->address + o->bytes)
-            continue;
-        if (o->lru.users > 0)
-            return false;
-        drop(o, true);
-    }
-    return true;
-}
-
-/* The context must be current. */
-static pw_gpu_opened *add(pw_gpu *gpu, const pw_peer_exported *e)
-{
-    pw_gpu_opened *o = is_refuser(e->segment) || !close_freed(e) ? NULL : make_slot();
-
-    if (!o)
-        return NULL;
-    pw_gpu_depend(&dependent);
-    *o = (pw_gpu_opened){.lru = {.used = ++table.clock},
-                         .segment = e->segment,
-                         .number = e->memory.number,
-                         .address = e->memory.address,
-                         .bytes = e->memory.bytes,
-                         .owner = gpu};
-    o->device = open_memory(gpu, &e->memory);
-    if (!o->device)
-        add_refuser(e);
-    return o;
-}
-
-static pw_gpu_opened *take(pw_gpu *gpu, const pw_peer_exported *e)
-{
-    pw_gpu_opened *o;
-
-    pthread_mutex_lock(&table.lock);
-    o = find(gpu, e);
-    if (!o)
-        o = add(gpu, e);
-    if (o && o->device) {
-        pw_lru_take(&o->lru, &table.clock);
-        table.taken++;
-    } else {
-        o = NULL;
-    }
-    pthread_mutex_unlock(&table.lock);
-    return o;
-}
-
-pw_gpu_opened *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
+/* The context of the range is current while it is opened. */
+static pw_reached *take(const pw_reached *wanted, const void *arg)
 {
     pw_gpu_scope scope;
-    pw_gpu_opened *o;
+    pw_reached *r;
 
-    if (!e->memory.number || !can_open() || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (!pw_gpu_is_alive(wanted->context) || pw_gpu_enter(wanted->context, &scope) != PW_OK)
         return NULL;
-    o = take(gpu, e);
+    r = pw_reach_take(wanted, arg);
     pw_gpu_leave(&scope);
-    return o;
+    return r;
 }
 
-void pw_gpu_opened_give(pw_gpu_opened *o)
+pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
 {
-    pthread_mutex_lock(&table.lock);
-    o->lru.users--;
-    pthread_mutex_unlock(&table.lock);
+    const pw_reached wanted = {.row = &pw_gpu_exported_row,
+                               .owner = e->segment,
+                               .version = e->memory.number,
+                               .begin = e->memory.address,
+                               .bytes = e->memory.bytes,
+                               .context = gpu};
+
+    return e->memory.number && can_open() ? take(&wanted, e) : NULL;
+}
+
+pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
+{
+    const pw_reached wanted = {.row = &pw_gpu_registered_row,
+                               .owner = block->replica.segment,
+                               .version = block->removed,
+                               .begin = block->address,
+                               .bytes = block->bytes,
+                               .context = gpu,
+                               .memory = (void *)(uintptr_t)block->base};
+
+    return pw_cu.host_register && pw_cu.host_unregister ? take(&wanted, NULL) : NULL;
 }
 
 void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
 {
-    bool refuser;
-
-    if (bytes < PW_GPU_OPENED_LEAST || !can_open() || atomic_load_explicit(e->wanted, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&table.lock);
-    refuser = is_refuser(e->segment);
-    pthread_mutex_unlock(&table.lock);
-    if (!refuser)
+    if (bytes >= PW_GPU_OPENED_LEAST && can_open() && !atomic_load_explicit(e->wanted, memory_order_relaxed) &&
+        pw_reach_may(&pw_gpu_exported_row, e->segment))
         atomic_store_explicit(e->wanted, 1, memory_order_relaxed);
-}
-
-pw_gpu_opened_usage pw_gpu_opened_usage_now(void)
-{
-    pw_gpu_opened_usage usage;
-
-    pthread_mutex_lock(&table.lock);
-    usage = (pw_gpu_opened_usage){.opened = table.opened, .taken = table.taken};
-    pthread_mutex_unlock(&table.lock);
-    return usage;
 }

@@ -6,6 +6,7 @@
  */
 #include "runtime/engine/gpu/place.h"
 #include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/gpu/opened.h"
 #include "runtime/exchange/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
@@ -77,50 +78,53 @@ static bool unpack(const unsigned char *block)
 static void a_block_is_registered_once(void **state)
 {
     unsigned char *block = a_block(BYTES, 1);
-    int64_t before = pw_gpu_foreign_usage_now().registrations;
+    long registered;
 
     (void)state;
     assert_true(unpack(block));
+    assert_int_equal(pw_reach_usage_now(&pw_gpu_registered_row).ranges, 1);
+    registered = calls("cuMemHostRegister_v2");
     block[5] ^= 255;
     assert_true(unpack(block));
-    assert_int_equal(pw_gpu_foreign_usage_now().registrations, before + 1);
+    assert_int_equal(calls("cuMemHostRegister_v2"), registered);
     pw_segment_give(block);
 }
 
 static void a_block_with_other_pages_is_registered_anew(void **state)
 {
     unsigned char *block = a_block(BYTES, 2), *again;
-    pw_gpu_foreign_usage before, after;
+    int before;
+    long registered;
 
     (void)state;
     assert_true(unpack(block));
-    before = pw_gpu_foreign_usage_now();
+    before = pw_reach_usage_now(&pw_gpu_registered_row).ranges;
+    registered = calls("cuMemHostRegister_v2");
     pw_segment_give(block);
     again = a_block(BYTES, 3);
     assert_ptr_equal(again, block);
     assert_true(unpack(again));
-    after = pw_gpu_foreign_usage_now();
-    assert_int_equal(after.registrations, before.registrations + 1);
-    assert_int_equal(after.blocks, before.blocks);
+    assert_int_equal(calls("cuMemHostRegister_v2"), registered + 1);
+    assert_int_equal(pw_reach_usage_now(&pw_gpu_registered_row).ranges, before);
     pw_segment_give(again);
 }
 
 static void the_least_lately_used_give_way(void **state)
 {
     static unsigned char *many[MANY];
-    int64_t before;
+    long before;
 
     (void)state;
     for (int i = 0; i < MANY; i++) {
         many[i] = a_block(BYTES, i);
         assert_true(unpack(many[i]));
     }
-    assert_int_equal(pw_gpu_foreign_usage_now().blocks, KEPT);
-    before = pw_gpu_foreign_usage_now().registrations;
+    assert_int_equal(pw_reach_usage_now(&pw_gpu_registered_row).ranges, KEPT);
+    before = calls("cuMemHostRegister_v2");
     assert_true(unpack(many[MANY - 1]));
-    assert_int_equal(pw_gpu_foreign_usage_now().registrations, before);
+    assert_int_equal(calls("cuMemHostRegister_v2"), before);
     assert_true(unpack(many[0]));
-    assert_int_equal(pw_gpu_foreign_usage_now().registrations, before + 1);
+    assert_int_equal(calls("cuMemHostRegister_v2"), before + 1);
     for (int i = 0; i < MANY; i++)
         pw_segment_give(many[i]);
 }
@@ -133,7 +137,7 @@ static void no_more_bytes_are_registered_than_are_allowed(void **state)
     for (int i = 0; i < 5; i++) {
         many[i] = a_block(large, i);
         assert_true(unpack(many[i]));
-        assert_true(pw_gpu_foreign_usage_now().bytes <= (int64_t)1 << 30);
+        assert_true(pw_reach_usage_now(&pw_gpu_registered_row).bytes <= (uint64_t)1 << 30);
     }
     for (int i = 0; i < 5; i++)
         pw_segment_give(many[i]);
@@ -148,10 +152,10 @@ static void a_context_takes_its_blocks_along(void **state)
     (void)state;
     assert_true(unpack(block));
     before = calls("cuMemHostUnregister");
-    pw_gpu_foreign_close(gpu, true);
+    pw_gpu_opened_close(gpu, true);
     assert_true(calls("cuMemHostUnregister") > before);
-    assert_int_equal(pw_gpu_foreign_usage_now().blocks, 0);
-    assert_int_equal(pw_gpu_foreign_usage_now().bytes, 0);
+    assert_int_equal(pw_reach_usage_now(&pw_gpu_registered_row).ranges, 0);
+    assert_int_equal(pw_reach_usage_now(&pw_gpu_registered_row).bytes, 0);
     assert_true(unpack(block));
     pw_segment_give(block);
 }

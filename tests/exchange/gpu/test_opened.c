@@ -125,15 +125,15 @@ static pw_peer_block block_of(int i, int process)
 static bool is_read(int i, int process)
 {
     pw_peer_block block = block_of(i, process);
-    pw_gpu_opened *o = pw_gpu_opened_take(gpu, &block.replica);
+    pw_reached *o = pw_gpu_opened_take(gpu, &block.replica);
     unsigned char got[BYTES];
 
     if (!o)
         return false;
     memset(got, 0, sizeof got);
     gpu_write(&target, 0, got, sizeof got);
-    assert_int_equal(pw_gpu_copy(gpu, (uintptr_t)target.at, o->device, BYTES), PW_OK);
-    pw_gpu_opened_give(o);
+    assert_int_equal(pw_gpu_copy(gpu, (uintptr_t)target.at, o->at, BYTES), PW_OK);
+    pw_reach_give(o);
     gpu_read(&target, 0, got, sizeof got);
     for (int k = 0; k < BYTES; k++)
         assert_int_equal(got[k], byte_of(i, k));
@@ -142,11 +142,11 @@ static bool is_read(int i, int process)
 
 static void a_replica_is_opened_once(void **state)
 {
-    int64_t before = pw_gpu_opened_usage_now().opened;
+    int64_t before = calls("cuIpcOpenMemHandle_v2");
 
     (void)state;
     assert_true(is_read(0, 0) && is_read(0, 0) && is_read(1, 0) && is_read(0, 0));
-    assert_int_equal(pw_gpu_opened_usage_now().opened, before + 2);
+    assert_int_equal(calls("cuIpcOpenMemHandle_v2"), before + 2);
     pw_gpu_opened_close(gpu, true);
 }
 
@@ -180,17 +180,17 @@ static void the_least_lately_used_give_way(void **state)
     for (int i = 0; i < KEPT + 2; i++)
         assert_true(is_read(i, 0));
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 2);
-    opened = pw_gpu_opened_usage_now().opened;
+    opened = calls("cuIpcOpenMemHandle_v2");
     assert_true(is_read(KEPT + 1, 0));
-    assert_int_equal(pw_gpu_opened_usage_now().opened, opened);
+    assert_int_equal(calls("cuIpcOpenMemHandle_v2"), opened);
     assert_true(is_read(0, 0));
-    assert_int_equal(pw_gpu_opened_usage_now().opened, opened + 1);
+    assert_int_equal(calls("cuIpcOpenMemHandle_v2"), opened + 1);
     pw_gpu_opened_close(gpu, true);
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 3 + KEPT);
 }
 
 /* Opens allocation `i` as if it were at these addresses of its process. */
-static pw_gpu_opened *open_at(int i, uint64_t address)
+static pw_reached *open_at(int i, uint64_t address)
 {
     pw_peer_exported e = {&segments[0], &wanted, exported[i]};
 
@@ -203,18 +203,18 @@ static void what_its_owner_has_freed_is_closed(void **state)
 {
     enum { AT = 1 << 20 };
     long closed = calls("cuIpcCloseMemHandle");
-    pw_gpu_opened *first = open_at(5, AT), *beside = open_at(6, AT + BYTES);
+    pw_reached *first = open_at(5, AT), *beside = open_at(6, AT + BYTES);
 
     (void)state;
     assert_true(first && beside);
     assert_null(open_at(7, AT + BYTES - 1)); /* both are in use */
-    pw_gpu_opened_give(first);
-    pw_gpu_opened_give(beside);
+    pw_reach_give(first);
+    pw_reach_give(beside);
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed);
     first = open_at(7, AT);
     assert_non_null(first);
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 1);
-    pw_gpu_opened_give(first);
+    pw_reach_give(first);
     pw_gpu_opened_close(gpu, true);
     assert_int_equal(calls("cuIpcCloseMemHandle"), closed + 3);
 }
