@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, besides the targets that the parts install themselves.
-foreach(module packwright-llvm packwright-nvrtc)
+foreach(module packwright-llvm packwright-nvrtc packwright-net)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

@@ -85,11 +85,25 @@ static const char *given_file(const module *m)
     return strchr(given, '/') ? pw_env_path(m->path) : given;
 }
 
-/* Finds the module: where the variable says, else beside this library, else in the prefix's library directory. An
- * interposer may lie in a folder packwright/<mpi> of that directory. */
-static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
+/* An interposer may lie in a folder packwright/<mpi> of the library directory. */
+static bool find_beside(const char *dir, const char *file, char out[PATH_MAX])
 {
     static const char *const places[] = {"", "/../..", "/../lib", "/../" PW_MODULE_LIBDIR};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (join(out, dir, places[i], file) && access(out, R_OK) == 0)
+            return true;
+    return false;
+}
+
+bool pw_backend_find(const char *file, char *out)
+{
+    char dir[PATH_MAX];
+    return own_directory(dir) && find_beside(dir, file, out);
+}
+
+/* Finds the module: where the variable says, else beside this library, else in the prefix's library directory. */
+static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
+{
     const char *given = given_file(m);
     char dir[PATH_MAX];
     if (*given) {
@@ -102,9 +116,8 @@ static bool locate(const module *m, char out[PATH_MAX], pw_diag *diag)
         pw_diag_set(diag, PW_ERR_NOT_FOUND, "cannot tell which directory %s should be in", m->file);
         return false;
     }
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (join(out, dir, places[i], m->file) && access(out, R_OK) == 0)
-            return true;
+    if (find_beside(dir, m->file, out))
+        return true;
     pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s is neither in %.90s nor in ../lib", m->file, dir);
     return false;
 }

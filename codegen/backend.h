@@ -71,6 +71,10 @@ const pw_backend *pw_backend_load(const char *name, pw_diag *diag);
  * its variable. False: it is not there. `out` has PATH_MAX bytes. */
 bool pw_backend_beside(const char *backend, const char *name, char *out);
 
+/* Finds a library in the directory of this one, or in the prefix's library directory. False: it is not there. `out` has
+ * PATH_MAX bytes. */
+bool pw_backend_find(const char *file, char *out);
+
 /* The version string a module of this build would report, known without loading it: cache keys need it. */
 const char *pw_backend_version(const char *name);
 

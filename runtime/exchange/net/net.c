@@ -1,47 +1,17 @@
 /*
- * The network over OpenUCX, "UCP API", which finds by itself over which hardware it goes. The functions are looked up
- * in libucp.so.0, which MPIs over UCX have loaded already.
+ * Purpose: the network over OpenUCX, "UCP API", which finds by itself over which hardware it goes. Data: one worker,
+ * and the processes that it is connected to. Invariant: the lock is held through all calls of UCX.
  */
 #include "runtime/exchange/net/net.h"
 
-#include "base/env.h"
-#include "base/log.h"
 #include "runtime/exchange/net/registrations.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
-
-/* X(result type, name, parameters): what is used of UCP. */
-#define UCP_FUNCTIONS(X)                                                                                              \
-    X(ucs_status_t, ucp_init_version,                                                                                 \
-      (unsigned major, unsigned minor, const ucp_params_t *params, const ucp_config_t *config, ucp_context_h *out))   \
-    X(void, ucp_cleanup, (ucp_context_h context))                                                                     \
-    X(ucs_status_t, ucp_worker_create, (ucp_context_h context, const ucp_worker_params_t *params, ucp_worker_h *out)) \
-    X(void, ucp_worker_destroy, (ucp_worker_h worker))                                                                \
-    X(ucs_status_t, ucp_worker_get_address, (ucp_worker_h worker, ucp_address_t * *out, size_t *bytes))               \
-    X(void, ucp_worker_release_address, (ucp_worker_h worker, ucp_address_t * address))                               \
-    X(unsigned, ucp_worker_progress, (ucp_worker_h worker))                                                           \
-    X(ucs_status_t, ucp_ep_create, (ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *out))               \
-    X(void, ucp_ep_print_info, (ucp_ep_h ep, FILE * stream))                                                          \
-    X(ucs_status_t, ucp_mem_map, (ucp_context_h context, const ucp_mem_map_params_t *params, ucp_mem_h *out))         \
-    X(ucs_status_t, ucp_mem_unmap, (ucp_context_h context, ucp_mem_h memory))                                         \
-    X(ucs_status_t, ucp_rkey_pack, (ucp_context_h context, ucp_mem_h memory, void **out, size_t *bytes))              \
-    X(void, ucp_rkey_buffer_release, (void *buffer))                                                                  \
-    X(ucs_status_t, ucp_ep_rkey_unpack, (ucp_ep_h ep, const void *buffer, ucp_rkey_h *out))                           \
-    X(void, ucp_rkey_destroy, (ucp_rkey_h key))                                                                       \
-    X(ucs_status_ptr_t, ucp_tag_send_nbx,                                                                             \
-      (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t *param))               \
-    X(ucs_status_ptr_t, ucp_tag_recv_nbx,                                                                             \
-      (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask,                                \
-       const ucp_request_param_t *param))                                                                             \
-    X(ucs_status_ptr_t, ucp_get_nbx,                                                                                  \
-      (ucp_ep_h ep, void *buffer, size_t count, uint64_t address, ucp_rkey_h key, const ucp_request_param_t *param))  \
-    X(void, ucp_request_free, (void *request))
 
 struct pw_net_peer {
     pw_net_peer *next;
@@ -56,16 +26,12 @@ struct pw_net_source {
     ucp_rkey_h key;
 };
 
-/* The singleton. The lock is held through all calls of UCX. */
+/* The singleton. */
 static struct {
     pthread_mutex_t lock;
-    bool tried;
     ucp_context_h context;
     ucp_worker_h worker; /* NULL: there is no network */
     pw_net_peer *peers;
-#define X(result, name, parameters) result(*name) parameters;
-    UCP_FUNCTIONS(X)
-#undef X
 } net = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock(void)
@@ -85,13 +51,13 @@ static bool pack_key(ucp_mem_h memory, pw_net_key *out)
     void *data;
     size_t bytes;
 
-    if (net.ucp_rkey_pack(net.context, memory, &data, &bytes) != UCS_OK)
+    if (ucp_rkey_pack(net.context, memory, &data, &bytes) != UCS_OK)
         return false;
     if (bytes <= PW_NET_KEY_BYTES) {
         memcpy(out->data, data, bytes);
         out->bytes = (uint32_t)bytes;
     }
-    net.ucp_rkey_buffer_release(data);
+    ucp_rkey_buffer_release(data);
     return bytes <= PW_NET_KEY_BYTES;
 }
 
@@ -101,36 +67,23 @@ static void *add_memory(void *begin, size_t bytes, pw_net_key *out)
                                          .address = begin,
                                          .length = bytes};
     ucp_mem_h memory;
-    ucs_status_t status = net.ucp_mem_map(net.context, &params, &memory);
+    ucs_status_t status = ucp_mem_map(net.context, &params, &memory);
 
     errno = status == UCS_ERR_NO_MEMORY ? ENOMEM : EINVAL;
     if (status != UCS_OK)
         return NULL;
     if (pack_key(memory, out))
         return memory;
-    net.ucp_mem_unmap(net.context, memory);
+    ucp_mem_unmap(net.context, memory);
     return NULL;
 }
 
 static void drop_memory(void *memory)
 {
-    net.ucp_mem_unmap(net.context, memory);
+    ucp_mem_unmap(net.context, memory);
 }
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
-
-static const char *load(void)
-{
-    void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
-    bool whole = true;
-
-    if (!ucp)
-        return "libucp.so.0 cannot be loaded";
-#define X(result, name, parameters) whole &= (net.name = (result(*) parameters)dlsym(ucp, #name)) != NULL;
-    UCP_FUNCTIONS(X)
-#undef X
-    return whole ? NULL : "this UCX is older than 1.10";
-}
 
 static const char *open_worker(void)
 {
@@ -138,69 +91,53 @@ static const char *open_worker(void)
     const ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
 
-    if (net.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, NULL, &net.context) != UCS_OK)
+    if (ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, NULL, &net.context) != UCS_OK)
         return "UCX does not start";
-    if (net.ucp_worker_create(net.context, &worker, &net.worker) == UCS_OK)
+    if (ucp_worker_create(net.context, &worker, &net.worker) == UCS_OK)
         return NULL;
-    net.ucp_cleanup(net.context);
+    ucp_cleanup(net.context);
     return "UCX makes no worker";
 }
 
-static void start(void)
+static const char *net_open(void)
 {
-    const char *why = pw_env_choice(PW_ENV_NET) > 0 ? load() : "it is off";
+    const char *why;
 
-    net.tried = true;
+    lock();
+    why = open_worker();
     if (!why)
-        why = open_worker();
-    if (why)
-        pw_log(PW_LOG_WARN, "PACKWRIGHT_NET: no network: %s", why);
-    else
         pw_registrations_open(add_memory, drop_memory);
-}
-
-bool pw_net_start(void)
-{
-    bool there;
-
-    lock();
-    if (!net.tried)
-        start();
-    there = net.worker;
     unlock();
-    return there;
+    return why;
 }
 
-void pw_net_stop(void)
+static void net_close(void)
 {
     lock();
-    if (net.worker) {
-        pw_registrations_close();
-        net.ucp_worker_destroy(net.worker); /* with its endpoints */
-        net.ucp_cleanup(net.context);
-        net.worker = NULL;
-    }
+    pw_registrations_close();
+    ucp_worker_destroy(net.worker); /* with its endpoints */
+    ucp_cleanup(net.context);
+    net.worker = NULL;
     while (net.peers) {
         pw_net_peer *p = net.peers;
 
         net.peers = p->next;
         free(p);
     }
-    net.tried = false;
     unlock();
 }
 
 /* ---- other processes --------------------------------------------------------------------------------------------- */
-size_t pw_net_address(void *out, size_t max)
+static size_t net_address(void *out, size_t max)
 {
     ucp_address_t *address;
     size_t bytes = 0;
 
     lock();
-    if (net.worker && net.ucp_worker_get_address(net.worker, &address, &bytes) == UCS_OK) {
+    if (ucp_worker_get_address(net.worker, &address, &bytes) == UCS_OK) {
         if (bytes <= max)
             memcpy(out, address, bytes);
-        net.ucp_worker_release_address(net.worker, address);
+        ucp_worker_release_address(net.worker, address);
     }
     unlock();
     return bytes <= max ? bytes : 0;
@@ -241,7 +178,7 @@ static void transports_of(ucp_ep_h ep, char out[PW_NET_TRANSPORTS_BYTES])
 
     if (!stream)
         return;
-    net.ucp_ep_print_info(ep, stream);
+    ucp_ep_print_info(ep, stream);
     fclose(stream);
     for (char *line = strtok_r(text, "\n", &rest); line && n < MOST; line = strtok_r(NULL, "\n", &rest))
         n += transport_in(line, names[n]);
@@ -267,7 +204,7 @@ static pw_net_peer *add_peer(const void *address, size_t bytes)
         return NULL;
     memcpy(p->address, address, bytes);
     p->bytes = bytes;
-    if (net.ucp_ep_create(net.worker, &params, &p->ep) != UCS_OK) {
+    if (ucp_ep_create(net.worker, &params, &p->ep) != UCS_OK) {
         free(p);
         return NULL;
     }
@@ -278,20 +215,19 @@ static pw_net_peer *add_peer(const void *address, size_t bytes)
     return p;
 }
 
-pw_net_peer *pw_net_connect(const void *address, size_t bytes)
+static pw_net_peer *net_connect(const void *address, size_t bytes)
 {
-    pw_net_peer *p = NULL;
+    pw_net_peer *p;
 
     lock();
-    if (net.worker)
-        p = find_peer(address, bytes);
-    if (net.worker && !p)
+    p = find_peer(address, bytes);
+    if (!p)
         p = add_peer(address, bytes);
     unlock();
     return p;
 }
 
-const char *pw_net_transports(const pw_net_peer *peer)
+static const char *net_transports(const pw_net_peer *peer)
 {
     return peer->transports;
 }
@@ -302,7 +238,7 @@ static void end(void *request, ucs_status_t status, pw_net_op *op)
 {
     op->open--;
     op->failed |= status != UCS_OK;
-    net.ucp_request_free(request);
+    ucp_request_free(request);
 }
 
 static void sent(void *request, ucs_status_t status, void *op)
@@ -335,7 +271,7 @@ static void begun(ucs_status_ptr_t request, pw_net_op *op)
     }
 }
 
-bool pw_net_is_over(const pw_net_op *op)
+static bool net_is_over(const pw_net_op *op)
 {
     bool over;
 
@@ -345,67 +281,67 @@ bool pw_net_is_over(const pw_net_op *op)
     return over;
 }
 
-void pw_net_progress(void)
+static void net_progress(void)
 {
     lock();
-    net.ucp_worker_progress(net.worker);
+    ucp_worker_progress(net.worker);
     unlock();
 }
 
-void pw_net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
+static void net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
 {
     ucp_request_param_t param;
 
     lock();
     param = param_of(op);
-    begun(net.ucp_tag_send_nbx(to->ep, data, (size_t)bytes, tag, &param), op);
+    begun(ucp_tag_send_nbx(to->ep, data, (size_t)bytes, tag, &param), op);
     unlock();
 }
 
-void pw_net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
+static void net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
 {
     ucp_request_param_t param;
 
     lock();
     param = param_of(op);
     param.cb.recv = received;
-    begun(net.ucp_tag_recv_nbx(net.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
+    begun(ucp_tag_recv_nbx(net.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
     unlock();
 }
 
 /* UCX up to 1.21 has no gets with lists. */
-void pw_net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
+static void net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
 {
     lock();
     for (const pw_net_piece *p = pieces; p < pieces + n && !op->failed; p++) {
         const ucp_request_param_t param = param_of(op);
 
-        begun(net.ucp_get_nbx(source->owner, p->to, (size_t)p->bytes, p->from, source->key, &param), op);
+        begun(ucp_get_nbx(source->owner, p->to, (size_t)p->bytes, p->from, source->key, &param), op);
     }
     unlock();
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
-bool pw_net_offer(const void *memory, int64_t bytes, pw_net_key *out)
+static bool net_offer(const void *memory, int64_t bytes, pw_net_key *out)
 {
     const pw_net_key *key;
 
     lock();
-    key = net.worker ? pw_registrations_take(memory, bytes) : NULL;
+    key = pw_registrations_take(memory, bytes);
     if (key)
         *out = *key;
     unlock();
     return key;
 }
 
-void pw_net_withdraw(uint64_t number)
+static void net_withdraw(uint64_t number)
 {
     lock();
     pw_registrations_give(number);
     unlock();
 }
 
-pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t bytes)
+static pw_net_source *net_source_open(pw_net_peer *owner, const void *key, size_t bytes)
 {
     pw_net_source *s = bytes > 0 ? malloc(sizeof *s) : NULL;
     bool is_key;
@@ -414,7 +350,7 @@ pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t by
         return NULL;
     s->owner = owner->ep;
     lock();
-    is_key = net.ucp_ep_rkey_unpack(owner->ep, key, &s->key) == UCS_OK;
+    is_key = ucp_ep_rkey_unpack(owner->ep, key, &s->key) == UCS_OK;
     unlock();
     if (is_key)
         return s;
@@ -422,12 +358,33 @@ pw_net_source *pw_net_source_open(pw_net_peer *owner, const void *key, size_t by
     return NULL;
 }
 
-void pw_net_source_close(pw_net_source *source)
+static void net_source_close(pw_net_source *source)
 {
     if (!source)
         return;
     lock();
-    net.ucp_rkey_destroy(source->key);
+    ucp_rkey_destroy(source->key);
     unlock();
     free(source);
 }
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+extern __attribute__((visibility("default"))) const pw_net_functions packwright_net_1;
+
+const pw_net_functions packwright_net_1 = {
+    .open = net_open,
+    .close = net_close,
+    .address = net_address,
+    .connect = net_connect,
+    .transports = net_transports,
+    .is_over = net_is_over,
+    .progress = net_progress,
+    .send = net_send,
+    .receive = net_receive,
+    .offer = net_offer,
+    .withdraw = net_withdraw,
+    .source_open = net_source_open,
+    .source_close = net_source_close,
+    .read = net_read,
+};

@@ -1,15 +1,17 @@
 /*
- * The registrations in a table of PW_NET_REGISTRATIONS places. UCX's hooks, which may run in the midst of munmap, only
- * mark places as unmapped; such a place is not found any more, and is dropped when it has no users.
+ * Purpose: keeps memory registered with the network. Data: a table of PW_NET_REGISTRATIONS places. Invariant: UCX's
+ * hooks
+ * ("UCM API"), which may run in the midst of munmap, only mark places as unmapped; such a place is not found any more,
+ * and is dropped when it has no users.
  */
 #include "runtime/exchange/net/registrations.h"
 
 #include "base/lru.h"
-#include "runtime/exchange/net/unmaps.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <ucm/api/ucm.h>
 #include <unistd.h>
 
 enum { IDLE_BYTES = 1 << 30 };
@@ -32,8 +34,11 @@ static struct {
     uint64_t registered, uses; /* how often */
 } all;
 
-static void note_unmapped(uintptr_t begin, uintptr_t end)
+static void note_unmapped(ucm_event_type_t type, ucm_event_t *event, void *argument)
 {
+    uintptr_t begin = (uintptr_t)event->vm_unmapped.address, end = begin + event->vm_unmapped.size;
+
+    (void)type, (void)argument;
     for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (atomic_load(&all.kept[i].begin) < end && begin < atomic_load(&all.kept[i].end))
             atomic_store(&all.kept[i].unmapped, true);
@@ -44,7 +49,7 @@ void pw_registrations_open(pw_memory_add_fn *add, pw_memory_drop_fn *drop)
     all.add = add;
     all.drop = drop;
     all.page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    all.is_watched = pw_unmaps_watch(note_unmapped);
+    all.is_watched = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, note_unmapped, NULL) == UCS_OK;
 }
 
 static void drop(registration *r)
@@ -57,7 +62,8 @@ static void drop(registration *r)
 
 void pw_registrations_close(void)
 {
-    pw_unmaps_ignore();
+    if (all.is_watched)
+        ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, note_unmapped, NULL);
     for (int i = 0; i < PW_NET_REGISTRATIONS; i++)
         if (all.kept[i].memory)
             drop(&all.kept[i]);

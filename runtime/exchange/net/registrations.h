@@ -1,8 +1,8 @@
 /*
  * Memory that is registered with the network, in whole pages. Registrations are kept, since programs send the same
  * buffers again: as many as there are places, and as much memory as net.h says. The one that was not used for the
- * longest time goes first. One that loses some of its memory goes when nobody uses it any more; where nothing tells of
- * that (unmaps.h), each goes as soon as nobody uses it.
+ * longest time goes first. One that loses some of its memory goes when nobody uses it any more; where UCX does not
+ * tell of that, each goes as soon as nobody uses it.
  *
  * The callers hold the lock of net.c.
  */

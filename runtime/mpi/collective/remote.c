@@ -29,11 +29,11 @@ static void wait_for(pw_remote_slot *slots, int n)
     for (int i = 0, tries = 0; i < n; tries++) {
         int flag;
 
-        if (!slots[i].active || pw_net_is_over(&slots[i].op)) {
+        if (!slots[i].active || pw_net->is_over(&slots[i].op)) {
             i++;
             continue;
         }
-        pw_net_progress();
+        pw_net->progress();
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         if (tries % PATIENCE == PATIENCE - 1)
             sched_yield();
@@ -136,8 +136,8 @@ pw_status pw_remote_close(pw_remote_call *r)
         return PW_OK;
     for (int i = 0; i < g->nout; i++)
         if (g->out[i].agreed)
-            pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank), &g->out[i].done,
-                           sizeof g->out[i].done, &g->out[i].op);
+            pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank), &g->out[i].done,
+                            sizeof g->out[i].done, &g->out[i].op);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)

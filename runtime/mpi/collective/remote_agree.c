@@ -56,7 +56,7 @@ static bool connect(pw_remote_slot *slots, int n, const card *cards)
         const card *other = &cards[slots[i].rank];
 
         slots[i].id = other->id;
-        slots[i].peer = pw_net_connect(other->address, other->bytes);
+        slots[i].peer = pw_net->connect(other->address, other->bytes);
         if (!slots[i].peer)
             return false;
     }
@@ -82,7 +82,7 @@ static int64_t least_of(const pw_remote_slot *slots, int n, int64_t least)
     const char *before = NULL;
 
     for (int i = 0; i < n && least < NEVER; i++) {
-        const char *transports = pw_net_transports(slots[i].peer);
+        const char *transports = pw_net->transports(slots[i].peer);
         int64_t here = before && !strcmp(transports, before) ? least : least_over(transports);
 
         least = here > least ? here : least;
@@ -114,7 +114,7 @@ void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective 
     bool mine = cards && ranks && pw_net_start() && make_slots(r, g, c, ranks, ranks + c->recv.blocks);
     int64_t least;
 
-    own.bytes = mine ? (uint32_t)pw_net_address(own.address, sizeof own.address) : 0;
+    own.bytes = mine ? (uint32_t)pw_net->address(own.address, sizeof own.address) : 0;
     least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
     if (least < NEVER)
         least = largest(c->way.comm, connect_all(g, &own, cards, c->way.comm)

@@ -46,7 +46,7 @@ bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
     now = b->layout ? (pw_remote_shape){b->layout->hash, b->count} : (pw_remote_shape){{(uint64_t)b->bytes, 0}, 1};
     *changed = s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash);
     if (*changed) {
-        s->m.transports = pw_net_transports(s->peer);
+        s->m.transports = pw_net->transports(s->peer);
         s->gains = blocks <= MOST_BLOCKS / now.count && (blocks * now.count == 1 || pw_message_is_remote(&s->m));
         s->own = now;
     }
@@ -105,6 +105,6 @@ bool pw_remote_bounds(const pw_buffer *b, char **first, int64_t *bytes)
 void pw_remote_withdraw(pw_remote_slot *s)
 {
     if (s->registered)
-        pw_net_withdraw(s->registered);
+        pw_net->withdraw(s->registered);
     s->registered = 0;
 }

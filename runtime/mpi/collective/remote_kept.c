@@ -21,7 +21,8 @@ void pw_remote_slot_close(pw_remote_slot *s)
 {
     free(s->text);
     pw_layout_unref(s->joined.layout);
-    pw_net_source_close(s->source);
+    if (s->source)
+        pw_net->source_close(s->source);
 }
 
 static void close_slots(pw_remote_slot *slots, int n)
@@ -107,7 +108,7 @@ const char *packwright_network_of(MPI_Comm comm)
 {
     pw_remote *r = pw_remote_on ? pw_remote_of(comm, 0) : NULL;
 
-    return r && r->of[1].nin > 0 ? pw_net_transports(r->of[1].in[0].peer) : NULL;
+    return r && r->of[1].nin > 0 ? pw_net->transports(r->of[1].in[0].peer) : NULL;
 }
 
 /* MPI may still call the delete callback, which frees the rest. */

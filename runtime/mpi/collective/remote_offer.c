@@ -48,7 +48,7 @@ static void make_offer(pw_remote_slot *s, const pw_side *side)
         return;
     if (changed)
         forget_text(s);
-    if (!pw_remote_bounds(&s->m.buffer, &s->first, &s->span) || !pw_net_offer(s->first, s->span, &key))
+    if (!pw_remote_bounds(&s->m.buffer, &s->first, &s->span) || !pw_net->offer(s->first, s->span, &key))
         return;
     s->registered = key.number;
     if (!add_details(s, &key))
@@ -66,9 +66,9 @@ void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s)
     s->offer.id = r->id;
     if (r->ready)
         make_offer(s, &r->call->send);
-    pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
-    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, r->remote->rank), &s->offer,
-                (int64_t)offer_bytes(&s->offer), &s->op);
+    pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, r->remote->rank), &s->offer,
+                 (int64_t)offer_bytes(&s->offer), &s->op);
 }
 
 /* The memory stays offered as long as the persistent request lives, under another key if it was unmapped since. */
@@ -77,7 +77,7 @@ static bool renew(pw_remote_slot *s)
     pw_remote_offer *o = &s->offer;
     pw_net_key key;
 
-    if (!pw_net_offer(s->first, s->span, &key))
+    if (!pw_net->offer(s->first, s->span, &key))
         return false;
     pw_remote_withdraw(s);
     s->registered = key.number;
@@ -98,7 +98,7 @@ void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank)
     s->offer.again = true;
     s->offer.bytes = renew(s) ? s->bytes : 0;
     s->stage = PW_REMOTE_OFFERED;
-    pw_net_receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
-    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
-                &s->op);
+    pw_net->receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
+                 &s->op);
 }

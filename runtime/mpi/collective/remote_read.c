@@ -20,15 +20,15 @@ void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
     s->ready = r->ready && pw_remote_is_ready(s, &r->call->recv, &changed);
     if (changed)
         forget_joined(s);
-    pw_net_receive(pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+    pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
 }
 
 static void keep_key(pw_remote_slot *s)
 {
     const pw_remote_offer *o = &s->offer;
 
-    pw_net_source_close(s->source);
-    s->source = o->key_bytes <= PW_NET_KEY_BYTES ? pw_net_source_open(s->peer, o->more, o->key_bytes) : NULL;
+    pw_net->source_close(s->source);
+    s->source = o->key_bytes <= PW_NET_KEY_BYTES ? pw_net->source_open(s->peer, o->more, o->key_bytes) : NULL;
 }
 
 static void keep_text(pw_remote_slot *s)
@@ -91,7 +91,8 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
     s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
                 !is_left_to_mpi(s);
     s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
-    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer,
+                 &s->op);
     s->agreed &= !s->op.failed;
 }
 
@@ -121,7 +122,7 @@ typedef struct batch {
 static void flush(batch *b)
 {
     if (b->n > 0)
-        pw_net_read(b->slot->source, b->pieces, b->n, &b->slot->op);
+        pw_net->read(b->slot->source, b->pieces, b->n, &b->slot->op);
     b->n = 0;
 }
 
@@ -154,5 +155,5 @@ void pw_remote_report(pw_remote_slot *s, int rank, bool read)
 {
     s->done = read && !s->op.failed;
     s->op = (pw_net_op){0};
-    pw_net_send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, rank), &s->done, sizeof s->done, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, rank), &s->done, sizeof s->done, &s->op);
 }

@@ -123,7 +123,7 @@ static int step(pw_remote_slot *slots, int n, int rank)
     int open = 0;
 
     for (int i = 0; i < n; i++) {
-        if (slots[i].stage != PW_REMOTE_OVER && pw_net_is_over(&slots[i].op))
+        if (slots[i].stage != PW_REMOTE_OVER && pw_net->is_over(&slots[i].op))
             step_in(&slots[i], rank);
         open += slots[i].stage != PW_REMOTE_OVER;
     }
@@ -144,7 +144,7 @@ void pw_remote_request_start(pw_remote_request *q)
         s->op = (pw_net_op){0};
         s->done = false;
         s->stage = PW_REMOTE_AWAITED;
-        pw_net_receive(pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+        pw_net->receive(pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
     }
     for (int i = 0; i < q->group.nout; i++)
         pw_remote_offer_again(&q->group.out[i], q->id, q->rank);
@@ -161,7 +161,7 @@ bool pw_remote_request_is_over(pw_remote_request *q)
     pw_remote_thread_lock();
     if (q->open > 0) {
         pw_remote_thread_attend();
-        pw_net_progress();
+        pw_net->progress();
         pw_remote_request_step(q);
     }
     over = q->open == 0;

@@ -77,7 +77,7 @@ static bool look_at_all(void)
         if (worker.attended)
             return true;
         if (!any)
-            pw_net_progress();
+            pw_net->progress();
         any = true;
         pw_remote_request_step(q);
     }

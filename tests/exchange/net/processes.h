@@ -36,7 +36,7 @@ static inline void take(int socket, void *data, size_t bytes)
 static inline pw_net_peer *meet(int socket)
 {
     unsigned char own[PW_NET_ADDRESS_BYTES] = {0}, other[PW_NET_ADDRESS_BYTES];
-    size_t bytes = pw_net_address(own, sizeof own);
+    size_t bytes = pw_net->address(own, sizeof own);
     pw_net_peer *peer;
 
     REQUIRE(bytes > 0);
@@ -44,15 +44,15 @@ static inline pw_net_peer *meet(int socket)
     give(socket, own, sizeof own);
     take(socket, &bytes, sizeof bytes);
     take(socket, other, sizeof other);
-    peer = pw_net_connect(other, bytes);
-    REQUIRE(peer && pw_net_connect(other, bytes) == peer);
+    peer = pw_net->connect(other, bytes);
+    REQUIRE(peer && pw_net->connect(other, bytes) == peer);
     return peer;
 }
 
 static inline void finish(const pw_net_op *op)
 {
-    while (!pw_net_is_over(op))
-        pw_net_progress();
+    while (!pw_net->is_over(op))
+        pw_net->progress();
 }
 
 #endif

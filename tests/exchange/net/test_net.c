@@ -52,7 +52,7 @@ static side begin(int socket)
     if (!pw_net_start())
         _exit(SKIPPED);
     s = (side){.socket = socket, .other = meet(socket)};
-    REQUIRE(are_sorted(pw_net_transports(s.other)));
+    REQUIRE(are_sorted(pw_net->transports(s.other)));
     return s;
 }
 
@@ -76,12 +76,12 @@ static uint64_t offer(side s, const unsigned char *memory)
     pw_net_op sent = {0}, done = {0};
     char word;
 
-    REQUIRE(pw_net_offer(memory, BYTES, &o.key));
-    pw_net_receive(TAG, &word, 1, &done);
-    pw_net_send(s.other, TAG, &o, sizeof o, &sent);
+    REQUIRE(pw_net->offer(memory, BYTES, &o.key));
+    pw_net->receive(TAG, &word, 1, &done);
+    pw_net->send(s.other, TAG, &o, sizeof o, &sent);
     wait_for(&sent);
     wait_for(&done);
-    pw_net_withdraw(o.key.number);
+    pw_net->withdraw(o.key.number);
     return o.key.number;
 }
 
@@ -93,23 +93,23 @@ static void read_all(side s, int value)
     pw_net_source *source;
     offered o;
 
-    pw_net_receive(TAG, &o, sizeof o, &got);
+    pw_net->receive(TAG, &o, sizeof o, &got);
     wait_for(&got);
     REQUIRE(got.received == sizeof o);
-    source = pw_net_source_open(s.other, o.key.data, o.key.bytes);
+    source = pw_net->source_open(s.other, o.key.data, o.key.bytes);
     REQUIRE(source);
     for (int64_t at = (BYTES - 1) / PIECE * PIECE; at >= 0; at -= PIECE) {
         const pw_net_piece piece = {o.address + (uint64_t)at, (char *)memory + at,
                                     BYTES - at < PIECE ? BYTES - at : PIECE};
 
-        pw_net_read(source, &piece, 1, &reads);
+        pw_net->read(source, &piece, 1, &reads);
     }
     wait_for(&reads);
     for (int64_t i = 0; i < BYTES; i++)
         REQUIRE(memory[i] == (unsigned char)(i * 7 + value));
-    pw_net_send(s.other, TAG, "", 1, &sent);
+    pw_net->send(s.other, TAG, "", 1, &sent);
     wait_for(&sent);
-    pw_net_source_close(source);
+    pw_net->source_close(source);
     munmap(memory, BYTES);
 }
 
@@ -131,8 +131,8 @@ static void own(side s)
     key = offer(s, memory);
     fill(memory, 2);
     REQUIRE(offer(s, memory) == key);
-    REQUIRE(pw_net_offer(memory + PIECE, PIECE, &part) && part.number == key);
-    pw_net_withdraw(part.number);
+    REQUIRE(pw_net->offer(memory + PIECE, PIECE, &part) && part.number == key);
+    pw_net->withdraw(part.number);
     REQUIRE(munmap(memory, BYTES) == 0);
     again = mmap(memory, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     REQUIRE(again == memory);
@@ -149,14 +149,14 @@ static void offer_many(void)
     pw_net_key key;
 
     for (int i = 0; i < KEPT; i++) {
-        REQUIRE(pw_net_offer(memory + (ptrdiff_t)i * STEP, 1, &key));
+        REQUIRE(pw_net->offer(memory + (ptrdiff_t)i * STEP, 1, &key));
         numbers[i] = key.number;
     }
-    REQUIRE(!pw_net_offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
-    pw_net_withdraw(numbers[1]);
-    REQUIRE(pw_net_offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
-    pw_net_withdraw(key.number);
-    REQUIRE(pw_net_offer(memory, 1, &key) && key.number == numbers[0]);
+    REQUIRE(!pw_net->offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
+    pw_net->withdraw(numbers[1]);
+    REQUIRE(pw_net->offer(memory + (ptrdiff_t)KEPT * STEP, 1, &key));
+    pw_net->withdraw(key.number);
+    REQUIRE(pw_net->offer(memory, 1, &key) && key.number == numbers[0]);
 }
 
 static void test_reads(void **state)
