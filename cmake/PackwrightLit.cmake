@@ -5,9 +5,9 @@ function(pw_lit_tests area)
   cmake_parse_arguments(T "" "FILTER;FILTER_OUT" "LABELS" ${ARGN})
   set(options "")
   if(T_FILTER)
-    set(options "--filter=:: ${T_FILTER}")
+    set(options "--filter=/${T_FILTER}")
   elseif(T_FILTER_OUT)
-    set(options "--filter-out=:: ${T_FILTER_OUT}")
+    set(options "--filter-out=/${T_FILTER_OUT}")
   endif()
   add_test(NAME lit_${area}
            COMMAND ${Python3_EXECUTABLE} ${LIT} -v ${options}

@@ -13,8 +13,7 @@
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
- * (docs/results/2026-11-23-direct-bounds.md). */
+/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache. */
 enum { MOST_ON_HOST = 8 << 20 };
 
 /*
