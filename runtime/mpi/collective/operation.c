@@ -1,3 +1,8 @@
+/*
+ * Carries out a staged collective or reduction: packs, calls MPI, unpacks; with a request the operation moves to
+ * memory of its own and unpacks when the request completes. It is closed exactly once, also when MPI refuses the
+ * call.
+ */
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/engine/memory/pool.h"

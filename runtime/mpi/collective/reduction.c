@@ -1,3 +1,7 @@
+/*
+ * Reductions of GPU memory with an MPI that does not take it: mirrors stand in for the buffers. Counts, types and
+ * operation stay the caller's, so MPI checks them. Everything else is left to MPI as it is.
+ */
 #include "runtime/mpi/collective/reduction.h"
 
 #include "runtime/mpi/errors.h"

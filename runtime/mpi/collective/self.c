@@ -1,3 +1,7 @@
+/*
+ * Blocks of a collective that go to the process itself: one move for each, and the call of MPI without them. A block
+ * is moved only if its two buffers are certain to share no byte and hold as many bytes; others stay in the call.
+ */
 #include "runtime/mpi/collective/self.h"
 
 #include "runtime/engine/memory/pool.h"

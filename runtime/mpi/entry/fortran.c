@@ -1,3 +1,8 @@
+/*
+ * Redirects the MPI calls of Fortran bindings to this library, by the entries of their linkage tables. Each binding
+ * library is taken in when it is first seen; doing so again changes nothing. What cannot be redirected stays as it
+ * was, and is reported once.
+ */
 #include "runtime/mpi/entry/fortran.h"
 
 #include "base/log.h"

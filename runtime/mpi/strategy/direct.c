@@ -1,3 +1,8 @@
+/*
+ * The strategy direct: takes a stand-in, shows the buffer under its number, and waits at the end for whoever reads
+ * it. A staging keeps the number of its stand-in, one that arrives its channel. A message that cannot have a stand-in
+ * goes by another strategy.
+ */
 #include "runtime/mpi/strategy/direct.h"
 
 #include "base/env.h"
