@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """check.py ROOT | --self-test: do the documents keep their rules?
 
-- README.md has at most 900 words, docs/mpi.md and docs/gpu.md at most 3,000 each.
-- Lines of all README.md and of docs/ have at most 100 columns. Rows of tables and code may be longer, but not in these
-  three.
+- README.md has at most 900 words, docs/mpi.md, docs/gpu.md and docs/messages.md at most 3,000 each.
+- Lines of all README.md and of docs/ have at most 100 columns. Rows of tables and code may be longer, but not in the
+  first three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
 - Files that a folder's README lists (tables whose first column is "file", "files" or "folder") are there.
 - Where a folder's README lists its files so, it lists all sources: by name, without the ending, or by a pattern.
@@ -19,7 +19,8 @@ import re
 import sys
 import tempfile
 
-WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000}
+WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000, "docs/messages.md": 3000}
+WIDE_TABLES = ("docs/messages.md",)
 COLUMNS = 100
 README_LINES = 80
 SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
@@ -74,7 +75,7 @@ def check_size(path, text):
     most = WORDS.get(path)
     if most and len(text.split()) > most:
         yield "%s: %d words, at most %d" % (path, len(text.split()), most)
-    for number, line in enumerate(lines, 1) if most else prose(lines):
+    for number, line in enumerate(lines, 1) if most and path not in WIDE_TABLES else prose(lines):
         if len(line) > COLUMNS and not re.fullmatch(r"\s*\S*https?://\S*", line):
             yield "%s:%d: %d columns, at most %d" % (path, number, len(line), COLUMNS)
 
