@@ -5,7 +5,7 @@
 #define PW_RUNTIME_COLLECTIVE_REMOTE_SLOT_H
 
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/net/net.h"
+#include "runtime/exchange/net/net.h"
 #include "runtime/mpi/collective/remote.h"
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,9 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/node/board.h"
-#include "runtime/engine/node/heap.h"
-#include "runtime/engine/node/peers.h"
+#include "runtime/exchange/board.h"
+#include "runtime/exchange/heap.h"
+#include "runtime/exchange/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/strategy.h"

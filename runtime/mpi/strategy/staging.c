@@ -5,7 +5,7 @@
  */
 #include "runtime/mpi/strategy/staging.h"
 
-#include "runtime/engine/node/inbound.h"
+#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/pipeline.h"

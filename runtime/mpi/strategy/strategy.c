@@ -6,9 +6,9 @@
 
 #include "base/env.h"
 #include "runtime/choice/site.h"
-#include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/node/commons.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/commons.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
