@@ -2,6 +2,7 @@
 """check.py ROOT | --self-test: do the documents keep their rules?
 
 - README.md has at most 900 words, docs/mpi.md, docs/gpu.md and docs/messages.md at most 3,000 each.
+- All documents together have at most 56,000 words.
 - Lines of all README.md and of docs/ have at most 100 columns. Rows of tables and code may be longer, but not in the
   first three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
@@ -21,6 +22,7 @@ import tempfile
 
 WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000, "docs/messages.md": 3000}
 WIDE_TABLES = ("docs/messages.md",)
+ALL_WORDS = 56000
 COLUMNS = 100
 README_LINES = 80
 SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
@@ -165,6 +167,7 @@ def check_readmes(root):
 
 def check(root):
     faults = list(check_readmes(root))
+    words = 0
     for path in documents(root):
         with open(os.path.join(root, path), encoding="utf-8") as file:
             text = file.read()
@@ -172,6 +175,9 @@ def check(root):
         faults += check_links(root, path, text)
         faults += check_paths(root, path, text)
         faults += check_map(root, path, text)
+        words += len(text.split())
+    if words > ALL_WORDS:
+        faults.append("all documents: %d words, at most %d" % (words, ALL_WORDS))
     for folder, files in walk(root):
         for name in sorted(files):
             if name.endswith(COMMENTED):
@@ -188,6 +194,7 @@ def self_test():
              "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "", "src/b.h": "",
              "src/b.c": "/* src/a.c, src/b, src/*.h, and/or, ../src/c, DIR/src/c */\nchar s[] = \"/* src/c */\"; // src/a.c.\n"}
     broken = {"words": ("docs/mpi.md", "# MPI\n## One call\n" + "word\n" * 3000),
+              "all words": ("docs/ir.md", ("word " * 19 + "word\n") * 2900),
               "columns": ("docs/ir.md", "word " * 25),
               "columns of a folder": ("src/README.md", "word " * 25),
               "wide table": ("README.md", "| " + "cell | " * 20),
