@@ -84,7 +84,8 @@ double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_
 
 /*
  * An MPI that takes GPU memory opens the sender's memory and copies once: between two H200s Open MPI needs 10 us and
- * 380 bytes a nanosecond. The bandwidth here is that of PCI Express 5, since not all GPUs of a node are linked by NVLink.
+ * 380 bytes a nanosecond. The bandwidth here is that of PCI Express 5, since not all GPUs of a node are linked by
+ * NVLink.
  */
 double pw_model_default_send(bool device, int64_t bytes)
 {
