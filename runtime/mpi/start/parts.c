@@ -1,3 +1,7 @@
+/*
+ * The parts of the runtime in the order in which they start; they end in the opposite one. A part may use what stands
+ * above it in the table at any time, and what stands below it never.
+ */
 #include "runtime/mpi/start/parts.h"
 
 #include "base/env.h"

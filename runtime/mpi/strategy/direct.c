@@ -1,3 +1,8 @@
+/*
+ * The strategy direct: takes a stand-in, shows the buffer under its number, and waits at the end for whoever reads
+ * it. A staging keeps the number of its stand-in, one that arrives its channel. A message that cannot have a stand-in
+ * goes by another strategy.
+ */
 #include "runtime/mpi/strategy/direct.h"
 
 #include "base/env.h"
@@ -13,8 +18,7 @@
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
- * (docs/results/2026-11-23-direct-bounds.md). */
+/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache. */
 enum { MOST_ON_HOST = 8 << 20 };
 
 /*

@@ -23,7 +23,7 @@
  * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
  * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
  * longer at 64 KiB, and a tenth less at 32 KiB. A single message of 16 KiB gains a seventh when it is unpacked from the
- * sender's memory (docs/results/2026-11-22-gpu-messages.md).
+ * sender's memory.
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 

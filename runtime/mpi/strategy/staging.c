@@ -1,3 +1,8 @@
+/*
+ * The steps of a staged message, each by its strategy: opened, packed, expected, unpacked, closed. Every staging that
+ * was opened is closed once. Stagings of the current call are also held by the thread, to be given back if an error
+ * handler leaves the call by longjmp.
+ */
 #include "runtime/mpi/strategy/staging.h"
 
 #include "runtime/exchange/inbound.h"

@@ -1,3 +1,7 @@
+/*
+ * The table of strategies, and the choice for a message: forced by name, by the site's trial, or afresh by cost. The
+ * settings are set once at start; a site is changed only through runtime/choice.
+ */
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
