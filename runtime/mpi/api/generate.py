@@ -193,8 +193,8 @@ class Call:
         until = [p.role for p in self.params].index("comm") + 1 if self.kind == "collective" else 0
         if not any(p.role == "datatype" and p.array for p in self.params[:until]) or self.name.endswith("_init"):
             return None
-        form = [*(["PW_SETTLED_NEIGHBOUR"] if "eighbor" in self.name else []), *(["PW_SETTLED_LARGE"] if large else [])]
-        return f"pw_call_is_settled({', '.join(p.name for p in self.params[:until])}, {' | '.join(form) or '0'})"
+        name = ("Neighbor_alltoallw" if "eighbor" in self.name else "Alltoallw") + ("_c" if large else "")
+        return f"pw_settled_{name}({', '.join(p.name for p in self.params[:until])})"
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

@@ -71,9 +71,9 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
 
 static bool whole_is_native(const whole *w, pw_call_kind kind, pw_settled_sites *sites)
 {
-    pw_site *site = w->largest ? pw_message_native_site(w->largest, kind, w->total,
-                                                        pw_cost_bytes(kind, w->total, w->blocks))
-                               : NULL;
+    pw_site *site = w->largest
+                        ? pw_message_native_site(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks))
+                        : NULL;
 
     if (site)
         pw_settled_add(sites, site);
@@ -151,8 +151,7 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     if (group->between_groups || (pw_strategy_is_forced() && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
-        return is_long(group, kind, &s->send, group->rank, sites) ||
-               is_long(group, kind, &s->recv, group->rank, sites);
+        return is_long(group, kind, &s->send, group->rank, sites) || is_long(group, kind, &s->recv, group->rank, sites);
     for (int i = 0; i < n->self && !is_any; i++)
         is_any = is_long(group, kind, &s->send, n->self_out[i], sites) ||
                  is_long(group, kind, &s->recv, n->self_in[i], sites);
@@ -209,15 +208,14 @@ static bool typed_is_native(const pw_side *side, int blocks, const bool *absent,
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
-    return side->displs.wide ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent,
-                                                 kind, sites)
-                             : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent,
-                                                 kind, sites);
+    return side->displs.wide
+               ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites);
 }
 
 static pw_settled_side settled_side(const pw_side *side, int blocks)
 {
-    return (pw_settled_side){side->buf, side->counts.at, side->displs.at, side->types, blocks};
+    return (pw_settled_side){side->buf, side->counts, side->displs, side->types, blocks};
 }
 
 static bool are_native(pw_collective_family family, const pw_sides *s, const pw_communicator *group, pw_reach reach,
@@ -232,8 +230,8 @@ static bool are_native(pw_collective_family family, const pw_sides *s, const pw_
 
 bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
-    unsigned form = (s->recv.counts.wide ? PW_SETTLED_LARGE : 0) |
-                    (family == PW_NEIGHBOUR_ALLTOALL ? PW_SETTLED_NEIGHBOUR : 0);
+    unsigned form =
+        (s->recv.counts.wide ? PW_SETTLED_LARGE : 0) | (family == PW_NEIGHBOUR_ALLTOALL ? PW_SETTLED_NEIGHBOUR : 0);
     unsigned deaths = pw_gate_deaths_now();
     pw_settled_sites sites = {.n = 0};
     pw_settled_side send, recv;

@@ -1,6 +1,6 @@
 /*
- * Purpose: the last calls of each thread that were left to MPI. Data: `remembered`, in memory of the thread's own, with
- * a copy of the arrays. Invariant: a call whose place is taken is forgotten.
+ * Purpose: the last calls of each thread that were left to MPI. Data: `places`, in memory of the thread's own, with a
+ * copy of the arrays. Invariant: a call whose place is taken is forgotten.
  */
 #include "runtime/mpi/collective/settled.h"
 
@@ -8,9 +8,13 @@
 #include "runtime/mpi/strategy/settled.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PLACES_BITS = 2, MOST_BLOCKS = 64 };
+
+typedef struct block {
+    MPI_Datatype type;
+    int64_t count, displ;
+} block;
 
 typedef struct remembered {
     const void *sendbuf, *recvbuf;
@@ -18,7 +22,7 @@ typedef struct remembered {
     unsigned form, deaths;
     int send, recv; /* blocks */
     pw_settled_sites sites;
-    char arrays[]; /* of the send side: counts, displacements, types; then those of the other side; in whole words */
+    block blocks[]; /* of the send side, then of the other */
 } remembered;
 
 static _Thread_local remembered *places[1 << PLACES_BITS];
@@ -31,94 +35,29 @@ static void forget_all(void)
     }
 }
 
-static remembered **place_of(const void *sendbuf, const void *recvbuf, unsigned form)
+static inline remembered **place_of(const void *sendbuf, const void *recvbuf, unsigned form)
 {
     uint64_t h = pw_handle_hash((uintptr_t)sendbuf + 3 * (uintptr_t)recvbuf + form);
 
     return &places[h >> (64 - PLACES_BITS)];
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- the same again ---------------------------------------------------------------------------------------------- */
 
-static size_t in_words(size_t bytes)
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE bool is_same_side(const block *kept, pw_counts counts, pw_displs displs, const MPI_Datatype *types, int n)
 {
-    return (bytes + 7) & ~(size_t)7;
-}
-
-static size_t count_bytes(unsigned form)
-{
-    return form & PW_SETTLED_LARGE ? sizeof(MPI_Count) : sizeof(int);
-}
-
-static size_t displ_bytes(unsigned form)
-{
-    return form ? sizeof(MPI_Aint) : sizeof(int);
-}
-
-static size_t side_bytes(int n, unsigned form)
-{
-    size_t blocks = (size_t)n;
-
-    return in_words(blocks * count_bytes(form)) + in_words(blocks * displ_bytes(form)) +
-           in_words(blocks * sizeof(MPI_Datatype));
-}
-
-/* Returns whether the arrays are equal, and moves *kept behind the one that is remembered. Short arrays are compared
- * here, since calling memcmp takes as long. */
-static inline __attribute__((always_inline)) bool is_same(const char **kept, const void *array, size_t bytes)
-{
-    enum { SHORT = 64 };
-    const char *a = *kept, *b = array;
-    uint64_t x, y;
-    uint32_t u, v;
-
-    *kept += in_words(bytes);
-    if (bytes > SHORT)
-        return !memcmp(a, b, bytes);
-    for (; bytes >= sizeof x; bytes -= sizeof x, a += sizeof x, b += sizeof x) {
-        memcpy(&x, a, sizeof x);
-        memcpy(&y, b, sizeof y);
-        if (x != y)
+    if (n > 0 && (!counts.at || !displs.at || !types))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (kept[i].type != types[i] || kept[i].count != (int64_t)pw_count_at(counts, i) ||
+            kept[i].displ != (int64_t)pw_displ_at(displs, i))
             return false;
-    }
-    if (bytes == 0)
-        return true;
-    memcpy(&u, a, sizeof u); /* the elements of all arrays have four or eight bytes */
-    memcpy(&v, b, sizeof v);
-    return u == v;
+    return true;
 }
 
-static inline __attribute__((always_inline)) bool is_same_side(const char **kept, const void *counts,
-                                                               const void *displs, const MPI_Datatype *types, int n,
-                                                               unsigned form)
-{
-    size_t blocks = (size_t)n;
-
-    return n == 0 || (counts && displs && types && is_same(kept, counts, blocks * count_bytes(form)) &&
-                      is_same(kept, displs, blocks * displ_bytes(form)) &&
-                      is_same(kept, types, blocks * sizeof(MPI_Datatype)));
-}
-
-static char *keep(char *to, const void *array, size_t bytes)
-{
-    memcpy(to, array, bytes);
-    return to + in_words(bytes);
-}
-
-static char *keep_side(char *to, const pw_settled_side *side, unsigned form)
-{
-    size_t blocks = (size_t)side->n;
-
-    if (blocks == 0)
-        return to;
-    to = keep(to, side->counts, blocks * count_bytes(form));
-    to = keep(to, side->displs, blocks * displ_bytes(form));
-    return keep(to, side->types, blocks * sizeof(MPI_Datatype));
-}
-
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
-
-static bool sites_pass(const pw_settled_sites *s)
+INLINE bool sites_pass(const pw_settled_sites *s)
 {
     for (int i = 0; i < s->n; i++)
         if (!pw_site_keeps(s->at[i].site, PW_STRATEGY_NATIVE, s->at[i].uses))
@@ -128,19 +67,39 @@ static bool sites_pass(const pw_settled_sites *s)
     return true;
 }
 
-bool pw_call_is_settled(const void *sendbuf, const void *sendcounts, const void *sdispls, const MPI_Datatype *sendtypes,
-                        const void *recvbuf, const void *recvcounts, const void *rdispls, const MPI_Datatype *recvtypes,
-                        MPI_Comm comm, unsigned form)
+INLINE bool is_settled(const pw_settled_side *send, const pw_settled_side *recv, MPI_Comm comm, unsigned form)
 {
-    const remembered *r = *place_of(sendbuf, recvbuf, form);
-    const char *kept;
+    const remembered *r = *place_of(send->buf, recv->buf, form);
 
-    if (!r || r->sendbuf != sendbuf || r->recvbuf != recvbuf || r->comm != comm || r->form != form ||
-        !pw_settled_holds(r->deaths))
-        return false;
-    kept = r->arrays;
-    return is_same_side(&kept, sendcounts, sdispls, sendtypes, r->send, form) &&
-           is_same_side(&kept, recvcounts, rdispls, recvtypes, r->recv, form) && sites_pass(&r->sites);
+    return r && r->sendbuf == send->buf && r->recvbuf == recv->buf && r->comm == comm && r->form == form &&
+           pw_settled_holds(r->deaths) && is_same_side(r->blocks, send->counts, send->displs, send->types, r->send) &&
+           is_same_side(r->blocks + r->send, recv->counts, recv->displs, recv->types, r->recv) && sites_pass(&r->sites);
+}
+
+/* A function for each form, in which the widths of numbers are constants. */
+#define SETTLED(name, form)                                                                            \
+    bool pw_settled_##name(const void *sendbuf, const void *sendcounts, const void *sdispls,           \
+                           const MPI_Datatype *sendtypes, const void *recvbuf, const void *recvcounts, \
+                           const void *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm)          \
+    {                                                                                                  \
+        const bool large = (form) & PW_SETTLED_LARGE, wide = (form) != 0;                              \
+        const pw_settled_side send = {sendbuf, {sendcounts, large}, {sdispls, wide}, sendtypes, 0},    \
+                              recv = {recvbuf, {recvcounts, large}, {rdispls, wide}, recvtypes, 0};    \
+                                                                                                       \
+        return is_settled(&send, &recv, comm, form);                                                   \
+    }
+
+SETTLED(Alltoallw, 0)
+SETTLED(Alltoallw_c, PW_SETTLED_LARGE)
+SETTLED(Neighbor_alltoallw, PW_SETTLED_NEIGHBOUR)
+SETTLED(Neighbor_alltoallw_c, PW_SETTLED_NEIGHBOUR | PW_SETTLED_LARGE)
+
+/* ---- remembering ------------------------------------------------------------------------------------------------- */
+
+static void keep_side(block *to, const pw_settled_side *side)
+{
+    for (int i = 0; i < side->n; i++)
+        to[i] = (block){side->types[i], pw_count_at(side->counts, i), pw_displ_at(side->displs, i)};
 }
 
 /* A call with as many blocks as the one before it in its place takes over its memory. */
@@ -148,14 +107,13 @@ void pw_settle_call(const pw_settled_side *send, const pw_settled_side *recv, MP
                     const pw_settled_sites *sites, unsigned deaths)
 {
     remembered **place = place_of(send->buf, recv->buf, form), *r = *place;
-    char *end;
 
     if (sites->n < 0 || send->n > MOST_BLOCKS || recv->n > MOST_BLOCKS || !pw_thread_end_call(forget_all))
         return;
-    if (!r || r->form != form || r->send != send->n || r->recv != recv->n) {
+    if (!r || r->send + r->recv != send->n + recv->n) {
         *place = NULL;
         free(r);
-        r = malloc(sizeof *r + side_bytes(send->n, form) + side_bytes(recv->n, form));
+        r = malloc(sizeof *r + (size_t)(send->n + recv->n) * sizeof(block));
         if (!r)
             return;
     }
@@ -167,7 +125,7 @@ void pw_settle_call(const pw_settled_side *send, const pw_settled_side *recv, MP
                       .send = send->n,
                       .recv = recv->n,
                       .sites = *sites};
-    end = keep_side(r->arrays, send, form);
-    keep_side(end, recv, form);
+    keep_side(r->blocks, send);
+    keep_side(r->blocks + send->n, recv);
     *place = r;
 }

@@ -7,6 +7,7 @@
 #define PW_RUNTIME_COLLECTIVE_SETTLED_H
 
 #include "runtime/choice/site.h"
+#include "runtime/mpi/counts.h"
 #include "runtime/mpi/mpi_compat.h"
 
 #include <stdbool.h>
@@ -16,16 +17,19 @@ enum { PW_SETTLED_LARGE = 1, PW_SETTLED_NEIGHBOUR = 2 };
 
 /* Returns whether the call is certain to be left to MPI; a yes counts as a use of its sites. The parameters are in the
  * order of the calls'. */
-bool pw_call_is_settled(const void *sendbuf, const void *sendcounts, const void *sdispls, const MPI_Datatype *sendtypes,
-                        const void *recvbuf, const void *recvcounts, const void *rdispls, const MPI_Datatype *recvtypes,
-                        MPI_Comm comm, unsigned form);
+typedef bool pw_settled_fn(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                           const MPI_Datatype *sendtypes, const void *recvbuf, const void *recvcounts,
+                           const void *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm);
+
+pw_settled_fn pw_settled_Alltoallw, pw_settled_Alltoallw_c, pw_settled_Neighbor_alltoallw,
+    pw_settled_Neighbor_alltoallw_c;
 
 /* The sites that leave a call to MPI, each with its uses. */
 typedef struct pw_settled_sites {
     int n; /* below 0: too many to be remembered */
     struct {
         pw_site *site;
-        int uses;
+        int64_t uses;
     } at[16];
 } pw_settled_sites;
 
@@ -48,7 +52,9 @@ static inline void pw_settled_add(pw_settled_sites *s, pw_site *site)
 
 /* A side of such a call: an array of each, with so many entries. */
 typedef struct pw_settled_side {
-    const void *buf, *counts, *displs;
+    const void *buf;
+    pw_counts counts;
+    pw_displs displs;
     const MPI_Datatype *types;
     int n;
 } pw_settled_side;
