@@ -9,6 +9,7 @@
 #include "runtime/exchange/commons.h"
 #include "runtime/exchange/gpu/lazy.h"
 #include "runtime/exchange/sharing.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
@@ -76,6 +77,7 @@ bool packwright_force_strategy(pw_strategy_id id)
         return false;
     chosen_by.forced = id;
     chosen_by.trials = false;
+    pw_gate_count_death(); /* what is remembered of messages no longer holds */
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/types/predefined.h"
 
 #include <pthread.h>
@@ -45,6 +46,7 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)keyval;
+    pw_gate_count_death();
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
     pw_entries_unbind(value, (uintptr_t)extra);
     return MPI_SUCCESS;
@@ -281,6 +283,7 @@ void pw_registry_close(void)
     if (!pw_registry_is_started())
         return;
     pthread_mutex_lock(&learning.lock);
+    pw_gate_count_death();
     pw_handle_table_clear(&pw_registry_types);
     atomic_store(&learning.predefined, false);
     pw_entries_clear();
