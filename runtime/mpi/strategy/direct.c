@@ -74,10 +74,11 @@ static int64_t most(const pw_message *m)
     return is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
 }
 
-/* A message with a channel is one of a call between two processes. */
+/* A message with a channel that is no exchange is one of a call between two processes. */
 static bool has_stand_in(const pw_message *m)
 {
-    return m->channel && m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
+    return m->channel && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) &&
+           m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
 }
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of

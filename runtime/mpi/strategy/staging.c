@@ -118,6 +118,12 @@ static void ask_for_kernel(const pw_staging *s, pw_direction direction)
                            s->buffer.bytes * atomic_load_explicit(&s->site->rounds, memory_order_relaxed));
 }
 
+void pw_staging_announce(pw_staging *s)
+{
+    if (s->strategy && s->strategy->announce)
+        s->strategy->announce(s);
+}
+
 pw_status pw_staging_pack(pw_staging *s)
 {
     if (s->under_way)
