@@ -208,11 +208,7 @@ static bool unpack_replica(const pw_gpu_order *order, const void *from, const pw
     r.reached = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
     if (!r.reached)
         return false;
-<<<<<<< HEAD:runtime/exchange/gpu/foreign.c
-    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at});
-=======
-    o = unpacking(order, (pw_gpu_packed){.device = r.opened->device + (pw_cu_ptr)((const char *)from - block->base)});
->>>>>>> gpu:runtime/engine/gpu/peer/foreign.c
+    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at + (pw_cu_ptr)((const char *)from - block->base)});
     if (!read_by(&r, &o, block->late, late))
         return false;
     count_from_gpu(order);

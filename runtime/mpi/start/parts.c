@@ -80,7 +80,7 @@ static const part parts[] = {
     {.leave = pw_communicator_leave},                                           /* communicators */
     {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
     {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true},                                    /* one-sided operations */
+    {.start = pw_rma_start, .always = true, .leave = pw_rma_leave},             /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
