@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "packwright-commons-1" /* the number changes with what lies there */
+#define NAME "packwright-commons-2" /* the number changes with what lies there */
 
 enum { TEXT_BYTES = 512, PATH_BYTES = 64, RANKS = 1024 };
 

@@ -17,6 +17,7 @@ struct pw_inbound {
     pw_layout *layout; /* the caller that expects the message holds a reference; NULL: messages are copied */
     void *buf;
     const pw_inbound_taker *take; /* unpacks in place of layout and buf; NULL: there is none */
+    bool exact;                   /* the message is as long as the memory that expects it */
     bool timed;                   /* the time is measured for the caller */
     _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
     pw_peer_block whole_in;       /* the block there, where it is known */
@@ -29,10 +30,12 @@ struct pw_inbound {
  * The singleton. places[i] says where the memory of receive many[i] is, in one word, so that it can be read without a
  * lock: the address of a block of the pool, whose low bits are zero, and in these bits the logarithm of its length. Who
  * is asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through
- * with it. `high` bounds the places that were ever used.
+ * with it. `high` bounds the places that were ever used. Where blocks of one buffer are expected, a length that is
+ * rounded up reaches into the next block, so ends[i] has the exact end.
  */
 static struct {
     _Atomic uintptr_t places[EXPECTED]; /* 0: free */
+    _Atomic uintptr_t ends[EXPECTED];
     pw_inbound many[EXPECTED];
     _Atomic int high, takers;
 } expected;
@@ -78,6 +81,7 @@ static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const vo
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
         ;
+    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_relaxed);
     atomic_store_explicit(&expected.places[place], (uintptr_t)data | shift_of(bytes), memory_order_release);
     return in;
 }
@@ -98,6 +102,14 @@ pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_tak
     if (arg_bytes > PW_INBOUND_ARG)
         return NULL;
     return expect(data, bytes, (pw_inbound){.take = take, .timed = true}, arg, arg_bytes);
+}
+
+pw_inbound *pw_inbound_expect_block(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                    size_t arg_bytes)
+{
+    if (arg_bytes > PW_INBOUND_ARG || (uintptr_t)data % SHIFTS)
+        return NULL;
+    return expect(data, bytes, (pw_inbound){.take = take, .exact = true, .timed = true}, arg, arg_bytes);
 }
 
 int pw_inbound_takers(void)
@@ -143,6 +155,18 @@ void pw_inbound_forget(pw_inbound *in)
     atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
 }
 
+void pw_inbound_forget_blocks(const void *data, int64_t bytes)
+{
+    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+
+    for (int i = 0; i < high; i++) {
+        uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
+
+        if (place > BEING_FILLED && place / SHIFTS * SHIFTS - (uintptr_t)data < (uintptr_t)bytes)
+            pw_inbound_forget(&expected.many[i]);
+    }
+}
+
 /* ---- arriving ---------------------------------------------------------------------------------------------------- */
 
 bool pw_inbound_is_expected(void)
@@ -163,7 +187,8 @@ pw_inbound *pw_inbound_at(const void *to)
         uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
         uintptr_t at = (uintptr_t)to - place / SHIFTS * SHIFTS;
 
-        if (place > BEING_FILLED && at >> place % SHIFTS == 0)
+        if (place > BEING_FILLED && at >> place % SHIFTS == 0 &&
+            (uintptr_t)to < atomic_load_explicit(&expected.ends[i], memory_order_relaxed))
             return &expected.many[i];
     }
     return NULL;
@@ -188,6 +213,8 @@ static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last
 /* The bytes of the message that begins at `from`, if this process can read all of them there; else 0. */
 static int64_t whole_message(const pw_inbound *in, const char *from, int64_t bytes, const pw_peer_block *block)
 {
+    if (in->exact)
+        return block && in->bytes <= block->base + block->bytes - from ? in->bytes : 0;
     if (block && from == block->base && (int64_t)block->message >= bytes && (int64_t)block->message <= in->bytes)
         return (int64_t)block->message;
     return bytes == in->bytes ? bytes : 0;

@@ -9,8 +9,8 @@
  * there again before the last piece has been read. So where the length of the message is known
  * (runtime/exchange/segment.h), the first piece makes this process unpack all of it, and the other pieces are done.
  *
- * Only point-to-point receives are unpacked, since MPI writes their memory and never reads it. A collective may send on
- * from its receive buffer, so for it the bytes are only copied.
+ * Only what MPI writes and never reads is unpacked: point-to-point receives, and the blocks of exchanges, such as
+ * MPI_Alltoallv, from which MPI sends nothing on. Other collectives do, so for them the bytes are only copied.
  *
  * A pw_inbound belongs to the caller that expects the message. Its pieces may arrive in any thread in which MPI works,
  * one after the other, and all of them before MPI reports the operation as complete. So no lock is needed.
@@ -47,6 +47,12 @@ typedef struct pw_inbound_taker {
 enum { PW_INBOUND_ARG = 128 };
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
                                  size_t arg_bytes);
+/* As pw_inbound_expect_by, for a block of an exchange, which is as long as what the other rank sends. It lies in memory
+ * with others, which pw_inbound_forget_blocks releases. NULL also if `data` is not aligned to 64. */
+pw_inbound *pw_inbound_expect_block(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                    size_t arg_bytes);
+/* Ends the expectation of all that is expected in that memory. */
+void pw_inbound_forget_blocks(const void *data, int64_t bytes);
 /* The number of messages that are now expected by a taker. */
 int pw_inbound_takers(void);
 /* Expects the next message into the same memory. */

@@ -9,11 +9,7 @@
 
 enum { WINDOWS = 64, FOUND = 64, LINE = 512 };
 
-/* A mapping of this process. */
-typedef struct mapping {
-    uint64_t begin, end; /* 0, 0: the entry is free */
-    pw_segment_file file;
-} mapping;
+typedef pw_window_mapping mapping; /* begin and end 0: the entry is free */
 
 /* The singleton. */
 static struct {
@@ -64,6 +60,24 @@ static bool look_up(uint64_t address, const pw_segment_file *file, uint64_t at, 
     if (maps)
         fclose(maps);
     return there;
+}
+
+bool pw_window_mapping_of(const void *memory, pw_window_mapping *out)
+{
+    return look_up((uintptr_t)memory, NULL, 0, 0, out);
+}
+
+int pw_window_mappings(pw_window_mapping *out, int most)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[LINE];
+    int n = 0;
+
+    while (maps && n < most && fgets(line, sizeof line, maps))
+        n += parse(line, &out[n]);
+    if (maps)
+        fclose(maps);
+    return n;
 }
 
 /* ---- the sender's side ------------------------------------------------------------------------------------------- */

@@ -14,6 +14,17 @@
 
 #include <stddef.h>
 
+/* A shared mapping of this process: the file, whose byte at an address is at offset address + file.shift. */
+typedef struct pw_window_mapping {
+    uint64_t begin, end;
+    pw_segment_file file;
+} pw_window_mapping;
+
+/* Finds the shared mapping in which memory of this process lies. Takes long. */
+bool pw_window_mapping_of(const void *memory, pw_window_mapping *out);
+/* Lists up to `most` shared mappings, and returns their number. Takes long. */
+int pw_window_mappings(pw_window_mapping *out, int most);
+
 /* To be called after each window has come, with its memory here; NULL: it has none here. */
 void pw_window_enter(const void *memory);
 /* To be called before each window goes. */

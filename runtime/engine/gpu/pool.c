@@ -1,3 +1,8 @@
+/*
+ * The pools of one GPU context: blocks by kind and size class, and lanes. Idle blocks lie in slots that threads take
+ * and fill by one exchange, so no call takes a lock. What may lie idle follows the peak of demand of the last period;
+ * beyond that the blocks go that have been idle longest.
+ */
 #include "runtime/engine/gpu/pool.h"
 
 #include "base/thread.h"

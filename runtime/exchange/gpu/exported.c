@@ -1,3 +1,8 @@
+/*
+ * What the driver says of this process's allocations for other processes: range, handle and number. The driver gives
+ * each allocation a number of its own, so an answer that is kept under its number stays right however memory is freed
+ * and allocated.
+ */
 #include "runtime/exchange/gpu/exported.h"
 
 #include <string.h>

@@ -200,7 +200,7 @@ static bool unpack_registered(const pw_gpu_order *order, const void *from, const
     return read_by(&r, &o, block->late, late);
 }
 
-static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block, void **late)
+static bool unpack_replica(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
 {
     late_read r = {.sender = block->replica.segment};
     pw_gpu_order o;
@@ -208,7 +208,7 @@ static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block
     r.reached = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
     if (!r.reached)
         return false;
-    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at});
+    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at + (pw_cu_ptr)((const char *)from - block->base)});
     if (!read_by(&r, &o, block->late, late))
         return false;
     count_from_gpu(order);
@@ -217,7 +217,7 @@ static bool unpack_replica(const pw_gpu_order *order, const pw_peer_block *block
 
 bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
 {
-    if (from == block->base && unpack_replica(order, block, late))
+    if (unpack_replica(order, from, block, late))
         return true;
     if (block->lazy || !unpack_registered(order, from, block, late))
         return false;

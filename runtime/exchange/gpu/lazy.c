@@ -1,3 +1,8 @@
+/*
+ * Messages that leave in a replica alone, and the channels on which that may be done. A channel pauses after one of
+ * its messages was read on the host, and twice as long after each further one. Who reads the block gets the replica's
+ * bytes, whoever it is.
+ */
 #include "runtime/exchange/gpu/lazy.h"
 
 #include "base/env.h"

@@ -1,3 +1,8 @@
+/*
+ * Replicas: made once for a block of outbound memory, kept while the block lives, and then handed to another block of
+ * their size. They are freed with their context only, since other processes may have opened them. All of them
+ * together have a bound, and refusals end the making.
+ */
 #include "runtime/exchange/gpu/replica.h"
 
 #include "base/log.h"

@@ -1,3 +1,7 @@
+/*
+ * The parts of the runtime in the order in which they start; they end in the opposite one. A part may use what stands
+ * above it in the table at any time, and what stands below it never.
+ */
 #include "runtime/mpi/start/parts.h"
 
 #include "base/env.h"
@@ -76,7 +80,7 @@ static const part parts[] = {
     {.leave = pw_communicator_leave},                                           /* communicators */
     {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
     {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true},                                    /* one-sided operations */
+    {.start = pw_rma_start, .always = true, .leave = pw_rma_leave},             /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -1,3 +1,7 @@
+/*
+ * What PACKWRIGHT_Type_commit_all asks of the interposer: learn a type, compile its kernel, make choices and staging
+ * buffers for one object. Nothing here sends a message or reads the program's data.
+ */
 #include "runtime/mpi/strategy/prepare.h"
 
 #include "base/env.h"

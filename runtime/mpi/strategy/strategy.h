@@ -38,7 +38,7 @@ typedef struct pw_message {
     pw_call_kind kind;
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
-                         same direction. 0: not known */
+                         same direction; of blocks that are exchanged, those of one communicator. 0: not known */
     uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
     bool left_wrong;  /* left to MPI, it comes out wrong */
@@ -63,8 +63,10 @@ typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: the staging is empty, and the message native */
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role : 8;
-    bool once : 1;    /* pw_message.once */
-    bool awaited : 1; /* it may be sent again, and calls that complete it wait for late reads (`await`) */
+    bool once : 1;       /* pw_message.once */
+    bool awaited : 1;    /* it may be sent again, and calls that complete it wait for late reads (`await`) */
+    bool announced : 1;  /* other processes know of it (pw_staging_announce) */
+    bool replicated : 1; /* it was announced with a replica, to which it is packed, too */
     pw_call_kind kind;
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
@@ -88,6 +90,8 @@ typedef struct pw_strategy {
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
     pw_status (*take)(pw_staging *s);
+    /* As pw_staging_announce. NULL: the strategy has nothing to tell. */
+    void (*announce)(pw_staging *s);
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
     pw_status (*pack)(pw_staging *s);
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
