@@ -400,6 +400,28 @@ static void absolute_addresses(void **state)
 
 /* ---- the process --------------------------------------------------------------------------------------- */
 
+/* Two columns of a matrix overlap the third and fourth by one row. They are enough to be moved in tiles. */
+static void of_overlapping_objects_the_last_wins(void **state)
+{
+    enum { SIDE = 128, ROW = 2 * SIDE, OBJECTS = 4, CELLS = OBJECTS * SIDE * SIDE };
+    static double packed[2 * CELLS], got[2 * ROW * (SIDE + 2)], right[2 * ROW * (SIDE + 2)];
+    packwright_type *type;
+
+    (void)state;
+    OK(packwright_from_ddt("ctg(128)[resized(0 16)[vec(128 1 256)[ctg(2)[double]]]]", &type));
+    assert_int_equal(packwright_size(type) * OBJECTS, sizeof packed);
+    for (int i = 0; i < 2 * CELLS; i++)
+        packed[i] = 1 + i;
+    for (int i = 0; i < CELLS; i++) {
+        int row = i % SIDE, column = i / SIDE, cell_at = row * ROW + column;
+
+        memcpy(&right[2 * (size_t)cell_at], &packed[2 * (size_t)i], 2 * sizeof(double));
+    }
+    OK(packwright_unpack(type, got, OBJECTS, packed));
+    assert_memory_equal(got, right, sizeof got);
+    packwright_type_free(type);
+}
+
 static void the_process_is_left_as_it_was(void **state)
 {
     packwright_type *t;
@@ -450,6 +472,7 @@ int main(void)
         cmocka_unit_test(too_deep_is_refused),
         cmocka_unit_test(blocks_are_found_at_once),
         cmocka_unit_test(absolute_addresses),
+        cmocka_unit_test(of_overlapping_objects_the_last_wins),
         cmocka_unit_test(the_process_is_left_as_it_was),
         cmocka_unit_test(statuses_have_texts),
     };

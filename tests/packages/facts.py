@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """facts.py ROOT: do the files for packages say what the build says? The version of project() in CMakeLists.txt is the newest in
-CHANGELOG.md, CITATION.cff and the Spack recipe; what the recipe and pyproject.toml define are options that CMake knows. The
+CHANGELOG.md, CITATION.cff and the recipes; what the recipes and pyproject.toml define are options that CMake knows. Spack's
 recipe is run with stand-ins for what it needs of Spack. The two environment modules say the same, and name folders and variables
 that there are."""
 import re
@@ -84,6 +84,15 @@ def check_recipe(version, known):
             expect(name in known, f"packaging/spack/package.py defines {name}, which CMake does not know")
 
 
+def check_conda(version, known):
+    recipe = read("packaging/conda/recipe.yaml")
+    expect(f"\n  version: {version}\n" in recipe, f"packaging/conda/recipe.yaml: version {version}")
+    names = re.findall(r"-D(\w+)=", recipe)
+    expect(names, "definitions in packaging/conda/recipe.yaml")
+    for name in names:
+        expect(name in known, f"packaging/conda/recipe.yaml defines {name}, which CMake does not know")
+
+
 def check_pyproject(known):
     defines = read("pyproject.toml").partition("[tool.scikit-build.cmake.define]")[2]
     names = re.findall(r"^(\w+) = ", defines, re.M)
@@ -137,6 +146,7 @@ def main():
     for page in (ROOT / "docs" / "man").iterdir():
         expect(not re.search(r"^\.TH.*[0-9]\.[0-9]", page.read_text(encoding="utf-8"), re.M), f"{page.name}: no version of its own")
     check_recipe(version, known)
+    check_conda(version, known)
     check_pyproject(known)
     check_modules()
     for what in wrong:

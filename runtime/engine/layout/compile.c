@@ -82,6 +82,7 @@ static pw_status copy_nest(const compilation *c, pw_layout_entry *entry)
     layout->size = layout->nest->size;
     layout->extent = layout->nest->extent;
     layout->contiguous = pw_nest_is_contiguous(layout->nest);
+    layout->apart = pw_layout_objects_apart(layout->nest);
     return PW_OK;
 }
 

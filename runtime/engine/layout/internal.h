@@ -53,6 +53,11 @@ pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_has
 /* The layout of a nest that was not lowered from a type, under a hash of its own, with a reference for the caller. */
 pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash hash, pw_layout **out);
 
+/* ---- apart.c ------------------------------------------------------------------------------------- */
+
+/* Returns how many objects of a nest can be unpacked at once; when there are more, some certainly write on others. */
+int64_t pw_layout_objects_apart(const pw_nest *nest);
+
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 
 /* Returns the layout with the hash `hash`, raw or canonical, with a reference. From then on `raw` finds it, too. NULL:

@@ -1,5 +1,6 @@
 # The layout engine: no MPI in it; the interposer, the bench and the tools link it.
 pw_library(pw_layout
+  ${CMAKE_CURRENT_LIST_DIR}/apart.c
   ${CMAKE_CURRENT_LIST_DIR}/memo.c
   ${CMAKE_CURRENT_LIST_DIR}/disjoint.c
   ${CMAKE_CURRENT_LIST_DIR}/dump.c

@@ -47,6 +47,7 @@ typedef struct pw_layout {
     bool contiguous;                  /* any number of objects is one memcpy */
     _Atomic int32_t refs;             /* users; without any it is parked (memo.c) */
     int64_t size, extent;
+    int64_t apart;  /* more objects than these write on each other when they are unpacked */
     int64_t blocks; /* contiguous blocks of one object */
     pw_layout_stats stats;
     struct pw_layout_engine *engine;

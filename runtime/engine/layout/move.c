@@ -45,6 +45,8 @@ static void copy_contiguous(const move *m, int64_t bytes)
         memcpy(m->packed, mem, (size_t)bytes);
 }
 
+static bool move_in_turn(move m, int64_t count);
+
 /* Moves whole objects, count > 0 and size > 0. Returns whether a kernel did. */
 static inline bool move_objects(const move *m, int64_t count)
 {
@@ -56,6 +58,8 @@ static inline bool move_objects(const move *m, int64_t count)
         copy_contiguous(m, count * l->size);
         return false;
     }
+    if (count > l->apart && m->unpack)
+        return move_in_turn(*m, count);
     if (!k) {
         interpret(m, count);
         return false;
@@ -141,6 +145,21 @@ static void advance(move *m, int64_t n, int64_t bytes)
 {
     m->mem = (char *)((uintptr_t)m->mem + (uintptr_t)n * (uintptr_t)m->layout->extent);
     m->packed += bytes;
+}
+
+/* Moves objects that write on each other, so that the last one wins (apart.c). */
+static bool move_in_turn(move m, int64_t count)
+{
+    bool tier1 = false;
+
+    while (count > 0) {
+        int64_t n = least(count, m.layout->apart);
+
+        tier1 |= move_objects(&m, n);
+        advance(&m, n, n * m.layout->size);
+        count -= n;
+    }
+    return tier1;
 }
 
 /* Moves `bytes` bytes from byte `first` of the object at m->mem on. Returns whether a kernel did. */

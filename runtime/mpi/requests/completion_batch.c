@@ -41,6 +41,16 @@ static bool find_room(pw_batch *b, int n, MPI_Request *requests)
     return b->memory;
 }
 
+/* Returns whether requests[i] is also at an earlier place. Then it is a shared request that pw_request_is_shared does
+ * not recognise, as Intel MPI's, and this batch itself has claimed the operation. */
+static bool is_repeated(const MPI_Request *requests, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (requests[k] == requests[i])
+            return true;
+    return false;
+}
+
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
 {
     pw_pending *first = NULL;
@@ -63,8 +73,12 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
     for (int i = 0; i < place; i++)
         b->ops[i] = NULL;
     b->ops[place] = first;
-    for (int i = place + 1; i < n; i++)
-        b->ops[i] = pw_pending_claim_to_look(requests[i], &b->elsewhere);
+    for (int i = place + 1; i < n; i++) {
+        bool claimed = false;
+
+        b->ops[i] = pw_pending_claim_to_look(requests[i], &claimed);
+        b->elsewhere = b->elsewhere || (claimed && !is_repeated(requests, i));
+    }
     return true;
 }
 
