@@ -46,6 +46,7 @@ bool pw_target_older_gpu(const pw_target *gpu, int i, pw_target *out);
  * have. */
 typedef struct pw_target_isa {
     int vector_bytes;   /* widest plain vector move that pays */
+    int copy_bytes;     /* the same for blocks of two cache lines and more */
     bool masked_moves;  /* cheap loads and stores under a mask, of 4- and 8-byte lanes and of bytes (AVX-512 BW+VL) */
     bool byte_shuffles; /* any bytes of a 64-byte vector in one instruction (AVX-512 VBMI) */
 } pw_target_isa;

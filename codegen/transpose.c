@@ -16,7 +16,9 @@ int64_t pw_transpose_whole(int64_t tile, int side)
 
 static int64_t source_rows(int64_t stride, int64_t tile, int side)
 {
-    return stride % PW_TRANSPOSE_PAGE == 0 ? pw_transpose_whole(tile, side) : PW_TRANSPOSE_ROWS;
+    if (stride % PW_TRANSPOSE_PAGE == 0)
+        return pw_transpose_whole(tile, side);
+    return stride % PW_TRANSPOSE_LINES == 0 ? PW_TRANSPOSE_SHARING : PW_TRANSPOSE_ROWS;
 }
 
 pw_transpose_tile pw_transpose_tile_of(const pw_region *region, const pw_target_isa *isa, bool unpack)

@@ -3,9 +3,11 @@
  * the call where strides are arguments, and for those who explain kernels.
  *
  * Elements of 4, 8 or 16 bytes are transposed in registers, in squares, if each of the two loops is contiguous on one
- * side. A tile then has PW_TRANSPOSE_ROWS rows of the source, so that the destination is written in runs of several
- * lines. Rows a multiple of PW_TRANSPOSE_PAGE bytes apart all share the few lines of one set of the first-level cache,
- * and then the region's own tile has enough of them. All other elements take the region's own tile.
+ * side. A tile has PW_TRANSPOSE_ROWS rows of the source: one line of each stays in the smallest first-level caches (32
+ * KiB) until its neighbours have been used, and the destination is written in long runs. That holds for rows that
+ * spread over all sets of the cache. Rows a multiple of two lines apart share sets, and PW_TRANSPOSE_SHARING of them
+ * make a tile. Rows a multiple of PW_TRANSPOSE_PAGE bytes apart all share one set, and then the region's own tile has
+ * enough of them. All other elements take the region's own tile.
  */
 #ifndef PW_CODEGEN_TRANSPOSE_H
 #define PW_CODEGEN_TRANSPOSE_H
@@ -13,7 +15,7 @@
 #include "codegen/target.h"
 #include "ir/nest.h"
 
-enum { PW_TRANSPOSE_ROWS = 32, PW_TRANSPOSE_PAGE = 4096 };
+enum { PW_TRANSPOSE_ROWS = 512, PW_TRANSPOSE_SHARING = 32, PW_TRANSPOSE_LINES = 128, PW_TRANSPOSE_PAGE = 4096 };
 
 /* Iterations of a region's last two loops. */
 typedef struct pw_transpose_tile {

@@ -2,8 +2,8 @@
  * Copies of a length not known, or too long to be written out.
  *
  * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
- * cache lines would halve its speed. Steps use vectors of the target's width and not the widest ones, since the source
- * is seldom aligned too: every 64-byte load would straddle lines, but only every second 32-byte load does. Kernels say
+ * cache lines would halve its speed. Steps use the target's vectors for long blocks (isa.copy_bytes): the source is
+ * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. Kernels say
  * no symbol versions, so from glibc they get the oldest memcpy, which on Zen 4 takes twice as long within the
  * first-level cache and is as good as any beyond: it is called from PW_COPY_LIBRARY bytes on. Copies of that length to
  * the packed side use non-temporal stores in a call that moves more than the last-level cache holds (g->stream).
@@ -17,7 +17,7 @@ enum { STEP = 64, MIXED_MAX = 1024 };
 
 static void step(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef at)
 {
-    pw_move_fixed(g, pw_gen_at(g, dst, at), pw_gen_at(g, src, at), STEP);
+    pw_move_wide(g, pw_gen_at(g, dst, at), pw_gen_at(g, src, at), STEP);
 }
 
 /* `steps` steps from the start and as many that end with the last byte. */

@@ -145,3 +145,11 @@ LLVMValueRef pw_gen_entry(pw_gen *g, const pw_shape_table *t, LLVMValueRef entri
         v = LLVMBuildZExt(g->b, v, g->i64, "");
     return pw_gen_is(scale, 1) ? v : LLVMBuildMul(g->b, v, scale.v, "");
 }
+
+void pw_gen_prefetch(pw_gen *g, LLVMValueRef p, bool is_stored)
+{
+    enum { NEAREST = 3, DATA = 1 };
+    LLVMValueRef args[4] = {p, LLVMConstInt(g->i32, is_stored, false), LLVMConstInt(g->i32, NEAREST, false),
+                            LLVMConstInt(g->i32, DATA, false)};
+    pw_gen_call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
+}

@@ -61,6 +61,8 @@ LLVMValueRef pw_gen_entry(pw_gen *g, const pw_shape_table *t, LLVMValueRef entri
 
 LLVMValueRef pw_gen_load(pw_gen *g, LLVMTypeRef type, LLVMValueRef p);
 void pw_gen_store(pw_gen *g, LLVMValueRef value, LLVMValueRef p);
+/* Prefetches the line of p into the nearest cache. Nothing need be there. */
+void pw_gen_prefetch(pw_gen *g, LLVMValueRef p, bool is_stored);
 /* A load of what does not change during the call. */
 LLVMValueRef pw_gen_load_fixed(pw_gen *g, LLVMTypeRef type, LLVMValueRef p);
 
@@ -114,10 +116,12 @@ typedef struct pw_move {
     int block;
 } pw_move;
 
-enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_LIBRARY = 24576 };
+enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_LIBRARY = 16384 };
 
 /* n <= PW_MOVE_FIXED bytes, straight line. */
 void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n);
+/* The same for a part of a long block, in the vectors that suit those. */
+void pw_move_wide(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n);
 /* A list of moves, straight line; neighbours share vectors where the target can. */
 void pw_move_list(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, const pw_move *moves, int n);
 /* n > PW_MOVE_FIXED bytes. */

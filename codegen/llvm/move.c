@@ -7,6 +7,8 @@
  */
 #include "codegen/llvm/gen.h"
 
+enum { WIDE = 128 };
+
 static int64_t pow2_floor(int64_t n)
 {
     int64_t p = 1;
@@ -47,9 +49,10 @@ static void move_small(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n)
     }
 }
 
-void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n)
+/* Moves n bytes in vectors of `width`. */
+static void move_in(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n, int64_t width)
 {
-    int64_t width = g->isa.vector_bytes, at = 0;
+    int64_t at = 0;
     if (n < width) {
         if (n > 0)
             move_small(g, dst, src, n);
@@ -63,6 +66,16 @@ void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n)
         move_power(g, dst, src, at, n - at);
     else
         move_power(g, dst, src, n - width, width);
+}
+
+void pw_move_wide(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n)
+{
+    move_in(g, dst, src, n, g->isa.copy_bytes);
+}
+
+void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n)
+{
+    move_in(g, dst, src, n, n >= WIDE ? g->isa.copy_bytes : g->isa.vector_bytes);
 }
 
 /* The longest run of moves from the first that one window holds. */

@@ -241,12 +241,8 @@ static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int ahead)
 
 static void prefetch(pw_gen *g, LLVMValueRef p, int64_t n, bool is_stored)
 {
-    enum { NEAREST = 3, DATA = 1 };
-    for (int64_t line = 0; line < n; line += LINE) {
-        LLVMValueRef args[4] = {pw_gen_at_k(g, p, line), LLVMConstInt(g->i32, is_stored, false),
-                                LLVMConstInt(g->i32, NEAREST, false), LLVMConstInt(g->i32, DATA, false)};
-        pw_gen_call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
-    }
+    for (int64_t line = 0; line < n; line += LINE)
+        pw_gen_prefetch(g, pw_gen_at_k(g, p, line), is_stored);
 }
 
 /* Prefetches the block that is `ahead` iterations behind the one at `at`. Prefetches of what is not there do no harm.

@@ -5,12 +5,15 @@
 #include "codegen/transpose.h"
 #include "codegen/llvm/gen.h"
 
+enum { AHEAD = 128 };
+
 /* A square of `side` x `side` elements of `bytes`, in vectors of 8- or smaller-byte lanes. */
 typedef struct square {
     int side, bytes;
     int lane, per_element; /* lane bytes; lanes of an element */
     pw_val src_stride;     /* between rows as read */
     pw_val dst_stride;     /* between rows as written */
+    LLVMValueRef ahead;    /* how far ahead of each row as written its line is asked for */
 } square;
 
 /* Lanes of `a` and `b` exchanged in blocks of `half` elements: one step of the recursive transposition. */
@@ -27,9 +30,23 @@ static LLVMValueRef exchange(pw_gen *g, const square *q, LLVMValueRef a, LLVMVal
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(index, (unsigned)lanes), "");
 }
 
+/*
+ * Asks for the lines that a square is written to. Stores leave their buffer in order, so without this each line that is
+ * in no near cache is waited for alone.
+ */
+static void ask_for_lines(pw_gen *g, const square *q, LLVMValueRef dst)
+{
+    LLVMValueRef p = pw_gen_at(g, dst, q->ahead);
+    for (int i = 0; i < q->side; i++) {
+        pw_gen_prefetch(g, p, true);
+        p = pw_gen_at_val(g, p, q->dst_stride);
+    }
+}
+
 static void emit_square(pw_gen *g, const square *q, pw_at at)
 {
     LLVMValueRef row[16], p = at.src;
+    ask_for_lines(g, q, at.dst);
     LLVMTypeRef type = pw_gen_vec(g, q->lane, q->side * q->per_element);
     for (int i = 0; i < q->side; i++) {
         row[i] = pw_gen_load(g, type, p);
@@ -95,12 +112,20 @@ static LLVMValueRef in_squares(pw_gen *g, const square *q, int64_t tile)
     return pw_gen_k(g, pw_transpose_whole(tile, q->side));
 }
 
+/* Are the rows of the source a multiple of `bytes`, a power of two, apart? */
+static LLVMValueRef apart(pw_gen *g, const square *q, int64_t bytes)
+{
+    LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, bytes - 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+}
+
 /* The rows of the source in a tile, by the rule of codegen/transpose.h. */
 static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
 {
-    LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, PW_TRANSPOSE_PAGE - 1), "");
-    LLVMValueRef share = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
-    return LLVMBuildSelect(g->b, share, in_squares(g, q, tile), pw_gen_k(g, PW_TRANSPOSE_ROWS), "");
+    LLVMValueRef lines = apart(g, q, PW_TRANSPOSE_LINES), page = apart(g, q, PW_TRANSPOSE_PAGE);
+    LLVMValueRef rows =
+        LLVMBuildSelect(g->b, lines, pw_gen_k(g, PW_TRANSPOSE_SHARING), pw_gen_k(g, PW_TRANSPOSE_ROWS), "");
+    return LLVMBuildSelect(g->b, page, in_squares(g, q, tile), rows, "");
 }
 
 bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at)
@@ -120,6 +145,7 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
     q.per_element = q.bytes / q.lane;
     q.src_stride = outer->src_step;
     q.dst_stride = inner->dst_step;
+    q.ahead = LLVMBuildSelect(g->b, apart(g, &q, PW_TRANSPOSE_LINES), pw_gen_k(g, 0), pw_gen_k(g, AHEAD), "");
     at.dst = pw_gen_at_k(g, at.dst, leaf->moves[0].dst);
     at.src = pw_gen_at_k(g, at.src, leaf->moves[0].src);
 

@@ -12,18 +12,18 @@ typedef struct move {
     char *packed;
 } move;
 
-static void interpret(const move *m, int64_t count)
+static void interpret(move m, int64_t count)
 {
-    if (m->unpack)
-        pw_interp_unpack(m->layout->nest, m->mem, count, m->packed);
+    if (m.unpack)
+        pw_interp_unpack(m.layout->nest, m.mem, count, m.packed);
     else
-        pw_interp_pack(m->layout->nest, m->mem, count, m->packed);
+        pw_interp_pack(m.layout->nest, m.mem, count, m.packed);
 }
 
 /* Moves by tier 0 and counts the bytes towards a kernel; the call that reaches the mark is timed. */
-static void interpret_warming(const move *m, int64_t count, int64_t bytes)
+static void interpret_warming(move m, int64_t count, int64_t bytes)
 {
-    pw_layout *l = m->layout;
+    pw_layout *l = m.layout;
     int64_t started;
 
     if (!pw_layout_heat_add(l->kernel, bytes)) {
@@ -35,22 +35,22 @@ static void interpret_warming(const move *m, int64_t count, int64_t bytes)
     pw_layout_heat(l, bytes, pw_clock_ns() - started);
 }
 
-static void copy_contiguous(const move *m, int64_t bytes)
+static inline __attribute__((always_inline)) void copy_contiguous(move m, int64_t bytes)
 {
-    char *mem = m->mem + m->layout->nest->lo;
+    char *mem = m.mem + m.layout->nest->lo;
 
-    if (m->unpack)
-        memcpy(mem, m->packed, (size_t)bytes);
+    if (m.unpack)
+        memcpy(mem, m.packed, (size_t)bytes);
     else
-        memcpy(m->packed, mem, (size_t)bytes);
+        memcpy(m.packed, mem, (size_t)bytes);
 }
 
 static bool move_in_turn(move m, int64_t count);
 
 /* Moves whole objects, count > 0 and size > 0. Returns whether a kernel did. */
-static inline bool move_objects(const move *m, int64_t count)
+static inline __attribute__((always_inline)) bool move_objects(move m, int64_t count)
 {
-    pw_layout *l = m->layout;
+    pw_layout *l = m.layout;
     pw_kernel *k = l->kernel;
     pw_kernel_fn *fn;
 
@@ -64,9 +64,9 @@ static inline bool move_objects(const move *m, int64_t count)
         interpret(m, count);
         return false;
     }
-    fn = atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire);
+    fn = atomic_load_explicit(m.unpack ? &k->unpack : &k->pack, memory_order_acquire);
     if (fn) {
-        fn(m->unpack ? m->mem : m->packed, m->unpack ? m->packed : m->mem, count, &l->args);
+        fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
         return true;
     }
     if (l->engine->mode == PW_JIT_ASYNC)
@@ -90,27 +90,33 @@ static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, in
         atomic_fetch_add_explicit(&s->nanoseconds, pw_clock_ns() - started, memory_order_relaxed);
 }
 
-/* Inlining saves a short pack 2 ns of some 20. */
-static inline __attribute__((always_inline)) void move_and_note(const move *m, int64_t count)
+static __attribute__((noinline)) void move_and_note(move m, int64_t count)
 {
-    int64_t started;
-    bool tier1;
+    int64_t started = m.layout->engine->timed ? pw_clock_ns() : 0;
+    bool tier1 = move_objects(m, count);
 
-    if (count <= 0 || m->layout->size == 0)
+    note(m.layout, m.unpack, count * m.layout->size, tier1, started);
+}
+
+/* The call to the kernel or to memcpy is the last thing here, so that a short move saves no registers. */
+static inline __attribute__((always_inline)) void move_whole(move m, int64_t count)
+{
+    if (count <= 0 || m.layout->size == 0)
         return;
-    started = m->layout->engine->timed ? pw_clock_ns() : 0;
-    tier1 = move_objects(m, count);
-    note(m->layout, m->unpack, count * m->layout->size, tier1, started);
+    if (m.layout->engine->counted)
+        move_and_note(m, count);
+    else
+        move_objects(m, count);
 }
 
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed)
 {
-    move_and_note(&(move){layout, false, (char *)mem, packed}, count);
+    move_whole((move){layout, false, (char *)mem, packed}, count);
 }
 
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed)
 {
-    move_and_note(&(move){layout, true, mem, (char *)packed}, count);
+    move_whole((move){layout, true, mem, (char *)packed}, count);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -177,7 +183,7 @@ static bool move_from(move *m, int64_t first, int64_t bytes)
     }
     if (bytes >= size) {
         objects = bytes / size;
-        tier1 |= move_objects(m, objects);
+        tier1 |= move_objects(*m, objects);
         advance(m, objects, objects * size);
         bytes -= objects * size;
     }
