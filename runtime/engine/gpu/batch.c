@@ -31,6 +31,7 @@ struct pw_gpu_batch {
     bool promised;    /* others wait until the lane's flag has reached `value`; guarded by the lock */
     uint64_t value;
     int n;
+    bool foreign; /* a member is so */
     int64_t bytes;
     pw_gpu_fused fused;
     pw_gpu_transfer members[PW_GPU_FUSED_JOBS];
@@ -138,6 +139,7 @@ static batch *open_batch(const pw_gpu_order *o)
     b->lane = lane;
     b->promised = false;
     b->n = 0;
+    b->foreign = false;
     b->bytes = 0;
     b->members[0].scratch = b->members[0].part = NULL;
     b->begun = PW_OK;
@@ -228,14 +230,17 @@ static pw_status put(batch *b, const pw_gpu_order *o)
         return status;
     *t = (pw_gpu_transfer){.order = *o, .lane = b->lane, .batch = b};
     b->bytes += o->bytes;
+    b->foreign |= o->foreign;
     b->n++;
     atomic_fetch_add_explicit(&b->left, 1, memory_order_relaxed);
     return PW_OK;
 }
 
+/* All members end together, so packs of messages that wait to be sent do not join reads of what comes. */
 static bool suits(const batch *b, const pw_gpu_order *o)
 {
-    return b->lane->gpu == o->buffer.place.gpu;
+    return b->lane->gpu == o->buffer.place.gpu &&
+           (b->members[0].order.direction == o->direction || !(b->foreign || o->foreign));
 }
 
 /* The context must be current. */
