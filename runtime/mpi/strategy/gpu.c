@@ -4,15 +4,15 @@
  */
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/gpu/peer/foreign.h"
-#include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/gpu/peer/replica.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/node/inbound.h"
-#include "runtime/engine/node/late.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/gpu/replica.h"
+#include "runtime/exchange/inbound.h"
+#include "runtime/exchange/late.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
@@ -23,7 +23,7 @@
  * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
  * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
  * longer at 64 KiB, and a tenth less at 32 KiB. A single message of 16 KiB gains a seventh when it is unpacked from the
- * sender's memory (docs/results/2026-11-22-gpu-messages.md).
+ * sender's memory.
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 

@@ -20,7 +20,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/model.h"
-#include "runtime/engine/node/direct.h"
+#include "runtime/exchange/direct.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
 
@@ -70,7 +70,7 @@ typedef struct pw_staging {
     pw_call_kind kind;
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
-    struct pw_inbound *inbound; /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
+    struct pw_inbound *inbound; /* expects the message (runtime/exchange/inbound.h); NULL: nothing does */
     union {
         int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
         uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
@@ -97,7 +97,7 @@ typedef struct pw_strategy {
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
     pw_status (*unpack)(pw_staging *s, int64_t received);
-    /* Waits until no process reads a message late that MPI has sent (runtime/engine/node/late.h). May be called
+    /* Waits until no process reads a message late that MPI has sent (runtime/exchange/late.h). May be called
      * again. NULL: none does. */
     void (*await)(const pw_staging *s);
     /* Gives the memory back. */
@@ -148,7 +148,7 @@ bool pw_message_is_one_block(const pw_message *m);
  */
 enum { PW_LEAST_READ = 2048 };
 /* Whether MPI may get the message as contiguous memory, which MPI may read in the sender's process. A long message may
- * not if the system does not let processes of the node read each other's memory (runtime/engine/node/sharing.h). */
+ * not if the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
 bool pw_message_may_be_contiguous(const pw_message *m);
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
