@@ -308,6 +308,16 @@ static bool has_room(const pw_gpu_fused *f, const job *j)
     return f->jobs < PW_GPU_FUSED_JOBS && 1 + f->jobs + 1 + f->words + words <= PW_GPU_FUSED_LARGE;
 }
 
+/* The strides of a job on its two sides become each other's. */
+static void exchange_sides(job *j)
+{
+    for (int i = 0; i < j->n; i++) {
+        int64_t mem = j->loops[i].mem;
+        j->loops[i].mem = j->loops[i].packed;
+        j->loops[i].packed = mem;
+    }
+}
+
 static pw_status write_loops(const job *j, uint64_t *to)
 {
     for (int i = 0; i < j->n; i++, to += PW_JOB_LOOP_WORDS) {
@@ -322,15 +332,18 @@ static pw_status write_loops(const job *j, uint64_t *to)
     return PW_OK;
 }
 
-static pw_status write_job(pw_gpu_fused *f, const job *j, const pw_gpu_call *call)
+static pw_status write_job(pw_gpu_fused *f, job *j, const pw_gpu_call *call)
 {
     int64_t units = units_of(j);
+    bool exchanged = f->jobs > 0 && f->direction != call->direction;
     uint64_t *rec = f->records + f->words;
     uint64_t dst = (uint64_t)(uintptr_t)call->dst, src = (uint64_t)(uintptr_t)call->src;
     if (units <= 0)
         return units < 0 ? PW_ERR_UNSUPPORTED : PW_OK;
-    if (!has_room(f, j))
+    if (!has_room(f, j) || (exchanged && (j->tabled || j->kind == PW_JOB_LIST)))
         return PW_ERR_OVERFLOW;
+    if (f->jobs == 0)
+        f->direction = call->direction;
     rec[PW_JOB_DST] = dst + (uint64_t)(call->direction == PW_UNPACK ? j->mem : j->packed);
     rec[PW_JOB_SRC] = src + (uint64_t)(call->direction == PW_UNPACK ? j->packed : j->mem);
     rec[PW_JOB_UNITS] = (uint64_t)units;
@@ -340,6 +353,8 @@ static pw_status write_job(pw_gpu_fused *f, const job *j, const pw_gpu_call *cal
         rec[PW_JOB_EXTRA + i] = j->extra[i];
     f->at[f->jobs++] = f->words;
     f->words += PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
+    if (exchanged)
+        exchange_sides(j);
     return write_loops(j, rec + PW_JOB_EXTRA + j->extras);
 }
 

@@ -36,6 +36,7 @@ enum { PW_JOB_TABLE = 1 };
 
 /* Jobs gathered for a launch. */
 typedef struct pw_gpu_fused {
+    pw_direction direction;               /* of the launch, as of its first move */
     int jobs, words;                      /* of the records */
     int at[PW_GPU_FUSED_JOBS];            /* where each record begins */
     uint64_t records[PW_GPU_FUSED_LARGE]; /* blocks and steps are not yet there */
@@ -48,13 +49,15 @@ typedef struct pw_gpu_fused {
 int64_t pw_gpu_fused_most(const pw_nest *nest);
 
 /*
- * Adds a move: `call` says count, dst, src and direction, the same one for all of a launch; `tables` are the nest's,
- * as of pw_gpu_tier0_launch. Without a nest `count` bytes are moved. PW_ERR_OVERFLOW: there is no room, and nothing has
+ * Adds a move: `call` says count, dst, src and direction; `tables` are the nest's, as of pw_gpu_tier0_launch. Without a
+ * nest `count` bytes are moved. A move in the other direction than the first one exchanges the sides of its jobs, as
+ * jobs with a table or a list cannot. PW_ERR_OVERFLOW: there is no room, or such a job among others, and nothing has
  * been added; PW_ERR_UNSUPPORTED: there never is.
  */
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call);
 
-/* Makes grid and parameters, at most 4 KiB. `big` of the launch says which size of the kernel to take. */
+/* Makes grid and parameters, at most 4 KiB. `big` of the launch says which size of the kernel to take, `direction` of
+ * the jobs which of its two functions. */
 void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const pw_gpu_device *device, uint64_t *params,
                          pw_gpu_launch *out);
 

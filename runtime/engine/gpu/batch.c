@@ -24,14 +24,14 @@ enum {
 struct pw_gpu_batch {
     pw_gpu_lane *lane;
     pthread_mutex_t lock;
-    bool open;              /* not launched yet, so members can be added; guarded by the lock */
-    pw_direction direction; /* of all members */
-    _Atomic int left;       /* members that are not finished, plus one while the batch is collected */
-    _Atomic int over;       /* the pw_status of the batch; UNKNOWN until a thread has waited for it */
-    pw_status begun;        /* PW_OK: the work is in the stream; written before `open` is cleared */
-    bool promised;          /* others wait until the lane's flag has reached `value`; guarded by the lock */
+    bool open;        /* not launched yet, so members can be added; guarded by the lock */
+    _Atomic int left; /* members that are not finished, plus one while the batch is collected */
+    _Atomic int over; /* the pw_status of the batch; UNKNOWN until a thread has waited for it */
+    pw_status begun;  /* PW_OK: the work is in the stream; written before `open` is cleared */
+    bool promised;    /* others wait until the lane's flag has reached `value`; guarded by the lock */
     uint64_t value;
     int n;
+    bool foreign; /* a member is so */
     int64_t bytes;
     pw_gpu_fused fused;
     pw_gpu_transfer members[PW_GPU_FUSED_JOBS];
@@ -81,10 +81,10 @@ static pw_status launch_kernel(batch *b)
 
     if (!f)
         return PW_ERR_NOT_FOUND;
-    if (b->promised || pw_gpu_flag_pays(b->bytes, b->direction))
+    if (b->promised || pw_gpu_flag_pays(b->bytes, b->fused.direction))
         flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
-    status = pw_gpu_launch_kernel(lane, f->fn[b->direction][l.big], &l, true);
+    status = pw_gpu_launch_kernel(lane, f->fn[b->fused.direction][l.big], &l, true);
     lane->flagged = flag.where && l.grid > 0 && status == PW_OK;
     return status;
 }
@@ -137,9 +137,9 @@ static batch *open_batch(const pw_gpu_order *o)
         return NULL;
     }
     b->lane = lane;
-    b->direction = o->direction;
     b->promised = false;
     b->n = 0;
+    b->foreign = false;
     b->bytes = 0;
     b->members[0].scratch = b->members[0].part = NULL;
     b->begun = PW_OK;
@@ -230,14 +230,17 @@ static pw_status put(batch *b, const pw_gpu_order *o)
         return status;
     *t = (pw_gpu_transfer){.order = *o, .lane = b->lane, .batch = b};
     b->bytes += o->bytes;
+    b->foreign |= o->foreign;
     b->n++;
     atomic_fetch_add_explicit(&b->left, 1, memory_order_relaxed);
     return PW_OK;
 }
 
+/* All members end together, so packs of messages that wait to be sent do not join reads of what comes. */
 static bool suits(const batch *b, const pw_gpu_order *o)
 {
-    return b->lane->gpu == o->buffer.place.gpu && b->direction == o->direction;
+    return b->lane->gpu == o->buffer.place.gpu &&
+           (b->members[0].order.direction == o->direction || !(b->foreign || o->foreign));
 }
 
 /* The context must be current. */

@@ -237,8 +237,7 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
 
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
 {
-    const pw_gpu_functions *f =
-        lane->flag && bytes <= pw_gpu_fused_most(NULL) ? pw_gpu_fused_functions(lane->gpu) : NULL;
+    const pw_gpu_functions *f = lane->flag ? pw_gpu_fused_functions(lane->gpu) : NULL;
     const pw_gpu_call call = {
         .count = bytes, .dst = (void *)(uintptr_t)to, .src = (const void *)(uintptr_t)from, .direction = PW_UNPACK};
     pw_gpu_fused jobs = {.jobs = 0};

@@ -45,8 +45,8 @@ pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_m
 /* Puts a copy of `bytes` contiguous bytes into the lane's stream; the driver knows both addresses. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
-/* Does the same by a launch that sets the lane's flag; kernels must reach both addresses. False: there is no kernel for
- * so many bytes, and nothing is put there. */
+/* Does the same by a launch that sets the lane's flag; kernels must reach both addresses. False: there is no kernel
+ * yet, and nothing is put there. */
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
 /* Launches a kernel with lane->params, which may be overwritten after the call. `by_graph` is for a function that is

@@ -81,17 +81,32 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
 }
 
+/* Whether a kernel moves bytes to or from a packed copy. Its launch takes half of the caller's time that a copy of the
+ * driver takes, and others can wait for it; but a copy that the caller waits for reads another GPU sooner, and a long
+ * one crosses the bus sooner. */
+static bool is_for_kernel(const transfer *t, pw_gpu_packed packed)
+{
+    enum { MOST_ACROSS_BUS = 1 << 20, MOST = 64 << 20 };
+    const pw_gpu_order *o = &t->order;
+
+    if (!packed.device || t->plainly)
+        return false;
+    if (packed.host)
+        return o->alone && o->direction == PW_UNPACK && o->bytes <= MOST_ACROSS_BUS;
+    return (o->ahead || o->direction == PW_PACK) && o->bytes <= MOST;
+}
+
 /* Moves bytes without a layout: by a copy of the driver, which others cannot wait for, or else by a kernel. */
 static pw_status move_bytes(transfer *t, pw_gpu_packed packed, bool last)
 {
-    pw_cu_ptr there = packed.host ? pw_cu_address(packed.host) : packed.device;
     pw_cu_ptr here = pw_cu_address(t->order.buffer.base) + (pw_cu_ptr)t->order.buffer.offset;
-    bool unpack = t->order.direction == PW_UNPACK;
+    bool by_kernel = last && is_for_kernel(t, packed), unpack = t->order.direction == PW_UNPACK;
+    pw_cu_ptr there = packed.host && !by_kernel ? pw_cu_address(packed.host) : packed.device;
+    pw_cu_ptr to = unpack ? here : there, from = unpack ? there : here;
 
-    if (t->order.alone && last && unpack && packed.device && !t->plainly &&
-        pw_gpu_launch_bytes(t->lane, here, packed.device, t->order.bytes))
+    if (by_kernel && pw_gpu_launch_bytes(t->lane, to, from, t->order.bytes))
         return PW_OK;
-    return pw_gpu_move_bytes(t->lane, unpack ? here : there, unpack ? there : here, t->order.bytes);
+    return pw_gpu_move_bytes(t->lane, to, from, t->order.bytes);
 }
 
 /* Moves the first order.bytes bytes between the buffer and `packed`. */

@@ -24,8 +24,8 @@ pw_status pw_gpu_enqueue(pw_gpu_transfer *t);
 
 /*
  * Adds a transfer to the batch that this thread collects. The first pw_gpu_finish of a member launches the batch. A
- * transfer that does not fit launches it earlier: one with another direction or context, or too large for the remaining
- * room. NULL: this transfer cannot be batched.
+ * transfer that does not fit launches it earlier: one in another context, too large for the remaining room, or of
+ * another direction and with tables. NULL: this transfer cannot be batched.
  */
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *order);
 /* Launches the batch that this thread collects. Must be called before the thread waits for anything else. */

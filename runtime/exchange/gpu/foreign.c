@@ -142,7 +142,7 @@ static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *rec
     ending end;
 
     begun.alone = !is_gathered(order);
-    begun.ahead = true;
+    begun.ahead = begun.foreign = true;
     r->transfer = kept ? pw_gpu_begin(&begun) : NULL;
     if (r->transfer && pw_gpu_signals(r->transfer, &end.signal, &end.value)) {
         atomic_fetch_add_explicit(&late_reads, 1, memory_order_relaxed);

@@ -35,8 +35,8 @@ typedef struct item {
 
 typedef struct batch {
     item items[MOST];
-    int n, next; /* next: the item that is being run */
-    bool unpack;
+    int n, next;       /* next: the item that is being run */
+    bool unpack, both; /* both: every second item goes in the other direction */
     uint64_t seed;
     pw_rng rng;
     const pw_gpu_device *device;
@@ -45,7 +45,7 @@ typedef struct batch {
 } batch;
 
 /* Counts that the last line prints. */
-static int kinds[KINDS], tabled, launches, large_ones, moves, left_out;
+static int kinds[KINDS], tabled, launches, large_ones, moves, exchanged, left_out;
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +72,8 @@ static void launch(batch *b)
         return;
     pw_gpu_fused_launch(&b->fused, &flag, b->device, params, &l);
     assert_true(l.param_bytes <= sizeof params);
-    snprintf(name, sizeof name, "%s%s", b->unpack ? "unpack" : "pack", l.big ? PW_GPU_FUSED_SUFFIX : "");
+    snprintf(name, sizeof name, "%s%s", b->fused.direction == PW_UNPACK ? "unpack" : "pack",
+             l.big ? PW_GPU_FUSED_SUFFIX : "");
     kernel = (emulated_kernel *)dlsym(b->lib, name);
     assert_non_null(kernel);
     for (uint32_t i = 0; i < l.grid; i++)
@@ -110,6 +111,7 @@ static void run(void *how, const pw_judge_call *c)
     }
     assert_int_equal(status, PW_OK);
     moves++;
+    exchanged += b->fused.jobs > 0 && b->fused.direction != call.direction;
     check_next(b);
 }
 
@@ -124,6 +126,7 @@ static int64_t lead(int64_t origin, pw_rng *rng)
 static void check_next(batch *b)
 {
     item *t = &b->items[b->next];
+    bool unpack = b->unpack != (b->both && b->next % 2);
     pw_judge_place at;
     int64_t wrong;
 
@@ -131,19 +134,19 @@ static void check_next(batch *b)
         launch(b);
         return;
     }
-    if (b->unpack && t->judge.overlaps) {
+    if (unpack && t->judge.overlaps) {
         b->next++;
         check_next(b);
         return;
     }
     at = (pw_judge_place){.memory = lead(-t->judge.lo, &b->rng), .packed = lead(0, &b->rng)};
-    wrong = (b->unpack ? pw_judge_unpack : pw_judge_pack)(&t->judge, at, 0, t->judge.total, run, b);
+    wrong = (unpack ? pw_judge_unpack : pw_judge_pack)(&t->judge, at, 0, t->judge.total, run, b);
     if (wrong != PW_JUDGED_RIGHT) {
         char *type = pw_print(&t->type, 64), *nest = pw_nest_print(t->nest, 16);
 
         print_error("%s, one of %d: %s is wrong at byte %" PRId64 " (count %" PRId64 ", %d multiprocessors)\n%s\n%s\n",
-                    t->label, b->n, b->unpack ? "unpack" : "pack", wrong, t->judge.count, b->device->multiprocessors,
-                    type, nest);
+                    t->label, b->n, unpack ? "unpack" : "pack", wrong, t->judge.count, b->device->multiprocessors, type,
+                    nest);
         free(type);
         free(nest);
         fail();
@@ -155,10 +158,11 @@ static const pw_gpu_device devices[] = {
 
 static void check_batch(batch *b)
 {
-    for (int unpack = 0; unpack < 2; unpack++) {
-        b->unpack = unpack;
+    for (int way = 0; way < 4; way++) {
+        b->unpack = way % 2;
+        b->both = way / 2;
         b->next = 0;
-        b->device = &devices[(b->seed + (uint64_t)unpack) % 3];
+        b->device = &devices[(b->seed + (uint64_t)way) % 3];
         b->rng = (pw_rng){.state = b->seed};
         check_next(b);
     }
@@ -227,9 +231,10 @@ static void random_types(void **state)
     }
     print_message(
         "%d moves in %d launches, %d of them large; jobs in words of 1 to 16 bytes: %d %d %d %d %d, in parts: "
-        "%d, lists: %d; %d with a table; %d types left out\n",
+        "%d, lists: %d; %d with a table; %d moves with sides exchanged; %d types left out\n",
         moves, launches, large_ones, kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[PW_JOB_PARTS],
-        kinds[PW_JOB_LIST], tabled, left_out);
+        kinds[PW_JOB_LIST], tabled, exchanged, left_out);
+    assert_true(exchanged > 0);
     for (int k = 0; k < KINDS && p->types >= DEFAULT_TYPES; k++)
         assert_true(kinds[k] > 0);
     dlclose(b.lib);
