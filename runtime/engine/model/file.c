@@ -70,11 +70,14 @@ static pw_status read_facts(pw_model *m, const pw_json_value *facts, pw_diag *di
     return status;
 }
 
+/* Reads the name of an MPI or a device. Characters other than ASCII's become blanks, since a cut could divide them. */
 static void read_text(const pw_json_value *top, const char *name, char *out, size_t size)
 {
     const pw_json_value *v = pw_json_member(top, name, PW_JSON_STRING);
 
     snprintf(out, size, "%s", v ? v->text : "");
+    for (char *c = out; *c; c++)
+        *c = *c < ' ' || *c > '~' ? ' ' : *c;
 }
 
 static pw_status read_version(const pw_json_value *top, bool *old, pw_diag *diag)
