@@ -1,8 +1,10 @@
 /* Purpose: first guesses, as sums of facts. */
 #include "runtime/choice/guess.h"
 
-const pw_facts pw_facts_default = {
-#define X(name, value, unit, meaning) .name = (value),
+const pw_facts pw_facts_default = PW_FACTS_DEFAULT;
+
+const struct pw_fact_info pw_fact_infos[PW_FACT_COUNT] = {
+#define X(name, value, unit, meaning) {#name, unit, meaning},
     PW_FACTS(X)
 #undef X
 };
@@ -11,6 +13,16 @@ const pw_facts pw_facts_default = {
 static double pass(double block, double byte, int64_t bytes, int64_t blocks)
 {
     return block * (double)blocks + byte * (double)bytes;
+}
+
+double pw_guess_contiguous(const pw_facts *f, int64_t bytes)
+{
+    return f->message + 2 * f->copied * (double)bytes;
+}
+
+double pw_guess_move(const pw_facts *f, int64_t bytes, int64_t blocks)
+{
+    return pass(f->moved, f->copied, bytes, blocks);
 }
 
 double pw_guess_native(const pw_facts *f, int64_t bytes, int64_t blocks)
@@ -24,12 +36,12 @@ double pw_guess_packed(const pw_facts *f, int64_t bytes, int64_t blocks, bool sh
 {
     double copies = shared ? 0 : 2;
 
-    return f->message + f->staged + 2 * pass(f->moved, f->copied, bytes, blocks) + copies * f->copied * (double)bytes;
+    return f->message + f->staged + 2 * pw_guess_move(f, bytes, blocks) + copies * f->copied * (double)bytes;
 }
 
 double pw_guess_direct(const pw_facts *f, int64_t bytes, int64_t blocks)
 {
-    return f->message + f->staged + pass(f->moved, f->copied, bytes, blocks);
+    return f->message + f->staged + pw_guess_move(f, bytes, blocks);
 }
 
 double pw_guess_passed(const pw_facts *f, int64_t bytes, int64_t blocks)

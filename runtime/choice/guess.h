@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A message of one block, which the MPI copies twice. */
+double pw_guess_contiguous(const pw_facts *f, int64_t bytes);
+/* One kernel, which packs, unpacks or copies. */
+double pw_guess_move(const pw_facts *f, int64_t bytes, int64_t blocks);
 /* A message that is left to the MPI, which walks over its blocks at both ends. */
 double pw_guess_native(const pw_facts *f, int64_t bytes, int64_t blocks);
 /* A message that kernels pack and unpack. `shared`: the receiver unpacks from the sender's packed copy; otherwise the

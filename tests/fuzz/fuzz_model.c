@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    pw_model *m = NULL, *again = NULL;
+    pw_model m, again;
     pw_diag diag = {0};
     char *text, *second;
 
@@ -44,16 +44,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(*diag.text, "a refusal has a reason");
         return 0;
     }
-    ask(m);
-    text = pw_model_text(m);
-    /* Times are written with six digits, which may make one of them 0 or infinite, or a size of another one. */
+    ask(&m);
+    text = pw_model_text(&m);
+    /* Facts are written with six digits, which may make one of them 0 or infinite. */
     if (pw_model_parse(text, strlen(text), &again, &diag) == PW_OK) {
-        second = pw_model_text(again);
+        second = pw_model_text(&again);
         must(!strcmp(text, second), "writing and reading is a fixed point");
         free(second);
-        pw_model_destroy(again);
     }
     free(text);
-    pw_model_destroy(m);
     return 0;
 }

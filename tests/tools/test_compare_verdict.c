@@ -45,11 +45,30 @@ static void spread_hides_a_difference(void **state)
     assert_near(v.native.median, 1);
 }
 
+/* A program that loses a second in its messages, of runs that take one more: the report says the same. If trials have
+ * seen messages gain, the rest of the run has lost it. */
+static void a_loss_is_said_by_both(void **state)
+{
+    const double native[] = {2, 2.1, 1.9, 2}, packwright[] = {3, 3.05, 2.95, 3.1};
+    pw_compare_verdict v = pw_compare_judge(native, packwright, 4);
+
+    (void)state;
+    assert_int_equal(v.outcome, PW_COMPARE_SLOWER);
+    assert_int_equal(pw_compare_rest_of(&v, -1), PW_COMPARE_AGREES);
+    assert_int_equal(pw_compare_rest_of(&v, 0.25), PW_COMPARE_REST_LOST);
+    assert_int_equal(pw_compare_rest_of(&v, -0.25), PW_COMPARE_REST_LOST);
+    assert_int_equal(pw_compare_rest_of(&v, -2), PW_COMPARE_REST_SAVED);
+    v = pw_compare_judge(packwright, native, 4);
+    assert_int_equal(pw_compare_rest_of(&v, 1), PW_COMPARE_AGREES);
+    assert_int_equal(pw_compare_rest_of(&v, -1), PW_COMPARE_REST_SAVED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drift_is_no_spread),
         cmocka_unit_test(spread_hides_a_difference),
+        cmocka_unit_test(a_loss_is_said_by_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

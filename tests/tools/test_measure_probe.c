@@ -1,336 +1,134 @@
-/* What `packwright measure` trusts of what it samples, with a clock and with times that the tests make up. */
-#include "tools/measure/probe.h"
+/* Probes of `packwright measure` with times that are made up: which can be trusted, and the facts that follow. */
+#include "tools/measure/gpu.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-/* ---- a made-up machine ------------------------------------------------------------------------------------------- */
+static const pw_sampling quick = {.seconds = 60, .spread = 0.1};
 
-typedef struct machine {
-    double clock; /* seconds */
-    int calls;    /* of all probes so far */
-    /* How many times as long as on a quiet machine a call takes. */
-    double (*slower)(const struct machine *m, const pw_probe *p);
-} machine;
-
-static double now(void *arg)
+static double steady(pw_probe *p, int runs)
 {
-    return ((machine *)arg)->clock;
+    (void)runs;
+    return *(const double *)p->arg;
 }
 
-static double quiet_ns(int64_t bytes)
+static double impossible(pw_probe *p, int runs)
 {
-    return 200 + (double)bytes * 0.1;
+    (void)p;
+    (void)runs;
+    return -1;
 }
 
-static double run(pw_probe *p, int runs)
+/* Each sample takes much longer than the one before. */
+static double noisy(pw_probe *p, int runs)
 {
-    machine *m = p->arg;
-    double ns = quiet_ns(p->bytes) * m->slower(m, p);
-
-    m->calls++;
-    m->clock += ns * runs * 1e-9;
-    return ns;
+    (void)runs;
+    return *(double *)p->arg *= 1.5;
 }
 
-static const int64_t sizes_at[] = {64, 256, 1024, 4096, 16384, 65536};
-static const pw_axis sizes = {sizes_at, sizeof sizes_at / sizeof *sizes_at};
-
-static double sample_all(machine *m, pw_probe_list *list, double (*slower)(const machine *m, const pw_probe *p))
+/* A machine that is busy for the first samples, and quiet when they are taken again. */
+static double busy_at_first(pw_probe *p, int runs)
 {
-    *m = (machine){.slower = slower};
-    *list = (pw_probe_list){NULL, 0, 0};
-    pw_probe_add(list, PW_TABLE_SEND_HOST, &sizes, NULL, INT64_MAX, &(pw_probe){.run = run, .arg = m});
-    pw_probe_sample(list, &(pw_sampling){.seconds = 60, .spread = 0.1, .now = now, .arg = m});
-    assert_int_equal(list->n, sizes.n);
-    return m->clock;
+    int *asked = p->arg;
+
+    (void)runs;
+    return ++*asked > PW_PROBE_SAMPLES + 2 ? 1000 : 1000 * *asked;
 }
 
-/* Makes the table of what was sampled; its times, NaN where nothing could be trusted. */
-static void expect_times(pw_probe_list *list, const double *factors)
+static void trust(void **state)
 {
-    pw_model *m = pw_model_create();
-    const pw_model_table *t = &m->tables[PW_TABLE_SEND_HOST];
-    pw_diag diag = {0};
+    double right = 1234, rising = 1;
+    int asked = 0;
+    pw_probe_list list = {.n = 0};
 
-    assert_int_equal(pw_probe_tables(list, "messages", m, &diag), PW_OK);
-    assert_int_equal(t->nx, sizes.n);
-    for (int i = 0; i < t->nx; i++) {
-        double wanted = quiet_ns(sizes_at[i]) * factors[i];
+    (void)state;
+    pw_probe_add(&list, &(pw_probe){.run = steady, .arg = &right});
+    pw_probe_add(&list, &(pw_probe){.run = impossible});
+    pw_probe_add(&list, &(pw_probe){.run = noisy, .arg = &rising});
+    pw_probe_add(&list, &(pw_probe){.run = busy_at_first, .arg = &asked});
+    pw_probe_sample(&list, &quick);
+    assert_true(pw_probe_time(&list.at[0], 0.1) == right);
+    assert_true(isnan(pw_probe_time(&list.at[1], 0.1)));
+    assert_true(isnan(pw_probe_time(&list.at[2], 0.1)));
+    assert_true(pw_probe_time(&list.at[3], 0.1) == 1000);
+}
 
-        if (isnan(wanted) ? !isnan(t->t[i]) : !(fabs(t->t[i] - wanted) < 0.1 * wanted))
-            fail_msg("%lld bytes: %g ns instead of %g", (long long)sizes_at[i], t->t[i], wanted);
+/* A time that is over still gives each probe enough samples to be trusted. */
+static void little_time(void **state)
+{
+    double right = 1234;
+    pw_probe_list list = {.n = 0};
+
+    (void)state;
+    pw_probe_add(&list, &(pw_probe){.run = steady, .arg = &right});
+    pw_probe_sample(&list, &(pw_sampling){.seconds = 1e-9, .spread = 0.1});
+    assert_true(list.at[0].n < PW_PROBE_SAMPLES && pw_probe_time(&list.at[0], 0.1) == right);
+}
+
+/* The times of a GPU by its facts: what is measured are these facts again. */
+static void facts_follow(void **state)
+{
+    static double t[PW_GPU_PROBES];
+    const double mib16 = 16 << 20;
+    pw_probe_list list = {.n = 0};
+    pw_model m = {.facts = PW_FACTS_DEFAULT};
+
+    (void)state;
+    t[PW_GPU_LAUNCHED] = 5000;
+    t[PW_GPU_MAPPED_READ] = 5700;
+    t[PW_GPU_MAPPED_LONG] = 5000 + mib16 / 20;
+    t[PW_GPU_TO_HOST] = 4000;
+    t[PW_GPU_FROM_HOST] = 6000;
+    t[PW_GPU_TO_HOST_LONG] = 4000 + mib16 / 25;
+    t[PW_GPU_FROM_HOST_LONG] = 6000 + mib16 / 25;
+    t[PW_GPU_WITHIN] = 8000;
+    t[PW_GPU_WITHIN_LONG] = 8000 + 2 * mib16 / 1000;
+    t[PW_GPU_ACROSS] = 7000;
+    t[PW_GPU_ACROSS_LONG] = 7000 + mib16 / 300;
+    t[PW_GPU_ACROSS_FAR] = 7000 + 8 * mib16 / 400;
+    for (int i = 0; i < PW_GPU_PROBES; i++)
+        pw_probe_add(&list, &(pw_probe){.run = steady, .arg = &t[i]});
+    pw_probe_sample(&list, &quick);
+    pw_measure_gpu_facts(&list, 0.1, true, &m);
+    assert_true(m.facts.launch == 5000 && m.facts.mapped_read == 700 && m.facts.host_copy == 5000);
+    assert_true(fabs(m.facts.mapped - 20) < 1e-6 && fabs(m.facts.host_link - 25) < 1e-6);
+    assert_true(m.facts.device_copy == 8000 && fabs(m.facts.gpu_memory - 1000) < 1e-6);
+    assert_true(m.facts.peer_launch == 7000 && fabs(m.facts.peer_bytes - 300) < 1e-6);
+    assert_true(fabs(m.facts.peer_granules - 400) < 1e-6);
+    assert_false(pw_model_has(&m, PW_FACT_walked));
+}
+
+/* What cannot be done, cannot be trusted, or is absurd is left out, and the defaults stay. */
+static void what_is_not_known_is_left_out(void **state)
+{
+    static double t[PW_GPU_PROBES], rising = 1;
+    pw_probe_list list = {.n = 0};
+    pw_model m = {.facts = PW_FACTS_DEFAULT};
+
+    (void)state;
+    for (int i = 0; i < PW_GPU_PROBES; i++) {
+        t[i] = 5000;
+        pw_probe_add(&list, &(pw_probe){.run = i < PW_GPU_ACROSS ? steady : impossible, .arg = &t[i]});
     }
-    pw_model_destroy(m);
-    pw_probe_free(list);
-}
-
-/* ---- machines ---------------------------------------------------------------------------------------------------- */
-
-static double not_at_all(const machine *m, const pw_probe *p)
-{
-    (void)m;
-    (void)p;
-    return 1;
-}
-
-static double often(const machine *m, const pw_probe *p)
-{
-    (void)p;
-    return m->calls % 5 < 3 ? 40 + m->calls % 11 : 1;
-}
-
-/* No two calls take about the same. */
-static double growing(const machine *m)
-{
-    return 1 + 0.25 * m->calls;
-}
-
-static double one_size_never_settles(const machine *m, const pw_probe *p)
-{
-    return p->bytes == 4096 ? growing(m) : 1;
-}
-
-static double never_settles(const machine *m, const pw_probe *p)
-{
-    (void)p;
-    return growing(m);
-}
-
-/* All samples of a short message have waited for a time slice. */
-static double waits_for_a_slice(const machine *m, const pw_probe *p)
-{
-    (void)m;
-    return p->bytes == 256 ? 20e6 / quiet_ns(256) : 1;
-}
-
-/* The same for a longer one, which is absurd only beside others. */
-static double waits_beside_others(const machine *m, const pw_probe *p)
-{
-    (void)m;
-    return p->bytes == 1024 ? 20 : 1;
-}
-
-static double waits_at_first(const machine *m, const pw_probe *p)
-{
-    return m->calls < 150 ? waits_beside_others(m, p) : 1;
-}
-
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
-
-static void expect(double (*slower)(const machine *m, const pw_probe *p), const double *factors)
-{
-    pw_probe_list list;
-    machine m;
-
-    sample_all(&m, &list, slower);
-    expect_times(&list, factors);
-}
-
-static void quiet_times_are_met(void **state)
-{
-    (void)state;
-    expect(not_at_all, (const double[]){1, 1, 1, 1, 1, 1});
-}
-
-static void outliers_do_not_count(void **state)
-{
-    (void)state;
-    expect(often, (const double[]){1, 1, 1, 1, 1, 1});
-}
-
-static void unsettled_points_are_gaps(void **state)
-{
-    (void)state;
-    expect(one_size_never_settles, (const double[]){1, 1, 1, NAN, 1, 1});
-}
-
-static void absurd_points_are_gaps(void **state)
-{
-    (void)state;
-    expect(waits_for_a_slice, (const double[]){1, NAN, 1, 1, 1, 1});
-    expect(waits_beside_others, (const double[]){1, 1, NAN, 1, 1, 1});
-}
-
-static void doubtful_points_are_sampled_again(void **state)
-{
-    (void)state;
-    expect(waits_at_first, (const double[]){1, 1, 1, 1, 1, 1});
-}
-
-static void busy_machine_makes_no_table(void **state)
-{
-    pw_model *model = pw_model_create();
-    pw_probe_list list;
-    pw_diag diag = {0};
-    machine m;
-
-    (void)state;
-    sample_all(&m, &list, never_settles);
-    assert_int_equal(pw_probe_tables(&list, "messages", model, &diag), PW_ERR_UNSUPPORTED);
-    assert_string_equal(diag.text,
-                        "messages: only 0 of 6 points could be measured: the machine is busy with other work; "
-                        "nothing is written");
-    assert_false(pw_model_has(model, PW_TABLE_SEND_HOST));
-    pw_model_destroy(model);
-    pw_probe_free(&list);
-}
-
-/* A machine that is busy from the second round on, and takes ever longer, holds the command up no longer than twice the
- * quiet time, and one sample. */
-static double busy_later(const machine *m, const pw_probe *p)
-{
-    (void)p;
-    return m->calls < 20 ? 1 : growing(m);
-}
-
-static void busy_machine_holds_nobody_up(void **state)
-{
-    pw_probe_list list;
-    machine m;
-    double quiet = sample_all(&m, &list, not_at_all), busy;
-
-    (void)state;
-    pw_probe_free(&list);
-    busy = sample_all(&m, &list, busy_later);
-    if (busy > 2.2 * quiet)
-        fail_msg("%g s instead of %g", busy, quiet);
-    pw_probe_free(&list);
-}
-
-/* A table whose shortest messages could not be measured would be extrapolated downwards. Without another table there
- * is nothing to store. */
-static double first_waits(const machine *m, const pw_probe *p)
-{
-    (void)m;
-    return p->bytes == 64 ? 20e6 / quiet_ns(64) : 1;
-}
-
-static void tables_begin_with_a_point(void **state)
-{
-    pw_model *model = pw_model_create();
-    pw_probe_list list;
-    pw_diag diag = {0};
-    machine m;
-
-    (void)state;
-    sample_all(&m, &list, first_waits);
-    assert_int_equal(pw_probe_tables(&list, "messages", model, &diag), PW_ERR_UNSUPPORTED);
-    assert_string_equal(diag.text, "messages: no table has its smallest messages: the machine is busy with other work; "
-                                   "nothing is written");
-    assert_false(pw_model_has(model, PW_TABLE_SEND_HOST));
-    pw_model_destroy(model);
-    pw_probe_free(&list);
-}
-
-/* ---- grids ------------------------------------------------------------------------------------------------------- */
-
-static const int64_t grid_sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
-static const int64_t grid_blocks[] = {4, 8, 16, 32, 64, 128};
-
-/* A table of two axes that was sampled. */
-typedef struct grid {
-    pw_model *model;
-    pw_probe_list list;
-    pw_diag diag;
-    pw_status status; /* of making the table */
-} grid;
-
-static grid sample_grid(double seconds)
-{
-    const pw_axis sizes_of = {grid_sizes, 9}, blocks_of = {grid_blocks, 6};
-    machine m = {.slower = not_at_all};
-    grid g = {.model = pw_model_create()};
-
-    pw_probe_add(&g.list, PW_TABLE_NATIVE_HOST, &sizes_of, &blocks_of, INT64_MAX, &(pw_probe){.run = run, .arg = &m});
-    pw_probe_sample(&g.list, &(pw_sampling){.seconds = seconds, .spread = 0.1, .now = now, .arg = &m});
-    g.status = pw_probe_tables(&g.list, "messages", g.model, &g.diag);
-    return g;
-}
-
-static const pw_model_table *table_of(const grid *g)
-{
-    return &g->model->tables[PW_TABLE_NATIVE_HOST];
-}
-
-static void end_grid(grid *g)
-{
-    pw_model_destroy(g->model);
-    pw_probe_free(&g->list);
-}
-
-/* Returns the seconds that the machine takes for three samples of each point up to a grid. */
-static double seconds_for(int level)
-{
-    grid g = sample_grid(60);
-    double seconds = 0;
-
-    for (int i = 0; i < g.list.n; i++)
-        seconds += g.list.at[i].level <= level ? 4 * g.list.at[i].seconds : 0;
-    end_grid(&g);
-    return seconds;
-}
-
-/* A short run knows the smallest and the largest messages, and few between. */
-static void short_runs_are_coarse(void **state)
-{
-    grid g = sample_grid(seconds_for(0));
-    const pw_model_table *t = table_of(&g);
-
-    (void)state;
-    assert_int_equal(g.status, PW_OK);
-    assert_in_range(t->nx, 3, 8);
-    assert_true(t->x[0] == 64 && t->x[t->nx - 1] == 16384);
-    assert_in_range(t->ny, 3, 5);
-    assert_true(t->y[0] == 4 && t->y[t->ny - 1] == 128);
-    for (int i = 0; i < t->nx * t->ny; i++)
-        assert_false(isnan(t->t[i]));
-    end_grid(&g);
-}
-
-static void long_runs_are_fine(void **state)
-{
-    grid g = sample_grid(60);
-
-    (void)state;
-    assert_int_equal(g.status, PW_OK);
-    assert_int_equal(table_of(&g)->nx, 9);
-    assert_int_equal(table_of(&g)->ny, 6);
-    end_grid(&g);
-}
-
-static void what_does_not_cover_is_refused(void **state)
-{
-    grid g = sample_grid(1e-6);
-
-    (void)state;
-    assert_int_equal(g.status, PW_ERR_UNSUPPORTED);
-    assert_non_null(
-        strstr(g.diag.text, "points of the coarsest grid were not reached in the time; nothing is written"));
-    assert_false(pw_model_has(g.model, PW_TABLE_NATIVE_HOST));
-    end_grid(&g);
+    t[PW_GPU_WITHIN_LONG] = 4000;
+    list.at[PW_GPU_LAUNCHED] = (pw_probe){.run = noisy, .arg = &rising};
+    pw_probe_sample(&list, &quick);
+    pw_measure_gpu_facts(&list, 0.1, true, &m);
+    assert_int_equal(m.measured, 1U << PW_FACT_host_copy | 1U << PW_FACT_device_copy);
+    assert_true(m.facts.gpu_memory == pw_facts_default.gpu_memory);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quiet_times_are_met),
-        cmocka_unit_test(outliers_do_not_count),
-        cmocka_unit_test(unsettled_points_are_gaps),
-        cmocka_unit_test(absurd_points_are_gaps),
-        cmocka_unit_test(doubtful_points_are_sampled_again),
-        cmocka_unit_test(busy_machine_makes_no_table),
-        cmocka_unit_test(busy_machine_holds_nobody_up),
-        cmocka_unit_test(tables_begin_with_a_point),
-        cmocka_unit_test(short_runs_are_coarse),
-        cmocka_unit_test(long_runs_are_fine),
-        cmocka_unit_test(what_does_not_cover_is_refused),
+        cmocka_unit_test(trust),
+        cmocka_unit_test(little_time),
+        cmocka_unit_test(facts_follow),
+        cmocka_unit_test(what_is_not_known_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 static pw_status copy_model(const char *path, const char *to, pw_diag *diag)
 {
     char target[PW_MODEL_PATH];
-    pw_model *m = NULL;
+    pw_model m;
     pw_status status = pw_model_read(path, &m, diag);
 
     if (status)
@@ -25,10 +25,9 @@ static pw_status copy_model(const char *path, const char *to, pw_diag *diag)
     if (snprintf(target, sizeof target, "%s/%s", to, strrchr(path, '/') + 1) >= (int)sizeof target)
         status = pw_diag_set(diag, PW_ERR_IO, "the path is too long");
     else
-        status = pw_model_write(target, m, diag);
+        status = pw_model_write(target, &m, diag);
     if (!status && chmod(target, 0644))
         status = pw_diag_set(diag, PW_ERR_IO, "cannot make it readable: %s", strerror(errno));
-    pw_model_destroy(m);
     return status;
 }
 

@@ -223,8 +223,12 @@ static void print_verdict(const comparison *c, const pw_compare_verdict *v)
 
 /* What trials have seen is of single messages. The whole run is what counts, and may have lost elsewhere what these
  * saved. */
-static void print_gained(const pw_compare_gained *g, pw_compare_outcome outcome)
+static void print_gained(const pw_compare_gained *g, const pw_compare_verdict *v)
 {
+    static const char *const rests[] = {[PW_COMPARE_AGREES] = "within the spread of the runs",
+                                        [PW_COMPARE_REST_LOST] = "the rest of the run took longer than natively",
+                                        [PW_COMPARE_REST_SAVED] = "the rest of the run took less than natively"};
+
     if (!g && pw_child_signal()) {
         puts("What was done in MPI is not known: a signal came before the run that reports.");
         return;
@@ -243,7 +247,7 @@ static void print_gained(const pw_compare_gained *g, pw_compare_outcome outcome)
     fputs("Trials saw messages ", stdout);
     fputs(g->saved < 0 ? "lose " : "save ", stdout);
     print_time(fabs(g->saved));
-    puts(outcome == PW_COMPARE_SLOWER && g->saved > 0 ? " a rank; the run lost more elsewhere." : " a rank.");
+    printf(" a rank; %s.\n", rests[pw_compare_rest_of(v, g->saved)]);
 }
 
 static void put_series(pw_json *json, const char *name, const double *seconds, int n)
@@ -290,7 +294,7 @@ static int judge(const comparison *c, const pw_compare_gained *gained)
         print_json(c, &verdict, gained);
     } else {
         print_verdict(c, &verdict);
-        print_gained(gained, verdict.outcome);
+        print_gained(gained, &verdict);
     }
     return status_of(verdict.outcome);
 }

@@ -28,6 +28,13 @@ typedef struct pw_compare_verdict {
  */
 pw_compare_verdict pw_compare_judge(const double *native, const double *packwright, int pairs);
 
+/* What trials have seen of messages, beside the difference of whole runs: within its spread, or the rest of the run has
+ * taken more time with Packwright, or less. */
+typedef enum pw_compare_rest { PW_COMPARE_AGREES, PW_COMPARE_REST_LOST, PW_COMPARE_REST_SAVED } pw_compare_rest;
+
+/* `saved` seconds a rank; negative: lost. */
+pw_compare_rest pw_compare_rest_of(const pw_compare_verdict *v, double saved);
+
 /* ---- process.c --------------------------------------------------------------------------------------------------- */
 
 /* Runs a command, which ends with NULL, and waits for it. What it says is shown if `shown`, else only its last lines if

@@ -55,3 +55,10 @@ pw_compare_verdict pw_compare_judge(const double *native, const double *packwrig
     verdict.outcome = verdict.low > 1 ? PW_COMPARE_FASTER : verdict.high < 1 ? PW_COMPARE_SLOWER : PW_COMPARE_UNCLEAR;
     return verdict;
 }
+
+pw_compare_rest pw_compare_rest_of(const pw_compare_verdict *v, double saved)
+{
+    double least = v->native.median * (1 - 1 / v->low), most = v->native.median * (1 - 1 / v->high);
+
+    return saved > most ? PW_COMPARE_REST_LOST : saved < least ? PW_COMPARE_REST_SAVED : PW_COMPARE_AGREES;
+}

@@ -89,7 +89,7 @@ void pw_doctor_cache(pw_finding *f)
 static bool has_model(const pw_mpi_abi *abi, char *why, size_t size)
 {
     char path[4096];
-    pw_model *model = NULL;
+    pw_model model;
     pw_diag diag = {0};
     const char *named = pw_env_string(PW_ENV_MODEL);
     pw_status status;
@@ -99,23 +99,32 @@ static bool has_model(const pw_mpi_abi *abi, char *why, size_t size)
     else if (!pw_model_path(abi->name, path, sizeof path))
         return snprintf(why, size, "no directory is known"), false;
     status = pw_model_read(path, &model, &diag);
-    if (status == PW_OK && !pw_model_fits(model, abi->name, pw_target_host()->cpu, &diag))
+    if (status == PW_OK && !pw_model_fits(&model, abi->name, pw_target_host()->cpu, &diag))
         status = PW_ERR_INVALID;
-    pw_model_destroy(model);
     if (status == PW_ERR_NOT_FOUND)
         snprintf(why, size, "not measured");
-    else
+    else if (status != PW_OK)
         snprintf(why, size, "%.200s", diag.text);
-    return status == PW_OK;
+    else if (!model.measured)
+        snprintf(why, size, "measured by an earlier Packwright");
+    else
+        return true;
+    return false;
 }
 
+/* Only GPUs, and networks that PACKWRIGHT_NET names, have facts that are measured. */
 void pw_doctor_model(pw_finding *f)
 {
-    char have[128] = "", lack[600] = "", why[256];
+    char have[128] = "", lack[600] = "", why[256], gpu[96];
     const pw_mpi_abi *abi;
 
+    pw_model_gpu_name(gpu, sizeof gpu);
     if (!strcmp(pw_env_string(PW_ENV_MODEL), "off")) {
         pw_doctor_off(f, PW_DOCTOR_OFF, "unset PACKWRIGHT_MODEL", "off: choices are by the defaults");
+        return;
+    }
+    if (!*gpu && !*pw_env_string(PW_ENV_MODEL)) {
+        pw_doctor_ok(f, "none is needed without a GPU: programs try their ways");
         return;
     }
     for (int i = 0; (abi = pw_mpi_abi_at(i)); i++) {
@@ -127,8 +136,7 @@ void pw_doctor_model(pw_finding *f)
             snprintf(lack + strlen(lack), sizeof lack - strlen(lack), "%s%s: %s", *lack ? "; " : "", abi->title, why);
     }
     if (*lack)
-        pw_doctor_off(f, PW_DOCTOR_OFF, "mpiexec -n 2 packwright measure, with the launcher of that MPI",
-                      "choices are by the defaults (%s)", lack);
+        pw_doctor_off(f, PW_DOCTOR_OFF, "packwright measure", "choices are by the defaults (%s)", lack);
     else
         pw_doctor_ok(f, "measured on this machine for %s", *have ? have : "no MPI");
 }

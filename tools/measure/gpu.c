@@ -2,7 +2,7 @@
  * The probes of a GPU. They call the functions of runtime/engine/gpu, so launches, waiting and copies are those of a
  * transfer.
  */
-#include "tools/measure/node.h"
+#include "tools/measure/gpu.h"
 
 #include "base/clock.h"
 #include "runtime/engine/gpu/device.h"
@@ -12,19 +12,21 @@
 #include "runtime/engine/model/file.h"
 
 #include <dlfcn.h>
+#include <math.h>
+#include <packwright/packwright.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    GPU_MOST = 64 << 20,
-    ACROSS_MOST = 16 << 20,
-    LAUNCHED = 64, /* bytes that the kernel moves whose launch is measured */
+    SHORT = 64,      /* bytes of what takes no time of its own */
+    LONG = 16 << 20, /* and of what takes long */
+    LONG_BLOCK = 8192,
+    NEAR = 2, /* distances from block to block, in lengths of a block */
+    FAR = 16,
+    GRANULE = 64,  /* of which a GPU reads all if it reads a part */
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
-
-/* The probe's kind. For a move: memory, direction and spread; for a copy: its pw_model_copy_way. */
-enum { BY_DIRECTION = PW_MEASURE_SPREADS, BY_MEMORY = PW_MEASURE_SPREADS * PW_DIRECTIONS };
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
@@ -44,12 +46,28 @@ static pw_layout *make_layout(pw_layout_engine *engine, packwright_type *type)
     return layout;
 }
 
-static pw_layout *layout_of(pw_probe *p, int every)
+/* Blocks of `block` bytes, one every `every` lengths, `bytes` in all. */
+static packwright_type *make_type(int64_t bytes, int64_t block, int every)
+{
+    packwright_type *cell, *vector, *whole = NULL;
+
+    if (packwright_bytes(block, block % 8 == 0 ? 8 : 1, &cell))
+        return NULL;
+    if (packwright_vector(bytes / block, 1, every, cell, &vector))
+        vector = NULL;
+    packwright_type_free(cell);
+    if (vector)
+        packwright_resized(0, bytes * every, vector, &whole);
+    packwright_type_free(vector);
+    return whole;
+}
+
+static pw_layout *layout_of(pw_probe *p)
 {
     pw_measure_gpu *g = p->arg;
 
     if (!p->own)
-        p->own = make_layout(g->engine, pw_measure_type(p->bytes, p->block, every));
+        p->own = make_layout(g->engine, make_type(p->bytes, p->block, p->every));
     return p->own;
 }
 
@@ -64,16 +82,11 @@ static pw_buffer buffer_of(const pw_measure_gpu *g, pw_layout *layout)
 
 static double run_move(pw_probe *p, int runs)
 {
-    static const pw_gpu_path paths[PW_MODEL_MEMORIES] = {[PW_MODEL_DEVICE] = PW_GPU_DIRECT,
-                                                         [PW_MODEL_MAPPED] = PW_GPU_DIRECT,
-                                                         [PW_MODEL_STAGED] = PW_GPU_STAGED,
-                                                         [PW_MODEL_PIPELINED] = PW_GPU_PIPELINED};
     const pw_measure_gpu *g = p->arg;
-    int memory = p->kind / BY_MEMORY;
-    pw_gpu_order order = {.packed = pw_gpu_packed_in(memory == PW_MODEL_DEVICE ? g->packed : g->pinned),
-                          .direction = (pw_direction)(p->kind / BY_DIRECTION % PW_DIRECTIONS),
-                          .path = paths[memory]};
-    pw_layout *layout = layout_of(p, pw_measure_every[p->kind % PW_MEASURE_SPREADS]);
+    pw_gpu_order order = {.packed = pw_gpu_packed_in(p->kind == PW_GPU_LAUNCHED ? g->packed : g->pinned),
+                          .direction = p->kind == PW_GPU_MAPPED_READ ? PW_UNPACK : PW_PACK,
+                          .path = PW_GPU_DIRECT};
+    pw_layout *layout = layout_of(p);
     pw_status status = PW_OK;
     double begin = 0;
 
@@ -93,8 +106,10 @@ static double run_move(pw_probe *p, int runs)
 static double run_copy(pw_probe *p, int runs)
 {
     const pw_measure_gpu *g = p->arg;
-    pw_cu_ptr from = p->kind == PW_MODEL_H2D ? pw_cu_address(g->pinned->host) : g->memory->device;
-    pw_cu_ptr to = p->kind == PW_MODEL_D2H ? pw_cu_address(g->pinned->host) : g->packed->device;
+    bool from_host = p->kind == PW_GPU_FROM_HOST || p->kind == PW_GPU_FROM_HOST_LONG;
+    bool to_host = p->kind == PW_GPU_TO_HOST || p->kind == PW_GPU_TO_HOST_LONG;
+    pw_cu_ptr from = from_host ? pw_cu_address(g->pinned->host) : g->memory->device;
+    pw_cu_ptr to = to_host ? pw_cu_address(g->pinned->host) : g->packed->device;
     pw_status status = PW_OK;
     int64_t begin = pw_clock_ns();
 
@@ -133,8 +148,7 @@ static bool find_across(pw_measure_gpu *g)
     if (g->other ? !reach_other(g) : pw_model_gpu_count() > 1)
         return false;
     owner = g->other ? g->other : g->gpu;
-    return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)ACROSS_MOST * pw_measure_every[PW_MEASURE_FAR],
-                       &g->across) == PW_OK;
+    return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * FAR, &g->across) == PW_OK;
 }
 
 /* The probe keeps the joined layout, and with it the layout of both sides. */
@@ -147,7 +161,7 @@ static pw_joined *joined_of(pw_probe *p)
 
     if (p->own)
         return p->own;
-    layout = make_layout(g->engine, pw_measure_type(p->bytes, p->block, pw_measure_every[p->kind]));
+    layout = make_layout(g->engine, make_type(p->bytes, p->block, p->every));
     joined = layout ? calloc(1, sizeof *joined) : NULL;
     if (joined && pw_layout_join(layout, layout, joined, &diag) == PW_OK)
         return p->own = joined;
@@ -184,10 +198,10 @@ static void free_joined(pw_joined *joined)
     free(joined);
 }
 
-/* ---- the part ---------------------------------------------------------------------------------------------------- */
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* Loads the driver. The runtime never does; here this program takes the place of the application, which would. */
-pw_status pw_measure_gpu_load(pw_diag *diag)
+static pw_status load_driver(pw_diag *diag)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
     int (*init)(unsigned);
@@ -202,58 +216,85 @@ pw_status pw_measure_gpu_load(pw_diag *diag)
 
 static pw_status take_memory(pw_measure_gpu *g)
 {
-    pw_status status =
-        pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)GPU_MOST * pw_measure_every[PW_MEASURE_FAR], &g->memory);
+    pw_status status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * FAR, &g->memory);
 
     if (status == PW_OK)
-        status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, GPU_MOST, &g->packed);
+        status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, LONG, &g->packed);
     if (status == PW_OK)
-        status = pw_gpu_take(g->gpu, PW_GPU_PINNED_MEMORY, GPU_MOST, &g->pinned);
+        status = pw_gpu_take(g->gpu, PW_GPU_PINNED_MEMORY, LONG, &g->pinned);
     return status;
 }
 
-pw_model_table_id pw_measure_gpu_table(pw_model_memory memory, pw_direction direction, int spread)
+void pw_measure_gpu_add(pw_measure_gpu *g, pw_probe_list *list)
 {
-    static const pw_model_table_id near[PW_MODEL_MEMORIES][PW_DIRECTIONS] = {
-        [PW_MODEL_DEVICE] = {PW_TABLE_PACK_DEVICE_NEAR, PW_TABLE_UNPACK_DEVICE_NEAR},
-        [PW_MODEL_MAPPED] = {PW_TABLE_PACK_MAPPED_NEAR, PW_TABLE_UNPACK_MAPPED_NEAR},
-        [PW_MODEL_STAGED] = {PW_TABLE_PACK_STAGED_NEAR, PW_TABLE_UNPACK_STAGED_NEAR},
-        [PW_MODEL_PIPELINED] = {PW_TABLE_PACK_PIPELINED_NEAR, PW_TABLE_UNPACK_PIPELINED_NEAR},
+    static const struct {
+        pw_probe_fn *run;
+        int64_t bytes, block;
+        int every;
+    } probes[PW_GPU_PROBES] = {
+        [PW_GPU_LAUNCHED] = {run_move, SHORT, SHORT / 2, NEAR},
+        [PW_GPU_MAPPED_READ] = {run_move, SHORT, SHORT / 2, NEAR},
+        [PW_GPU_MAPPED_LONG] = {run_move, LONG, LONG_BLOCK, NEAR},
+        [PW_GPU_TO_HOST] = {run_copy, SHORT, SHORT, 1},
+        [PW_GPU_TO_HOST_LONG] = {run_copy, LONG, LONG, 1},
+        [PW_GPU_FROM_HOST] = {run_copy, SHORT, SHORT, 1},
+        [PW_GPU_FROM_HOST_LONG] = {run_copy, LONG, LONG, 1},
+        [PW_GPU_WITHIN] = {run_copy, SHORT, SHORT, 1},
+        [PW_GPU_WITHIN_LONG] = {run_copy, LONG, LONG, 1},
+        [PW_GPU_ACROSS] = {run_across, SHORT, SHORT / 2, NEAR},
+        [PW_GPU_ACROSS_LONG] = {run_across, LONG, LONG_BLOCK, NEAR},
+        [PW_GPU_ACROSS_FAR] = {run_across, LONG, 8, FAR},
     };
 
-    return near[memory][direction] + (unsigned)spread;
+    for (int i = 0; i < PW_GPU_PROBES; i++)
+        pw_probe_add(list, &(pw_probe){.run = probes[i].run,
+                                       .arg = g,
+                                       .kind = i,
+                                       .bytes = probes[i].bytes,
+                                       .block = probes[i].block,
+                                       .every = probes[i].every});
 }
 
-void pw_measure_gpu_add_moves(pw_measure_gpu *g, pw_probe_list *list, const pw_axis *sizes, const pw_axis *lengths)
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes a nanosecond, of what takes so much longer than something short. A time that was not trusted gives NaN, and
+ * times that do not differ give infinity; neither is a fact. */
+static double rate(double bytes, double longer)
 {
-    for (int memory = PW_MODEL_DEVICE; memory <= PW_MODEL_PIPELINED; memory++)
-        for (int direction = 0; direction < PW_DIRECTIONS; direction++)
-            for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
-                pw_probe_add(list, pw_measure_gpu_table((pw_model_memory)memory, (pw_direction)direction, spread),
-                             sizes, lengths, GPU_MOST,
-                             &(pw_probe){.run = run_move,
-                                         .arg = g,
-                                         .kind = memory * BY_MEMORY + direction * BY_DIRECTION + spread});
+    return longer > 0 ? bytes / longer : isnan(longer) ? NAN : INFINITY;
 }
 
-void pw_measure_gpu_add_copies(pw_measure_gpu *g, pw_probe_list *list)
+static void set(pw_model *m, pw_fact fact, double value, bool quiet)
 {
-    static const int64_t least[] = {LAUNCHED};
-    static const pw_axis launch = {least, 1};
+    pw_diag diag = {0};
 
-    for (int way = 0; way < PW_MODEL_COPY_WAYS; way++)
-        pw_probe_add(list, PW_TABLE_COPY_D2H + (unsigned)way, &pw_measure_bytes, NULL, GPU_MOST,
-                     &(pw_probe){.run = run_copy, .arg = g, .kind = way});
-    pw_probe_add(list, PW_TABLE_LAUNCH, &launch, NULL, LAUNCHED,
-                 &(pw_probe){.run = run_move, .arg = g, .kind = PW_MODEL_DEVICE * BY_MEMORY});
+    if (pw_model_set(m, fact, value, &diag) != PW_OK && !quiet)
+        fprintf(stderr, "GPU: left out: %s\n", isnan(value) ? pw_fact_infos[fact].name : diag.text);
 }
 
-void pw_measure_gpu_add_across(pw_measure_gpu *g, pw_probe_list *list)
+void pw_measure_gpu_facts(const pw_probe_list *list, double spread, bool quiet, pw_model *m)
 {
-    for (int spread = 0; spread < PW_MEASURE_SPREADS; spread++)
-        pw_probe_add(list, PW_TABLE_DIRECT_DEVICE_NEAR + (unsigned)spread, &pw_measure_bytes, &pw_measure_blocks,
-                     ACROSS_MOST, &(pw_probe){.run = run_across, .arg = g, .kind = spread});
+    double t[PW_GPU_PROBES], to_host, read, far = LONG / 8.0 * GRANULE;
+
+    for (int i = 0; i < PW_GPU_PROBES; i++)
+        t[i] = pw_probe_time(&list->at[i], spread);
+    to_host = (t[PW_GPU_TO_HOST] + t[PW_GPU_FROM_HOST]) / 2;
+    read = t[PW_GPU_MAPPED_READ] - t[PW_GPU_LAUNCHED];
+    set(m, PW_FACT_launch, t[PW_GPU_LAUNCHED], quiet);
+    set(m, PW_FACT_mapped_read, read > 0 || isnan(read) ? read : 1, quiet);
+    set(m, PW_FACT_host_copy, to_host, quiet);
+    set(m, PW_FACT_host_link, rate(LONG, (t[PW_GPU_TO_HOST_LONG] + t[PW_GPU_FROM_HOST_LONG]) / 2 - to_host), quiet);
+    set(m, PW_FACT_device_copy, t[PW_GPU_WITHIN], quiet);
+    set(m, PW_FACT_gpu_memory, rate(2.0 * LONG, t[PW_GPU_WITHIN_LONG] - t[PW_GPU_WITHIN]), quiet);
+    set(m, PW_FACT_mapped, rate(LONG, t[PW_GPU_MAPPED_LONG] - t[PW_GPU_LAUNCHED]), quiet);
+    if (list->at[PW_GPU_ACROSS].failed)
+        return;
+    set(m, PW_FACT_peer_launch, t[PW_GPU_ACROSS], quiet);
+    set(m, PW_FACT_peer_bytes, rate(LONG, t[PW_GPU_ACROSS_LONG] - t[PW_GPU_ACROSS]), quiet);
+    set(m, PW_FACT_peer_granules, rate(far, t[PW_GPU_ACROSS_FAR] - t[PW_GPU_ACROSS]), quiet);
 }
+
+/* ---- the part ---------------------------------------------------------------------------------------------------- */
 
 static pw_status create_engine(pw_layout_engine **engine)
 {
@@ -267,7 +308,7 @@ static pw_status create_engine(pw_layout_engine **engine)
 
 pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
 {
-    pw_status status = pw_measure_gpu_load(diag);
+    pw_status status = load_driver(diag);
 
     *g = (pw_measure_gpu){.engine = NULL};
     if (status != PW_OK)
@@ -280,7 +321,7 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
     if (status == PW_OK)
         status = take_memory(g);
     if (status != PW_OK) {
-        pw_measure_gpu_end(g, &(pw_probe_list){.n = 0});
+        pw_measure_gpu_end(g, NULL);
         return pw_diag_set(diag, status, "no memory for measurements: %s", pw_status_text(status));
     }
     if (!*g->name)
@@ -290,7 +331,7 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
 
 void pw_measure_gpu_end(pw_measure_gpu *g, pw_probe_list *list)
 {
-    for (int i = 0; i < list->n; i++) {
+    for (int i = 0; list && i < list->n; i++) {
         if (list->at[i].run == run_move)
             pw_layout_unref(list->at[i].own);
         else if (list->at[i].run == run_across)

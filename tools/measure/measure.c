@@ -1,6 +1,6 @@
 /*
- * packwright measure: the model of this machine. Alone it measures CPU kernels and the GPU; started by an MPI's
- * launcher, it becomes the program of that MPI, which measures messages as well.
+ * packwright measure: the model of this machine. Alone it measures the GPU; started by an MPI's launcher, it
+ * becomes the program of that MPI, which measures the network as well.
  */
 #include "base/env.h"
 #include "runtime/engine/model/file.h"
@@ -19,25 +19,21 @@
 static const char help[] =
     "usage: packwright measure [OPTIONS]\n"
     "       mpiexec -n 2 packwright measure [OPTIONS]\n"
-    "       packwright measure --show | --plot=FILE | --check [MODEL]\n"
+    "       packwright measure --show [MODEL]\n"
     "\n"
-    "Measures what packing, copying and sending cost on this machine, and keeps it as the model by which a run "
-    "chooses\n"
-    "strategies (docs/model.md). One process measures CPU kernels and the first GPU, for all MPIs; two ranks measure\n"
-    "messages as well, for the MPI that started them, and with PACKWRIGHT_NET blocks that are read over a network. "
-    "What was\n"
-    "measured before and is not measured again stays.\n"
+    "Measures facts of this machine from which a run first guesses how messages go (docs/model.md): of the first GPU,\n"
+    "for all MPIs; and, by two ranks with PACKWRIGHT_NET, from which lengths on blocks gain by being read over the\n"
+    "network. Other messages need no measuring: programs try their ways. What was measured before and is not measured\n"
+    "again stays.\n"
     "\n"
-    "      --seconds=N    about how long to take (default 120)\n"
-    "      --spread=N     leave out points whose best times differ by more than N percent (default 10)\n"
-    "      --only=PARTS   some of cpu,gpu,messages,network\n"
+    "      --seconds=N    about how long to take (default 30)\n"
+    "      --spread=N     leave out times whose best samples differ by more than N percent (default 10)\n"
+    "      --only=PARTS   some of gpu,network\n"
     "      --mpi=MPI      mpich or openmpi, if the launcher does not tell; alone: only for this MPI\n"
     "  -o, --output=FILE  write there (default: the cache directory)\n"
-    "  -q, --quiet        show no progress\n"
+    "  -q, --quiet        say nothing but the file\n"
     "  -n, --dry-run      say what would be measured and where it would be written\n"
-    "      --show         print the tables of a model\n"
-    "      --plot=FILE    draw them, as .svg or .png (needs gnuplot)\n"
-    "      --check        on a GPU: how good its choices are, at sizes and block lengths between those measured\n"
+    "      --show         print the facts of a model\n"
     "\n"
     "MODEL is a file; by default that of --mpi, or of the first MPI that has one.\n";
 
@@ -102,25 +98,19 @@ static bool save(const pw_measure_options *o, const char *mpi, void *arg)
 
 static int measure_alone(const pw_measure_options *o)
 {
+    pw_model m = {.facts = PW_FACTS_DEFAULT};
     pw_diag diag = {0};
-    pw_model *m;
-    pw_status status;
-    bool ok;
 
-    if (!o->cpu && !o->gpu)
-        return pw_usage_error(&pw_command_measure, "messages take two ranks: mpiexec -n 2 packwright measure");
+    if (!o->gpu)
+        return pw_usage_error(&pw_command_measure, "a network takes two ranks: mpiexec -n 2 packwright measure");
     if (!each_mpi(o, can_save, NULL))
         return PW_EXIT_FAILURE;
-    m = pw_model_create();
-    status = m ? PW_OK : pw_diag_status(&diag, PW_ERR_NOMEM);
     use_kernels_at_once();
-    if (status == PW_OK)
-        status = pw_measure_machine(o, o->seconds, m, &diag);
-    if (status != PW_OK)
+    if (pw_measure_machine(o, o->seconds, &m, &diag) != PW_OK) {
         pw_command_error("measure", "%s", diag.text);
-    ok = status == PW_OK && each_mpi(o, save, m);
-    pw_model_destroy(m);
-    return ok ? PW_EXIT_OK : PW_EXIT_FAILURE;
+        return PW_EXIT_FAILURE;
+    }
+    return (m.measured ? each_mpi(o, save, &m) : pw_measure_save(o, &m, "")) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
 /* ---- what would be done ------------------------------------------------------------------------------------------ */
@@ -144,13 +134,7 @@ static int print_plan(const pw_measure_options *o, const char *mpi)
 
     printf("at most about %g s:\n", o->seconds);
     if (o->gpu)
-        puts("  GPU: kernels to and from GPU and mapped memory, copies; if there is one");
-    if (o->cpu)
-        puts("  CPU kernels: pack and unpack");
-    if (o->messages && mpi)
-        printf("  messages between two ranks of %s: contiguous, and typed ones left to it\n", mpi);
-    else if (o->messages)
-        puts("  no messages: they take two ranks (mpiexec -n 2 packwright measure)");
+        puts("  GPU: kernels and copies; if there is one");
     if (o->network && mpi && pw_env_choice(PW_ENV_NET) != 0)
         puts("  blocks that are read over the network of PACKWRIGHT_NET");
     if (mpi)
@@ -166,10 +150,8 @@ static int run_measure(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (o.check)
-        use_kernels_at_once();
-    if (o.show || o.plot || o.check)
-        return pw_measure_report(&o) ? PW_EXIT_OK : PW_EXIT_FAILURE;
+    if (o.show)
+        return pw_measure_show(&o) ? PW_EXIT_OK : PW_EXIT_FAILURE;
     mpi = pw_measure_launcher();
     if (mpi && o.mpi)
         mpi = o.mpi;
@@ -178,5 +160,5 @@ static int run_measure(int argc, char **argv)
     return mpi ? become(mpi, argv) : measure_alone(&o);
 }
 
-const pw_command pw_command_measure = {"measure", "measure this machine, for the choice of strategies", help,
+const pw_command pw_command_measure = {"measure", "measure the GPU and the network, for the choice of strategies", help,
                                        run_measure};

@@ -1,14 +1,12 @@
 /*
  * packwright-measure-<mpi>: the program that `packwright measure` becomes on every rank that a launcher has started.
- * Rank 0 measures the machine, ranks 0 and 1 measure messages, and further ranks wait. `packwright plan` starts it to
+ * Rank 0 measures the machine, ranks 0 and 1 the network, and further ranks wait. `packwright plan` starts it to
  * time the messages of one exchange (exchange.h).
  */
 #include "base/env.h"
 #include "runtime/engine/gpu/device.h"
-#include "runtime/mpi/strategy/aware.h"
 #include "tools/command.h"
 #include "tools/measure/exchange.h"
-#include "tools/measure/messages.h"
 #include "tools/measure/network.h"
 #include "tools/measure/save.h"
 
@@ -51,54 +49,27 @@ static void describe_mpi(pw_model *m)
         *c = *c == '\t' ? ' ' : *c;
 }
 
-/* Samples a list that both ranks of the pair have. Rank 1 only takes part, and reports nothing. */
-static pw_status sample(const pw_measure_options *o, const char *title, double seconds, MPI_Comm pair,
-                        pw_probe_list *list, pw_model *m, pw_diag *diag)
-{
-    pw_sampling sampling = {.seconds = seconds, .agree = pw_measure_agree, .arg = &pair};
-    int rank;
-
-    MPI_Comm_rank(pair, &rank);
-    if (rank != 0) {
-        pw_probe_sample(list, &sampling);
-        return PW_OK;
-    }
-    sampling.title = title;
-    return pw_measure_list(o, list, &sampling, m, diag);
-}
-
-/* Measures messages; called by both ranks of the pair. */
-static pw_status measure_messages(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m,
-                                  pw_diag *diag)
-{
-    pw_probe_list list = {NULL, 0, 0};
-    pw_measure_messages messages;
-    pw_status status = pw_measure_messages_begin(&messages, pair, o->gpu && pw_gpu_mpi_is_aware(), &list);
-
-    if (status != PW_OK)
-        return pw_diag_set(diag, status, "messages: %s", pw_status_text(status));
-    status = sample(o, "messages", seconds, pair, &list, m, diag);
-    describe_mpi(m);
-    pw_measure_messages_end(&messages, &list);
-    pw_probe_free(&list);
-    return status;
-}
-
 /* Measures what reading over the network takes; called by both ranks of the pair. */
 static pw_status measure_network(const pw_measure_options *o, double seconds, MPI_Comm pair, pw_model *m, pw_diag *diag)
 {
-    pw_probe_list list = {NULL, 0, 0};
+    pw_probe_list list = {.n = 0};
     pw_measure_network network;
+    int rank;
     pw_status status = pw_measure_network_begin(&network, pair, &list);
 
     if (status != PW_OK)
         return pw_diag_set(diag, status, "network: %s",
                            status == PW_ERR_NOT_FOUND ? "there is none between the ranks" : pw_status_text(status));
-    status = sample(o, "network", seconds, pair, &list, m, diag);
+    MPI_Comm_rank(pair, &rank);
+    pw_probe_sample(&list, &(pw_sampling){.title = rank == 0 && !o->quiet ? "network" : NULL,
+                                          .seconds = seconds,
+                                          .spread = o->spread,
+                                          .agree = pw_measure_agree,
+                                          .arg = &pair});
+    if (rank == 0)
+        status = pw_measure_network_facts(&network, &list, o->spread, m, diag);
     describe_mpi(m);
-    snprintf(m->origin.network, sizeof m->origin.network, "%s", network.transports);
     pw_measure_network_end(&network, &list);
-    pw_probe_free(&list);
     return status;
 }
 
@@ -112,46 +83,27 @@ static bool all_go_on(MPI_Comm pair, pw_status status)
     return all;
 }
 
-/* The parts that the options and the number of ranks ask for. */
-typedef struct parts {
-    bool machine, messages, network;
-} parts;
-
-static parts parts_of(const pw_measure_options *o, int ranks)
-{
-    return (parts){.machine = o->cpu || o->gpu,
-                   .messages = o->messages && ranks > 1,
-                   .network = o->network && ranks > 1 && pw_env_choice(PW_ENV_NET) != 0};
-}
-
 static int measure(const pw_measure_options *o, int rank, int ranks)
 {
-    const parts p = parts_of(o, ranks);
-    int n = p.machine + p.messages + p.network;
-    double seconds = n > 0 ? o->seconds / n : 0;
-    pw_model *m = pw_model_create();
+    bool network = o->network && ranks > 1 && pw_env_choice(PW_ENV_NET) != 0;
+    pw_model m = {.facts = PW_FACTS_DEFAULT};
     pw_diag diag = {0};
-    pw_status status = m ? PW_OK : pw_diag_status(&diag, PW_ERR_NOMEM);
+    pw_status status = PW_OK;
     MPI_Comm pair;
     bool ok;
 
-    if (status == PW_OK && rank == 0)
-        status = pw_measure_machine(o, seconds, m, &diag);
+    if (rank == 0)
+        status = pw_measure_machine(o, network ? o->seconds / 2 : o->seconds, &m, &diag);
     wait_for_all();
     MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair);
-    if (p.messages && all_go_on(pair, status))
-        status = measure_messages(o, seconds, pair, m, &diag);
-    if (p.network && all_go_on(pair, status))
-        status = measure_network(o, seconds, pair, m, &diag);
+    if (network && all_go_on(pair, status))
+        status = measure_network(o, o->seconds / 2, pair, &m, &diag);
     wait_for_all();
     if (status != PW_OK)
         pw_command_error("measure", "%s", diag.text);
-    if (o->messages && ranks == 1 && !o->quiet)
-        fputs("messages: they take two ranks (mpiexec -n 2 packwright measure)\n", stderr);
-    ok = status == PW_OK && (rank != 0 || pw_measure_save(o, m, mpi_name()));
+    ok = status == PW_OK && (rank != 0 || pw_measure_save(o, &m, mpi_name()));
     if (pair != MPI_COMM_NULL)
         MPI_Comm_free(&pair);
-    pw_model_destroy(m);
     return ok ? 0 : 1;
 }
 
@@ -171,7 +123,7 @@ static const pw_command command = {.name = "measure", .help = ""};
 /* Whether there is something to measure, and a file to write. Reports what is missing. */
 static bool can_begin(const pw_measure_options *o)
 {
-    if (o->cpu || o->gpu || o->messages || pw_env_choice(PW_ENV_NET) != 0)
+    if (o->gpu || pw_env_choice(PW_ENV_NET) != 0)
         return pw_measure_can_save(o, mpi_name());
     return pw_command_error("measure", "network: PACKWRIGHT_NET names none");
 }

@@ -30,22 +30,18 @@ static int take_spread(const pw_command *command, pw_measure_options *o, const c
 
 static int take_parts(const pw_command *command, pw_measure_options *o, const char *text)
 {
-    o->cpu = o->gpu = o->messages = o->network = false;
+    o->gpu = o->network = false;
     for (const char *word = text; word; word = strchr(word, ',')) {
         size_t n;
 
         word += *word == ',' && word != text;
         n = strcspn(word, ",");
-        if (n == 3 && !strncmp(word, "cpu", n))
-            o->cpu = true;
-        else if (n == 3 && !strncmp(word, "gpu", n))
+        if (n == 3 && !strncmp(word, "gpu", n))
             o->gpu = true;
-        else if (n == 8 && !strncmp(word, "messages", n))
-            o->messages = true;
         else if (n == 7 && !strncmp(word, "network", n))
             o->network = true;
         else
-            return pw_usage_error(command, "--only=%s: expected some of cpu,gpu,messages,network", text);
+            return pw_usage_error(command, "--only=%s: expected gpu, network or both", text);
     }
     return -1;
 }
@@ -61,13 +57,6 @@ static int take_output(const pw_command *command, pw_measure_options *o, const c
     return -1;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-
-    return n > k && !strcmp(text + n - k, end);
-}
-
 static int take(const pw_command *command, pw_measure_options *o, int c, char *const *argv)
 {
     switch (c) {
@@ -78,17 +67,11 @@ static int take(const pw_command *command, pw_measure_options *o, int c, char *c
     case 'q': o->quiet = true; return -1;
     case 'n': o->dry_run = true; return -1;
     case 'w': o->show = true; return -1;
-    case 'k': o->check = true; return -1;
     case 'm':
         o->mpi = optarg;
         return strcmp(o->mpi, "mpich") && strcmp(o->mpi, "openmpi")
                    ? pw_usage_error(command, "--mpi=%s: expected mpich or openmpi", o->mpi)
                    : -1;
-    case 'g':
-        o->plot = optarg;
-        return ends_with(optarg, ".svg") || ends_with(optarg, ".png")
-                   ? -1
-                   : pw_usage_error(command, "--plot=%s: the name must end in .svg or .png", optarg);
     default: return pw_wrong_argument(command, argv[optind - 1]);
     }
 }
@@ -103,13 +86,10 @@ int pw_measure_options_parse(const pw_command *command, int argc, char **argv, p
                                           {"quiet", no_argument, NULL, 'q'},
                                           {"dry-run", no_argument, NULL, 'n'},
                                           {"show", no_argument, NULL, 'w'},
-                                          {"check", no_argument, NULL, 'k'},
-                                          {"plot", required_argument, NULL, 'g'},
                                           {0}};
     int c;
 
-    *o = (pw_measure_options){
-        .seconds = 120, .spread = 0.1, .cpu = true, .gpu = true, .messages = true, .network = true};
+    *o = (pw_measure_options){.seconds = 30, .spread = 0.1, .gpu = true, .network = true};
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, "o:qn", known, NULL)) != -1) {
@@ -118,7 +98,7 @@ int pw_measure_options_parse(const pw_command *command, int argc, char **argv, p
         if (status >= 0)
             return status;
     }
-    if (optind < argc && (o->show || o->plot || o->check))
+    if (optind < argc && o->show)
         o->file = argv[optind++];
     if (optind < argc)
         return pw_wrong_argument(command, argv[optind]);

@@ -6,13 +6,12 @@
 
 typedef struct pw_measure_options {
     double seconds;
-    double spread;                    /* how far a point's samples may differ, as a part of 1 */
-    bool cpu, gpu, messages, network; /* named by --only */
-    bool quiet, dry_run, show, check;
+    double spread;     /* how far a probe's samples may differ, as a part of 1 */
+    bool gpu, network; /* named by --only */
+    bool quiet, dry_run, show;
     const char *mpi;    /* --mpi: "mpich" or "openmpi", or NULL */
     const char *output; /* -o, or NULL: the cache directory */
-    const char *plot;   /* --plot, or NULL */
-    const char *file;   /* the operand of --show, --plot and --check, or NULL */
+    const char *file;   /* the operand of --show, or NULL */
 } pw_measure_options;
 
 /* Reads the options; errors are the command's. Returns -1 to go on, or an exit status after reporting an error. */

@@ -1,10 +1,9 @@
 #include "tools/measure/save.h"
 
-#include "base/clock.h"
 #include "codegen/target.h"
 #include "runtime/engine/model/file.h"
 #include "tools/command.h"
-#include "tools/measure/node.h"
+#include "tools/measure/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,65 +12,22 @@
 #include <time.h>
 #include <unistd.h>
 
-pw_status pw_measure_list(const pw_measure_options *o, pw_probe_list *list, const pw_sampling *s, pw_model *m,
-                          pw_diag *diag)
-{
-    pw_sampling sampling = *s;
-
-    sampling.spread = o->spread;
-    sampling.title = o->quiet ? NULL : s->title;
-    pw_probe_sample(list, &sampling);
-    if (sampling.title)
-        pw_probe_report(list, s->title);
-    return pw_probe_tables(list, s->title, m, diag);
-}
-
-/* ---- one process ------------------------------------------------------------------------------------------------- */
-
-static pw_status measure_cpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
-{
-    pw_probe_list list = {NULL, 0, 0};
-    pw_measure_cpu cpu;
-    pw_status status = pw_measure_cpu_begin(&cpu, &list);
-
-    if (status != PW_OK)
-        return pw_diag_set(diag, status, "CPU kernels: %s", pw_status_text(status));
-    status = pw_measure_list(o, &list, &(pw_sampling){.title = "CPU kernels", .seconds = seconds}, m, diag);
-    pw_measure_cpu_end(&cpu, &list);
-    pw_probe_free(&list);
-    return status;
-}
-
-/* Measures the GPU. It is no failure if there is none. */
-static pw_status measure_gpu(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
-{
-    pw_probe_list list = {NULL, 0, 0};
-    pw_measure_gpu gpu;
-    pw_status status = pw_measure_gpu_begin(&gpu, diag);
-
-    if (status != PW_OK) {
-        if (!o->quiet)
-            fprintf(stderr, "GPU: %s\n", diag->text);
-        return status == PW_ERR_NOT_FOUND ? PW_OK : status;
-    }
-    pw_measure_gpu_add_moves(&gpu, &list, &pw_measure_bytes, &pw_measure_blocks);
-    pw_measure_gpu_add_copies(&gpu, &list);
-    pw_measure_gpu_add_across(&gpu, &list);
-    status = pw_measure_list(o, &list, &(pw_sampling){.title = "GPU", .seconds = seconds}, m, diag);
-    snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
-    pw_measure_gpu_end(&gpu, &list);
-    pw_probe_free(&list);
-    return status;
-}
-
 pw_status pw_measure_machine(const pw_measure_options *o, double seconds, pw_model *m, pw_diag *diag)
 {
-    double begin = pw_clock_seconds();
-    pw_status status = o->gpu ? measure_gpu(o, o->cpu ? seconds / 2 : seconds, m, diag) : PW_OK;
+    pw_probe_list list = {.n = 0};
+    pw_measure_gpu gpu;
+    pw_status status = o->gpu ? pw_measure_gpu_begin(&gpu, diag) : PW_ERR_NOT_FOUND;
 
-    if (status == PW_OK && o->cpu)
-        status = measure_cpu(o, seconds - (pw_clock_seconds() - begin), m, diag);
-    return status;
+    if (o->gpu && status != PW_OK && !o->quiet)
+        fprintf(stderr, "GPU: %s\n", diag->text);
+    if (status != PW_OK)
+        return status == PW_ERR_NOT_FOUND ? PW_OK : status;
+    pw_measure_gpu_add(&gpu, &list);
+    pw_probe_sample(&list, &(pw_sampling){.title = o->quiet ? NULL : "GPU", .seconds = seconds, .spread = o->spread});
+    pw_measure_gpu_facts(&list, o->spread, o->quiet, m);
+    snprintf(m->origin.gpu, sizeof m->origin.gpu, "%s", gpu.name);
+    pw_measure_gpu_end(&gpu, &list);
+    return PW_OK;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -128,20 +84,19 @@ bool pw_measure_can_save(const pw_measure_options *o, const char *mpi)
     return !error;
 }
 
-/* Loads the tables that the file already has. Returns an empty model if there is no file, or if it cannot be used,
- * which is reported. */
-static pw_model *load(const char *path, const char *mpi, const char *cpu)
+/* Loads the facts that the file already has. Takes none if there is no file, or if it cannot be used, which is
+ * reported. */
+static pw_model load(const char *path, const char *mpi, const char *cpu)
 {
+    pw_model none = {.facts = PW_FACTS_DEFAULT}, m;
     pw_diag diag = {0};
-    pw_model *m = NULL;
     pw_status status = pw_model_read(path, &m, &diag);
 
-    if (status == PW_OK && pw_model_fits(m, mpi, cpu, &diag))
+    if (status == PW_OK && pw_model_fits(&m, mpi, cpu, &diag))
         return m;
-    pw_model_destroy(m);
     if (status != PW_ERR_NOT_FOUND)
         pw_command_error("measure", "%s is replaced: %s", path, diag.text);
-    return pw_model_create();
+    return none;
 }
 
 static void set_origin(pw_model_origin *to, const pw_model_origin *from, const char *mpi, const char *cpu)
@@ -164,21 +119,22 @@ bool pw_measure_save(const pw_measure_options *o, const pw_model *m, const char 
     const char *cpu = pw_target_host()->cpu;
     char path[PW_MODEL_PATH];
     pw_diag diag = {0};
-    pw_model *all;
-    pw_status status;
+    pw_model all;
 
+    if (!m->measured) {
+        fputs(
+            "packwright measure: there is nothing to measure here, and nothing is written; how messages in host memory "
+            "go is found out in each program\n",
+            stderr);
+        return true;
+    }
     if (!find_file(o, mpi, path, sizeof path))
         return false;
     all = load(path, mpi, cpu);
-    status = all ? pw_model_take(all, m, &diag) : pw_diag_status(&diag, PW_ERR_NOMEM);
-    if (status == PW_OK) {
-        set_origin(&all->origin, &m->origin, mpi, cpu);
-        status = pw_model_write(path, all, &diag);
-    }
-    pw_model_destroy(all);
-    if (status == PW_OK)
-        printf("%s\n", path);
-    else
-        pw_command_error("measure", "%s", diag.text);
-    return status == PW_OK;
+    pw_model_take(&all, m);
+    set_origin(&all.origin, &m->origin, mpi, cpu);
+    if (pw_model_write(path, &all, &diag) != PW_OK)
+        return pw_command_error("measure", "%s", diag.text);
+    printf("%s\n", path);
+    return true;
 }

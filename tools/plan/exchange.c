@@ -27,20 +27,12 @@ static bool is_never_sent(const pw_input *input, int64_t item)
     return pw_trace_parse(text, (size_t)(end - text), &record) && record.sends == 0 && record.packs == 0;
 }
 
-/* Describes `count` objects of a type. False: there are no bytes, or too many. */
-static bool describe(const pw_type *type, int64_t count, pw_plan_type *out)
+/* Returns the bytes of `count` objects of a type. 0: there are none, or too many. */
+static int64_t bytes_of(const pw_type *type, int64_t count)
 {
-    const pw_node *root = type->root;
-    int64_t stretch = 0, bytes = 0, blocks = 0;
-    bool dense = root->blocks == 1 && (count == 1 || type->extent == root->size);
+    int64_t bytes;
 
-    if (root->size == 0 || __builtin_mul_overflow(root->size, count, &bytes) || bytes > INT64_MAX / 4 ||
-        __builtin_mul_overflow(root->blocks, count, &blocks) ||
-        __builtin_mul_overflow(type->extent, count - 1, &stretch) ||
-        __builtin_add_overflow(llabs(stretch), root->hi - root->lo, &stretch))
-        return false;
-    *out = (pw_plan_type){pw_model_shape_of(bytes, dense ? 1 : blocks, stretch), dense, 0, 0};
-    return true;
+    return __builtin_mul_overflow(type->root->size, count, &bytes) || bytes > INT64_MAX / 4 ? 0 : bytes;
 }
 
 static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_plan_type *out)
@@ -57,7 +49,7 @@ static bool measure_type(const pw_input *input, int64_t item, int64_t count, pw_
         pw_command_error("plan", "out of memory");
     else if (pw_canonicalise(&type, arena, &canonical, NULL, &diag) != PW_OK)
         pw_input_error(input, item, &diag);
-    else if (!(ok = describe(&canonical, count, out)))
+    else if (!(ok = (out->bytes = bytes_of(&canonical, count)) > 0))
         pw_command_error("plan", "%s: messages of %lld objects of the type '%s' have no bytes or too many",
                          pw_input_name(input), (long long)count, label);
     out->entry = place.entry;
@@ -204,7 +196,7 @@ static bool have_equal_bytes(const pw_input *input, const pw_plan_exchange *x)
 {
     for (int i = 0; i < x->ndirections; i++) {
         const pw_plan_direction *d = &x->directions[i];
-        long long sent = x->types[d->type].shape.bytes, received = x->types[d->received].shape.bytes;
+        long long sent = x->types[d->type].bytes, received = x->types[d->received].bytes;
 
         if (sent != received)
             return pw_command_error("plan", "%s: '%s' has %lld bytes, '%s' that receives it %lld", pw_input_name(input),
@@ -291,10 +283,9 @@ static bool take_types(const pw_input *input, pw_plan_exchange *x)
         return false;
     if (x->o->pattern == PW_PLAN_HALO)
         return direct_by_order(input, x);
-    if (x->types[n - 1].shape.bytes != x->types[0].shape.bytes)
+    if (x->types[n - 1].bytes != x->types[0].bytes)
         return pw_command_error("plan", "%s: the type to send has %lld bytes, that to receive %lld",
-                                pw_input_name(input), (long long)x->types[0].shape.bytes,
-                                (long long)x->types[n - 1].shape.bytes);
+                                pw_input_name(input), (long long)x->types[0].bytes, (long long)x->types[n - 1].bytes);
     return true;
 }
 

@@ -11,12 +11,11 @@
 
 const char pw_plan_help[] =
     "usage: mpiexec -n 2 packwright plan --grid=XxYxZ --nodes=N [options] TYPES\n"
-    "       packwright plan --grid=XxYxZ --nodes=N [options] TYPES|-\n"
+    "       packwright plan --times=FILE --grid=XxYxZ --nodes=N [options] TYPES|-\n"
     "\n"
     "Says how long an exchange would take on a machine that is not there: a halo exchange or a transpose of types,\n"
     "left to the MPI (native), with Packwright (ours), and of contiguous messages of the same bytes. Two ranks of a\n"
-    "node time the messages of the exchange; without ranks a model (packwright measure) estimates them. What travels\n"
-    "between nodes is simulated message by message.\n"
+    "node time the messages of the exchange; what travels between nodes is simulated message by message.\n"
     "TYPES is a file in the datatype language or a trace (packwright trace).\n"
     "\n"
     "      --grid=XxYxZ        ranks on each axis of the process grid, 1 to 4 axes, the last one fastest\n"
@@ -31,9 +30,9 @@ const char pw_plan_help[] =
     "sent\n"
     "                          from: the ghost layer there. With --to, once for each\n"
     "      --count=N           objects in each message (default 1)\n"
-    "      --model=FILE        without ranks: the costs within a node (default: this machine's)\n"
-    "      --mpi=WORD          mpich or openmpi: this machine's model for it\n"
-    "      --network=FILE      the link's figures from a model that was measured between two nodes\n"
+    "      --save=FILE         keep the times of the messages in a file\n"
+    "      --times=FILE        take the times of such a file instead of ranks; for the same messages, on other nodes\n"
+    "      --mpi=WORD          mpich or openmpi, if the launcher does not tell\n"
     "      --latency=US        microseconds of a short message between nodes\n"
     "      --bandwidth=GB      10^9 bytes a second of a node's link, each way\n"
     "      --overhead=US       microseconds of each core for a message between nodes\n"
@@ -49,9 +48,9 @@ enum {
     TO,
     FROM,
     COUNT,
-    MODEL,
+    TIMES,
+    SAVE,
     MPI,
-    NETWORK,
     LATENCY,
     BANDWIDTH,
     OVERHEAD,
@@ -67,9 +66,9 @@ static const struct option known[] = {{"grid", required_argument, NULL, GRID},
                                       {"to", required_argument, NULL, TO},
                                       {"from", required_argument, NULL, FROM},
                                       {"count", required_argument, NULL, COUNT},
-                                      {"model", required_argument, NULL, MODEL},
+                                      {"times", required_argument, NULL, TIMES},
+                                      {"save", required_argument, NULL, SAVE},
                                       {"mpi", required_argument, NULL, MPI},
-                                      {"network", required_argument, NULL, NETWORK},
                                       {"latency", required_argument, NULL, LATENCY},
                                       {"bandwidth", required_argument, NULL, BANDWIDTH},
                                       {"overhead", required_argument, NULL, OVERHEAD},
@@ -179,9 +178,9 @@ static int take(int option, pw_plan_options *o)
     case TO: return take_neighbour(option, o->to, &o->nto);
     case FROM: return take_neighbour(option, o->from, &o->nfrom);
     case COUNT: return take_number(option, &o->count);
-    case MODEL: o->model = optarg; return -1;
+    case TIMES: o->times = optarg; return -1;
+    case SAVE: o->save = optarg; return -1;
     case MPI: return take_mpi(o);
-    case NETWORK: o->network = optarg; return -1;
     case LATENCY: return take_quantity(option, true, &o->latency);
     case BANDWIDTH: return take_quantity(option, false, &o->bandwidth);
     case OVERHEAD: return take_quantity(option, true, &o->overhead);
@@ -267,12 +266,14 @@ int pw_plan_parse(int argc, char **argv, pw_plan_options *o)
     o->input = argv[optind];
     if (o->plot && !pw_draw_is_picture(o->plot))
         return pw_usage_error(&pw_command_plan, "--plot takes a name that ends in .svg or .png, got '%s'", o->plot);
-    if (o->model && o->launcher)
-        return pw_usage_error(&pw_command_plan, "--model is for plans without ranks; here the messages are timed");
+    if (o->times && (o->launcher || o->save))
+        return pw_usage_error(&pw_command_plan, "--times is for plans without ranks, which time the messages");
+    if (!o->times && !o->launcher)
+        return pw_usage_error(&pw_command_plan,
+                              "two ranks time the messages: mpiexec -n 2 packwright plan ...; --times=FILE takes times "
+                              "that --save=FILE has kept");
     if (!strcmp(o->input, "-") && o->launcher)
         return pw_usage_error(&pw_command_plan, "ranks need a file of types: there is one standard input for them all");
-    if (o->model && o->mpi)
-        return pw_usage_error(&pw_command_plan, "--mpi is for this machine's models, --model names a file");
     if (o->launcher && o->mpi)
         o->launcher = o->mpi;
     if ((result = place_ranks(o)) >= 0)

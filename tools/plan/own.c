@@ -25,8 +25,7 @@ static pw_plan_own own_of(const pw_plan_exchange *x, int64_t rank)
     pw_plan_own own = {.descriptors = DESCRIPTORS, .resident = START_BYTES};
 
     for (int k = 0; k < pw_plan_messages(x); k++) {
-        int64_t to = pw_plan_route(x, rank, k),
-                bytes = x->types[x->ndirections ? x->directions[k].type : 0].shape.bytes;
+        int64_t to = pw_plan_route(x, rank, k), bytes = x->types[x->ndirections ? x->directions[k].type : 0].bytes;
         bool near = to != rank && to / per_node == rank / per_node;
 
         own.copies += 2 * bytes;

@@ -1,48 +1,10 @@
 /* packwright plan: how long an exchange would take on a machine that is not there. */
 #include "tools/plan/plan.h"
 
-#include "runtime/engine/model/file.h"
 #include "tools/command.h"
 #include "tools/draw/draw.h"
-#include "tools/measure/report.h"
 
 #include <stdlib.h>
-
-/* ---- models ------------------------------------------------------------------------------------------------------ */
-
-static bool read_model(const char *path, pw_model **out)
-{
-    pw_diag diag = {0};
-
-    if (pw_model_read(path, out, &diag) == PW_OK)
-        return true;
-    return pw_command_error("plan", "%s: %s", path, diag.text);
-}
-
-/* Reads the model of the options. It must have been measured with messages: defaults would plan for another machine. */
-static bool find_model(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_model **out)
-{
-    pw_diag diag = {0};
-    pw_status status;
-
-    if (!pw_measure_find(o->model, o->mpi, path, PW_MODEL_PATH))
-        return pw_command_error("plan", "there is no cache directory; --model=FILE names a model");
-    status = pw_model_read(path, out, &diag);
-    if (status == PW_ERR_NOT_FOUND && !o->model)
-        return pw_command_error("plan",
-                                "this machine has no model yet, %s; 'mpiexec -n 2 packwright measure' makes it, or "
-                                "--model=FILE names one",
-                                path);
-    if (status != PW_OK)
-        return pw_command_error("plan", "%s: %s", path, diag.text);
-    if (pw_model_has(*out, PW_TABLE_NATIVE_HOST + (unsigned)pw_plan_kind(o->pattern)) &&
-        pw_model_has(*out, PW_TABLE_SEND_HOST + (unsigned)pw_plan_kind(o->pattern)))
-        return true;
-    return pw_command_error("plan",
-                            "%s has no times of %s messages in host memory; 'mpiexec -n 2 packwright measure' measures "
-                            "them",
-                            path, o->pattern == PW_PLAN_TRANSPOSE ? "collective" : "nonblocking");
-}
 
 /* ---- the simulation ---------------------------------------------------------------------------------------------- */
 
@@ -75,7 +37,7 @@ static bool simulate(const pw_plan_exchange *x, const pw_plan_machine *m, pw_pla
 {
     way_of_exchange w = {.x = x};
     pw_sim_exchange exchange = {
-        .messages = pw_plan_messages(x), .staged = pw_plan_is_staged(m, way, x), .message = message_of, .arg = &w};
+        .messages = pw_plan_messages(x), .staged = pw_plan_is_staged(way, x), .message = message_of, .arg = &w};
 
     for (int k = 0; k < (x->ndirections ? x->ndirections : 1); k++)
         for (int distance = 0; distance < PW_PLAN_DISTANCES; distance++)
@@ -112,10 +74,9 @@ static bool plot(const pw_plan_result *r, const pw_plan_summary summaries[PW_PLA
     return ok;
 }
 
-static bool report(const pw_plan_exchange *x, const pw_plan_machine *m, const char *path)
+static bool report(const pw_plan_exchange *x, const pw_plan_machine *m)
 {
-    pw_plan_result r = {
-        .o = x->o, .machine = m, .messages = pw_plan_messages(x), .model_path = path, .own = pw_plan_own_most(x)};
+    pw_plan_result r = {.o = x->o, .machine = m, .messages = pw_plan_messages(x), .own = pw_plan_own_most(x)};
     pw_plan_summary summaries[PW_PLAN_WAYS];
     bool ok = simulate_all(x, &r, summaries);
 
@@ -130,30 +91,18 @@ static bool report(const pw_plan_exchange *x, const pw_plan_machine *m, const ch
     return ok;
 }
 
-static bool read_models(const pw_plan_options *o, char path[PW_MODEL_PATH], pw_model **model, pw_model **network)
-{
-    if (o->launcher && !(*model = pw_model_create()))
-        return pw_command_error("plan", "out of memory");
-    return (o->launcher || find_model(o, path, model)) && (!o->network || read_model(o->network, network));
-}
-
 static bool plan(const pw_plan_options *o)
 {
-    char path[PW_MODEL_PATH] = "";
-    pw_model *model = NULL, *network = NULL;
     pw_plan_machine machine;
     pw_plan_exchange exchange = {0};
     pw_plan_timed *timed = calloc(1, sizeof *timed);
     bool first = true;
-    bool ok = (timed || pw_command_error("plan", "out of memory")) && read_models(o, path, &model, &network) &&
-              pw_plan_exchange_make(o, &exchange) && (!o->launcher || pw_plan_time(&exchange, timed, &first));
+    bool ok = (timed || pw_command_error("plan", "out of memory")) && pw_plan_exchange_make(o, &exchange) &&
+              pw_plan_time(&exchange, timed, &first);
 
     if (ok && first)
-        ok = pw_plan_machine_make(o, model, network, o->launcher ? timed : NULL, &machine) &&
-             report(&exchange, &machine, path);
+        ok = pw_plan_machine_make(o, timed, &machine) && report(&exchange, &machine);
     pw_plan_exchange_free(&exchange);
-    pw_model_destroy(network);
-    pw_model_destroy(model);
     free(timed);
     return ok;
 }

@@ -3,7 +3,6 @@
 #ifndef PW_TOOLS_PLAN_H
 #define PW_TOOLS_PLAN_H
 
-#include "runtime/engine/model/tables.h"
 #include "tools/input/input.h"
 #include "tools/measure/exchange.h"
 #include "tools/plan/sim.h"
@@ -34,8 +33,8 @@ typedef struct pw_plan_to {
 } pw_plan_to;
 
 typedef struct pw_plan_options {
-    const char *input, *model, *network, *mpi, *plot; /* NULL: not given */
-    const char *launcher;                             /* the MPI whose rank this process is; NULL: it is none */
+    const char *input, *times, *save, *mpi, *plot; /* NULL: not given */
+    const char *launcher;                          /* the MPI whose rank this process is; NULL: it is none */
     pw_plan_pattern pattern;
     int64_t grid[PW_PLAN_AXES], ranks;
     int axes;
@@ -54,10 +53,8 @@ extern const char pw_plan_help[];
 
 /* ---- exchange.c: who sends what to whom -------------------------------------------------------------------------- */
 
-/* A type of the input as messages of it look to the model. */
 typedef struct pw_plan_type {
-    pw_model_shape shape;
-    bool contiguous;
+    int64_t bytes;          /* of a message of it */
     int64_t entry, variant; /* of the text */
 } pw_plan_type;
 
@@ -87,24 +84,20 @@ int64_t pw_plan_route(const pw_plan_exchange *x, int64_t rank, int k); /* where 
 
 /* The parameters of the machine that is planned for. */
 typedef struct pw_plan_machine {
-    const pw_model *model;
-    const struct pw_plan_timed *timed; /* the messages as this machine has timed them; NULL: the model tells */
+    const struct pw_plan_timed *timed; /* the messages as two ranks have timed them */
     pw_sim_machine sim;
     double overhead; /* of a message to another node, for each of the two cores */
 } pw_plan_machine;
 
-/* Fills in the link from the options, or else from what was timed, or from `network`; both may be NULL. False: they do
- * not say enough, which is reported. */
-bool pw_plan_machine_make(const pw_plan_options *o, const pw_model *model, const pw_model *network,
-                          const struct pw_plan_timed *timed, pw_plan_machine *out);
+/* Fills in the link from the options, or else from what was timed. False: they do not say enough, which is reported.
+ */
+bool pw_plan_machine_make(const pw_plan_options *o, const struct pw_plan_timed *timed, pw_plan_machine *out);
 
 /* How far a message goes. */
 typedef enum pw_plan_distance { PW_PLAN_SELF, PW_PLAN_NODE, PW_PLAN_ABROAD, PW_PLAN_DISTANCES } pw_plan_distance;
 
-pw_call_kind pw_plan_kind(pw_plan_pattern pattern); /* the calls that exchange it */
-
 /* Whether all that a rank sends is packed before the first message leaves. */
-bool pw_plan_is_staged(const pw_plan_machine *m, pw_plan_way way, const pw_plan_exchange *x);
+bool pw_plan_is_staged(pw_plan_way way, const pw_plan_exchange *x);
 
 /* The cost of message k of a rank by one way, without its destination. */
 pw_sim_message pw_plan_cost(const pw_plan_machine *m, pw_plan_way way, const pw_plan_exchange *x, int k,
@@ -119,8 +112,8 @@ typedef struct pw_plan_timed {
     pw_exchange_times at[PW_PLAN_WAYS][PW_PLAN_DIRECTIONS];
 } pw_plan_timed;
 
-/* As a rank of an MPI's launcher: has the messages timed by two ranks. *first: this is the rank that goes on with the
- * plan. Errors are reported. */
+/* Reads the times of a file, or, as a rank of an MPI's launcher, has the messages timed by two ranks. *first: this is
+ * the rank that goes on with the plan. Errors are reported. */
 bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first);
 
 /* ---- own.c: what Packwright itself takes ------------------------------------------------------------------------- */
@@ -143,7 +136,6 @@ typedef struct pw_plan_result {
     const pw_plan_options *o;
     const pw_plan_machine *machine;
     int messages; /* of a rank */
-    const char *model_path;
     pw_plan_own own;
     pw_sim_rank *ranks[PW_PLAN_WAYS];
 } pw_plan_result;

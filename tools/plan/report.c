@@ -59,18 +59,14 @@ static const char *const distances[] = {
 
 static void print_costs(FILE *out, const pw_plan_result *r, const char *begin, const char *end)
 {
-    const pw_model_origin *origin = &r->machine->model->origin;
+    const pw_plan_timed *timed = r->machine->timed;
 
-    if (r->machine->timed) {
-        fprintf(out, "%scosts of packing and within a node: timed here by %s of %s%s%s", begin,
-                r->machine->timed->peer ? "two ranks" : "one rank", r->o->launcher, distances[r->machine->timed->peer],
-                end);
-        return;
-    }
-    fprintf(out, "%scosts of packing and within a node, estimated: %s (%s, %s, %s), %s messages%s", begin,
-            r->model_path, *origin->mpi ? origin->mpi : "any MPI", *origin->cpu ? origin->cpu : "any CPU",
-            *origin->date ? origin->date : "no date",
-            pw_plan_kind(r->o->pattern) == PW_CALL_COLLECTIVE ? "collective" : "nonblocking", end);
+    fprintf(out, "%scosts of packing and within a node: timed ", begin);
+    if (r->o->times)
+        fprintf(out, "before (%s)%s", r->o->times, end);
+    else
+        fprintf(out, "here by %s of %s%s%s", timed->peer ? "two ranks" : "one rank", r->o->launcher,
+                distances[timed->peer], end);
 }
 
 void pw_plan_print_header(FILE *out, const pw_plan_result *r, const char *begin, const char *end)

@@ -96,7 +96,36 @@ static bool check(const pw_plan_exchange *x, const pw_plan_timed *t)
                             x->o->launcher);
 }
 
-bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
+/* Keeps the times in the file of --save. */
+static bool save(FILE *times, const char *path)
+{
+    char text[4096];
+    FILE *out = fopen(path, "we");
+    bool ok = out;
+
+    rewind(times);
+    for (size_t n; ok && (n = fread(text, 1, sizeof text, times)) > 0;)
+        ok = fwrite(text, 1, n, out) == n;
+    if (out)
+        ok &= fclose(out) == 0;
+    return ok || pw_command_error("plan", "cannot write %s: %s", path, strerror(errno));
+}
+
+/* Takes the times that --save has kept. */
+static bool read_file(const pw_plan_exchange *x, pw_plan_timed *out)
+{
+    FILE *in = fopen(x->o->times, "re");
+    bool first = false, ok;
+
+    if (!in)
+        return pw_command_error("plan", "%s: %s", x->o->times, strerror(errno));
+    ok = read_times(in, x, out, &first) && first;
+    fclose(in);
+    return ok || pw_command_error("plan", "%s has no times of these %d messages; --save=FILE keeps them", x->o->times,
+                                  x->ndirections ? x->ndirections : 1);
+}
+
+static bool time_here(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
 {
     char program[4096];
     FILE *in, *times;
@@ -110,10 +139,17 @@ bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
         ok = pw_command_error("plan", "no temporary file: %s", strerror(errno));
     else
         ok = run(program, in, times) &&
-             (read_times(times, x, out, first) || pw_command_error("plan", "there are no times"));
+             (read_times(times, x, out, first) || pw_command_error("plan", "there are no times")) &&
+             (!*first || !x->o->save || save(times, x->o->save));
     if (in)
         fclose(in);
     if (times)
         fclose(times);
     return ok && (!*first || check(x, out));
+}
+
+bool pw_plan_time(const pw_plan_exchange *x, pw_plan_timed *out, bool *first)
+{
+    *first = true;
+    return x->o->times ? read_file(x, out) : time_here(x, out, first);
 }

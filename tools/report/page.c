@@ -7,6 +7,7 @@
 #include "runtime/mpi/stats/numbers.h"
 #include "tools/report/report.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Types that the script shows at once, the rest behind a click; ranks that are listed. */
@@ -191,7 +192,8 @@ static void put_saved(FILE *out, value of)
         fputs(unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
         return;
     }
-    pw_stats_put_time(out, ns(of, "saved_seconds"));
+    fputs(ns(of, "saved_seconds") < 0 ? "nothing: lost " : "", out);
+    pw_stats_put_time(out, fabs(ns(of, "saved_seconds")));
     fprintf(out, " in %lld uses, by trials", (long long)known);
     if (unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
@@ -521,7 +523,7 @@ static void put_source(FILE *out, value report)
 
     fprintf(out, "<p class=\"soft\">Of choices, estimates are %s", defaults ? "" : "those of the ");
     put_text(out, text(report, "estimates"));
-    fputs(defaults ? ": no messages were measured here (mpiexec -n 2 packwright measure).</p>\n" : ".</p>\n", out);
+    fputs(".</p>\n", out);
 }
 
 static void put_types(FILE *out, value report, bool accesses)

@@ -5,21 +5,28 @@
 #ifndef PW_RUNTIME_MODEL_FILE_H
 #define PW_RUNTIME_MODEL_FILE_H
 
-#include "runtime/engine/model/tables.h"
+#include "base/status.h"
+#include "runtime/engine/model/model.h"
 
 #include <stddef.h>
 
-enum { PW_MODEL_VERSION = 1, PW_MODEL_PATH = 4096 };
+enum { PW_MODEL_VERSION = 2, PW_MODEL_PATH = 4096 };
 
-/* Reads a model from text. PW_ERR_INVALID: the text is no JSON, or no model. PW_ERR_UNSUPPORTED: it is of a later
- * version. */
-pw_status pw_model_parse(const char *text, size_t size, pw_model **out, pw_diag *diag);
+/* Reads a model from text; facts that it does not have get their defaults. A file of version 1, which has tables, gives
+ * a model without measured facts (`origin.old`). PW_ERR_INVALID: the text is no JSON, or no model. PW_ERR_UNSUPPORTED:
+ * it is of a later version. */
+pw_status pw_model_parse(const char *text, size_t size, pw_model *out, pw_diag *diag);
 /* Returns the model as text, malloc'ed. NULL: out of memory. */
 char *pw_model_text(const pw_model *m);
+/* Sets a measured fact. PW_ERR_INVALID: it is not positive, or no machine has it. Infinity is allowed for remote_least:
+ * nothing gains. */
+pw_status pw_model_set(pw_model *m, pw_fact fact, double value, pw_diag *diag);
+/* Takes all facts that were measured in `from`, and what network they are of. */
+void pw_model_take(pw_model *m, const pw_model *from);
 
 /* Reads a model from a file. PW_ERR_NOT_FOUND, PW_ERR_IO, PW_ERR_DENIED (other users may write to it), or as
  * pw_model_parse. */
-pw_status pw_model_read(const char *path, pw_model **out, pw_diag *diag);
+pw_status pw_model_read(const char *path, pw_model *out, pw_diag *diag);
 /* Writes a model to a file. Makes the directory of `path` if it does not exist, for this user alone. */
 pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
 

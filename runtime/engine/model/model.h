@@ -1,20 +1,15 @@
 /*
- * The measured model: what the parts of a transfer cost on this system, and what each strategy costs as their sum.
- *
- * A model is a set of tables (tables.h) that `packwright measure` fills: times by message size, and by object
- * size and block length. Between measured points it interpolates as TEMPI does (section 6.3): linearly in the
- * logarithms of sizes and times, for two dimensions one after the other. It extrapolates nothing: beyond the ends the
- * nearest point decides. Smaller messages take the time of the smallest one, larger ones the rate of the largest one,
- * shorter and longer blocks the time of the nearest length. A table without points answers with a guess: for
- * host memory that of runtime/choice/guess.h, for GPU memory figures of an H100 (docs/model.md).
+ * What messages are guessed to cost, by each strategy, from facts (runtime/choice/facts.h): the defaults, or what
+ * `packwright measure` has found on this machine.
  *
  * All times are nanoseconds, all sizes bytes. Knows nothing of MPI and of CUDA. A model is constant once made, and may
- * be asked by any number of threads.
+ * be asked by any number of threads; asking has no side effects.
  */
 #ifndef PW_RUNTIME_MODEL_H
 #define PW_RUNTIME_MODEL_H
 
 #include "base/direction.h"
+#include "runtime/choice/facts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,21 +35,34 @@ typedef enum pw_model_memory {
     PW_MODEL_MEMORIES
 } pw_model_memory;
 
-/* Copies by the GPU's engines or by the driver, of contiguous bytes or of rows (cuMemcpy2D); host memory is pinned. */
-typedef enum pw_model_copy_way { PW_MODEL_D2H, PW_MODEL_H2D, PW_MODEL_D2D, PW_MODEL_COPY_WAYS } pw_model_copy_way;
-
-/* How far apart blocks lie, from one beginning to the next, in lengths of a block: the two distances that are measured.
- */
-enum { PW_MODEL_NEAR = 2, PW_MODEL_FAR = 16 };
-
 /* What the cost of moving a non-contiguous message depends on. */
 typedef struct pw_model_shape {
     int64_t bytes; /* of the whole message, > 0 */
     int64_t block; /* mean length of its contiguous blocks, > 0 */
-    double spread; /* distance from block to block in lengths of a block, at least PW_MODEL_NEAR */
+    double spread; /* distance from block to block in lengths of a block, from one beginning to the next, at least 2 */
 } pw_model_shape;
 
-typedef struct pw_model pw_model;
+/* Where the facts of a model come from. */
+typedef struct pw_model_origin {
+    char mpi[32];          /* "mpich", "openmpi"; "": any */
+    char mpi_version[96];  /* as the MPI reports it */
+    char network[64];      /* the transports that the facts about reading are of; "": these were not measured */
+    char cpu[48], gpu[96]; /* such as "znver4" and "NVIDIA H100 80GB HBM3"; gpu is "" if there is none */
+    char date[32];         /* the day of the last measurement, ISO 8601 */
+    bool old;              /* the file has tables of an earlier Packwright, which are not read */
+} pw_model_origin;
+
+/* Plain data. */
+typedef struct pw_model {
+    pw_facts facts;
+    uint32_t measured; /* bit 1 << pw_fact: this fact was measured */
+    pw_model_origin origin;
+} pw_model;
+
+static inline bool pw_model_has(const pw_model *m, pw_fact fact)
+{
+    return m->measured >> fact & 1;
+}
 
 /*
  * Returns the model of this process: that of the file which pw_model_start has found, else the defaults. Never NULL;
@@ -75,46 +83,6 @@ void pw_model_start(const char *mpi);
  * bytes (with any sign) in all. Blocks and bytes are positive. */
 pw_model_shape pw_model_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
 
-/* ---- parts --------------------------------------------------------------------------------------------------- */
-
-/* The time to pack or unpack: by a CPU kernel (HOST), or by a GPU kernel between device memory and a packed copy there
- * or in pinned memory, launch and synchronisation included. PIPELINED has the chunks of runtime/engine/gpu. */
-double pw_model_move(const pw_model *m, pw_model_memory packed, pw_direction direction, pw_model_shape shape);
-
-/* The time of a contiguous message, one way, from memory of one kind to the same on another rank. Mapped memory is host
- * memory. A kind of call that was not measured takes as long as a blocking one. */
-double pw_model_send(const pw_model *m, pw_model_memory from, pw_call_kind kind, int64_t bytes);
-
-/* The time of a typed message left to the MPI, one way, in host memory, or in device memory for an MPI that takes it. A
- * kind of call that was not measured is guessed in host memory, and takes in device memory as long as a blocking one.
- */
-double pw_model_native(const pw_model *m, pw_model_memory memory, pw_call_kind kind, pw_model_shape shape);
-
-/* The time of one copy of contiguous bytes, synchronised. */
-double pw_model_copy(const pw_model *m, pw_model_copy_way way, int64_t bytes);
-
-/* The time of the one kernel of a receiver that moves a typed message from the memory of another GPU to that of its
- * own, launch and wait included. Both sides have the message's shape. */
-double pw_model_move_across(const pw_model *m, pw_model_shape shape);
-/* Whether that was measured on this machine. */
-bool pw_model_has_across(const pw_model *m);
-
-/* The time of an empty kernel, launched and waited for: the part of pw_model_move that a chunk in a stream does not pay
- * again. */
-double pw_model_launch(const pw_model *m);
-
-/* ---- blocks that the receiver reads over a network ------------------------------------------------------------- */
-
-/* Whether reading was measured over these transports. */
-bool pw_model_is_of(const pw_model *m, const char *transports);
-/* The part of the MPI's time that reading a block takes, in pieces of `block` bytes; INFINITY: it is not to be read.
- * Transports over which it was not measured have defaults. */
-double pw_model_remote_part(const pw_model *m, const char *transports, int64_t bytes, int64_t block);
-/* The least bytes of a block that may gain by being read. INT64_MAX: none gains. */
-int64_t pw_model_remote_least(const pw_model *m, const char *transports);
-
-/* ---- whole strategies ----------------------------------------------------------------------------------------- */
-
 /*
  * A message for which costs are asked. A cost is the time from the sender's buffer to the receiver's, and assumes that
  * both ends use the same strategy: a rank does not know its peer's choice. Costs of strategies can be compared if kind,
@@ -134,22 +102,24 @@ typedef struct pw_model_query {
 /* The least bytes of such a longer message. It equals PW_GPU_LAZY_LEAST, which the model may not include. */
 enum { PW_MODEL_OPENED_LEAST = 128 << 10 };
 
-/* The cost of a message that is left to MPI. */
+/* The cost of a message that is left to MPI, and of one whose pieces kernels move in the MPI's own pipeline
+ * (runtime/mpi/strategy/pipeline.h), which is expected to take as long. */
 double pw_model_cost_native(const pw_model *m, const pw_model_query *q);
-/* The cost of a message whose pieces kernels move in the MPI's own pipeline (runtime/mpi/strategy/pipeline.h). */
-double pw_model_cost_pipeline(const pw_model *m, const pw_model_query *q);
-/* The cost of a message that the receiver copies from the sender's own memory at once. */
+/* The cost of a message that the receiver copies from the sender's own memory at once; in GPU memory by one kernel of
+ * the receiver's GPU. */
 double pw_model_cost_direct(const pw_model *m, const pw_model_query *q);
-/* The cost of a message in GPU memory that the receiver's GPU moves from the sender's own memory by one kernel; and the
- * part of it that the kernel takes. */
-double pw_model_cost_across(const pw_model *m, const pw_model_query *q);
-double pw_model_own_across(const pw_model *m, const pw_model_query *q);
 /* The cost of a message that is packed and goes to MPI as the packed copy, by the strategy that packs to this memory
  * (the column `packed` of base/strategy_table.h). HOST is for buffers in host memory, the others are for buffers in GPU
  * memory. */
 double pw_model_cost(const pw_model *m, pw_model_memory packed, const pw_model_query *q);
 /* The part of that cost which is the rank's own work and can be timed: packing or unpacking with its copies. */
 double pw_model_own(const pw_model *m, pw_model_memory packed, const pw_model_query *q, pw_direction direction);
+
+/* The part of the MPI's time that reading a block over a network takes, in pieces of `block` bytes; INFINITY: it is not
+ * to be read. Transports over which it was not measured have defaults. */
+double pw_model_remote_part(const pw_model *m, const char *transports, int64_t bytes, int64_t block);
+/* The least bytes of a block that may gain by being read. INT64_MAX: none gains. */
+int64_t pw_model_remote_least(const pw_model *m, const char *transports);
 
 /*
  * The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the

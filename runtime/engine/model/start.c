@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,28 +104,23 @@ static bool path_in(const char *dir, const char *mpi, reach r, char *out, size_t
     return n > 0 && (size_t)n < size;
 }
 
-static bool user_path(const char *mpi, reach r, char *out, size_t size)
+typedef bool find_dir(char *out, size_t size);
+
+static bool path_of(find_dir *find, const char *mpi, reach r, char *out, size_t size)
 {
     char dir[PW_MODEL_PATH];
 
-    return pw_cache_default_dir(dir, sizeof dir) && path_in(dir, mpi, r, out, size);
-}
-
-static bool system_path(const char *mpi, reach r, char *out, size_t size)
-{
-    char dir[PW_MODEL_PATH];
-
-    return pw_cache_system_dir(dir, sizeof dir) && path_in(dir, mpi, r, out, size);
+    return find(dir, sizeof dir) && path_in(dir, mpi, r, out, size);
 }
 
 bool pw_model_path(const char *mpi, char *out, size_t size)
 {
-    return user_path(mpi, reach_here(), out, size);
+    return path_of(pw_cache_default_dir, mpi, reach_here(), out, size);
 }
 
 bool pw_model_system_path(const char *mpi, char *out, size_t size)
 {
-    return system_path(mpi, reach_here(), out, size);
+    return path_of(pw_cache_system_dir, mpi, reach_here(), out, size);
 }
 
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag)
@@ -140,87 +134,71 @@ bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag 
     return false;
 }
 
-/* ---- the process's model --------------------------------------------------------------------------------------- */
+/* ---- the process's model ----------------------------------------------------------------------------------------- */
 
-static const pw_model defaults;
-
-/* The singleton. It is never freed, since other threads may be asking for costs when the process ends. */
-static _Atomic(const pw_model *) now = &defaults;
-/* The model of ranks on different nodes, which some of this process's peers may be. NULL: there is none. */
-static _Atomic(const pw_model *) between_nodes;
+/* The singletons, set once at start: the model of ranks of one node, and that of ranks on different nodes, which some
+ * of this process's peers may be. */
+static pw_model here = {.facts = PW_FACTS_DEFAULT}, between_nodes = {.facts = PW_FACTS_DEFAULT};
 
 const pw_model *pw_model_now(void)
 {
-    return atomic_load_explicit(&now, memory_order_acquire);
+    return &here;
 }
 
 const pw_model *pw_model_over(const char *transports)
 {
-    const pw_model *here = pw_model_now(), *there = atomic_load_explicit(&between_nodes, memory_order_acquire);
-
-    return there && !pw_model_is_of(here, transports) && pw_model_is_of(there, transports) ? there : here;
+    return !strcmp(between_nodes.origin.network, transports) && strcmp(here.origin.network, transports) ? &between_nodes
+                                                                                                        : &here;
 }
 
-/* Returns false if there is no such file, unless it was named. *out is NULL if the file cannot be used. */
-static bool load(const char *path, const char *mpi, bool named, pw_model **out)
+/* Returns false if there is no such file, unless it was named. *out changes only if the file can be used. */
+static bool load(const char *path, const char *mpi, bool named, pw_model *out)
 {
     pw_diag diag = {0};
-    pw_status status = pw_model_read(path, out, &diag);
+    pw_model m;
+    pw_status status = pw_model_read(path, &m, &diag);
 
-    if (!status && !pw_model_fits(*out, mpi, pw_target_host()->cpu, &diag)) {
-        pw_model_destroy(*out);
-        *out = NULL;
+    if (!status && !pw_model_fits(&m, mpi, pw_target_host()->cpu, &diag))
         status = diag.status;
-    }
-    if (!status)
-        pw_log(PW_LOG_INFO, "the model of %s", path);
-    else if (status != PW_ERR_NOT_FOUND || named)
+    if (!status) {
+        *out = m;
+        pw_log(PW_LOG_INFO, "the model of %s%s", path,
+               m.origin.old ? " has tables of an earlier Packwright, which are not read; 'packwright measure' replaces "
+                              "them"
+                            : "");
+    } else if (status != PW_ERR_NOT_FOUND || named) {
         pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
+    }
     return status != PW_ERR_NOT_FOUND || named;
 }
 
-/* Returns the model of this reach, or NULL. What this user has measured counts more than what was measured for all. */
-static pw_model *find(const char *mpi, reach r)
+/* Finds the model of this reach. What this user has measured counts more than what was measured for all. */
+static void find(const char *mpi, reach r, pw_model *out)
 {
     char path[PW_MODEL_PATH];
-    pw_model *m = NULL;
 
-    if (!(user_path(mpi, r, path, sizeof path) && load(path, mpi, false, &m)) && system_path(mpi, r, path, sizeof path))
-        load(path, mpi, false, &m);
-    return m;
-}
-
-/* Returns what ranks that each have a node are to take: their own tables, and of their node's those that are not about
- * messages. What stores cost says whether ranks share a cache, which ranks of two nodes do not, nor does it matter. */
-static pw_model *find_for_network(const char *mpi)
-{
-    pw_model *node = find(mpi, NODE), *network = find(mpi, NETWORK);
-    pw_diag diag = {0};
-
-    if (network)
-        pw_model_drop(network, PW_TABLE_STORES_HOST);
-    if (!node)
-        return network;
-    pw_model_drop_messages(node);
-    if (network && pw_model_take(node, network, &diag) != PW_OK)
-        pw_log(PW_LOG_WARN, "the model of the network is not used: %s", diag.text);
-    pw_model_destroy(network);
-    return node;
+    if (!(path_of(pw_cache_default_dir, mpi, r, path, sizeof path) && load(path, mpi, false, out)) &&
+        path_of(pw_cache_system_dir, mpi, r, path, sizeof path))
+        load(path, mpi, false, out);
 }
 
 void pw_model_start(const char *mpi)
 {
     const char *named = pw_env_string(PW_ENV_MODEL);
-    pw_model *m = NULL;
 
+    here = between_nodes = (pw_model){.facts = PW_FACTS_DEFAULT};
     if (!strcmp(named, "off"))
         return;
-    if (*named)
-        load(named, mpi, true, &m);
-    else
-        m = reach_here() == NETWORK ? find_for_network(mpi) : find(mpi, NODE);
-    if (!*named && reach_here() == NODE && pw_env_choice(PW_ENV_NET) != 0)
-        atomic_store_explicit(&between_nodes, find(mpi, NETWORK), memory_order_release);
-    if (m)
-        atomic_store_explicit(&now, m, memory_order_release);
+    if (*named) {
+        load(named, mpi, true, &here);
+        return;
+    }
+    find(mpi, NODE, &here);
+    if (reach_here() == NETWORK || pw_env_choice(PW_ENV_NET) != 0)
+        find(mpi, NETWORK, &between_nodes);
+    /* What ranks alone on their nodes have measured counts most for such ranks. */
+    if (reach_here() == NETWORK && between_nodes.measured) {
+        pw_model_take(&here, &between_nodes);
+        memcpy(here.origin.date, between_nodes.origin.date, sizeof here.origin.date);
+    }
 }

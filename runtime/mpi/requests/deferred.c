@@ -42,7 +42,7 @@ static _Thread_local int starting;
 
 void pw_deferred_start(void)
 {
-    queue.launch_ns = pw_model_launch(pw_model_now());
+    queue.launch_ns = pw_model_now()->facts.launch;
     atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/mpi/stats/numbers.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
@@ -85,7 +86,8 @@ void pw_stats_saved_print(FILE *out, pw_stats_saved s)
         fputs(s.unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
         return;
     }
-    pw_stats_put_time(out, (double)s.ns);
+    fputs(s.ns < 0 ? "nothing: lost " : "", out);
+    pw_stats_put_time(out, fabs((double)s.ns));
     fprintf(out, " in %lld uses, by trials", (long long)s.known);
     if (s.unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)s.unknown);

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/replace.h"
-#include "runtime/engine/model/tables.h"
+#include "runtime/engine/model/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +40,15 @@ static void mpi_name(char *out, size_t size)
     snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
-/* Says where the estimates of messages come from. A model without a table of messages answers with defaults. */
+/* Says where estimates come from. Those of messages in host memory have defaults only. */
 static void source_of_estimates(char *out, size_t size)
 {
     const pw_model *m = pw_model_now();
-    int id = PW_TABLE_SEND_HOST;
 
-    while (id <= PW_TABLE_NATIVE_DEVICE_NEIGHBOUR && !pw_model_has(m, (pw_model_table_id)id))
-        id++;
-    if (id > PW_TABLE_NATIVE_DEVICE_NEIGHBOUR)
-        snprintf(out, size, "defaults");
-    else
+    if (m->measured)
         snprintf(out, size, "model of %.10s", *m->origin.date ? m->origin.date : "unknown date");
+    else
+        snprintf(out, size, "defaults");
 }
 
 void pw_report_complete(pw_report *report)
@@ -90,8 +87,7 @@ void pw_report_put_source(FILE *out, const pw_report *report)
 {
     bool defaults = !strcmp(report->estimates, "defaults");
 
-    fprintf(out, "estimates are %s%s%s", defaults ? "" : "those of the ", report->estimates,
-            defaults ? ": no messages were measured here (mpiexec -n 2 packwright measure)" : "");
+    fprintf(out, "estimates are %s%s", defaults ? "" : "those of the ", report->estimates);
 }
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */

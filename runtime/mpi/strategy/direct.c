@@ -92,8 +92,8 @@ static bool host_can(const pw_message *m)
 /* Whether the model knows what the message costs on this GPU. */
 static bool is_modelled(const pw_message *m)
 {
-    return m->buffer.place.gpu->major == MEASURED || pw_model_has_across(pw_model_now()) || !m->entry->layout ||
-           m->entry->size >= m->entry->blocks * LEAST_WHOLE;
+    return m->buffer.place.gpu->major == MEASURED || pw_model_has(pw_model_now(), PW_FACT_peer_launch) ||
+           !m->entry->layout || m->entry->size >= m->entry->blocks * LEAST_WHOLE;
 }
 
 /* Whether a message may go directly without being told to: all ranks have Packwright, and a peer's GPU has opened or
@@ -120,8 +120,7 @@ static double direct_cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return is_on_device(&m->buffer) ? pw_model_cost_across(pw_model_now(), &q)
-                                    : pw_model_cost_direct(pw_model_now(), &q);
+    return pw_model_cost_direct(pw_model_now(), &q);
 }
 
 /* A message that leaves keeps the number of its stand-in, one that arrives its channel. */

@@ -1,5 +1,6 @@
 /* The strategies for buffers in host memory; native is one for buffers in GPU memory, too. */
 #include "base/env.h"
+#include "runtime/choice/guess.h"
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/inbound.h"
@@ -42,7 +43,7 @@ static double walk_cost(const pw_message *m)
 
 static double packed_to_oneself(const pw_message *m)
 {
-    return move_cost(m, PW_PACK) + pw_model_send(pw_model_now(), PW_MODEL_HOST, m->kind, m->buffer.bytes) +
+    return move_cost(m, PW_PACK) + pw_guess_contiguous(&pw_model_now()->facts, m->buffer.bytes) +
            move_cost(m->to, PW_UNPACK);
 }
 
@@ -203,16 +204,14 @@ static bool contiguous_can(const pw_message *m)
            (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) && !pw_split_needs_native(m) && pw_message_may_be_contiguous(m);
 }
 
-/* This strategy saves the copy of packed and the walk of native, so it must come out cheaper than these, also by a
- * model whose contiguous messages were measured at another time. */
+/* This strategy saves the copy of packed and the walk of native, so it must come out cheaper than these. */
 static double contiguous_cost(const pw_message *m)
 {
     const pw_model *model = pw_model_now();
     pw_model_query q = pw_message_query(m);
     double others = fmin(pw_model_cost_native(model, &q), pw_model_cost(model, PW_MODEL_HOST, &q));
 
-    others = fmin(others, pw_model_cost_pipeline(model, &q));
-    return fmin(pw_model_send(model, PW_MODEL_HOST, q.kind, m->buffer.bytes), 0.95 * others);
+    return fmin(pw_guess_contiguous(&model->facts, m->buffer.bytes), 0.95 * others);
 }
 
 static pw_status contiguous_take(pw_staging *s)
@@ -314,7 +313,7 @@ static double pipeline_cost(const pw_message *m)
 {
     pw_model_query q = pw_message_query(m);
 
-    return pw_model_cost_pipeline(pw_model_now(), &q);
+    return pw_model_cost_native(pw_model_now(), &q);
 }
 
 const pw_strategy pw_strategy_pipeline = {.can = pipeline_can, .cost = pipeline_cost};

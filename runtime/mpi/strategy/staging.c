@@ -172,7 +172,7 @@ double pw_staging_fused_ns(const pw_staging *s, const pw_entry *entry)
     enum { LONG = 1 << 20 };
     const pw_message m = {.buffer = s->buffer, .entry = entry, .cost_bytes = LONG, .kind = s->kind, .role = s->role};
     double all = s->strategy->own_cost ? s->strategy->own_cost(&m, PW_PACK) : 0;
-    double work = all - pw_model_launch(pw_model_now());
+    double work = all - pw_model_now()->facts.launch;
 
     return work > 0 ? work * (double)s->buffer.bytes / LONG : 0;
 }

@@ -1,8 +1,8 @@
 /* Models as files: what is written is read again, and what is damaged is refused with a place. */
+#include "base/arena.h"
 #include "base/env.h"
 #include "base/json_read.h"
 #include "runtime/engine/model/file.h"
-#include "runtime/engine/model/internal.h"
 
 #include <locale.h>
 #include <math.h>
@@ -98,64 +98,54 @@ static void bad_json_is_refused(void **state)
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-static pw_model *sample(void)
+static pw_model sample(void)
 {
-    const double x[] = {64, 4096, 1048576}, y[] = {8, 64}, line[] = {250.5, 1e4 / 3, 81234.25};
-    const double grid[] = {1, 2, 3, NAN, 5, 6.125}, launch = 9500;
-    pw_model *m = pw_model_create();
+    pw_model m = {.facts = PW_FACTS_DEFAULT};
 
-    assert_int_equal(pw_model_set(m, PW_TABLE_SEND_HOST, x, 3, NULL, 1, line, NULL), PW_OK);
-    assert_int_equal(pw_model_set(m, PW_TABLE_UNPACK_MAPPED_FAR, x, 3, y, 2, grid, NULL), PW_OK);
-    assert_int_equal(pw_model_set(m, PW_TABLE_LAUNCH, NULL, 1, NULL, 1, &launch, NULL), PW_OK);
-    strcpy(m->origin.mpi, "mpich");
-    strcpy(m->origin.mpi_version, "MPICH \"4.0.2\"");
-    strcpy(m->origin.cpu, "znver4");
-    strcpy(m->origin.network, "cma,posix");
+    assert_int_equal(pw_model_set(&m, PW_FACT_launch, 9500, NULL), PW_OK);
+    assert_int_equal(pw_model_set(&m, PW_FACT_host_link, 1e2 / 3, NULL), PW_OK);
+    assert_int_equal(pw_model_set(&m, PW_FACT_remote_least, INFINITY, NULL), PW_OK);
+    strcpy(m.origin.mpi, "mpich");
+    strcpy(m.origin.mpi_version, "MPICH \"4.0.2\"");
+    strcpy(m.origin.cpu, "znver4");
+    strcpy(m.origin.network, "cma,posix");
     return m;
 }
 
-static void same(const pw_model *a, const pw_model *b)
+static void same(pw_model a, pw_model b)
 {
-    for (int id = 0; id < PW_TABLE_COUNT; id++) {
-        const pw_model_table *s = &a->tables[id], *t = &b->tables[id];
+    assert_int_equal(a.measured, b.measured);
+    for (int fact = 0; fact < PW_FACT_COUNT; fact++) {
+        double x = *pw_fact_at(&a.facts, (pw_fact)fact), y = *pw_fact_at(&b.facts, (pw_fact)fact);
 
-        assert_int_equal(s->nx, t->nx);
-        for (int i = 0; i < s->nx * s->ny; i++)
-            assert_true(isnan(s->t[i]) ? isnan(t->t[i])
-                                       : s->t[i] > t->t[i] * (1 - 1e-5) && s->t[i] < t->t[i] * (1 + 1e-5));
-        for (int i = 0; i < s->nx; i++)
-            assert_true(s->x[i] == t->x[i]);
-        for (int i = 0; s->nx > 0 && i < s->ny; i++)
-            assert_true(s->y[i] == t->y[i]);
+        assert_true(x == y || fabs(x - y) < 1e-5 * y);
     }
 }
 
 static void round_trip(void **state)
 {
-    pw_model *m = sample(), *again = NULL;
-    char *text = pw_model_text(m), *second;
+    pw_model m = sample(), again;
+    char *text = pw_model_text(&m), *second;
     pw_diag diag = {0};
 
     (void)state;
     assert_int_equal(pw_model_parse(text, strlen(text), &again, &diag), PW_OK);
     same(m, again);
-    assert_string_equal(again->origin.mpi, "mpich");
-    assert_string_equal(again->origin.mpi_version, "MPICH  4.0.2 ");
-    assert_string_equal(again->origin.gpu, "");
-    assert_string_equal(again->origin.network, "cma,posix");
-    second = pw_model_text(again);
+    assert_string_equal(again.origin.mpi, "mpich");
+    assert_string_equal(again.origin.mpi_version, "MPICH \"4.0.2\"");
+    assert_string_equal(again.origin.gpu, "");
+    assert_string_equal(again.origin.network, "cma,posix");
+    second = pw_model_text(&again);
     assert_string_equal(text, second);
     free(text);
     free(second);
-    pw_model_destroy(m);
-    pw_model_destroy(again);
 }
 
 /* A decimal comma in the program's locale must not change what is read. */
 static void locales_do_not_matter(void **state)
 {
-    pw_model *m = sample(), *again = NULL;
-    char *text = pw_model_text(m);
+    pw_model m = sample(), again;
+    char *text = pw_model_text(&m);
 
     (void)state;
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
@@ -164,20 +154,18 @@ static void locales_do_not_matter(void **state)
     setlocale(LC_NUMERIC, "C");
     same(m, again);
     free(text);
-    pw_model_destroy(m);
-    pw_model_destroy(again);
 }
 
 /* No prefix and no file with one byte changed may crash; a changed one may still be a model. */
 static void damage_is_survived(void **state)
 {
-    pw_model *m = sample();
-    char *text = pw_model_text(m);
+    pw_model m = sample();
+    char *text = pw_model_text(&m);
     size_t n = strlen(text);
 
     (void)state;
     for (size_t i = 0; i < n - 1; i++) {
-        pw_model *got = NULL;
+        pw_model got;
         pw_diag diag = {0};
         char old = text[i];
 
@@ -186,47 +174,34 @@ static void damage_is_survived(void **state)
         assert_true(*diag.text);
         for (const char *c = "\"0,}\x01"; *c; c++) {
             text[i] = *c;
-            if (pw_model_parse(text, n, &got, &diag) == PW_OK)
-                pw_model_destroy(got);
+            (void)pw_model_parse(text, n, &got, &diag);
         }
         text[i] = old;
     }
     free(text);
-    pw_model_destroy(m);
 }
 
 static void wrong_models_are_refused(void **state)
 {
-#define HEAD "{\"format\": \"packwright-model\", \"version\": 1, \"tables\": ["
+#define HEAD "{\"format\": \"packwright-model\", \"version\": 2, \"facts\": {"
     static const struct {
         const char *text;
         pw_status status;
         const char *why;
     } wrong[] = {
         {"[]", PW_ERR_INVALID, "no model"},
-        {"{\"format\": \"other\", \"version\": 1, \"tables\": []}", PW_ERR_INVALID, "no model"},
-        {"{\"format\": \"packwright-model\", \"version\": 2, \"tables\": []}", PW_ERR_UNSUPPORTED, "later Packwright"},
-        {"{\"format\": \"packwright-model\", \"version\": 0.5, \"tables\": []}", PW_ERR_INVALID, "no such version"},
-        {"{\"format\": \"packwright-model\", \"version\": 1}", PW_ERR_INVALID, "none"},
-        {HEAD "1]}", PW_ERR_INVALID, "no name"},
-        {HEAD "{\"name\": \"send.host\"}]}", PW_ERR_INVALID, "no such table"},
-        {HEAD "{\"name\": \"copy.d2h\", \"times\": [1]}]}", PW_ERR_INVALID, "sizes"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1]}]}", PW_ERR_INVALID, "as many"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [2, 1], \"times\": [1, 2]}]}", PW_ERR_INVALID, "ascend"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, -2]}]}", PW_ERR_INVALID, "positive"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [1, \"2\"]}]}", PW_ERR_INVALID, "numbers"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, null], \"times\": [1, 2]}]}", PW_ERR_INVALID, "sizes"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [1, 2], \"times\": [null, 2]}]}", PW_ERR_INVALID, "missing"},
-        {HEAD "{\"name\": \"copy.d2h\", \"bytes\": [64, 256], \"times\": [20014000, 2e7]}]}", PW_ERR_INVALID,
-         "copy.d2h: 256 bytes take 20000 us, which is absurd"},
-        {HEAD "{\"name\": \"pack.host.near\", \"bytes\": [1], \"blocks\": [1, 2], \"times\": [1, 2]}]}", PW_ERR_INVALID,
-         "as many"},
-        {HEAD "{\"name\": \"launch\", \"times\": [1]}, {\"name\": \"launch\", \"times\": [1]}]}", PW_ERR_INVALID,
-         "before"},
+        {"{\"format\": \"other\", \"version\": 2, \"facts\": {}}", PW_ERR_INVALID, "no model"},
+        {"{\"format\": \"packwright-model\", \"version\": 3, \"facts\": {}}", PW_ERR_UNSUPPORTED, "later Packwright"},
+        {"{\"format\": \"packwright-model\", \"version\": 0.5, \"facts\": {}}", PW_ERR_INVALID, "no such version"},
+        {"{\"format\": \"packwright-model\", \"version\": 2}", PW_ERR_INVALID, "facts: there are none"},
+        {HEAD "\"launch\": 0}}", PW_ERR_INVALID, "launch: 0 ns is not positive"},
+        {HEAD "\"mapped\": -2}}", PW_ERR_INVALID, "mapped: -2 byte/ns is not positive"},
+        {HEAD "\"launch\": null}}", PW_ERR_INVALID, "not positive"},
+        {HEAD "\"host_copy\": 20014000}}", PW_ERR_INVALID, "host_copy: 2.0014e+07 ns is absurd"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        pw_model *m = NULL;
+        pw_model m;
         pw_diag diag = {0};
         pw_status status = pw_model_parse(wrong[i].text, strlen(wrong[i].text), &m, &diag);
 
@@ -235,10 +210,43 @@ static void wrong_models_are_refused(void **state)
     }
 }
 
+/* What an earlier Packwright has measured is no error, though nothing of it is read; nor are facts of another one. */
+static void other_models_are_read(void **state)
+{
+    static const char old[] = "{\"format\": \"packwright-model\", \"version\": 1, \"mpi\": \"mpich\", \"tables\": "
+                              "[{\"name\": \"launch\", \"times\": [1]}]}";
+    static const char other[] = HEAD "\"mass\": \"heavy\", \"launch\": 5}, \"tables\": 7}";
+    pw_model m;
+    pw_diag diag = {0};
+
+    (void)state;
+    assert_int_equal(pw_model_parse(old, strlen(old), &m, &diag), PW_OK);
+    assert_true(m.origin.old && m.measured == 0 && m.facts.launch == pw_facts_default.launch);
+    assert_string_equal(m.origin.mpi, "mpich");
+    assert_int_equal(pw_model_parse(other, strlen(other), &m, &diag), PW_OK);
+    assert_true(!m.origin.old && m.measured == 1U << PW_FACT_launch && m.facts.launch == 5);
+}
+
+/* Facts that were not measured anew stay. */
+static void facts_are_added(void **state)
+{
+    pw_model m = sample(), more = {.facts = PW_FACTS_DEFAULT};
+
+    (void)state;
+    assert_int_equal(pw_model_set(&more, PW_FACT_launch, 7, NULL), PW_OK);
+    pw_model_take(&m, &more);
+    assert_true(m.facts.launch == 7 && pw_model_has(&m, PW_FACT_host_link));
+    assert_string_equal(m.origin.network, "cma,posix");
+    strcpy(more.origin.network, "tcp");
+    assert_int_equal(pw_model_set(&more, PW_FACT_remote_least, 4096, NULL), PW_OK);
+    pw_model_take(&m, &more);
+    assert_string_equal(m.origin.network, "tcp");
+}
+
 static void files(void **state)
 {
     char dir[] = "/tmp/pw-model-XXXXXX", path[64], deep[96];
-    pw_model *m = sample(), *got = NULL;
+    pw_model m = sample(), got;
     pw_diag diag = {0};
     struct stat st;
 
@@ -247,7 +255,7 @@ static void files(void **state)
     snprintf(path, sizeof path, "%s/new/m.json", dir);
     snprintf(deep, sizeof deep, "%s/new", dir);
     assert_int_equal(pw_model_read(path, &got, &diag), PW_ERR_NOT_FOUND);
-    assert_int_equal(pw_model_write(path, m, &diag), PW_OK);
+    assert_int_equal(pw_model_write(path, &m, &diag), PW_OK);
     assert_int_equal(pw_model_read(path, &got, &diag), PW_OK);
     same(m, got);
     assert_int_equal(pw_model_read(dir, &got, &diag), PW_ERR_INVALID);
@@ -256,55 +264,45 @@ static void files(void **state)
     assert_int_equal(truncate(path, 1 << 21), 0);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(pw_model_read(path, &got, &diag), PW_ERR_INVALID);
-    assert_int_equal(pw_model_write(deep, m, &diag), PW_ERR_IO); /* a directory is not replaced */
+    assert_int_equal(pw_model_write(deep, &m, &diag), PW_ERR_IO); /* a directory is not replaced */
     assert_int_equal(stat(deep, &st), 0);
     assert_int_equal(st.st_mode & 077, 0);
     unlink(path);
     rmdir(deep);
     rmdir(dir);
-    pw_model_destroy(m);
-    pw_model_destroy(got);
 }
 
 static void foreign_models_do_not_fit(void **state)
 {
-    pw_model *m = sample();
+    pw_model m = sample();
     pw_diag diag = {0};
 
     (void)state;
-    assert_true(pw_model_fits(m, "mpich", "znver4", &diag));
-    assert_false(pw_model_fits(m, "openmpi", "znver4", &diag));
+    assert_true(pw_model_fits(&m, "mpich", "znver4", &diag));
+    assert_false(pw_model_fits(&m, "openmpi", "znver4", &diag));
     assert_non_null(strstr(diag.text, "openmpi"));
-    assert_false(pw_model_fits(m, "mpich", "znver3", &diag));
+    assert_false(pw_model_fits(&m, "mpich", "znver3", &diag));
     assert_non_null(strstr(diag.text, "znver3"));
-    *m->origin.mpi = *m->origin.cpu = '\0';
-    assert_true(pw_model_fits(m, "openmpi", "neoverse-n1", &diag));
-    pw_model_destroy(m);
+    *m.origin.mpi = *m.origin.cpu = '\0';
+    assert_true(pw_model_fits(&m, "openmpi", "neoverse-n1", &diag));
 }
 
 /* Writes a model of any machine, recognized by its date. */
 static void put_model(const char *path, const char *date)
 {
-    pw_model *m = sample();
+    pw_model m = sample();
     pw_diag diag = {0};
 
-    *m->origin.mpi = *m->origin.cpu = '\0';
-    snprintf(m->origin.date, sizeof m->origin.date, "%s", date);
-    assert_int_equal(pw_model_write(path, m, &diag), PW_OK);
-    pw_model_destroy(m);
+    *m.origin.mpi = *m.origin.cpu = '\0';
+    snprintf(m.origin.date, sizeof m.origin.date, "%s", date);
+    assert_int_equal(pw_model_write(path, &m, &diag), PW_OK);
 }
 
-/* Starts as a process does, but more than once: frees the model of the start before, which a process keeps. */
+/* Starts as a process does, but more than once. */
 static const pw_model *start_again(void)
 {
-    static pw_model *started;
-    pw_model *before = started;
-
     pw_model_start("mpich");
-    started = (pw_model *)pw_model_now();
-    if (before != started)
-        pw_model_destroy(before);
-    return started;
+    return pw_model_now();
 }
 
 /* The model for all users counts until the user has measured. */
@@ -347,12 +345,11 @@ static void system_wide_model(void **state)
     assert_false(pw_model_system_path("mpich", path, sizeof path));
 }
 
-/* Ranks that each have a node take the tables of their network's model, and their node's of what one process does. */
+/* Ranks that each have a node take the facts of their network's model, and their node's of what one process does. */
 static void a_network_has_a_model_of_its_own(void **state)
 {
     char dir[] = "/tmp/pw-model-XXXXXX", node[PW_MODEL_PATH], network[PW_MODEL_PATH];
-    static const double x[] = {64, 128}, cheap[] = {10, 20}, dear[] = {1000, 2000};
-    pw_model *of_node = pw_model_create(), *of_network = pw_model_create();
+    pw_model of_node = {.facts = PW_FACTS_DEFAULT}, of_network = of_node;
     const pw_model *model;
     pw_diag diag = {0};
 
@@ -361,34 +358,36 @@ static void a_network_has_a_model_of_its_own(void **state)
     setenv("PACKWRIGHT_CACHE_DIR", dir, 1);
     setenv("PACKWRIGHT_SYSTEM_CACHE", "off", 1);
     pw_env_reload();
-    assert_int_equal(pw_model_set(of_node, PW_TABLE_SEND_HOST, x, 2, NULL, 1, cheap, &diag), PW_OK);
-    assert_int_equal(pw_model_set(of_node, PW_TABLE_SEND_HOST_NB, x, 2, NULL, 1, cheap, &diag), PW_OK);
-    assert_int_equal(pw_model_set(of_node, PW_TABLE_COPY_D2H, x, 2, NULL, 1, cheap, &diag), PW_OK);
-    assert_int_equal(pw_model_set(of_network, PW_TABLE_SEND_HOST, x, 2, NULL, 1, dear, &diag), PW_OK);
-    assert_int_equal(pw_model_set(of_network, PW_TABLE_STORES_HOST, NULL, 1, NULL, 1, dear, &diag), PW_OK);
+    strcpy(of_node.origin.network, "posix");
+    strcpy(of_network.origin.network, "rc_mlx5");
+    assert_int_equal(pw_model_set(&of_node, PW_FACT_remote_least, 1000, &diag), PW_OK);
+    assert_int_equal(pw_model_set(&of_node, PW_FACT_launch, 10, &diag), PW_OK);
+    assert_int_equal(pw_model_set(&of_network, PW_FACT_remote_least, 2000, &diag), PW_OK);
     assert_true(pw_model_path("mpich", node, sizeof node));
-    assert_int_equal(pw_model_write(node, of_node, &diag), PW_OK);
+    assert_int_equal(pw_model_write(node, &of_node, &diag), PW_OK);
     setenv("MPI_LOCALNRANKS", "1", 1);
     setenv("PMI_SIZE", "2", 1);
     assert_true(pw_model_path("mpich", network, sizeof network));
     assert_string_not_equal(node, network);
-    assert_int_equal(pw_model_write(network, of_network, &diag), PW_OK);
+    assert_int_equal(pw_model_write(network, &of_network, &diag), PW_OK);
 
     model = start_again();
-    assert_true(pw_model_send(model, PW_MODEL_HOST, PW_CALL_BLOCKING, 64) > 999);
-    assert_false(pw_model_has(model, PW_TABLE_SEND_HOST_NB));
-    assert_false(pw_model_has(model, PW_TABLE_STORES_HOST));
-    assert_true(pw_model_copy(model, PW_MODEL_D2H, 64) < 11);
+    assert_true(model->facts.launch == 10 && model->facts.remote_least == 2000);
+    assert_ptr_equal(pw_model_over("rc_mlx5"), model);
     unsetenv("MPI_LOCALNRANKS");
     unsetenv("PMI_SIZE");
     model = start_again();
-    assert_true(pw_model_send(model, PW_MODEL_HOST, PW_CALL_BLOCKING, 64) < 11);
-    assert_true(pw_model_has(model, PW_TABLE_SEND_HOST_NB));
+    assert_true(model->facts.launch == 10 && model->facts.remote_least == 1000);
+    assert_ptr_equal(pw_model_over("rc_mlx5"), model);
+    /* With a network, ranks of one node have peers on others. */
+    setenv("PACKWRIGHT_NET", "ucx", 1);
+    pw_env_reload();
+    model = start_again();
+    assert_true(model->facts.remote_least == 1000 && pw_model_over("rc_mlx5")->facts.remote_least == 2000);
+    assert_ptr_equal(pw_model_over("posix"), model);
     unlink(node);
     unlink(network);
     rmdir(dir);
-    pw_model_destroy(of_node);
-    pw_model_destroy(of_network);
 }
 
 int main(void)
@@ -400,6 +399,8 @@ int main(void)
         cmocka_unit_test(locales_do_not_matter),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(wrong_models_are_refused),
+        cmocka_unit_test(other_models_are_read),
+        cmocka_unit_test(facts_are_added),
         cmocka_unit_test(files),
         cmocka_unit_test(foreign_models_do_not_fit),
         cmocka_unit_test(system_wide_model),

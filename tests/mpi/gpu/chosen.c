@@ -20,24 +20,14 @@ static bool counted; /* the stand-in's calls tell how messages went */
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
-static void write_table(FILE *f, const char *name, const char *end)
-{
-    fprintf(f,
-            "{\"name\": \"%s\", \"bytes\": [1024, 33554432], \"blocks\": [8, 65536], \"times\": "
-            "[[12000, 12000], [12500, 12500]]}%s\n",
-            name, end);
-}
-
 /* Has Packwright read a model in which direct messages are far too cheap. */
 static void use_wrong_model(char *path)
 {
     FILE *f = fdopen(mkstemp(path), "w");
 
-    fprintf(f, "{\"format\": \"packwright-model\", \"version\": 1, \"mpi\": \"\", \"mpi_version\": \"\", "
-               "\"cpu\": \"\", \"gpu\": \"\", \"date\": \"\", \"tables\": [\n");
-    write_table(f, "direct.device.near", ",");
-    write_table(f, "direct.device.far", "");
-    fprintf(f, "]}\n");
+    fprintf(f, "{\"format\": \"packwright-model\", \"version\": 2, \"mpi\": \"\", \"mpi_version\": \"\", "
+               "\"cpu\": \"\", \"gpu\": \"\", \"date\": \"\", \"facts\": {\"peer_launch\": 12000, "
+               "\"peer_bytes\": 60000, \"peer_granules\": 600000}}\n");
     fclose(f);
     setenv("PACKWRIGHT_MODEL", path, 1);
 }

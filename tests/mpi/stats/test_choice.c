@@ -43,10 +43,10 @@ static void by_trial(void **state)
     pw_stats_saved_count(&saved, 400, 9000, 6000);
     is_said(saved, "1.2 ms in 400 uses, by trials");
     pw_stats_saved_count(&saved, 400, 6000, 15000); /* packed although a trial has seen it lose */
-    is_said(saved, "-2.4 ms in 800 uses, by trials");
+    is_said(saved, "nothing: lost 2.4 ms in 800 uses, by trials");
     pw_stats_saved_count(&other, 100, 0, 6000);
     pw_stats_saved_add(&saved, other);
-    is_said(saved, "-2.4 ms in 800 uses, by trials; not known of 100 (no trial)");
+    is_said(saved, "nothing: lost 2.4 ms in 800 uses, by trials; not known of 100 (no trial)");
 }
 
 /* A site that has tried native and packed knows what its uses saved. */
