@@ -122,22 +122,32 @@ void pw_round_spoil(pw_round *r);
 int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record);
 
 /*
- * For a caller that has remembered a site. Returns 0 if the site no longer takes `way` or must be asked by
- * pw_site_take, which counts the use. Otherwise counts `most` uses, or fewer if the site must be asked before, and
- * returns how many; several threads may lose some.
+ * For callers that have remembered a site and count no uses of its ways. Returns whether the site takes `way` in its
+ * next `rounds` uses, without being asked by pw_site_take.
  */
-static inline __attribute__((always_inline)) int pw_site_again(pw_site *s, int way, int most)
+static inline __attribute__((always_inline)) bool pw_site_keeps(const pw_site *s, int way, int64_t rounds)
 {
-    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
-    int64_t left = atomic_load_explicit(&s->until, memory_order_relaxed) - rounds;
+    return atomic_load_explicit(&s->until, memory_order_relaxed) -
+                   atomic_load_explicit(&s->rounds, memory_order_relaxed) >=
+               rounds &&
+           atomic_load_explicit(&s->chosen, memory_order_relaxed) == way;
+}
 
-    if (left <= 0 || atomic_load_explicit(&s->chosen, memory_order_relaxed) != way)
-        return 0;
-    most = left < most ? (int)left : most;
-    atomic_store_explicit(&s->rounds, rounds + most, memory_order_relaxed);
-    atomic_store_explicit(&s->cells[way].uses, atomic_load_explicit(&s->cells[way].uses, memory_order_relaxed) + most,
+/* Counts such uses. Several threads may lose some. */
+static inline __attribute__((always_inline)) void pw_site_passes(pw_site *s, int64_t rounds)
+{
+    atomic_store_explicit(&s->rounds, atomic_load_explicit(&s->rounds, memory_order_relaxed) + rounds,
                           memory_order_relaxed);
-    return most;
+}
+
+/* Counts one use, and returns true, if the site takes `way` in it. */
+static inline __attribute__((always_inline)) bool pw_site_again(pw_site *s, int way)
+{
+    bool keeps = pw_site_keeps(s, way, 1);
+
+    if (keeps)
+        pw_site_passes(s, 1);
+    return keeps;
 }
 
 /* Calls fn for every site, in the order in which they were made. */

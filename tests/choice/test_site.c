@@ -123,11 +123,14 @@ static void who_remembers_must_ask_again(void **state)
 
     (void)state;
     pw_site_take(&k, &q, NULL, NULL, &s);
-    assert_int_equal(pw_site_again(s, 1, 1), 0);
-    assert_int_equal(pw_site_again(s, 0, 1), 1);
-    assert_int_equal(pw_site_again(s, 0, 100), 6);
-    assert_int_equal(s->cells[0].uses, 8);
-    assert_int_equal(pw_site_again(s, 0, 1), 0);
+    assert_false(pw_site_again(s, 1));
+    for (int i = 0; i < 6; i++)
+        assert_true(pw_site_again(s, 0));
+    assert_true(pw_site_keeps(s, 0, 1));
+    assert_false(pw_site_keeps(s, 0, 2));
+    pw_site_passes(s, 1);
+    assert_false(pw_site_again(s, 0));
+    assert_int_equal(s->rounds, 8);
 }
 
 /* Returns the way of one round with one use, whose time is that way's. */

@@ -186,6 +186,16 @@ class Call:
         return " && ".join(f"pw_is_native({kind}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
 
+    def settled_question(self, large):
+        """The question whether the call is one that was left to MPI the last time (settled.h of strategy and collective); None: nobody knows."""
+        if self.kind in ("blocking", "nonblocking"):
+            return self.native_question(large).replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
+        until = [p.role for p in self.params].index("comm") + 1 if self.kind == "collective" else 0
+        if not any(p.role == "datatype" and p.array for p in self.params[:until]) or self.name.endswith("_init"):
+            return None
+        name = ("Neighbor_alltoallw" if "eighbor" in self.name else "Alltoallw") + ("_c" if large else "")
+        return f"pw_settled_{name}({', '.join(p.name for p in self.params[:until])})"
+
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):
             raise ApiError(f"{self.name}: only a hook with nothing but its action can be light")
@@ -329,26 +339,33 @@ def hooks_header(calls):
 
 def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
-    call, arguments = f.call, ", ".join(p.name for p in f.call.params)
+    call = f.call
     if call.kind:
-        straight = call.native_question(f.large)
+        straight, settled = call.native_question(f.large), call.settled_question(f.large)
     else:
-        straight = f"!{call.condition}" if call.condition else None
+        straight, settled = f"!{call.condition}" if call.condition else None, None
     if call.light:
         return guarded(f.since, light_wrapper(f), f.large)
     if not straight:
         return guarded(f.since, f"PW_EXPORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
-    return guarded(f.since, f"""\
-static PW_APART int gated_{f.symbol}({f.params()})
-{gated_body(f)}
-PW_EXPORT int {f.symbol}({exported(f)})
+    text = f"static PW_APART int gated_{f.symbol}({f.params()})\n{gated_body(f)}\n"
+    if settled:
+        text += f"static PW_APART int asked_{f.symbol}({f.params()})\n{asking_body(f, straight, 'gated')}\n"
+        straight = settled
+    text += f"PW_EXPORT int {f.symbol}({exported(f)})\n{asking_body(f, straight, 'asked' if settled else 'gated')}\n"
+    return guarded(f.since, text, f.large)
+
+
+def asking_body(f, straight, otherwise):
+    """Sends the call straight on to MPI if a question says so."""
+    arguments = ", ".join(p.name for p in f.call.params)
+    return f"""\
 {{
     if ({straight})
         return pw_next.{f.symbol}({arguments});
-    return gated_{f.symbol}({arguments});
+    return {otherwise}_{f.symbol}({arguments});
 }}
-
-""", f.large)
+"""
 
 
 def exported(f):
@@ -435,7 +452,7 @@ def gated_body(f):
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
-           '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/engine/node/direct.h"\n\n'
+           '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/settled.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]

@@ -1,4 +1,11 @@
+/*
+ * What collectives have learned of communicators, by handle. Nothing in it changes while the communicator lives; an
+ * attribute's delete callback takes it out before MPI can use the handle again. A thread that finds another one
+ * learning asks MPI and remembers nothing.
+ */
 #include "runtime/mpi/collective/communicator.h"
+
+#include "runtime/mpi/entry/gate.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +25,7 @@ static struct {
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
+    pw_gate_count_death();
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
     free(value);
     return MPI_SUCCESS;
@@ -113,6 +121,7 @@ void pw_communicator_let_go(MPI_Comm comm)
 void pw_communicator_leave(void)
 {
     pthread_mutex_lock(&communicators.learning);
+    pw_gate_count_death();
     if (communicators.is_open)
         pw_handle_table_clear(&pw_communicators);
     if (communicators.keyval != MPI_KEYVAL_INVALID)

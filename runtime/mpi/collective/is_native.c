@@ -1,3 +1,7 @@
+/*
+ * Fast checks whether a collective is certain to be left to MPI, block by block. A yes is what pw_collective_call
+ * would find, and counts as a use; every doubt is a no. Nothing is written but uses.
+ */
 #include "runtime/mpi/collective/is_native.h"
 
 #include "runtime/mpi/collective/self.h"
@@ -6,12 +10,13 @@
 
 /* Most blocks are like the one before, about which the answer is known. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind)
+                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
     int64_t last_count = 0, bytes;
     uintptr_t last_region = 0;
+    pw_site *site;
 
     for (int i = 0; i < blocks; i++) {
         int64_t count = pw_count_at(counts, i);
@@ -37,9 +42,14 @@ bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs
             continue;
         if (RARELY(!pw_memory_is_known_host(at)))
             return false;
-        if (entry->layout && (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
-                              RARELY(!pw_message_is_native(entry, kind, bytes, bytes))))
+        if (!entry->layout)
+            continue;
+        site = RARELY(__builtin_mul_overflow(count, entry->size, &bytes))
+                   ? NULL
+                   : pw_message_native_site(entry, kind, bytes, bytes);
+        if (RARELY(!site))
             return false;
+        pw_settled_add(sites, site);
     }
     return true;
 }
@@ -63,9 +73,15 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_is_native(const whole *w, pw_call_kind kind)
+static bool whole_is_native(const whole *w, pw_call_kind kind, pw_settled_sites *sites)
 {
-    return !w->largest || pw_message_is_native(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks));
+    pw_site *site = w->largest
+                        ? pw_message_native_site(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks))
+                        : NULL;
+
+    if (site)
+        pw_settled_add(sites, site);
+    return site || !w->largest;
 }
 
 static bool is_left_to_mpi(const pw_entry *entry)
@@ -83,7 +99,7 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
 }
 
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind)
+                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -98,21 +114,25 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, kind);
+    return whole_is_native(&w, kind, sites);
 }
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
 /* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
  * a use of its site. */
-static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
+static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes, pw_settled_sites *sites)
 {
     pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
 
-    return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, PW_STRATEGY_NATIVE, 1);
+    if (!s || bytes < s->least || bytes > s->most || !pw_site_again(s, PW_STRATEGY_NATIVE))
+        return false;
+    pw_settled_add(sites, s);
+    return true;
 }
 
-static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)
+static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i,
+                    pw_settled_sites *sites)
 {
     const pw_entry *entry;
     int64_t bytes;
@@ -122,10 +142,11 @@ static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_si
     entry = pw_registry_learned(pw_side_type(side, i));
     return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
            !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes > 0 &&
-           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes);
+           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes, sites);
 }
 
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
+                      pw_settled_sites *sites)
 {
     const pw_neighbours *n = &group->neighbours;
     pw_call_kind kind = pw_family_kind(family);
@@ -134,9 +155,10 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     if (group->between_groups || (pw_strategy_is_forced() && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
-        return is_long(group, kind, &s->send, group->rank) || is_long(group, kind, &s->recv, group->rank);
+        return is_long(group, kind, &s->send, group->rank, sites) || is_long(group, kind, &s->recv, group->rank, sites);
     for (int i = 0; i < n->self && !is_any; i++)
-        is_any = is_long(group, kind, &s->send, n->self_out[i]) || is_long(group, kind, &s->recv, n->self_in[i]);
+        is_any = is_long(group, kind, &s->send, n->self_out[i], sites) ||
+                 is_long(group, kind, &s->recv, n->self_in[i], sites);
     return is_any;
 }
 
@@ -179,4 +201,57 @@ bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm
     reach = pw_reach_of(family, s, group);
     return has_long(&s->send, reach.send, reach.absent_send, least) ||
            has_long(&s->recv, reach.recv, reach.absent_recv, least);
+}
+
+/* ---- calls with a type for each block ---------------------------------------------------------------------------- */
+
+static bool typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind,
+                            pw_settled_sites *sites)
+{
+    if (blocks == 0)
+        return true;
+    if (!side->counts.at || !side->displs.at || !side->types)
+        return false;
+    return side->displs.wide
+               ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites);
+}
+
+static pw_settled_side settled_side(const pw_side *side, int blocks)
+{
+    return (pw_settled_side){side->buf, side->counts, side->displs, side->types, blocks};
+}
+
+static bool are_native(pw_collective_family family, const pw_sides *s, const pw_communicator *group, pw_reach reach,
+                       pw_settled_sites *sites)
+{
+    pw_call_kind kind = pw_family_kind(family);
+
+    return !(pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group, sites)) &&
+           typed_is_native(&s->send, reach.send, reach.absent_send, kind, sites) &&
+           typed_is_native(&s->recv, reach.recv, reach.absent_recv, kind, sites);
+}
+
+bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
+{
+    unsigned form =
+        (s->recv.counts.wide ? PW_SETTLED_LARGE : 0) | (family == PW_NEIGHBOUR_ALLTOALL ? PW_SETTLED_NEIGHBOUR : 0);
+    unsigned deaths = pw_gate_deaths_now();
+    pw_settled_sites sites = {.n = 0};
+    pw_settled_side send, recv;
+    const pw_communicator *group;
+    pw_reach reach;
+
+    if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
+        return false;
+    group = pw_communicator_peek(comm);
+    if (!group)
+        return false;
+    reach = pw_reach_of(family, s, group);
+    if (!are_native(family, s, group, reach, &sites))
+        return false;
+    send = settled_side(&s->send, reach.send);
+    recv = settled_side(&s->recv, reach.recv);
+    pw_settle_call(&send, &recv, comm, form, &sites, deaths);
+    return true;
 }

@@ -9,6 +9,7 @@
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 
 #include "runtime/mpi/collective/remote.h"
+#include "runtime/mpi/collective/settled.h"
 #include "runtime/mpi/collective/shapes.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
@@ -99,36 +100,23 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
 /* These functions have loops and serve both sides. Unlike the rest they are not inlined, to take less of the
- * instruction cache. The arrays must not be NULL. */
+ * instruction cache. The arrays must not be NULL. The sites that leave blocks to MPI are added to `sites`. */
 
 /* Returns whether blocks are left to MPI that need not all lie together: each is checked by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind);
+                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites);
 /* Returns whether blocks are left to MPI that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind);
-
-static PW_NATIVE_INLINE bool pw_wide_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
-{
-    return pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
-}
-
-static PW_NATIVE_INLINE bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
-{
-    if (blocks == 0)
-        return true;
-    if (!side->counts.at || !side->displs.at || !side->types)
-        return false;
-    return side->displs.wide
-               ? pw_wide_is_native(side, blocks, absent, kind)
-               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
-}
+                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites);
+/* Returns whether both sides of a call with a type for each block are left to MPI, and remembers it (settled.h). */
+bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm);
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
  * and is so long that this pays for the long path. Not inlined, as the loops above. */
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group);
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
+                      pw_settled_sites *sites);
 
 /* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
 static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, const pw_sides *s,
@@ -156,13 +144,16 @@ bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm
 /* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out. */
 static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
-    const pw_entry *send = s->send.form == PW_SIDE_TYPED ? NULL : pw_registry_learned(s->send.type);
-    const pw_entry *recv =
-        s->recv.form == PW_SIDE_TYPED || s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
     pw_call_kind kind = pw_family_kind(family);
     const pw_communicator *group;
+    const pw_entry *send, *recv;
+    pw_settled_sites own = {.n = 0};
     pw_reach reach;
 
+    if (s->send.form == PW_SIDE_TYPED)
+        return pw_typed_are_native(family, s, comm);
+    send = pw_registry_learned(s->send.type);
+    recv = s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
     if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
@@ -171,11 +162,8 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     if (!group)
         return false;
     reach = pw_reach_of(family, s, group);
-    if (pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group))
+    if (pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group, &own))
         return false;
-    if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_is_native(&s->send, reach.send, reach.absent_send, kind) &&
-               pw_typed_is_native(&s->recv, reach.recv, reach.absent_recv, kind);
     return (reach.send == 0 || pw_uniform_is_native(&s->send, send, reach.send, reach.absent_send, kind)) &&
            (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, kind));
 }

@@ -1,3 +1,8 @@
+/*
+ * The gate of all wrappers: the state of the runtime (cold, open, inert) and, for each thread, the call that it is
+ * in. A thread's mark holds its own address on the stack, so a call that was left by longjmp is noticed by the next
+ * one.
+ */
 #include "runtime/mpi/entry/gate.h"
 
 #include "base/env.h"
@@ -15,6 +20,7 @@ _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
 _Thread_local uintptr_t pw_gate_inside;
 _Thread_local int pw_gate_holds;
 _Thread_local unsigned pw_gate_judged;
+_Atomic unsigned pw_gate_deaths;
 /* Until the next functions are known, no call may go past the gate (pw_deferred_start). */
 _Atomic int64_t pw_gate_unfinished = PW_GATE_DEFERRED;
 

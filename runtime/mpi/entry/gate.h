@@ -50,6 +50,23 @@ extern _Atomic int64_t pw_gate_unfinished;
 
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
 
+/*
+ * Goes up when a handle dies of which something is remembered: a learned type or a communicator. MPI may then give the
+ * same handle to another object. What is remembered by handle and not removed at once holds as long as the number
+ * stays (runtime/mpi/strategy/settled.h).
+ */
+extern _Atomic unsigned pw_gate_deaths;
+
+static inline unsigned pw_gate_deaths_now(void)
+{
+    return atomic_load_explicit(&pw_gate_deaths, memory_order_acquire);
+}
+
+static inline void pw_gate_count_death(void)
+{
+    atomic_fetch_add_explicit(&pw_gate_deaths, 1, memory_order_release);
+}
+
 static inline bool pw_gate_has_unfinished(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) != 0;

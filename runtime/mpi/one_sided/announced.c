@@ -5,7 +5,7 @@
  */
 #include "runtime/mpi/one_sided/announced.h"
 
-#include "runtime/engine/node/commons.h"
+#include "runtime/exchange/commons.h"
 
 #include <stdatomic.h>
 

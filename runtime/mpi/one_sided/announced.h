@@ -1,7 +1,7 @@
 /*
  * Where the memory of windows lies, as the ranks of a node tell each other. MPIs map one file for the memory that a
  * window has on a node, so a part of a window is known by that file and its rank in the window. A rank announces its
- * own part in memory that all ranks of the node have in common (runtime/engine/node/commons.h). No rank sends a
+ * own part in memory that all ranks of the node have in common (runtime/exchange/commons.h). No rank sends a
  * message or waits, so ranks without Packwright may take part in the window.
  *
  * All functions are thread safe.

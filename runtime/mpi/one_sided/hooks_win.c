@@ -1,6 +1,6 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
-#include "runtime/engine/node/window.h"
-#include "runtime/engine/node/xpmem.h"
+#include "runtime/exchange/window.h"
+#include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/reached.h"
 #include "runtime/mpi/strategy/direct.h"
@@ -66,7 +66,7 @@ static const void *memory_of(MPI_Win win)
     return PMPI_Win_get_attr(win, MPI_WIN_BASE, &memory, &found) == MPI_SUCCESS && found ? memory : NULL;
 }
 
-/* The memory is shared where the MPI has mapped it in several processes (runtime/engine/node/window.h). */
+/* The memory is shared where the MPI has mapped it in several processes (runtime/exchange/window.h). */
 static void enter(MPI_Win win)
 {
     if (pw_direct_is_meant())

@@ -47,7 +47,7 @@ static bool lie_within(const pw_buffer *b, int64_t at, int64_t bytes)
  * reports or not. */
 static bool describe_target(const pw_transfer *t, pw_message *m)
 {
-    pw_reached memory;
+    pw_window_memory memory;
     int64_t at;
 
     return pw_reached_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&

@@ -8,7 +8,7 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/engine/node/window.h"
+#include "runtime/exchange/window.h"
 #include "runtime/mpi/one_sided/announced.h"
 #include "runtime/mpi/one_sided/rma.h"
 
@@ -25,7 +25,7 @@ struct pw_mapped_before {
 typedef struct target {
     _Atomic bool found; /* the rest is constant then */
     _Atomic uint32_t misses;
-    pw_reached memory;
+    pw_window_memory memory;
 } target;
 
 typedef struct window {
@@ -211,7 +211,7 @@ void pw_rma_leave(void)
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
-static bool ask(MPI_Win win, int rank, pw_reached *out)
+static bool ask(MPI_Win win, int rank, pw_window_memory *out)
 {
     MPI_Aint bytes = 0;
     void *base = NULL;
@@ -219,12 +219,12 @@ static bool ask(MPI_Win win, int rank, pw_reached *out)
 
     if (PMPI_Win_shared_query(win, rank, &bytes, &unit, &base) != MPI_SUCCESS)
         return false;
-    *out = (pw_reached){base, bytes, unit};
+    *out = (pw_window_memory){base, bytes, unit};
     return true;
 }
 
 /* Finds what a rank has announced, where it lies in the mapping of this process. */
-static bool find_announced(const window *w, int rank, pw_reached *out)
+static bool find_announced(const window *w, int rank, pw_window_memory *out)
 {
     pw_window_part part = w->part;
     const pw_window_mapping *m = &w->mapping;
@@ -234,7 +234,7 @@ static bool find_announced(const window *w, int rank, pw_reached *out)
     if (!pw_window_part_find(&part) || part.bytes <= 0 || part.at < begin || part.at >= end ||
         part.bytes > end - part.at || part.unit <= 0)
         return false;
-    *out = (pw_reached){(char *)(uintptr_t)((uint64_t)part.at - m->file.shift), part.bytes, part.unit};
+    *out = (pw_window_memory){(char *)(uintptr_t)((uint64_t)part.at - m->file.shift), part.bytes, part.unit};
     return true;
 }
 
@@ -251,7 +251,7 @@ static bool find_now(MPI_Win win, window *w, int rank)
     return found;
 }
 
-bool pw_reached_find(MPI_Win win, int rank, pw_reached *out)
+bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out)
 {
     window *w = pw_handle_table_find(&windows.table, key_of(win));
     uint32_t misses;

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 /* The memory of one rank in a window, at its address here. */
-typedef struct pw_reached {
+typedef struct pw_window_memory {
     char *base;
     int64_t bytes, unit;
-} pw_reached;
+} pw_window_memory;
 
 /* What a rank that brings no memory has mapped before MPI makes the window. */
 typedef struct pw_mapped_before pw_mapped_before;
@@ -29,6 +29,6 @@ pw_mapped_before *pw_reached_before(MPI_Aint bytes);
 void pw_reached_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before);
 
 /* Finds the memory of a rank. Returns false if this process does not reach it, or not yet. */
-bool pw_reached_find(MPI_Win win, int rank, pw_reached *out);
+bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out);
 
 #endif

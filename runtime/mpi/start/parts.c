@@ -1,12 +1,16 @@
+/*
+ * The parts of the runtime in the order in which they start; they end in the opposite one. A part may use what stands
+ * above it in the table at any time, and what stands below it never.
+ */
 #include "runtime/mpi/start/parts.h"
 
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/net/net.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/net/net.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/collective/remote.h"

@@ -1,6 +1,11 @@
+/*
+ * Fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would answer, and
+ * counts as a use of the site; every doubt is a no.
+ */
 #include "runtime/mpi/strategy/is_native.h"
 
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/settled.h"
 
 typedef struct asked {
     pw_call_kind kind;
@@ -40,7 +45,9 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Dat
  * the answer is no. */
 bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
+    unsigned deaths = pw_gate_deaths_now();
     void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+    pw_site *site;
 
     if (pw_gate_has_unfinished())
         return false;
@@ -48,5 +55,9 @@ bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Cou
         return is_native_other(kind, type, buf, count, times);
     if (pw_note_is(found))
         return is_left_noted(kind, type, buf, count, times, found);
-    return pw_buffer_is_native(found, kind, buf, count, 1);
+    if (!pw_buffer_is_native_by(found, kind, buf, count, 1, &site))
+        return false;
+    if (site)
+        pw_settle_message(kind, type, found, buf, count, site, deaths);
+    return true;
 }

@@ -22,35 +22,45 @@ static inline unsigned pw_native_slot(int64_t bytes)
     return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
 }
 
-/* Returns whether a message of a layout in host memory is certain to be left to MPI. `cost_bytes` as in pw_message. A
- * yes counts as a use of the decision. */
-static PW_NATIVE_INLINE bool pw_message_is_native(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
-                                                  int64_t cost_bytes)
+/* Returns the site by which a message of a layout in host memory is certain to be left to MPI, and counts a use of it;
+ * NULL: it is not certain. `cost_bytes` as in pw_message. */
+static PW_NATIVE_INLINE pw_site *pw_message_native_site(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
+                                                        int64_t cost_bytes)
 {
     pw_site *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
 
     /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
-        return false;
-    if (!d || cost_bytes < d->least || cost_bytes > d->most)
-        return false;
-    return pw_site_again(d, PW_STRATEGY_NATIVE, 1) != 0;
+        return NULL;
+    return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, PW_STRATEGY_NATIVE) ? d : NULL;
 }
 
-/* Does the same for `count` objects in `blocks` blocks, the first of them at `buf`. */
-static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
-                                                 int64_t count, int blocks)
+/* Returns whether `count` objects in `blocks` blocks, the first of them at `buf`, are certain to be left to MPI. *site:
+ * the site that says so, or NULL if the buffer has none. */
+static PW_NATIVE_INLINE bool pw_buffer_is_native_by(const pw_entry *entry, pw_call_kind kind, const void *buf,
+                                                    int64_t count, int blocks, pw_site **site)
 {
     int64_t bytes;
 
+    *site = NULL;
     if (pw_entry_is_left(entry))
         return true;
     if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
         return false;
     if (!entry->layout || entry->gpu_only)
         return true;
-    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_is_native(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
+    if (__builtin_mul_overflow(count, entry->size, &bytes) || bytes <= 0)
+        return false;
+    *site = pw_message_native_site(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
+    return *site != NULL;
+}
+
+static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
+                                                 int64_t count, int blocks)
+{
+    pw_site *site;
+
+    return pw_buffer_is_native_by(entry, kind, buf, count, blocks, &site);
 }
 
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while

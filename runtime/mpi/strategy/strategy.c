@@ -1,10 +1,15 @@
+/*
+ * The table of strategies, and the choice for a message: forced by name, by the site's trial, or afresh by cost. The
+ * settings are set once at start; a site is changed only through runtime/choice.
+ */
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
 #include "runtime/choice/site.h"
-#include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/node/commons.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/commons.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/sharing.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
@@ -73,6 +78,7 @@ bool packwright_force_strategy(pw_strategy_id id)
         return false;
     chosen_by.forced = id;
     chosen_by.trials = false;
+    pw_gate_count_death(); /* what is remembered of messages no longer holds */
     return true;
 }
 

@@ -1,6 +1,12 @@
+/*
+ * All entries and bindings, and what refers to them. References are counted under one lock, in which nothing of MPI
+ * is called, so callbacks of MPI may take it. The last reference frees an entry; a new `life` ends bindings to which
+ * MPI may still have attributes.
+ */
 #include "runtime/mpi/types/entries.h"
 
 #include "runtime/engine/memory/handle_table.h"
+#include "runtime/mpi/entry/gate.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -172,8 +178,8 @@ static void note_elements(pw_entry *entry, unsigned sizes)
 
     if (!before || grain < before)
         atomic_store_explicit(&entry->grain, grain, memory_order_relaxed);
-    if (sizes & (sizes - 1))
-        atomic_store_explicit(&entry->mixed, true, memory_order_relaxed);
+    if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
+        pw_gate_count_death(); /* what is remembered of the layout's messages no longer holds */
 }
 
 pw_binding *pw_entries_bind(pw_layout *layout, bool predefined, unsigned sizes)

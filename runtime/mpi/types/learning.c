@@ -1,3 +1,8 @@
+/*
+ * Learns types, one at a time: reads how a type was made, compiles its layout, and binds the type to the layout's
+ * entry by an attribute. Locks are taken in the order: learning, MPI's, the entries', the engine's; a type that
+ * cannot be learned is left to MPI for good.
+ */
 #include "runtime/mpi/types/learning.h"
 
 #include "base/log.h"
@@ -6,6 +11,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/types/predefined.h"
 
 #include <pthread.h>
@@ -40,6 +46,7 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)keyval;
+    pw_gate_count_death();
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
     pw_entries_unbind(value, (uintptr_t)extra);
     return MPI_SUCCESS;
@@ -276,6 +283,7 @@ void pw_registry_close(void)
     if (!pw_registry_is_started())
         return;
     pthread_mutex_lock(&learning.lock);
+    pw_gate_count_death();
     pw_handle_table_clear(&pw_registry_types);
     atomic_store(&learning.predefined, false);
     pw_entries_clear();

@@ -1,3 +1,7 @@
+/*
+ * Lists the predefined types of each MPI, for the registry to learn when GPU memory comes in. Names that an MPI or
+ * its mpi.h lacks are left out when this file is compiled, or when they are looked up.
+ */
 #include "runtime/mpi/types/predefined.h"
 
 #include <dlfcn.h>
