@@ -380,7 +380,7 @@ bool pw_message_is_left_again(const pw_message *from, const pw_message *to)
 
     return s && (!from->entry->layout || a == s) && (!to->entry->layout || b == s) && from->cost_bytes >= s->least &&
            from->cost_bytes <= s->most && s->key.place / VARIANT == from->variant &&
-           pw_site_again(s, PW_STRATEGY_NATIVE, 1) != 0;
+           pw_site_again(s, PW_STRATEGY_NATIVE);
 }
 
 bool pw_message_is_remote(const pw_message *m)
