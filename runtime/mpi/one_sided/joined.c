@@ -7,6 +7,7 @@
 #include "runtime/engine/move/move.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/reached.h"
+#include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -54,20 +55,57 @@ static bool describe_target(const pw_transfer *t, pw_message *m)
            lie_within(&m->buffer, at, memory.bytes);
 }
 
-static bool open_move(const pw_transfer *t, pw_move *move)
+/* A put or get as a message from one side to the other. */
+typedef struct pair {
+    pw_message own, other;
+    pw_message *from, *to;
+} pair;
+
+static const pw_origin *origin_of(const pw_transfer *t)
+{
+    return t->family == PW_PUT ? &t->sent : &t->got;
+}
+
+static void name_sides(const pw_transfer *t, pair *p)
 {
     bool puts = t->family == PW_PUT;
-    const pw_origin *origin = puts ? &t->sent : &t->got;
-    pw_message own, other, *from = puts ? &own : &other, *to = puts ? &other : &own;
 
-    if (!describe_target(t, &other) || !describe(origin->buf, origin->count, origin->type, &own) ||
-        !(own.buffer.layout || other.buffer.layout) || !pw_move_is_possible(&from->buffer, &to->buffer))
+    p->from = puts ? &p->own : &p->other;
+    p->to = puts ? &p->other : &p->own;
+    p->from->left_wrong = t->with_request && !pw_transfer_request_is_honest(t);
+    p->from->variant = (uint8_t)(4 * (puts ? PW_RMA_PUT : PW_RMA_GOT) + 2 * p->from->left_wrong);
+}
+
+/* The quick check that the MPI moves the data: both sides are contiguous, or it was so before. */
+static bool is_left(const pw_transfer *t)
+{
+    const pw_origin *o = origin_of(t);
+    const pw_entry *own = pw_registry_find(o->type), *other = pw_registry_find(t->type);
+    pair p = {.own = {.entry = own, .kind = PW_CALL_ONE_SIDED}, .other = {.entry = other, .kind = PW_CALL_ONE_SIDED}};
+
+    if (!own || !other || !(own->layout || other->layout))
+        return true;
+    name_sides(t, &p);
+    return !__builtin_mul_overflow((int64_t)(own->layout ? o->count : t->count), (own->layout ? own : other)->size,
+                                   &p.from->cost_bytes) &&
+           pw_message_is_left_again(p.from, p.to);
+}
+
+static bool open_move(const pw_transfer *t, pw_move *move)
+{
+    const pw_origin *o = origin_of(t);
+    pair p;
+
+    if (is_left(t) || !describe_target(t, &p.other) || !describe(o->buf, o->count, o->type, &p.own))
         return false;
-    from->variant = (uint8_t)(4 * (puts ? PW_RMA_PUT : PW_RMA_GOT));
-    from->left_wrong = t->with_request && !pw_transfer_request_is_honest(t);
-    if (!pw_message_is_joined(from, to) || !pw_move_open(move, &from->buffer, &to->buffer))
+    name_sides(t, &p);
+    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer) || !pw_message_is_joined(p.from, p.to))
         return false;
-    pw_message_count_joined(from, to);
+    if (!pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
+        pw_judge_spoil();
+        return false;
+    }
+    pw_message_count_joined(p.from, p.to);
     return true;
 }
 

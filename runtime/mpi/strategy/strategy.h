@@ -163,6 +163,9 @@ bool pw_message_is_left(const pw_message *m);
  * described or dense, in host memory, of equal length, and at least one has a layout.
  */
 bool pw_message_is_joined(const pw_message *from, const pw_message *to);
+/* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns whether such a
+ * message is certain to be left to MPI, as it was when its site was last asked. A yes counts as a use of the site. */
+bool pw_message_is_left_again(const pw_message *from, const pw_message *to);
 /* Returns whether a described block with `transports` is to be read. Not remembered. */
 bool pw_message_is_remote(const pw_message *m);
 /* Counts a described message that no staging carries in statistics. */

@@ -299,7 +299,7 @@ static void check_request_get(int rank, int nranks)
     MPI_Win win;
 
 #ifdef MPICH
-    if (!strategy || strcmp(strategy, "packed"))
+    if (!strategy || (strcmp(strategy, "packed") && strcmp(strategy, "joined")))
         return;
 #endif
     (void)strategy;
