@@ -1,4 +1,4 @@
-/* Halos of regular grids: COSMO, a two-dimensional Jacobi solver, and TEMPI's 26 neighbours. */
+/* Halos of regular grids: COSMO, a two-dimensional Jacobi solver, small and large boxes, and TEMPI's 26 neighbours. */
 #include "bench/hand.h"
 #include "bench/suite.h"
 
@@ -58,6 +58,37 @@ static void build_jacobi(const bench_spec *spec, bench_row *row)
     fill_box(&boxes->box[0], array, 2, n, lo, len, 1);
 }
 
+/* A box of an array of doubles, one point behind its corner. args: three sizes of the array, three of the box. */
+static void build_box(const bench_spec *spec, bench_row *row)
+{
+    int n[3], len[3], lo[3] = {1, 1, 1};
+    for (int d = 0; d < 3; d++) {
+        n[d] = (int)spec->args[d];
+        len[d] = (int)spec->args[3 + d];
+    }
+    double *array = bench_array(row, (int64_t)n[0] * n[1] * n[2] * (int64_t)sizeof *array);
+    bench_part_add(row, bench_subarray(3, n, len, lo, MPI_ORDER_FORTRAN, MPI_DOUBLE), 1, array);
+    hand_boxes *boxes = box_loops(row, true);
+    boxes->n = 1;
+    fill_box(&boxes->box[0], array, 3, n, lo, len, 1);
+}
+
+static void add_boxes(bench_suite *suite)
+{
+    static const int boxes[][6] = {{32, 32, 32, 1, 30, 30},
+                                   {32, 32, 32, 30, 1, 30},
+                                   {32, 32, 32, 30, 30, 1},
+                                   {32, 32, 32, 3, 3, 3},
+                                   {4096, 20, 3, 2500, 16, 1}};
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+        const int *b = boxes[i];
+        bench_spec *spec = bench_add(suite, "Box", build_box, (int64_t)b[0] * b[1] * b[2] * (int64_t)sizeof(double));
+        for (int d = 0; d < 6; d++)
+            spec->args[d] = b[d];
+        bench_params(spec, "%dx%dx%d of %dx%dx%d", b[3], b[4], b[5], b[0], b[1], b[2]);
+    }
+}
+
 enum { HALO_RADIUS = 3, HALO_POINT = 8 }; /* doubles a point */
 
 static MPI_Datatype halo_region(int size, const int *lo, const int *len, bool subarray)
@@ -106,6 +137,7 @@ void bench_add_stencils(bench_suite *suite)
         spec->args[1] = n;
         bench_params(spec, "N=%d %s", (int)n, sides[i % 4]);
     }
+    add_boxes(suite);
     for (int subarray = 1; subarray >= 0; subarray--) {
         int64_t n = suite->quick ? 32 : 256, size = n + 2 * HALO_RADIUS;
         bench_spec *spec =

@@ -48,7 +48,7 @@ static void build_transpose(const bench_spec *spec, bench_row *row)
 
 void bench_add_transposes(bench_suite *suite)
 {
-    static const int ffts[] = {256, 768, 1536}, sizes[] = {64, 256, 1000, 1024};
+    static const int ffts[] = {256, 768, 1536}, sizes[] = {64, 256, 500, 1000, 1024};
     for (int i = 0; i < 6; i++) {
         int64_t n = ffts[i % 3];
         bench_spec *spec = bench_add(suite, i < 3 ? "FFT2_send" : "FFT2_recv",
@@ -56,7 +56,7 @@ void bench_add_transposes(bench_suite *suite)
         spec->args[0] = n;
         bench_params(spec, "N=%d p=%d", (int)n, FFT_RANKS);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         int64_t n = sizes[i];
         bench_spec *spec = bench_add(suite, "Transpose", build_transpose, n * n * (int64_t)sizeof(double));
         spec->args[0] = n;

@@ -10,6 +10,7 @@ set(PW_MPI_RPATH "" CACHE STRING "Where installed programs look for the MPI's li
 option(PW_LLVM_STATIC "Link LLVM into the code generator (X86 and AArch64 only) instead of loading libLLVM" OFF)
 set(PW_FORTRAN AUTO CACHE STRING "Build the Fortran module, samples and tests: AUTO, ON or OFF")
 set(PW_TEST_TYPES 12000 CACHE STRING "Random types that the differential tests face")
+option(PW_TEST_ALL "Run all MPI tests with every MPI, and not only those that may depend on it (tests/README.md)" OFF)
 option(PW_TEST_STANDARD_ABI "Run all MPI tests with the standard ABI, too, and not only a selection" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -1,7 +1,7 @@
 /*
  * gpu_fused, a benchmark: several short packs, or unpacks, by the GPU runtime in three ways, side by side: one after
  * the other; all begun before the first is waited for, a launch and a lane each; and as one launch
- * (docs/internals-gpu.md). The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which
+ * (docs/messages.md). The 26 regions of a box with a halo, and rows of 16 equal transfers of growing size, which
  * say up to where one launch pays.
  *
  * Then 32 packs that come one after the other, each of which is copied to the host as soon as it is seen to be over, as

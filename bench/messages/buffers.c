@@ -41,7 +41,7 @@ int64_t msg_memory_of(const msg_parcel *p, msg_mode mode, const msg_world *w)
 
 /* ---- typed buffers ----------------------------------------------------------------------------------------------- */
 
-/* XPMEM's stand-in (tests/engine/node/xpmem.c) reaches files that are open. */
+/* XPMEM's stand-in (tests/exchange/xpmem.c) reaches files that are open. */
 static char *map_file(size_t bytes, int *fd)
 {
     char *memory;

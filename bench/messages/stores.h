@@ -1,6 +1,6 @@
 /*
  * How far apart two ranks' cores are: what a plain store costs to a line of a message that the other has read
- * (docs/internals-node.md, "Where another core reads"). In virtual machines it changes while a program runs, and with
+ * (docs/messages.md, "Where another core reads"). In virtual machines it changes while a program runs, and with
  * it most of what is measured, so it is reported for every row.
  */
 #ifndef PW_BENCH_MESSAGES_STORES_H

@@ -26,8 +26,7 @@ typedef struct pw_gpu_device {
  * the word needs no call of the driver to know that the transfer is over. `where` NULL: nothing is written. `arrivals`
  * is a 32-bit counter in device memory, for one launch at a time: 0 before the first launch, and 0 again when the flag
  * is written. A launch of one block does not use it. A grid of 0 writes no flag, since nothing is launched. Every block
- * waits for its writes, which costs some layouts up to a sixth of their time from tens of MiB up
- * (docs/results/2026-11-22-gpu-kernels.md).
+ * waits for its writes, which costs some layouts up to a sixth of their time from tens of MiB up.
  */
 typedef struct pw_gpu_flag {
     uint64_t *where; /* the GPU's address of the word, for example of mapped host memory */

@@ -1,7 +1,7 @@
 /*
  * CUDA C from shapes. Kernels of one source share the prelude (the files of device/); each job adds a struct
  * pw_k<job>_r<code> for every kind of region that it has, and four kernels: pack and unpack, with 32- and 64-bit
- * indices (launch.h). docs/internals-gpu.md shows an example.
+ * indices (launch.h). `packwright inspect --stage=cuda` shows them.
  */
 #ifndef PW_CODEGEN_NVRTC_SOURCE_H
 #define PW_CODEGEN_NVRTC_SOURCE_H

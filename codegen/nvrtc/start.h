@@ -1,6 +1,6 @@
 /*
  * How a launch is best started, and how its end is best learnt: rules from measurements
- * (docs/results/2026-11-22-gpu-kernels.md), for the runtime and for the bench that times kernels as the runtime starts
+ * (build/bench/gpu --completion), for the runtime and for the bench that times kernels as the runtime starts
  * them. Pure functions.
  */
 #ifndef PW_CODEGEN_NVRTC_START_H

@@ -1,3 +1,7 @@
+/*
+ * Turns a pw_status into an MPI error class; no other file does that. What fails is reported through the
+ * communicator's error handler, as MPI itself would do.
+ */
 #include "runtime/mpi/errors.h"
 
 int pw_mpi_error(pw_status status)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the two floors of runtime/ hold: the engine, and the interposer for MPI that stands on it.
+"""Checks that the four floors of runtime/ hold: choices, the engine, memory of other processes, and the interposer for MPI.
 
 usage: check.py [--build DIR] [--all] [ROOT]
        check.py --self-test
@@ -7,8 +7,8 @@ usage: check.py [--build DIR] [--all] [ROOT]
 Reads the #include lines of the sources under ROOT (by default the repository of this file) and reports, as
 FILE:LINE: [RULE] TEXT, each include that breaks a rule:
 
-  engine    runtime/engine includes neither mpi.h, nor what is generated for an MPI (next.h, hooks.h), nor anything
-            under runtime/mpi
+  engine    runtime/choice, engine and exchange include neither mpi.h, nor what is generated for an MPI (next.h, hooks.h),
+            nor anything of the floors above them
   cycle     no two folders of runtime/ include each other, directly or over other folders; every folder that has
             sources counts as one, so runtime/mpi itself is one, and so is each folder inside it
   order     a folder of runtime/ includes only folders that stand below it in ORDER, and ORDER has every folder
@@ -17,8 +17,8 @@ FILE:LINE: [RULE] TEXT, each include that breaks a rule:
             measuring part of tools, and the public header for programs with MPI
   llvm      LLVM's headers are included only in codegen/llvm
   cuda      cuda.h and nvrtc.h are included only in codegen/nvrtc and runtime/engine/gpu
-  link      the engine's static libraries need no symbol of an MPI, and none that is defined under runtime/mpi. Checked
-            with --build, for the libraries and objects that were built in DIR
+  link      the static libraries of the floors need no symbol of an MPI, and none that is defined under runtime/mpi or in
+            a library of a floor above. Checked with --build, for the libraries and objects that were built in DIR
 
 Includes in KNOWN are tolerated; --all reports them, too. An entry of KNOWN that no longer stands for anything is an
 error, so the list can only shrink.
@@ -32,23 +32,27 @@ from pathlib import Path
 SOURCES = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".in"}
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
-ENGINE, MPI = "runtime/engine", "runtime/mpi"
+FLOORS = ("runtime/choice", "runtime/engine", "runtime/exchange", "runtime/mpi")
+MPI = FLOORS[-1]
 GENERATED = {"next.h", "hooks.h"}
 MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure",
                "include/packwright/packwright-mpi.h")
 CUDA_FOLDERS = ("codegen/nvrtc", "runtime/engine/gpu")
 ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a", "libpw_packwright.a")
+EXCHANGE_LIBRARIES = ("libpw_exchange.a",)
 MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
 
 # The folders of runtime/ from the bottom to the top. Those of one line do not include each other.
 ORDER = (
     ("runtime/choice",),
-    ("runtime/engine/layout", "runtime/engine/net"),
-    ("runtime/engine/node",),
+    ("runtime/engine/layout",),
     ("runtime/engine/memory",),
     ("runtime/engine/model", "runtime/engine/gpu"),
-    ("runtime/engine/gpu/peer", "runtime/engine/move"),
+    ("runtime/engine/move",),
     ("runtime/engine/library",),
+    ("runtime/exchange/net",),
+    ("runtime/exchange",),
+    ("runtime/exchange/gpu",),
     ("runtime/mpi",),
     ("runtime/mpi/entry",),
     ("runtime/mpi/types",),
@@ -98,8 +102,10 @@ def includes_of(root):
 def broken_rules(i):
     """The rules that an include breaks by itself, as pairs of name and text."""
     name = i.name.split("/")[-1]
-    if is_under(i.file, ENGINE) and (i.name == "mpi.h" or i.name in GENERATED or is_under(i.name, MPI)):
-        yield "engine", f"the engine must not include {i.name}"
+    for number, floor in enumerate(FLOORS[:-1]):
+        above = any(is_under(i.name, f) for f in FLOORS[number + 1:])
+        if is_under(i.file, floor) and (i.name == "mpi.h" or i.name in GENERATED or above):
+            yield "engine", f"{floor} must not include {i.name}"
     if i.file == "codegen/backend.c" and is_under(i.name, "codegen") and i.name.count("/") > 1:
         yield "backend", f"codegen/backend.c must not include a generator's {i.name}"
     if i.name == "mpi.h" and not i.file.startswith(MPI_FOLDERS):
@@ -185,17 +191,21 @@ def objects_of_mpi(build):
 
 
 def link_errors(build):
-    libraries = [a for a in sorted(build.rglob("*.a")) if a.name in ENGINE_LIBRARIES]
-    if not libraries:
+    archives = sorted(build.rglob("*.a"))
+    engine = [a for a in archives if a.name in ENGINE_LIBRARIES]
+    exchange = [a for a in archives if a.name in EXCHANGE_LIBRARIES]
+    if not engine:
         yield f"{build}: [link] none of {', '.join(ENGINE_LIBRARIES)} was built"
     of_mpi = symbols(objects_of_mpi(build), defined=True)
-    for library in libraries:
+    above_engine = {**of_mpi, **symbols(exchange, defined=True)}
+    for library in engine + exchange:
         own = symbols([library], defined=True)
+        above = above_engine if library in engine else of_mpi
         for name in sorted(symbols([library], defined=False)):
             if MPI_SYMBOL.match(name):
                 yield f"{library}: [link] needs {name} of an MPI"
-            elif name in of_mpi and name not in own:
-                yield f"{library}: [link] needs {name}, which is defined in {of_mpi[name]}"
+            elif name in above and name not in own:
+                yield f"{library}: [link] needs {name}, which is defined in {above[name]}"
 
 
 # ---- all of it -------------------------------------------------------------------------------------------------------
@@ -237,15 +247,18 @@ def lines_of(files, known={}):
         return check(Path(folder), known=known)
 
 
-def lines_of_link(needed, defined):
-    """Of a build tree in which the engine's library needs a symbol, and runtime/mpi defines one."""
+def lines_of_link(needed, defined, in_exchange=False):
+    """Of a build tree in which the engine's library needs a symbol, and runtime/mpi or runtime/exchange defines one."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_tree(root, {"need.c": f"void {needed}(void); void use(void) {{ {needed}(); }}\n",
                           "define.c": f"void {defined}(void) {{ }}\n", "runtime/mpi/x.dir/keep": "", "lib/keep": ""})
-        for source, target in (("need.c", "need.o"), ("define.c", "runtime/mpi/x.dir/define.c.o")):
-            subprocess.run(["cc", "-c", root / source, "-o", root / target], check=True)
+        target = "define.o" if in_exchange else "runtime/mpi/x.dir/define.c.o"
+        for source, made in (("need.c", "need.o"), ("define.c", target)):
+            subprocess.run(["cc", "-c", root / source, "-o", root / made], check=True)
         subprocess.run(["ar", "rc", root / "lib/libpw_runtime_base.a", root / "need.o"], check=True)
+        if in_exchange:
+            subprocess.run(["ar", "rc", root / "lib/libpw_exchange.a", root / target], check=True)
         return list(link_errors(root))
 
 
@@ -264,8 +277,10 @@ BROKEN = [
     ("engine", {"runtime/engine/model/a.h": '#include "next.h"\n'}, "runtime/engine/model/a.h:1"),
     ("engine", {"runtime/engine/a.c": '# include "hooks.h"\n'}, "runtime/engine/a.c:1"),
     ("engine", {"runtime/engine/a.c": '#include "runtime/mpi/errors.h"\n'}, "runtime/engine/a.c:1"),
-    ("cycle", {"runtime/engine/gpu/a.c": '#include "runtime/engine/gpu/peer/b.h"\n',
-               "runtime/engine/gpu/peer/b.h": '#include "runtime/engine/gpu/c.h"\n'}, "runtime/engine/gpu/a.c:1"),
+    ("engine", {"runtime/engine/a.c": '#include "runtime/exchange/segment.h"\n'}, "runtime/engine/a.c:1"),
+    ("engine", {"runtime/exchange/a.c": '#include "runtime/mpi/errors.h"\n'}, "runtime/exchange/a.c:1"),
+    ("cycle", {"runtime/engine/gpu/a.c": '#include "runtime/engine/move/b.h"\n',
+               "runtime/engine/move/b.h": '#include "runtime/engine/gpu/c.h"\n'}, "runtime/engine/gpu/a.c:1"),
     ("cycle", {"runtime/mpi/x/a.h": '#include "runtime/mpi/y/b.h"\n',
                "runtime/mpi/y/b.h": '#include "runtime/mpi/z/c.h"\n',
                "runtime/mpi/z/c.h": '#include "runtime/mpi/x/a.h"\n'}, "runtime/mpi/z/c.h:1"),
@@ -300,8 +315,8 @@ def self_test():
     expect("a good tree", lines_of(GOOD))
     for rule, files, place in BROKEN:
         expect(f"{rule} at {place}", lines_of({**GOOD, **files}), f"[{rule}]", f"{place}: ")
-    loop = BROKEN[4][1]
-    edge = ("runtime/engine/gpu", "runtime/engine/gpu/peer")
+    loop = next(files for rule, files, _ in BROKEN if rule == "cycle")
+    edge = ("runtime/engine/gpu", "runtime/engine/move")
     expect("a known cycle", lines_of(loop, {edge}))
     expect("a known edge that is gone", lines_of(GOOD, {edge}), "[known]")
     expect("a known edge in no cycle", lines_of({"runtime/engine/gpu/a.c": loop["runtime/engine/gpu/a.c"]}, {edge}))
@@ -311,6 +326,7 @@ def self_test():
     for name in ("MPI_Send", "PMPI_Send", "ompi_request_empty"):
         expect(f"a library that needs {name}", lines_of_link(name, "pw_hook_Send"), "[link]", name)
     expect("a library that needs a hook", lines_of_link("pw_hook_Send", "pw_hook_Send"), "[link]", "pw_hook_Send")
+    expect("a library that needs the floor above", lines_of_link("pw_take", "pw_take", True), "[link]", "pw_take")
     print("\n".join(failures) or "every broken tree was refused")
     return 1 if failures else 0
 

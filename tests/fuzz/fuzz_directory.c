@@ -1,6 +1,6 @@
 /* The header of another process's segment: a title, the length of the file and what is asked for, then pieces and the
  * board. */
-#include "runtime/engine/node/directory.h"
+#include "runtime/exchange/directory.h"
 #include "tests/fuzz/check.h"
 
 #include <stdlib.h>

@@ -37,9 +37,11 @@
 /* Sanitizers' allocators do not survive a fork beside other threads, and count what those had as lost. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHURNING 0
+#define ENDS 8
 #define END_CHILD _exit
 #else
 #define CHURNING 2
+#define ENDS 25
 #define END_CHILD exit
 #endif
 
@@ -327,11 +329,11 @@ static void end_after(const char *microseconds)
 
 static void end_while_compiling(char *program)
 {
-    enum { TIMES = 25, STEP = 3000 };
+    enum { STEP = 75000 / ENDS };
     char text[16];
     int status;
 
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < ENDS; i++) {
         pid_t pid = fork();
 
         snprintf(text, sizeof text, "%d", i * STEP);

@@ -1,4 +1,4 @@
-/* Which segments (runtime/engine/node/segment.h) this process has mapped, its own and those of others, as the system
+/* Which segments (runtime/exchange/segment.h) this process has mapped, its own and those of others, as the system
  * reports it. */
 #ifndef PW_TESTS_OUTBOUND_MAPS_H
 #define PW_TESTS_OUTBOUND_MAPS_H

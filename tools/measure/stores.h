@@ -1,5 +1,5 @@
 /*
- * The price of a store to a line of a message that another core has read (docs/internals-node.md, "Where another core
+ * The price of a store to a line of a message that another core has read (docs/messages.md, "Where another core
  * reads"): what runtime/engine/memory/outbound.h times at run time.
  */
 #ifndef PW_TOOLS_MEASURE_STORES_H

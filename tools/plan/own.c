@@ -1,6 +1,6 @@
 /*
  * What Packwright itself takes on a rank. The figures are those of 2 to 64 ranks on one node, with MPICH and Open MPI,
- * where every message was packed (docs/results/2026-11-23-many-ranks.md).
+ * where every message was packed (tests/soak/ranks).
  */
 #include "tools/plan/plan.h"
 

@@ -1,6 +1,6 @@
 /*
  * What every GPU kernel of Packwright begins with: words, division by multiplication; then copies.cuh, loops.cuh (one
- * loop for each way to share out work, docs/internals-gpu.md), windows.cuh and lists.cuh. Generated code adds a struct
+ * loop for each way to share out work, codegen/nvrtc/README.md), windows.cuh and lists.cuh. Generated code adds a struct
  * per region, whose at() says where unit u of the region's packed order is, and the kernels that call the loops.
  *
  * The same text is compiled for the CPU by the tests (PW_EMULATED, tests/codegen/nvrtc/emulate.h). Therefore code

@@ -1,3 +1,7 @@
+/*
+ * MPI_Pack and MPI_Unpack, where each of the two sides may be host memory or a GPU's. Kernels reach pinned memory and
+ * their own GPU's; everything else goes through a pinned block. Each call is complete when it returns.
+ */
 #include "runtime/engine/gpu/between.h"
 
 #include "runtime/engine/gpu/place.h"

@@ -1,3 +1,8 @@
+/*
+ * GPU kernels: a cache of cubins for each architecture, and modules loaded from it for each context. The list of
+ * architectures only grows until pw_gpu_code_close; a module that the driver refused is kept as refused, so it is
+ * asked once.
+ */
 #include "runtime/engine/gpu/code.h"
 
 #include "base/log.h"

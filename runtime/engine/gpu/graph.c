@@ -1,3 +1,8 @@
+/*
+ * Graphs of a lane, a few slots chosen by the kernel function. A function gets a graph at its second launch, if its
+ * slots are not held by functions that are in use. A launch under way keeps the parameters that it was started with,
+ * so a graph can be set again at once.
+ */
 #include "runtime/engine/gpu/graph.h"
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /*
  * Launches through CUDA graphs of one kernel node. Each launch sets the node's grid and parameters, which takes the
- * driver half the time of cuLaunchKernel as long as the node's function stays (docs/results/2026-11-22-gpu-kernels.md).
- * So a lane has a graph for each function that it launches repeatedly.
+ * driver half the time of cuLaunchKernel as long as the node's function stays. So a lane has a graph for each function
+ * that it launches repeatedly.
  */
 #ifndef PW_RUNTIME_GPU_GRAPH_H
 #define PW_RUNTIME_GPU_GRAPH_H

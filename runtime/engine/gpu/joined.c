@@ -1,3 +1,7 @@
+/*
+ * Copies between two layouts in GPU memory as one transfer, by the joined layout's kernel or few launches of tier 0,
+ * else in two passes through device memory. Either way the copy counts towards the kernel of the joined layout.
+ */
 #include "runtime/engine/gpu/joined.h"
 
 enum { MAX_LAUNCHES = 4 }; /* of tier 0: more take longer than two passes */

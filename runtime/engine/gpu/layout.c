@@ -1,3 +1,7 @@
+/*
+ * What a layout has on GPUs: the plan of its kernels, made once, and for each context its tables and functions.
+ * Tables are uploaded once and do not change; a layout without them is moved by copies of the driver.
+ */
 #include "runtime/engine/gpu/layout.h"
 
 #include <stdlib.h>

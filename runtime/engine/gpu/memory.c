@@ -1,3 +1,8 @@
+/*
+ * Where an address lies. A thread remembers regions of 2 MiB that were host memory; before it relies on one it asks
+ * the system whether the CPU can read it, since what the CPU can read is never a GPU's. The list of loaded objects is
+ * looked at anew only when the loader's count has changed.
+ */
 #include "runtime/engine/gpu/memory.h"
 
 #include "base/log.h"

@@ -1,3 +1,8 @@
+/*
+ * Puts one move into a lane's stream: by the layout's own kernel, by tier 0, or by copies of the driver, whichever
+ * there is first. Nothing here waits for the stream. A part of a buffer is moved as a nest with fewer iterations of
+ * one loop.
+ */
 #include "runtime/engine/gpu/move.h"
 
 #include "codegen/nvrtc/start.h"

@@ -1,3 +1,7 @@
+/*
+ * Asks the CUDA driver where an address lies, and where the host's pinned memory is for the GPU. Nothing is
+ * remembered: the driver's answers change with every allocation.
+ */
 #include "runtime/engine/gpu/place.h"
 
 #include "runtime/engine/gpu/device.h"

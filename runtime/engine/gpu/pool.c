@@ -1,10 +1,15 @@
+/*
+ * The pools of one GPU context: blocks by kind and size class, and lanes. Idle blocks lie in slots that threads take
+ * and fill by one exchange, so no call takes a lock. What may lie idle follows the peak of demand of the last period;
+ * beyond that the blocks go that have been idle longest.
+ */
 #include "runtime/engine/gpu/pool.h"
 
 #include "base/thread.h"
 #include "runtime/engine/gpu/graph.h"
 #include "runtime/engine/gpu/signal.h"
 #include "runtime/engine/memory/idle.h"
-#include "runtime/engine/node/segment.h"
+#include "runtime/engine/memory/source.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -65,11 +70,11 @@ static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
     return status;
 }
 
-/* Takes memory of the segment and registers it with the driver. Other processes may pin its pages for their GPUs, so
+/* Takes shared memory and registers it with the driver. Other processes may pin its pages for their GPUs, so
  * the block stays registered as long as the pool has it; then its pages go back to the system. */
 static pw_status register_shared(pw_gpu_block *block, size_t bytes)
 {
-    void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_segment_take(bytes) : NULL;
+    void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_source_take(bytes) : NULL;
     pw_status status;
 
     if (!memory)
@@ -85,13 +90,13 @@ static pw_status register_shared(pw_gpu_block *block, size_t bytes)
         }
         pw_cu.host_unregister(memory);
     }
-    pw_segment_give(memory);
+    pw_source_give(memory);
     return status;
 }
 
 static pw_status take_lazy(pw_gpu_block *block, size_t bytes)
 {
-    block->host = pw_segment_take_lazy(bytes);
+    block->host = pw_source_take_lazy(bytes);
     block->shared = block->host;
     return block->host ? PW_OK : PW_ERR_NOT_FOUND;
 }
@@ -133,7 +138,7 @@ static void release(pw_gpu_block *block, bool driver)
     if (block->shared) {
         if (driver && block->memory != PW_GPU_LAZY_MEMORY)
             pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
-        pw_segment_give(block->host);
+        pw_source_give(block->host);
     } else if (driver && block->host)
         pw_cu.host_free(block->host);
     else if (driver)

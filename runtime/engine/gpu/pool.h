@@ -13,11 +13,12 @@
 typedef enum pw_gpu_memory {
     PW_GPU_DEVICE_MEMORY,
     PW_GPU_PINNED_MEMORY, /* pinned host memory, mapped: kernels of every GPU can use it */
-    /* Pinned memory for messages that leave this rank: in the segment, where other processes can read it
-     * (runtime/engine/node/segment.h), if that has room and the driver registers it; else as PW_GPU_PINNED_MEMORY. */
+    /* Pinned memory for messages that leave this rank: where other processes can read it
+     * (runtime/engine/memory/source.h), if there is such memory and the driver registers it; else as
+     * PW_GPU_PINNED_MEMORY. */
     PW_GPU_OUTBOUND_MEMORY,
-    /* Lazy memory in the segment (runtime/engine/node/lazy.h), for messages that are in a replica only
-     * (peer/lazy.h). No GPU of this process can use it. */
+    /* Lazy memory of the same source, for messages that are in a replica only (runtime/exchange/gpu/lazy.h). No GPU of
+       this process can use it. */
     PW_GPU_LAZY_MEMORY,
     PW_GPU_MEMORIES
 } pw_gpu_memory;
@@ -29,7 +30,7 @@ typedef struct pw_gpu_companion {
 
 typedef struct pw_gpu_block {
     pw_gpu_memory memory;
-    bool shared; /* it lies in the segment, and is registered with the driver unless it is lazy memory */
+    bool shared; /* it is of the shared source, and is registered with the driver unless it is lazy memory */
     int class;
     void *host;                  /* NULL for device memory */
     pw_cu_ptr device;            /* the address for the GPU; 0 for lazy memory */

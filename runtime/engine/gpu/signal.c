@@ -1,28 +1,31 @@
 /*
- * The signals in the header of this process's segment, which one context registers with the driver so that its kernels
- * write them. Other processes watch their values (late.h).
+ * Which words of the shared source are taken as signals. One context registers their pages with the driver, so that its
+ * kernels write them; it has them until it is closed.
  */
 #include "runtime/engine/gpu/signal.h"
 
-#include "runtime/engine/node/segment.h"
-
-#include <unistd.h>
+#include "runtime/engine/memory/source.h"
 
 /* The singleton, guarded by the lock. */
 static struct {
     pthread_mutex_t lock;
-    const pw_gpu *owner; /* the context in which the header is registered; NULL: in none */
-    pw_segment_header *header;
-    pw_cu_ptr device; /* its address for the GPU */
+    const pw_gpu *owner; /* the context in which the words are registered; NULL: in none */
+    pw_source_words words;
+    pw_cu_ptr device; /* the address of their pages for the GPU */
     uint64_t taken;   /* a bit for each signal */
     bool refused;
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-_Static_assert(PW_SEGMENT_SIGNALS <= 64, "a bit for each signal");
+static bool find_words(pw_source_words *words)
+{
+    const pw_source *s = pw_source_shared();
+
+    return s && s->words(words);
+}
 
 static void unregister(void)
 {
-    pw_cu_check(pw_cu.host_unregister(signals.header), "cuMemHostUnregister");
+    pw_cu_check(pw_cu.host_unregister(signals.words.pages), "cuMemHostUnregister");
 }
 
 /* Lanes are gone when this is called, or will never be used again. */
@@ -39,23 +42,16 @@ static void close_signals(const pw_gpu *gpu, bool driver)
 
 static pw_gpu_dependent dependent = {.close = close_signals};
 
-/* The header's mapping has whole pages. */
-static size_t mapped_bytes(void)
+static bool register_words(const pw_gpu *gpu)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    pw_source_words words;
 
-    return (sizeof *signals.header + page - 1) / page * page;
-}
-
-static bool register_header(const pw_gpu *gpu)
-{
-    pw_segment_header *h = pw_cu.host_register && pw_cu.host_unregister ? pw_segment_own_header() : NULL;
-
-    if (!h || pw_cu_check(pw_cu.host_register(h, mapped_bytes(), PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
-                          "cuMemHostRegister") != PW_OK)
+    if (!pw_cu.host_register || !pw_cu.host_unregister || !find_words(&words) ||
+        pw_cu_check(pw_cu.host_register(words.pages, words.bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
+                    "cuMemHostRegister") != PW_OK)
         return false;
-    signals.header = h;
-    if (pw_cu_check(pw_cu.host_device_pointer(&signals.device, h, 0), "cuMemHostGetDevicePointer") != PW_OK) {
+    signals.words = words;
+    if (pw_cu_check(pw_cu.host_device_pointer(&signals.device, words.pages, 0), "cuMemHostGetDevicePointer") != PW_OK) {
         unregister();
         return false;
     }
@@ -66,9 +62,11 @@ static bool register_header(const pw_gpu *gpu)
 
 static bool has_signals(const pw_gpu *gpu)
 {
+    pw_source_words words;
+
     if (!signals.owner && !signals.refused)
-        signals.refused = !register_header(gpu);
-    return signals.owner == gpu && signals.header == pw_segment_own_header();
+        signals.refused = !register_words(gpu);
+    return signals.owner == gpu && find_words(&words) && words.pages == signals.words.pages;
 }
 
 int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *device)
@@ -78,12 +76,12 @@ int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *de
     pthread_mutex_lock(&signals.lock);
     if (has_signals(gpu))
         number = __builtin_ffsll((long long)~signals.taken) - 1;
-    if (number >= PW_SEGMENT_SIGNALS)
+    if (number >= signals.words.count)
         number = -1;
     if (number >= 0) {
         signals.taken |= (uint64_t)1 << number;
-        *word = &signals.header->signals[number].value;
-        *device = signals.device + (pw_cu_ptr)((char *)*word - (char *)signals.header);
+        *word = (_Atomic uint64_t *)((char *)signals.words.first + (size_t)number * signals.words.stride);
+        *device = signals.device + (pw_cu_ptr)((char *)*word - (char *)signals.words.pages);
     }
     pthread_mutex_unlock(&signals.lock);
     return number;

@@ -1,6 +1,6 @@
 /*
- * Signals: words in the segment of this process (runtime/engine/node/late.h) that kernels write when they are done, so
- * that other processes learn of it. One context at a time has them, the first one that asks for one.
+ * Signals: words that other processes watch (runtime/engine/memory/source.h), which kernels write when they are done.
+ * One context at a time has them, the first one that asks for one.
  *
  * All functions are thread safe.
  */
@@ -10,7 +10,7 @@
 #include "runtime/engine/gpu/device.h"
 
 /* Takes a signal, and returns its number. The context of `gpu` must be current. -1: all are taken, another context has
- * them, there is no segment, or the driver does not register it. */
+ * them, there are no such words, or the driver does not register them. */
 int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *device);
 /* Gives it back. No launch may write it any longer. */
 void pw_gpu_signal_give(int number);

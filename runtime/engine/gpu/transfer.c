@@ -1,3 +1,8 @@
+/*
+ * Transfers between a buffer and its packed copy: which path (kernel to the other end, a copy behind the kernel,
+ * chunks), in which stream, and what to do when kernels fail. A transfer owns its lane and scratch from pw_gpu_begin
+ * to pw_gpu_finish, and leaves the caller's context current.
+ */
 #include "runtime/engine/gpu/transfer.h"
 
 #include "base/log.h"

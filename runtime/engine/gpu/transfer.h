@@ -28,7 +28,7 @@ typedef struct pw_gpu_order {
     pw_direction direction;
     pw_gpu_path path;
     pw_cu_ptr replica; /* when packing to host memory: device memory that also gets the packed bytes
-                          (peer/replica.h); 0: none */
+                          (runtime/exchange/gpu/replica.h); 0: none */
     bool alone;        /* pw_gpu_begin launches it at once, and not together with others */
     bool ahead;        /* pw_gpu_begin starts it however long it is */
 } pw_gpu_order;
@@ -41,7 +41,7 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order);
 /* Waits for a transfer that was begun, and frees it. Any thread may call this. */
 pw_status pw_gpu_finish(pw_gpu_transfer *t);
 /* Whether another process can wait for a transfer that was begun, launched or still collected: until signal *number of
- * this process (runtime/engine/node/late.h) has reached *value. If the launch fails, pw_gpu_finish sets the signal. */
+ * this process (runtime/exchange/late.h) has reached *value. If the launch fails, pw_gpu_finish sets the signal. */
 bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value);
 /* Launches the short transfers that this thread has begun and that are still collected. */
 void pw_gpu_launch_begun(void);

@@ -1,3 +1,8 @@
+/*
+ * The engine of layouts: its settings, as the environment says, and its life from creating to stopping. A setting
+ * that cannot be taken is reported and left at its default; without a directory for the cache kernels are kept in
+ * memory only.
+ */
 #include "runtime/engine/layout/internal.h"
 
 #include "base/env.h"

@@ -1,3 +1,8 @@
+/*
+ * Writes the stages of layouts and kernels below PACKWRIGHT_DUMP. For kernels, a backend stands between the cache and
+ * the real one and compiles once more for each stage. Each file is written under another name and renamed, so ranks
+ * that write the same one do not disturb each other.
+ */
 #include "runtime/engine/layout/dump.h"
 
 #include "base/env.h"

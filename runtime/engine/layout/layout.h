@@ -28,8 +28,8 @@ typedef struct pw_layout_stats {
     _Atomic int64_t bytes, nanoseconds; /* `nanoseconds` counts only when statistics are on */
     _Atomic int64_t tier1_calls;
     _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/engine/memory/outbound.h) */
-    _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/engine/node/inbound.h) */
-    _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/engine/gpu/peer/opened.h) */
+    _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/exchange/inbound.h) */
+    _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/exchange/gpu/opened.h) */
 } pw_layout_stats;
 
 /* The part of a layout that runtime/engine/gpu keeps. Its first field frees it. */

@@ -1,3 +1,8 @@
+/*
+ * Moves a part of one object's packed bytes by the object's kernel. The kernel gets a copy of its arguments with
+ * fewer iterations of one loop, and tables from another entry on; bytes that are cut at either end are copied. A plan
+ * says which loops can be cut: those whose counts are arguments, from the outermost inwards.
+ */
 #include "runtime/engine/layout/part.h"
 
 #include "codegen/interp/interp.h"

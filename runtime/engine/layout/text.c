@@ -1,8 +1,11 @@
+/*
+ * A layout as text of the IR, for other processes. The type is raised from the nest, since layouts keep no tree, and
+ * canonicalised.
+ */
 #include "ir/join.h"
 #include "passes/passes.h"
 #include "runtime/engine/layout/layout.h"
 
-/* The type is raised from the nest, since layouts keep no tree. */
 char *pw_layout_text(const pw_layout *layout)
 {
     pw_arena *arena = pw_arena_create();

@@ -1,3 +1,8 @@
+/*
+ * The library's types: a tree of the IR in storage that types share, and what is made of it when first asked for: the
+ * canonical form and the layout. A type is read only but for these two, which are set once; storage lives as long as
+ * a type or another storage that refers to it.
+ */
 #include "runtime/engine/library/internal.h"
 
 #include "jit-cache/exit_guard.h"

@@ -1,3 +1,8 @@
+/*
+ * The handle table: a front, whose slots threads fill and clear without a lock, and an array with open addressing
+ * under a lock for all other keys. A version, odd while a writer moves entries, tells readers to look again; arrays
+ * that were outgrown are kept until the table ends, so a reader never touches freed memory.
+ */
 #include "runtime/engine/memory/handle_table.h"
 
 #include <pthread.h>

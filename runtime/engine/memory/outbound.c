@@ -1,3 +1,8 @@
+/*
+ * Times plain stores to staging buffers and decides whether to stream past the caches. The rule follows the mean of
+ * eight probes; while messages are streamed nothing can be learned, so plain stores are tried again after ever longer
+ * times.
+ */
 #include "runtime/engine/memory/outbound.h"
 
 #include "base/clock.h"

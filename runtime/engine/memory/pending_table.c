@@ -1,3 +1,8 @@
+/*
+ * The table of pending nodes: chains of caller's nodes in 4096 buckets, guarded by 64 spin locks. A bucket's chain
+ * changes only under its lock; a look at an empty bucket takes none. A claimed node stays in its chain, hidden from
+ * other threads.
+ */
 #include "runtime/engine/memory/pending_table.h"
 
 #include <sched.h>

@@ -1,12 +1,12 @@
 /*
  * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
- * behind these the segment (messages that leave) or malloc. At most idle_limit bytes lie on the shelves.
+ * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves.
  */
 #include "runtime/engine/memory/pool.h"
 
 #include "runtime/engine/memory/idle.h"
+#include "runtime/engine/memory/source.h"
 #include "runtime/engine/memory/thread_end.h"
-#include "runtime/engine/node/segment.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,7 +54,7 @@ static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = pw_size_class_bytes(class);
     size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
-    void *buffer = side == PW_POOL_OUTBOUND ? pw_segment_take((size_t)bytes) : NULL;
+    void *buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
 
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
@@ -68,7 +68,7 @@ static void *allocate(pw_pool_side side, int class)
 
 static void release(void *buffer)
 {
-    if (!pw_segment_give(buffer))
+    if (!pw_source_give(buffer))
         free(buffer);
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Functions that a thread calls when it ends: a short list for each thread, called by the destructor of one key. A
+ * function is listed once, and the key is made with the first one.
+ */
 #include "runtime/engine/memory/thread_end.h"
 
 #include <pthread.h>

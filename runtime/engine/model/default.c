@@ -8,9 +8,8 @@
 static const double launch_ns = 6700, mapped_read_ns = 900, host_copy_ns = 6300, device_copy_ns = 9000;
 static const double gpu_memory = 2986, link_to_host = 55, mapped = 52;
 
-/* Measured on two H200s with NVLink, where one reads the other's memory (docs/results/2026-11-23-gpu-joined.md).
- * Nanoseconds of a kernel, launched and waited for; bytes per nanosecond of whole granules, and of what is read of
- * them.
+/* Measured on two H200s with NVLink, where one reads the other's memory (bench/gpu/joined.c). Nanoseconds of a kernel,
+ * launched and waited for; bytes per nanosecond of whole granules, and of what is read of them.
  */
 static const double linked_launch_ns = 8500, link_granules = 480, link_bytes = 330;
 
@@ -85,8 +84,8 @@ double pw_model_default_move(pw_model_memory packed, pw_direction direction, pw_
 
 /*
  * An MPI that takes GPU memory opens the sender's memory and copies once: between two H200s Open MPI needs 10 us and
- * 380 bytes a nanosecond (docs/results/2026-11-23-gpu-aware.md). The bandwidth here is that of PCI Express 5, since not
- * all GPUs of a node are linked by NVLink.
+ * 380 bytes a nanosecond. The bandwidth here is that of PCI Express 5, since not all GPUs of a node are linked by
+ * NVLink.
  */
 double pw_model_default_send(bool device, int64_t bytes)
 {

@@ -126,7 +126,7 @@ typedef struct pw_model_query {
     pw_model_shape shape;
     int64_t chunk;   /* bytes of a chunk, for PIPELINED */
     bool contiguous; /* there is nothing to pack: copies instead of kernels */
-    bool shared;     /* receivers unpack from the sender's memory (runtime/engine/node/sharing.h) */
+    bool shared;     /* receivers unpack from the sender's memory (runtime/exchange/sharing.h) */
     bool opened; /* in GPU memory: GPUs of peers are known to read memory of this rank's GPU. The sender then packs a
                     longer message to its own GPU's memory, and the receiver's GPU unpacks from there */
 } pw_model_query;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Read on one node, pieces of 16 KiB gain and pieces of 4 KiB lose (docs/results/2026-11-23-remote.md). */
+/* Read on one node, pieces of 16 KiB gain and pieces of 4 KiB lose (docs/results.md). */
 enum { DEFAULT_LEAST = 256 << 10, DEFAULT_PIECE = 16 << 10 };
 static const double default_part = 0.8;
 

@@ -107,9 +107,9 @@ typedef struct pw_model_table {
 
 /* Where the numbers of a model come from. */
 typedef struct pw_model_origin {
-    char mpi[32];          /* "mpich", "openmpi"; "" when messages were not measured */
-    char mpi_version[96];  /* as the MPI reports it */
-    char network[64];      /* the transports of remote.read, as runtime/engine/net has them; "": it was not measured */
+    char mpi[32];         /* "mpich", "openmpi"; "" when messages were not measured */
+    char mpi_version[96]; /* as the MPI reports it */
+    char network[64];     /* the transports of remote.read, as runtime/exchange/net has them; "": it was not measured */
     char cpu[48], gpu[96]; /* such as "znver4" and "NVIDIA H100 80GB HBM3"; gpu is "" if there is none */
     char date[32];         /* the day of the last measurement, ISO 8601 */
 } pw_model_origin;

@@ -1,3 +1,8 @@
+/*
+ * Moves by the CPU or by one GPU. Opening decides who moves and joins the layouts; nothing is moved before
+ * pw_move_begin, and all of it is in place when pw_move_finish has returned. Where the layouts do not join, a GPU
+ * takes two passes.
+ */
 #include "runtime/engine/move/move.h"
 
 #include "runtime/engine/gpu/joined.h"

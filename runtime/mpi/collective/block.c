@@ -1,26 +1,16 @@
+/*
+ * Describes single blocks of a collective's side as messages, and takes blocks out of the call by setting their count
+ * to zero in a copy of the counts. The caller's arrays are never written.
+ */
 #include "runtime/mpi/collective/block.h"
 
+#include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
-
-/* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
- * types only with GPUs. */
-static int64_t predefined_size(MPI_Datatype type)
-{
-    int integers, addresses, types, combiner, size;
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-        combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
-        return 0;
-    return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
-}
 
 /* The bytes of one object of the block's type, and its extent. 0: the type is not one that is handled. */
 static int64_t size_of(const pw_entry *entry, MPI_Datatype type, int64_t *extent)
 {
-    int64_t size = entry->gpu_only ? 0 : pw_entry_is_left(entry) ? predefined_size(type) : entry->size;
+    int64_t size = entry->gpu_only ? 0 : pw_entry_is_left(entry) ? pw_predefined_size(type) : entry->size;
 
     *extent = entry->layout ? entry->layout->extent : size;
     return size;

@@ -8,7 +8,7 @@ pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
     pw_status status;
 
     b->runs = 0;
-    b->is_whole = b->needed = false;
+    b->is_whole = b->is_apart = b->needed = false;
     b->whole.strategy = NULL;
     b->many = NULL;
     b->arrays = NULL;
@@ -30,6 +30,7 @@ static pw_staging narrow(const pw_block_staging *b, const pw_run *run)
     s.buffer = run->buffer;
     s.data = (char *)b->whole.data + run->at;
     s.under_way = run->under_way;
+    s.inbound = run->inbound;
     return s;
 }
 
@@ -100,8 +101,24 @@ static pw_status move_runs(pw_block_staging *b, unsigned use)
     return status;
 }
 
+/* Blocks of more than the pool expects are copied by MPI. */
+void pw_block_staging_expect(pw_block_staging *b)
+{
+    pw_run *runs = pw_block_staging_runs(b);
+
+    for (int64_t i = 0; b->is_apart && i < b->runs; i++)
+        if (!runs[i].by_cpu && runs[i].use == PW_USE_WRITE && runs[i].buffer.bytes >= PW_LEAST_READ) {
+            pw_staging part = narrow(b, &runs[i]);
+
+            pw_staging_expect(&part);
+            runs[i].inbound = part.inbound;
+        }
+}
+
 pw_status pw_block_staging_pack(pw_block_staging *b)
 {
+    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV)
+        pw_staging_announce(&b->whole);
     return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
 }
 

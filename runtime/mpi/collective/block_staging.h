@@ -23,7 +23,8 @@ typedef struct pw_run {
     bool by_cpu; /* the CPU moves it without a strategy: the run is dense, in host memory or in a staging buffer for GPU
                     memory */
     bool owner;  /* the run holds a reference of its own to the buffer's layout */
-    void *under_way; /* as in pw_staging, between begin and finish */
+    struct pw_inbound *inbound; /* as in pw_staging; belongs to the staging buffer of the side */
+    void *under_way;            /* as in pw_staging, between begin and finish */
     pw_dense_type dense_type;
 } pw_run;
 
@@ -32,6 +33,7 @@ typedef struct pw_block_staging {
     pw_staging whole;
     int64_t runs;
     bool is_whole; /* the staging buffer has one run and nothing else */
+    bool is_apart; /* each run is one block, which is as long as what its sender has staged: it may be expected */
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
@@ -49,6 +51,8 @@ static inline bool pw_block_staging_is_open(const pw_block_staging *b)
     return pw_staging_is_open(&b->whole);
 }
 
+/* Lets blocks that are exchanged be unpacked as they come; to be called before MPI is. Does nothing for others. */
+void pw_block_staging_expect(pw_block_staging *b);
 /* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty staging buffer. */
 pw_status pw_block_staging_pack(pw_block_staging *b);
 pw_status pw_block_staging_unpack(pw_block_staging *b);
@@ -65,6 +69,16 @@ void pw_block_staging_close(pw_block_staging *b);
 /* Both set `needed`. On failure the side stays as it is, and the caller closes what is open. */
 pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side); /* one type */
 pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side);   /* a type for each block */
+
+/* Whether the blocks of a side are staged so that each of them may be unpacked as it comes. `device`: they lie in GPU
+ * memory. */
+static inline bool pw_block_staging_may_expect(const pw_side *side, bool device)
+{
+    return device && side->use == PW_USE_WRITE && side->channel;
+}
+
+/* Memory that is expected is aligned so, where that is possible. */
+enum { PW_EXPECTED_ALIGN = 64 };
 
 static inline pw_run *pw_block_staging_runs(pw_block_staging *b)
 {

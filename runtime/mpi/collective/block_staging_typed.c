@@ -31,6 +31,8 @@ static pw_message message_of(const pw_side *side, int i)
     return (pw_message){
         .kind = side->kind,
         .role = pw_use_role(side->use),
+        .channel = side->use == PW_USE_READ ? side->channel : 0,
+        .once = side->once,
         .entry = pw_registry_find(side->types[i]),
         .buffer = {.base = (char *)side->buf + pw_displ_at(side->displs, i), .count = pw_count_at(side->counts, i)}};
 }
@@ -109,6 +111,16 @@ typedef struct tally {
                            0: there is none */
 } tally;
 
+/* The place of a block in the staging buffer, where the blocks before it end at `at`. Long ones that are exchanged lie
+ * so that they can be unpacked as they come. */
+static int64_t place_of(const pw_side *side, const pw_message *m, int64_t at)
+{
+    bool expected =
+        m->buffer.bytes >= PW_LEAST_READ && pw_block_staging_may_expect(side, m->buffer.place.kind == PW_PLACE_DEVICE);
+
+    return expected ? (at + PW_EXPECTED_ALIGN - 1) / PW_EXPECTED_ALIGN * PW_EXPECTED_ALIGN : at;
+}
+
 static bool leads(const pw_message *m, const pw_message *other)
 {
     bool must = pw_mirror_is_needed(m), other_must = pw_mirror_is_needed(other);
@@ -140,7 +152,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
         if (how == IN_PLACE_AS_BYTES)
             continue;
         t->staged++;
-        if (__builtin_add_overflow(t->bytes, k->m.buffer.bytes, &t->bytes))
+        if (__builtin_add_overflow(place_of(side, &k->m, t->bytes), k->m.buffer.bytes, &t->bytes))
             return PW_ERR_OVERFLOW;
         t->pieces += how == IS_STAGED ? k->m.buffer.count * k->m.entry->blocks : 1;
         if (how == IS_STAGED && leads(&k->m, &t->leading))
@@ -259,19 +271,20 @@ static bool has_room(const pw_block_staging *b, const tally *t, int64_t at, int6
 
 static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *t, const stand_in *s)
 {
-    int64_t at = 0;
+    int64_t end = 0;
 
     for (int i = 0; i < side->blocks; i++) {
         pw_message own;
         const pw_message *m = i < FEW ? &t->few[i].m : &own;
         handling how = i < FEW ? t->few[i].how : handling_of(side, i, &own);
+        int64_t at = how == IS_STAGED || how == IS_COPIED ? place_of(side, m, end) : end;
 
         if (how == IN_PLACE || (how == IN_PLACE_AS_BYTES && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
             keep_block(b, side, s, i);
         } else if (how == IN_PLACE_AS_BYTES) {
             continue;
         } else if (has_room(b, t, at, m->buffer.bytes) && stage_block(b, side, s, i, m, at)) {
-            at += m->buffer.bytes;
+            end = at + m->buffer.bytes;
         } else if (side->displs.wide && !pw_mirror_is_needed(m)) {
             keep_block(b, side, s, i);
         } else {
@@ -294,6 +307,7 @@ pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side)
         return status;
     if (!take_arrays(b, side, &t, &s) || !place_blocks(b, side, &t, &s))
         return PW_ERR_NOMEM;
+    b->is_apart = pw_block_staging_may_expect(side, b->whole.buffer.place.kind == PW_PLACE_DEVICE);
     side->buf = b->whole.data;
     side->types = s.types;
     side->displs.at = s.displs;

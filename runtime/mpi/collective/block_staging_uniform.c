@@ -7,6 +7,12 @@
 
 #include <limits.h>
 
+/* How blocks become runs. */
+typedef struct manner {
+    bool apart;    /* each block is a run of its own */
+    int64_t grain; /* in the staging buffer a block begins at a multiple of so many objects */
+} manner;
+
 /* The sums over a side: its runs, their objects, and the displacement of the first object, in objects. */
 typedef struct survey {
     int64_t runs, total, first;
@@ -53,10 +59,11 @@ static bool walk_one(const pw_side *side, survey *s, const listing *l)
 }
 
 /*
- * Joins blocks into runs: a block that continues the one before it in memory, in the staging buffer and in use belongs
- * to its run. `l` NULL: runs are only counted. Returns false if there are too many objects to count.
+ * Joins blocks into runs, unless they are to be apart: a block that continues the one before it in memory, in the
+ * staging buffer and in use belongs to its run. `l` NULL: runs are only counted. Returns false if there are too many
+ * objects to count.
  */
-static bool walk(const pw_side *side, survey *s, const listing *l)
+static bool walk(const pw_side *side, manner how, survey *s, const listing *l)
 {
     int64_t end = 0, end_at = -1;
     unsigned last = 0;
@@ -65,16 +72,17 @@ static bool walk(const pw_side *side, survey *s, const listing *l)
         return walk_one(side, s, l);
     *s = (survey){.runs = 0};
     for (int i = 0; i < side->blocks; i++) {
-        int64_t count = pw_side_count(side, i), displ = displacement(side, i), at = s->total;
+        int64_t count = pw_side_count(side, i), displ = displacement(side, i), at;
         unsigned use = pw_side_use(side, i);
 
+        if (__builtin_add_overflow(s->total, how.grain - 1, &at) ||
+            __builtin_add_overflow(at -= at % how.grain, count, &s->total))
+            return false;
         if (l)
             list_displ(l, i, at);
-        if (__builtin_add_overflow(at, count, &s->total))
-            return false;
         if (count == 0 || !use)
             continue;
-        if (end_at != at || end != displ || last != use) {
+        if (how.apart || end_at != at || end != displ || last != use) {
             if (s->runs == 0)
                 s->first = displ;
             if (l)
@@ -93,10 +101,10 @@ static bool walk(const pw_side *side, survey *s, const listing *l)
 }
 
 /* Equal blocks that are all used alike form one run. */
-static bool join_blocks(const pw_side *side, pw_side *joined)
+static bool join_blocks(const pw_side *side, manner how, pw_side *joined)
 {
     *joined = *side;
-    if (side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
+    if (how.apart || side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
         return true;
     joined->form = PW_SIDE_ONE;
     joined->blocks = 1;
@@ -119,21 +127,23 @@ static bool take_arrays(pw_block_staging *b, const pw_side *side, const survey *
 }
 
 /* Lists the runs, and turns the side into its stand-in. */
-static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, listing *l, pw_dense_type dense_type)
+static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, manner how, listing *l,
+                 pw_dense_type dense_type)
 {
     pw_run *runs = pw_block_staging_runs(b);
     survey s;
 
     l->run = runs;
-    walk(joined, &s, l);
+    walk(joined, how, &s, l);
     b->runs = s.runs;
+    b->is_apart = how.apart;
     for (int64_t i = 0; i < s.runs; i++) {
         runs[i].buffer.layout = b->whole.buffer.layout;
         runs[i].buffer.offset = b->whole.buffer.offset;
         runs[i].buffer.place = b->whole.buffer.place;
     }
     runs[0].dense_type = dense_type;
-    b->is_whole = s.runs == 1 && runs[0].at == 0 && runs[0].buffer.bytes == b->whole.buffer.bytes;
+    b->is_whole = !how.apart && s.runs == 1 && runs[0].at == 0 && runs[0].buffer.bytes == b->whole.buffer.bytes;
     side->buf = b->whole.data;
     side->type = dense_type.type;
     if (l->displs)
@@ -141,23 +151,43 @@ static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, list
 }
 
 /* Returns whether a staging buffer could be made for the type and the blocks, wherever they lie. */
-static bool is_possible(const pw_entry *entry, const pw_side *side, pw_side *joined, survey *s)
+static bool is_possible(const pw_entry *entry, const pw_side *side, manner how, pw_side *joined, survey *s)
 {
     return entry && (entry->layout || entry->dense) && !(side->buf == MPI_BOTTOM && entry->touches_origin) &&
-           join_blocks(side, joined) && walk(joined, s, NULL) && s->runs > 0;
+           join_blocks(side, how, joined) && walk(joined, how, s, NULL) && s->runs > 0;
+}
+
+/* Sets blocks that are exchanged apart, where the staging buffer has room between them, so that each can be unpacked as
+ * it comes. */
+static manner set_apart(const pw_side *side, int64_t size, pw_side *joined, survey *s)
+{
+    bool has_room = side->form == PW_SIDE_VARYING && PW_EXPECTED_ALIGN % size == 0;
+    manner how = {.apart = true, .grain = has_room ? PW_EXPECTED_ALIGN / size : 1};
+
+    join_blocks(side, how, joined);
+    if (!walk(joined, how, s, NULL) || (!side->displs.wide && s->total > INT_MAX)) {
+        how.grain = 1;
+        walk(joined, how, s, NULL);
+    }
+    return how;
 }
 
 pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
-    pw_message m = {.kind = side->kind, .role = pw_use_role(side->use), .entry = entry};
+    pw_message m = {.kind = side->kind,
+                    .role = pw_use_role(side->use),
+                    .entry = entry,
+                    .channel = side->use == PW_USE_READ ? side->channel : 0,
+                    .once = side->once};
     listing l = {.buf = side->buf, .wide = side->displs.wide};
+    manner how = {.grain = 1};
     pw_side joined;
     pw_status status;
     pw_dense_type dense_type;
     survey s;
 
-    if (!is_possible(entry, side, &joined, &s))
+    if (!is_possible(entry, side, how, &joined, &s))
         return PW_ERR_UNSUPPORTED;
     l.size = entry->size;
     l.extent = entry->layout ? entry->layout->extent : entry->size;
@@ -165,6 +195,11 @@ pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
     m.buffer.count = s.total;
     if (!pw_message_describe(&m))
         return PW_ERR_UNSUPPORTED;
+    if (pw_block_staging_may_expect(side, m.buffer.place.kind == PW_PLACE_DEVICE)) {
+        how = set_apart(side, l.size, &joined, &s);
+        m.buffer.bytes = m.cost_bytes = s.total * l.size;
+        m.buffer.count = s.total;
+    }
     if (m.buffer.place.kind == PW_PLACE_HOST)
         m.cost_bytes = pw_cost_bytes(m.kind, m.buffer.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
@@ -177,6 +212,6 @@ pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
         return PW_ERR_NOMEM;
     if (side->form == PW_SIDE_VARYING)
         l.displs = b->many ? (void *)(b->many + s.runs) : b->arrays;
-    fill(b, side, &joined, &l, dense_type);
+    fill(b, side, &joined, how, &l, dense_type);
     return PW_OK;
 }

@@ -116,6 +116,18 @@ static bool check_family(pw_collective *c)
     }
 }
 
+/* MPI sends nothing on from the receive buffers of these. A call has many peers, of which the channel names none. */
+static void note_exchange(pw_collective *c)
+{
+    enum { ALL_PEERS = -1 };
+    bool exchanges = c->family >= PW_ALLTOALL;
+
+    c->send.channel = exchanges ? pw_message_channel(c->way.comm, ALL_PEERS, PW_SEND) : 0;
+    c->recv.channel =
+        exchanges && c->recv.use == PW_USE_WRITE ? pw_message_channel(c->way.comm, ALL_PEERS, PW_RECV) : 0;
+    c->send.once = c->recv.once = c->way.mode != PW_PERSISTENT;
+}
+
 /* ---- are they in order ------------------------------------------------------------------------------------------- */
 
 static bool is_sound(const pw_side *side)
@@ -245,6 +257,7 @@ pw_collective_verdict pw_collective_check(pw_collective *c, int *rc)
         return PW_COLLECTIVE_ERROR;
     if (!check_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
         return PW_COLLECTIVE_LEFT;
+    note_exchange(c);
     if (!is_known(c, &c->send) || !is_known(c, &c->recv))
         return PW_COLLECTIVE_UNKNOWN;
     return is_missing(&c->send) || is_missing(&c->recv) ? PW_COLLECTIVE_LEFT : PW_COLLECTIVE_SOUND;

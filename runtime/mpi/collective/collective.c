@@ -27,8 +27,10 @@ static pw_status pack(pw_operation *head)
 
     if (status == PW_OK)
         status = pw_block_staging_pack(&o->recv);
-    if (status == PW_OK)
+    if (status == PW_OK) {
+        pw_block_staging_expect(&o->recv);
         pw_self_begin(&o->self);
+    }
     if (status == PW_OK && o->remote)
         pw_remote_request_start(o->remote);
     return status;

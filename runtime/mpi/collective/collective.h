@@ -95,6 +95,9 @@ typedef struct pw_side {
     int own;            /* the block that the rank contributes in place, which MPI reads and does not write; -1: none */
     const bool *absent; /* true for blocks of neighbours that do not exist, which are neither read nor written; NULL:
                            there are none */
+    uint64_t channel;   /* of the blocks of an exchange, each of which goes from its sender's buffer straight to its
+                           receiver's (pw_message.channel); 0: MPI may pass blocks on to other ranks */
+    bool once;          /* as pw_message.once, with a channel */
 } pw_side;
 
 typedef enum pw_collective_family {

@@ -1,3 +1,8 @@
+/*
+ * What collectives have learned of communicators, by handle. Nothing in it changes while the communicator lives; an
+ * attribute's delete callback takes it out before MPI can use the handle again. A thread that finds another one
+ * learning asks MPI and remembers nothing.
+ */
 #include "runtime/mpi/collective/communicator.h"
 
 #include "runtime/mpi/entry/gate.h"

@@ -1,3 +1,7 @@
+/*
+ * Dense types by size. The first 1024 sizes keep their type until MPI ends; further ones have theirs for one call. A
+ * kept type does not change, so lookups take no lock.
+ */
 #include "runtime/mpi/collective/dense_type.h"
 
 #include "runtime/engine/memory/handle_table.h"

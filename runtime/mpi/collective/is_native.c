@@ -1,3 +1,7 @@
+/*
+ * Fast checks whether a collective is certain to be left to MPI, block by block. A yes is what pw_collective_call
+ * would find, and counts as a use; every doubt is a no. Nothing is written but uses.
+ */
 #include "runtime/mpi/collective/is_native.h"
 
 #include "runtime/mpi/collective/self.h"

@@ -1,3 +1,8 @@
+/*
+ * Carries out a staged collective or reduction: packs, calls MPI, unpacks; with a request the operation moves to
+ * memory of its own and unpacks when the request completes. It is closed exactly once, also when MPI refuses the
+ * call.
+ */
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/engine/memory/pool.h"
@@ -58,14 +63,14 @@ static pw_status keep(pw_operation *o, const pw_collective_way *way, pw_operatio
     return PW_OK;
 }
 
-static pw_status launch(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+static pw_status launch(pw_operation *o, const pw_collective_way *way, const void *substitute, int *rc)
 {
     pw_operation *kept;
     pw_status status = keep(o, way, &kept);
 
     if (status != PW_OK)
         return status;
-    *rc = kept->kind->call(kept, stand_in);
+    *rc = kept->kind->call(kept, substitute);
     if (*rc == MPI_SUCCESS && *way->request != MPI_REQUEST_NULL) {
         pw_pending_track(*way->request, &kept->pending);
         return PW_OK;
@@ -78,12 +83,12 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
 
 /* ---- without ----------------------------------------------------------------------------------------------------- */
 
-static pw_status run(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+static pw_status run(pw_operation *o, const pw_collective_way *way, const void *substitute, int *rc)
 {
     pw_status status = o->kind->pack(o);
 
     if (status == PW_OK) {
-        *rc = o->kind->call(o, stand_in);
+        *rc = o->kind->call(o, substitute);
         if (*rc == MPI_SUCCESS)
             *rc = pw_mpi_fail(way->comm, o->kind->unpack(o));
     }
@@ -91,7 +96,7 @@ static pw_status run(pw_operation *o, const pw_collective_way *way, const void *
     return status;
 }
 
-pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc)
+pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *substitute, int *rc)
 {
-    return way->mode == PW_BLOCKING ? run(o, way, stand_in, rc) : launch(o, way, stand_in, rc);
+    return way->mode == PW_BLOCKING ? run(o, way, substitute, rc) : launch(o, way, substitute, rc);
 }

@@ -1,9 +1,14 @@
+/*
+ * Reductions of GPU memory with an MPI that does not take it: mirrors stand in for the buffers. Counts, types and
+ * operation stay the caller's, so MPI checks them. Everything else is left to MPI as it is.
+ */
 #include "runtime/mpi/collective/reduction.h"
 
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/pending.h"
 
-/* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
+/* ---- the substitutes -----------------------------------------------------------------------------------------------
+ */
 
 typedef struct operation {
     pw_operation head;
@@ -31,9 +36,9 @@ static void close(pw_operation *head)
     pw_operand_close(&o->recv);
 }
 
-static int call(pw_operation *head, const void *stand_in)
+static int call(pw_operation *head, const void *substitute)
 {
-    const pw_reduction *r = stand_in;
+    const pw_reduction *r = substitute;
 
     (void)head;
     return r->next(r);
@@ -48,7 +53,7 @@ static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const p
     return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_role(side->use), entry, buf, side->count) : PW_OK;
 }
 
-/* Opens what is needed and turns the call into its stand-in. */
+/* Opens what is needed and turns the call into its substitute. */
 static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *send, pw_reduction_side *recv)
 {
     const pw_entry *entry = pw_registry_find(r->type);
@@ -87,7 +92,7 @@ static bool is_needed(const pw_reduction *r, const pw_entry *entry)
  * buffers in all MPIs: even MPICH 4.0.2 reads their buffers only when they start. */
 static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
 {
-    pw_reduction stand_in = *r;
+    pw_reduction substitute = *r;
     pw_reduction_side send, recv;
     pw_communicator unknown;
     const pw_communicator *group = pw_communicator_look(r->way.comm, &unknown, rc);
@@ -98,11 +103,11 @@ static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
         return PW_DONE; /* MPI has reported an invalid communicator */
     if (!pw_reduction_check(r, group, &send, &recv))
         return PW_PASS;
-    status = open_sides(&o, &stand_in, &send, &recv);
+    status = open_sides(&o, &substitute, &send, &recv);
     if (status == PW_OK && !pw_operand_is_open(&o.send) && !pw_operand_is_open(&o.recv))
         return PW_PASS;
     if (status == PW_OK)
-        status = pw_operation_carry_out(&o.head, &r->way, &stand_in, rc);
+        status = pw_operation_carry_out(&o.head, &r->way, &substitute, rc);
     if (status != PW_OK)
         *rc = pw_mpi_fail(r->way.comm, status);
     return PW_DONE;

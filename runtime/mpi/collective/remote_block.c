@@ -63,23 +63,22 @@ char *pw_remote_text(const pw_buffer *b)
  * both know the bytes and what came of the last talk. */
 static bool is_skipped(pw_remote_slot *s)
 {
-    if (s->bytes != s->declined || s->skipped == 0)
-        return false;
-    s->skipped--;
-    return true;
+    return s->talks.key == (uint64_t)s->bytes && !pw_evidence_may(&s->talks);
 }
 
-/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Pauses are even, so
+/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Rests are even, so
  * that of two kinds of calls in turn each is talked of. */
 void pw_remote_note(pw_remote_slot *s)
 {
-    enum { LONGEST = 1022 };
+    static const pw_evidence_rule rule = {.patience = 1, .least = 2, .most = 1024};
 
     if (!s->active)
         return;
-    s->pause = s->bytes != s->declined ? 2 : s->pause < LONGEST ? 2 * s->pause + 2 : LONGEST;
-    s->skipped = s->pause;
-    s->declined = s->agreed ? 0 : s->bytes;
+    pw_evidence_of(&s->talks, (uint64_t)s->bytes);
+    if (s->agreed)
+        pw_evidence_worked(&s->talks, &rule);
+    else
+        pw_evidence_failed(&s->talks, &rule);
 }
 
 bool pw_remote_begin(const pw_remote_call *r, pw_remote_slot *s, const pw_side *side)

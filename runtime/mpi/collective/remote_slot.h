@@ -5,7 +5,8 @@
 #define PW_RUNTIME_COLLECTIVE_REMOTE_SLOT_H
 
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/net/net.h"
+#include "runtime/exchange/evidence.h"
+#include "runtime/exchange/net/net.h"
 #include "runtime/mpi/collective/remote.h"
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -69,8 +70,7 @@ typedef struct pw_remote_slot {
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
     pw_remote_stage stage; /* of a persistent request */
-    int64_t declined;      /* the bytes of a block that was left to MPI the last time; 0: none was */
-    int pause, skipped;    /* of how many further calls with so many bytes the ranks do not talk; how many are left */
+    pw_evidence talks;     /* whether talking of blocks of so many bytes, its key, came to something */
     /* The call at hand. */
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */

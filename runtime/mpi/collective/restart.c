@@ -1,3 +1,7 @@
+/*
+ * Whether this MPI moves data when a persistent collective is started again. MPICH before 4.3 does not, so such calls
+ * are left to it. The version is looked up once.
+ */
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/mpi/entry/version.h"

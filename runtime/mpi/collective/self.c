@@ -1,3 +1,7 @@
+/*
+ * Blocks of a collective that go to the process itself: one move for each, and the call of MPI without them. A block
+ * is moved only if its two buffers are certain to share no byte and hold as many bytes; others stay in the call.
+ */
 #include "runtime/mpi/collective/self.h"
 
 #include "runtime/engine/memory/pool.h"
@@ -84,7 +88,7 @@ static bool open_block(const pw_collective *c, pair p, pw_move *out)
 /* ---- the call without them --------------------------------------------------------------------------------------- */
 
 /* For each block of a side, memory for its count as MPI gets it, or for whether it is absent. */
-typedef MPI_Count stand_in;
+typedef MPI_Count substitute;
 
 static bool has_counts(const pw_side *side)
 {
@@ -104,7 +108,7 @@ static void mark_absent(pw_side *side, void *memory, int i)
     array[i] = true;
 }
 
-static void take_out_of(pw_side *side, stand_in *array, int i)
+static void take_out_of(pw_side *side, substitute *array, int i)
 {
     if (has_counts(side))
         pw_block_take_out(side, array, i);
@@ -113,7 +117,7 @@ static void take_out_of(pw_side *side, stand_in *array, int i)
 }
 
 /* The root's own block is in place; nothing else is. */
-static void take_root_out(pw_collective *c, pw_side *one, pw_side *many, stand_in *array)
+static void take_root_out(pw_collective *c, pw_side *one, pw_side *many, substitute *array)
 {
     one->buf = MPI_IN_PLACE;
     one->use = 0;
@@ -138,7 +142,7 @@ static bool take_all_out(pw_collective *c, int n)
     return true;
 }
 
-static void take_out(pw_self *s, pw_collective *c, const pair *pairs, stand_in *arrays)
+static void take_out(pw_self *s, pw_collective *c, const pair *pairs, substitute *arrays)
 {
     s->in_place = c->family == PW_GATHER || c->family == PW_SCATTER;
     if (c->family == PW_GATHER) {
@@ -166,7 +170,7 @@ void pw_self_open(pw_self *s, pw_collective *c)
             pairs[s->n++] = pairs[i];
     if (s->n == 0)
         return;
-    s->bytes = s->n * (int64_t)sizeof *s->moves + most * (int64_t)sizeof(stand_in);
+    s->bytes = s->n * (int64_t)sizeof *s->moves + most * (int64_t)sizeof(substitute);
     s->moves = pw_pool_take(s->bytes);
     if (!s->moves) {
         for (int i = 0; i < s->n; i++)
@@ -175,7 +179,7 @@ void pw_self_open(pw_self *s, pw_collective *c)
         return;
     }
     memcpy(s->moves, found, (size_t)s->n * sizeof *found);
-    take_out(s, c, pairs, (stand_in *)(s->moves + s->n));
+    take_out(s, c, pairs, (substitute *)(s->moves + s->n));
 }
 
 /* ---- the copies -------------------------------------------------------------------------------------------------- */

@@ -1,3 +1,8 @@
+/*
+ * Neighbourhoods of Cartesian, graph and distributed graph topologies: how many neighbours, which of them are this
+ * process, and their ranks. All of it is asked of MPI when a communicator is first used, in the order in which MPI
+ * numbers the blocks.
+ */
 #include "runtime/mpi/collective/communicator.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Notices the end of MPI by an attribute of MPI_COMM_SELF, which MPI deletes first, when MPI still works. The
+ * attribute is set once, with the first learned type.
+ */
 #include "runtime/mpi/entry/ending.h"
 
 #include "runtime/mpi/entry/locate.h"

@@ -1,3 +1,8 @@
+/*
+ * Redirects the MPI calls of Fortran bindings to this library, by the entries of their linkage tables. Each binding
+ * library is taken in when it is first seen; doing so again changes nothing. What cannot be redirected stays as it
+ * was, and is reported once.
+ */
 #include "runtime/mpi/entry/fortran.h"
 
 #include "base/log.h"
@@ -13,7 +18,7 @@ static const char *const bindings[] = {"libmpichfort", "libmpifort", "libmpi_mpi
 
 /* Returns the function of this library that takes the place of an undefined symbol of the bindings; NULL: there is
  * none. */
-static void *stand_in(void *self, const char *name)
+static void *substitute(void *self, const char *name)
 {
     return strncmp(name, "PMPI_", 5) ? NULL : dlsym(self, name + 1);
 }
@@ -65,7 +70,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 /* Redirects the calls of a library. Doing so again changes nothing. */
 static void take_in(const pw_linkage *l)
 {
-    int n = state.self ? pw_linkage_redirect(l, stand_in, state.self) : -1;
+    int n = state.self ? pw_linkage_redirect(l, substitute, state.self) : -1;
 
     state.incomplete |= n < 0;
     if (n < 0)

@@ -1,3 +1,8 @@
+/*
+ * The gate of all wrappers: the state of the runtime (cold, open, inert) and, for each thread, the call that it is
+ * in. A thread's mark holds its own address on the stack, so a call that was left by longjmp is noticed by the next
+ * one.
+ */
 #include "runtime/mpi/entry/gate.h"
 
 #include "base/env.h"

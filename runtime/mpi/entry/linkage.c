@@ -1,3 +1,8 @@
+/*
+ * Reads the dynamic section of mapped objects and writes entries of their linkage tables. Pages that the loader has
+ * sealed are made writable for a write and then read-only again. A description is valid as long as its object stays
+ * mapped.
+ */
 #include "runtime/mpi/entry/linkage.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,8 @@
+/*
+ * Finds the next definition of each MPI call, and the MPI itself where it lies outside the global scope. The self-
+ * test tells whether the program's calls come here first; if not, this library says why in one line and every call is
+ * passed on.
+ */
 #include "runtime/mpi/entry/locate.h"
 
 #include "base/env.h"

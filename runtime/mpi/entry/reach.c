@@ -1,3 +1,7 @@
+/*
+ * Whether the calls of a list come to this library rather than to a tool before it. The answer is found once for each
+ * list and kept there, since definitions do not move while the process runs.
+ */
 #include "runtime/mpi/entry/reach.h"
 
 #include <dlfcn.h>

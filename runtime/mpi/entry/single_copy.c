@@ -16,10 +16,10 @@
  * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
  */
 #include "base/env.h"
-#include "runtime/engine/node/inbound.h"
-#include "runtime/engine/node/peers.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/inbound.h"
+#include "runtime/exchange/peers.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
 
 #include <dlfcn.h>
 #include <errno.h>

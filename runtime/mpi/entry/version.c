@@ -1,3 +1,7 @@
+/*
+ * Which MPI of which version the process has, asked once at start. With the standard ABI the MPI itself is asked;
+ * otherwise this library knows the kind from the mpi.h that it was built with.
+ */
 #include "runtime/mpi/entry/version.h"
 
 #include "runtime/mpi/mpi_compat.h"

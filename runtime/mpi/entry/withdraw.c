@@ -1,3 +1,8 @@
+/*
+ * Takes this library out of a process with another MPI: every entry of a linkage table that leads here is led to the
+ * next definition, and exported names are hidden from later lookups. Nothing of this library is called afterwards,
+ * but by addresses that the program has kept.
+ */
 
 #include "base/log.h"
 #include "runtime/mpi/entry/linkage.h"

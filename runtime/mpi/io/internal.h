@@ -57,8 +57,8 @@ void pw_io_view_forget(MPI_File fh);
 /* ---- io_staging.c ----------------------------------------------------------------------------------------------- */
 
 /*
- * The stand-in for a buffer that is written to a file or read from one. MPI gets it as bytes. For GPU memory and a file
- * whose data representation is not "native", MPI gets a mirror in host memory with the program's type.
+ * The substitute for a buffer that is written to a file or read from one. MPI gets it as bytes. For GPU memory and a
+ * file whose data representation is not "native", MPI gets a mirror in host memory with the program's type.
  */
 
 typedef enum pw_io_use { PW_IO_WRITE, PW_IO_READ } pw_io_use;

@@ -1,3 +1,8 @@
+/*
+ * Staging of a file access: how MPI gets the buffer (as it is, as bytes, as a mirror), and its packing and unpacking.
+ * A buffer that MPI cannot touch is never given to it; if it cannot be staged, the call fails through the file's
+ * error handler.
+ */
 #include "runtime/mpi/io/internal.h"
 
 #include "runtime/engine/memory/pool.h"

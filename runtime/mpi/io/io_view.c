@@ -1,3 +1,8 @@
+/*
+ * The views of open files, by handle, as far as staging depends on them: is the representation native, is the file
+ * type plain. A file that is not in the table has the view it was opened with. Once a view could not be noted, no
+ * view counts as native.
+ */
 #include "runtime/mpi/io/internal.h"
 
 #include "frontend/mpi/contents.h"

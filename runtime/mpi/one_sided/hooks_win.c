@@ -1,11 +1,14 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
-#include "runtime/engine/node/window.h"
-#include "runtime/engine/node/xpmem.h"
+#include "runtime/exchange/window.h"
+#include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
+#include "runtime/mpi/one_sided/reached.h"
 #include "runtime/mpi/strategy/direct.h"
 
 #include "hooks.h"
 #include "next.h"
+
+#include <stdlib.h>
 
 /* Settles operations after MPI's call. If that has failed, the operations wait for the next call. */
 static pw_verdict settle(MPI_Win win, int target, uint64_t mark, int *rc)
@@ -63,24 +66,31 @@ static const void *memory_of(MPI_Win win)
     return PMPI_Win_get_attr(win, MPI_WIN_BASE, &memory, &found) == MPI_SUCCESS && found ? memory : NULL;
 }
 
-/* The memory is shared where the MPI has mapped it in several processes (runtime/engine/node/window.h). */
-static pw_verdict enter(const MPI_Win *win, int rc)
+/* The memory is shared where the MPI has mapped it in several processes (runtime/exchange/window.h). */
+static void enter(MPI_Win win)
 {
-    if (rc == MPI_SUCCESS && pw_direct_is_meant())
-        pw_window_enter(memory_of(*win));
-    return PW_DONE;
+    if (pw_direct_is_meant())
+        pw_window_enter(memory_of(win));
 }
 
-#define ALLOCATE(call)                                                                                              \
+#define ALLOCATE(call, shared)                                                                                      \
     pw_verdict pw_hook_##call(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win, \
                               bool large, int *rc)                                                                  \
     {                                                                                                               \
+        pw_mapped_before *before = (shared) ? NULL : pw_reached_before(size);                                       \
+                                                                                                                    \
         *rc = pw_call_##call(size, unit, info, comm, base, win, large);                                             \
-        return enter(win, *rc);                                                                                     \
+        if (*rc == MPI_SUCCESS) {                                                                                   \
+            enter(*win);                                                                                            \
+            pw_reached_enter(*win, comm, shared, before);                                                           \
+        } else {                                                                                                    \
+            free(before);                                                                                           \
+        }                                                                                                           \
+        return PW_DONE;                                                                                             \
     }
 
-ALLOCATE(Win_allocate)
-ALLOCATE(Win_allocate_shared)
+ALLOCATE(Win_allocate, false)
+ALLOCATE(Win_allocate_shared, true)
 
 static void leave(MPI_Win win)
 {

@@ -89,6 +89,14 @@ struct pw_transfer {
 /* What the hook of such a call does. May turn the transfer into its stand-in. */
 pw_verdict pw_transfer_call(pw_transfer *t, int *rc);
 
+/* Returns whether MPI's own request of this transfer completes when the transfer is over. */
+bool pw_transfer_request_is_honest(const pw_transfer *t);
+
+/* ---- joined.c ---------------------------------------------------------------------------------------------------- */
+
+/* Carries out a put or get by one move where that is possible and expected to gain. The types are known. */
+pw_verdict pw_transfer_move(const pw_transfer *t, int *rc);
+
 /* ---- rma.c ------------------------------------------------------------------------------------------------------- */
 
 /*

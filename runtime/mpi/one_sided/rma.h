@@ -18,5 +18,7 @@ static inline bool pw_rma_any(void)
 
 /* Called once, when the next functions are known. */
 void pw_rma_start(void);
+/* Called while MPI still works: windows that come from now on are those of another life of MPI. */
+void pw_rma_leave(void);
 
 #endif

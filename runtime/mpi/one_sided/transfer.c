@@ -152,7 +152,7 @@ static bool pays(const pw_transfer *t, pw_message *m)
  * MPICH's requests of transfers between a contiguous origin and a non-contiguous target complete when the transfer has
  * begun (4.0.2: a get's data comes later, a put's origin is still read).
  */
-static bool is_request_honest(const pw_transfer *t)
+bool pw_transfer_request_is_honest(const pw_transfer *t)
 {
     return PW_MPI_IS_OPEN_MPI || (!pw_registry_find(t->type)->layout && pw_type_is_contiguous(t->type));
 }
@@ -228,7 +228,7 @@ static pw_status stage(pw_transfer *t, pw_rma_op **op)
     pw_rma_wish sent, compared, got;
     pw_basic_type elements = {.size = 1};
     pw_rma_wishes w = {.sent = NULL};
-    bool honest = !t->with_request || is_request_honest(t);
+    bool honest = !t->with_request || pw_transfer_request_is_honest(t);
     pw_status status;
 
     *op = NULL;
@@ -290,13 +290,16 @@ static pw_verdict stage_and_call(pw_transfer *t, int *rc)
 
 pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
 {
+    look found;
+
     if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->with_request && !t->request))
         return PW_PASS;
     if (is_left_wrong(t, PW_SEND))
         learn_at_once(t);
-    switch (look_at_all(t)) {
-    case IS_UNKNOWN: return call_and_note(t, rc);
-    case MAY_BE_STAGED: return stage_and_call(t, rc);
-    default: return PW_PASS;
-    }
+    found = look_at_all(t);
+    if (found == IS_UNKNOWN)
+        return call_and_note(t, rc);
+    if (pw_transfer_move(t, rc) == PW_DONE)
+        return PW_DONE;
+    return found == MAY_BE_STAGED ? stage_and_call(t, rc) : PW_PASS;
 }

@@ -52,13 +52,14 @@ static int call_next(external *e)
     return rc;
 }
 
-/* ---- the stand-in ------------------------------------------------------------------------------------------------ */
+/* ---- the substitute ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct exchanged {
     pw_operand user, packed;
 } exchanged;
 
-/* Opens a stand-in for `bytes` bytes of packed memory from the position on. */
+/* Opens a substitute for `bytes` bytes of packed memory from the position on. */
 static pw_status open_both(exchanged *x, const external *e, const pw_entry *entry, MPI_Count bytes)
 {
     pw_status status =
@@ -78,21 +79,21 @@ static void close_both(exchanged *x)
     pw_operand_close(&x->packed);
 }
 
-/* Calls MPI with stand-ins. The stand-in of the packed memory begins at the position. */
+/* Calls MPI with substitutes. The substitute of the packed memory begins at the position. */
 static int carry_out(const external *e, exchanged *x, MPI_Count bytes, MPI_Count *moved)
 {
-    external stand_in = *e;
+    external substitute = *e;
     pw_status status;
     int rc;
 
-    stand_in.user = pw_operand_buffer(&x->user, e->user);
-    stand_in.packed = pw_operand_buffer(&x->packed, (char *)e->packed + e->position);
-    stand_in.size = bytes;
-    stand_in.position = 0;
-    rc = call_next(&stand_in);
+    substitute.user = pw_operand_buffer(&x->user, e->user);
+    substitute.packed = pw_operand_buffer(&x->packed, (char *)e->packed + e->position);
+    substitute.size = bytes;
+    substitute.position = 0;
+    rc = call_next(&substitute);
     if (rc != MPI_SUCCESS)
         return rc;
-    *moved = stand_in.position;
+    *moved = substitute.position;
     status = pw_operand_unpack(&x->user);
     if (status == PW_OK)
         status = pw_operand_unpack_part(&x->packed, *moved);

@@ -1,6 +1,6 @@
 /* Memory that programs ask MPI for, where PACKWRIGHT_ONE_COPY puts it into memory that receivers can map. */
-#include "runtime/engine/node/heap.h"
-#include "runtime/engine/node/xpmem.h"
+#include "runtime/exchange/heap.h"
+#include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/strategy.h"
 

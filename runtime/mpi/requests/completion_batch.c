@@ -1,3 +1,8 @@
+/*
+ * The operations behind an array of requests of one completing call: claimed when the batch is opened, settled for
+ * the requests that MPI has completed, and released or unclaimed at the end. While an operation is claimed, no other
+ * thread completes it.
+ */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"

@@ -4,8 +4,8 @@
  * runtime for them. In the all- and some-forms an error of an operation is MPI_ERR_IN_STATUS, and its status has the
  * class (MPI 4.0 section 3.7.5).
  */
-#include "runtime/engine/gpu/peer/foreign.h"
-#include "runtime/engine/node/inbound.h"
+#include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"

@@ -1,3 +1,8 @@
+/*
+ * Messages to oneself in GPU memory: receives that are open, by communicator and tag, in the order of MPI. Whatever
+ * could make MPI match otherwise (a wildcard, a probe, a cancelled receive) loses the communicator until it is freed.
+ * A channel is used once its first message has completed the receive that it should.
+ */
 #include "runtime/mpi/requests/loopback.h"
 
 #include "runtime/engine/memory/pool.h"

@@ -1,3 +1,8 @@
+/*
+ * Operations by request: tracking, claiming, settling. An operation is in the table from its start until it is
+ * settled or dropped, and only the thread that has claimed it may do either. What a second claim sees is either the
+ * whole operation or none.
+ */
 #include "runtime/mpi/requests/pending.h"
 
 #include "runtime/engine/memory/cells.h"

@@ -1,3 +1,7 @@
+/*
+ * How many bytes came, by a status, and whether they are legal: a message may have to be a multiple of the smallest
+ * basic element, as this MPI checks it. Only what came is unpacked.
+ */
 #include "runtime/mpi/requests/received.h"
 
 #include "runtime/mpi/errors.h"

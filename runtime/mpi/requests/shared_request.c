@@ -1,3 +1,7 @@
+/*
+ * The request handle that Open MPI gives to operations that are over when their call returns. It is looked up once,
+ * and NULL under other MPIs.
+ */
 #include "runtime/mpi/requests/internal.h"
 
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
 #include "base/events.h"
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/node/segment.h"
+#include "runtime/exchange/segment.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"

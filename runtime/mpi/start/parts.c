@@ -1,12 +1,16 @@
+/*
+ * The parts of the runtime in the order in which they start; they end in the opposite one. A part may use what stands
+ * above it in the table at any time, and what stands below it never.
+ */
 #include "runtime/mpi/start/parts.h"
 
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/net/net.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/net/net.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/collective/remote.h"
@@ -76,7 +80,7 @@ static const part parts[] = {
     {.leave = pw_communicator_leave},                                           /* communicators */
     {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
     {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true},                                    /* one-sided operations */
+    {.start = pw_rma_start, .always = true, .leave = pw_rma_leave},             /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -1,3 +1,7 @@
+/*
+ * Whether the MPI below takes GPU memory: PACKWRIGHT_GPU_AWARE if it is set, else what the MPI and variables of known
+ * MPIs say. Found out once, when the first buffer in GPU memory comes by.
+ */
 #include "runtime/mpi/strategy/aware.h"
 
 #include "base/env.h"

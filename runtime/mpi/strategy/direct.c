@@ -1,20 +1,24 @@
+/*
+ * The strategy direct: takes a stand-in, shows the buffer under its number, and waits at the end for whoever reads
+ * it. A staging keeps the number of its stand-in, one that arrives its channel. A message that cannot have a stand-in
+ * goes by another strategy.
+ */
 #include "runtime/mpi/strategy/direct.h"
 
 #include "base/env.h"
-#include "runtime/engine/gpu/peer/shown.h"
-#include "runtime/engine/node/board.h"
-#include "runtime/engine/node/direct.h"
-#include "runtime/engine/node/inbound.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
-#include "runtime/engine/node/stand_in.h"
-#include "runtime/engine/node/xpmem.h"
+#include "runtime/exchange/board.h"
+#include "runtime/exchange/direct.h"
+#include "runtime/exchange/gpu/shown.h"
+#include "runtime/exchange/inbound.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
+#include "runtime/exchange/stand_in.h"
+#include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
-/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache
- * (docs/results/2026-11-23-direct-bounds.md). */
+/* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache. */
 enum { MOST_ON_HOST = 8 << 20 };
 
 /*
@@ -70,10 +74,11 @@ static int64_t most(const pw_message *m)
     return is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
 }
 
-/* A message with a channel is one of a call between two processes. */
+/* A message with a channel that is no exchange is one of a call between two processes. */
 static bool has_stand_in(const pw_message *m)
 {
-    return m->channel && m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
+    return m->channel && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) &&
+           m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
 }
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of

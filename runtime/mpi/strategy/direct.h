@@ -1,6 +1,6 @@
 /*
  * direct: MPI gets a stand-in for the packed message, and the receiver's Packwright moves the message from the sender's
- * own memory into the receiver's by one kernel (runtime/engine/node/direct.h). The sender packs nothing. It serves
+ * own memory into the receiver's by one kernel (runtime/exchange/direct.h). The sender packs nothing. It serves
  * messages between two processes, with PACKWRIGHT_ONE_COPY=1. A receive by this strategy is one by `packed`, for
  * messages that `packed` would not be taken for.
  */

@@ -4,15 +4,15 @@
  */
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/gpu/peer/foreign.h"
-#include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/gpu/peer/replica.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/node/inbound.h"
-#include "runtime/engine/node/late.h"
-#include "runtime/engine/node/segment.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/gpu/replica.h"
+#include "runtime/exchange/inbound.h"
+#include "runtime/exchange/late.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
@@ -23,7 +23,7 @@
  * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
  * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
  * longer at 64 KiB, and a tenth less at 32 KiB. A single message of 16 KiB gains a seventh when it is unpacked from the
- * sender's memory (docs/results/2026-11-22-gpu-messages.md).
+ * sender's memory.
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
 
@@ -47,9 +47,14 @@ static pw_gpu_packed packed_of(const pw_staging *s)
 
     if (!block)
         return (pw_gpu_packed){.host = s->data};
-    if (pw_gpu_is_lazy(block))
-        return pw_gpu_lazy_packed(block);
-    return pw_gpu_packed_at(pw_gpu_packed_in(block), (char *)s->data - base_of(block));
+    return pw_gpu_packed_at(pw_gpu_is_lazy(block) ? pw_gpu_lazy_packed(block) : pw_gpu_packed_in(block),
+                            (char *)s->data - base_of(block));
+}
+
+/* Blocks of a collective, of which any number of processes may read some. */
+static bool is_of_many(const pw_staging *s)
+{
+    return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
 }
 
 static pw_gpu_memory memory_of(const pw_staging *s)
@@ -103,7 +108,7 @@ static bool is_in_host_memory(const pw_staging *s)
 
 static bool is_awaited(const pw_staging *s)
 {
-    return s->once || s->awaited;
+    return (s->once && !is_of_many(s)) || s->awaited;
 }
 
 /* Others may read a message late whose sender waits for them. */
@@ -121,7 +126,7 @@ static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
-    if (!is_in_host_memory(s))
+    if (!is_in_host_memory(s) || s->announced)
         return;
     pw_sharing_note_message(s->buffer.bytes);
     if (pw_gpu_is_lazy(block))
@@ -135,24 +140,51 @@ static void note_packing(const pw_staging *s, bool replicated)
 
 static pw_status note_packed(const pw_staging *s, pw_status status)
 {
-    if (status == PW_OK && pw_gpu_is_lazy(s->own)) {
+    if (status == PW_OK && pw_gpu_is_lazy(s->own) && !s->announced) {
         pw_gpu_lazy_hold(s->own, s->buffer.bytes);
         allow_late(s);
     }
     return status;
 }
 
-/* Point-to-point messages are packed to the replica, too, where a peer's GPU may read them (gpu_expect). */
+/* The replica of a message that a peer's GPU may read (gpu_expect), at this part of it. 0: there is none. */
+static pw_cu_ptr replica_of(const pw_staging *s)
+{
+    pw_gpu_block *block = s->own;
+
+    if (s->announced)
+        return s->replicated ? pw_gpu_replica_address(block) + (pw_cu_ptr)((char *)s->data - base_of(block)) : 0;
+    return block && (s->kind == PW_CALL_BLOCKING || s->kind == PW_CALL_NONBLOCKING)
+               ? pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes)
+               : 0;
+}
+
 static pw_gpu_order packing_of(const pw_staging *s)
 {
     pw_gpu_order order = order_of(s, PW_PACK, s->buffer.bytes);
+
+    if (pw_gpu_is_lazy(s->own))
+        order.path = PW_GPU_DIRECT;
+    else
+        order.replica = replica_of(s);
+    return order;
+}
+
+/* Blocks that only their receivers read are packed to the replica, too. */
+static void gpu_announce(pw_staging *s)
+{
     pw_gpu_block *block = s->own;
 
-    if (pw_gpu_is_lazy(block))
-        order.path = PW_GPU_DIRECT;
-    else if (block && (s->kind == PW_CALL_BLOCKING || s->kind == PW_CALL_NONBLOCKING))
-        order.replica = pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
-    return order;
+    s->announced = s->replicated = false;
+    if (pw_gpu_is_lazy(block)) {
+        pw_sharing_note_message(s->buffer.bytes);
+        pw_gpu_lazy_hold(block, s->buffer.bytes);
+    } else {
+        s->replicated = block && s->role == PW_SEND && s->channel && is_in_host_memory(s) &&
+                        pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
+        note_packing(s, s->replicated);
+    }
+    s->announced = true;
 }
 
 static pw_status gpu_pack(pw_staging *s)
@@ -204,6 +236,8 @@ static void gpu_expect(pw_staging *s)
 
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
+    else if (is_of_many(s) && is_in_host_memory(s))
+        s->inbound = pw_inbound_expect_block(s->data, s->buffer.bytes, &taker, &t, sizeof t);
     else if (is_in_host_memory(s))
         s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, &taker, &t, sizeof t);
 }
@@ -274,6 +308,8 @@ static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
+    if (is_of_many(s))
+        pw_inbound_forget_blocks(s->data, s->buffer.bytes);
     if (pw_gpu_is_lazy(s->own))
         pw_gpu_lazy_give(s->buffer.place.gpu, s->own, s->channel);
     else if (s->own)
@@ -301,9 +337,9 @@ static void gpu_give(pw_staging *s)
 
 /* The functions that the strategies for GPU memory have in common. `memory` (a pw_gpu_memory) and `path` (a
  * pw_gpu_path) say how they differ. */
-#define ALIKE                                                                                           \
-    .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, .begin = gpu_begin, \
-    .finish = gpu_finish, .await = gpu_await, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
+#define ALIKE                                                                                                 \
+    .announce = gpu_announce, .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, \
+    .begin = gpu_begin, .finish = gpu_finish, .await = gpu_await, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
 
 /* ---- device ------------------------------------------------------------------------------------------------------ */
 

@@ -1,3 +1,7 @@
+/*
+ * Fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would answer, and
+ * counts as a use of the site; every doubt is a no.
+ */
 #include "runtime/mpi/strategy/is_native.h"
 
 #include "runtime/mpi/entry/gate.h"

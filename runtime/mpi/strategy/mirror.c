@@ -1,3 +1,7 @@
+/*
+ * Mirrors: a buffer's copy in host memory, laid out as the buffer is, by way of a staging buffer. Gaps are zero when
+ * a mirror is made, and are not copied back.
+ */
 #include "runtime/mpi/strategy/mirror.h"
 
 #include "runtime/engine/layout/layout.h"

@@ -1,3 +1,7 @@
+/*
+ * Which messages this MPI delivers only to a native, or only to a staged, receiver. The two facts that decide (does
+ * MPICH cut elements, do all ranks have Packwright) are set once at start.
+ */
 #include "runtime/mpi/strategy/mpich_split.h"
 
 #include "base/env.h"

@@ -1,3 +1,7 @@
+/*
+ * Operands of calls in which MPI computes: native, or replaced by a mirror for the call. The operand owns its staging
+ * and its mirror from open to close.
+ */
 #include "runtime/mpi/strategy/operand.h"
 
 #include "runtime/mpi/strategy/aware.h"

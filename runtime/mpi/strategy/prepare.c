@@ -1,10 +1,14 @@
+/*
+ * What PACKWRIGHT_Type_commit_all asks of the interposer: learn a type, compile its kernel, make choices and staging
+ * buffers for one object. Nothing here sends a message or reads the program's data.
+ */
 #include "runtime/mpi/strategy/prepare.h"
 
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/node/board.h"
-#include "runtime/engine/node/heap.h"
-#include "runtime/engine/node/peers.h"
+#include "runtime/exchange/board.h"
+#include "runtime/exchange/heap.h"
+#include "runtime/exchange/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/strategy.h"

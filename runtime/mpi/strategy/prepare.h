@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* Learns the type, compiles its kernel in this thread, and makes staging memory for one object. Returns the number of
- * its layout on the board of this process (runtime/engine/node/board.h). -1: no other process is to read it. */
+ * its layout on the board of this process (runtime/exchange/board.h). -1: no other process is to read it. */
 __attribute__((visibility("default"))) int packwright_prepare_type(MPI_Datatype type);
 
 /* Maps the staging memory of another process of the node that messages of `type`, which is to be a prepared one, will
@@ -23,7 +23,7 @@ __attribute__((visibility("default"))) void packwright_prepare_peer(MPI_Datatype
 __attribute__((visibility("default"))) bool packwright_can_prove(void);
 
 /* Sends messages to and fro between this process and rank `peer` of `node`, which makes the same call: the program's
- * messages to the same process, rank `number` of `comm`, then need no proof (runtime/engine/node/direct.h). Sends none
+ * messages to the same process, rank `number` of `comm`, then need no proof (runtime/exchange/direct.h). Sends none
  * if both channels are proven. Returns MPI's error. */
 __attribute__((visibility("default"))) int packwright_prove(MPI_Comm node, int peer, MPI_Comm comm, int number);
 

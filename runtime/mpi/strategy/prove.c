@@ -1,9 +1,9 @@
 /* Proves channels of the strategy `direct` by messages between two processes that both expect them. */
 #include "ir/ir.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/node/direct.h"
-#include "runtime/engine/node/heap.h"
-#include "runtime/engine/node/inbound.h"
+#include "runtime/exchange/direct.h"
+#include "runtime/exchange/heap.h"
+#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/prepare.h"

@@ -1,6 +1,11 @@
+/*
+ * The steps of a staged message, each by its strategy: opened, packed, expected, unpacked, closed. Every staging that
+ * was opened is closed once. Stagings of the current call are also held by the thread, to be given back if an error
+ * handler leaves the call by longjmp.
+ */
 #include "runtime/mpi/strategy/staging.h"
 
-#include "runtime/engine/node/inbound.h"
+#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/pipeline.h"
@@ -111,6 +116,12 @@ static void ask_for_kernel(const pw_staging *s, pw_direction direction)
         return;
     pw_layout_expect_bytes(s->buffer.layout,
                            s->buffer.bytes * atomic_load_explicit(&s->site->rounds, memory_order_relaxed));
+}
+
+void pw_staging_announce(pw_staging *s)
+{
+    if (s->strategy && s->strategy->announce)
+        s->strategy->announce(s);
 }
 
 pw_status pw_staging_pack(pw_staging *s)

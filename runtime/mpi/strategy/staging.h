@@ -11,10 +11,12 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
 /* Does pw_message_describe and pw_staging_open for a message, of which the caller has filled buffer.base, buffer.count,
  * entry, kind, role, channel and once. */
 bool pw_staging_try(pw_staging *s, pw_message *m);
+/* To be called before a staging is packed in parts: tells other processes of the node what all of it is going to be. */
+void pw_staging_announce(pw_staging *s);
 /* Packs the user's buffer. */
 pw_status pw_staging_pack(pw_staging *s);
-/* To be called before each point-to-point receive: MPI will write the memory and not read it, so the message may be
- * unpacked while it arrives. */
+/* To be called before each point-to-point receive, and for each block that is exchanged: MPI will write the memory and
+ * not read it, so the message may be unpacked while it arrives. */
 void pw_staging_expect(pw_staging *s);
 /* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
  * an error of MPI. */

@@ -1,10 +1,14 @@
+/*
+ * The table of strategies, and the choice for a message: forced by name, by the site's trial, or afresh by cost. The
+ * settings are set once at start; a site is changed only through runtime/choice.
+ */
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
 #include "runtime/choice/site.h"
-#include "runtime/engine/gpu/peer/lazy.h"
-#include "runtime/engine/node/commons.h"
-#include "runtime/engine/node/sharing.h"
+#include "runtime/exchange/commons.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
@@ -20,6 +24,7 @@ static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 };
 
 _Static_assert((int)PW_STRATEGY_COUNT <= PW_SITE_WAYS, "sites have room for all strategies");
+_Static_assert(sizeof(pw_board) <= PW_COMMONS_PART_BYTES, "the board has room in the memory that ranks have in common");
 
 /* The singleton, set once at start. */
 static struct {
@@ -37,8 +42,8 @@ void pw_strategy_start(void)
         chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.counted = pw_layout_use_is_reported();
     chosen_by.trials = pw_env_bool(PW_ENV_TRIALS) && word <= 0;
-    if (chosen_by.trials && pw_env_bool(PW_ENV_SHARED))
-        pw_commons_offer(sizeof(pw_board));
+    if (pw_env_bool(PW_ENV_SHARED))
+        pw_commons_offer(PW_COMMONS_BYTES);
     pw_split_start();
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }
@@ -216,7 +221,7 @@ static pw_hash hash_of(const pw_message *m)
 /* Runs when a message is to be sent, so after MPI_Init. */
 static void share_trials(void)
 {
-    pw_site_share(pw_commons_map(sizeof(pw_board)));
+    pw_site_share(pw_commons_part_of(PW_COMMONS_TRIALS));
 }
 
 #define RIVALS(q, list) ((q)->rivals = sizeof(list), (q)->rival = (list))
@@ -357,7 +362,7 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to)
     m.to = to;
     if (pw_strategy_choose(&m, 0, &record) != PW_STRATEGY_JOINED)
         return false;
-    if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
+    if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() || from->left_wrong ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
         return true;
     pw_judge_spoil();

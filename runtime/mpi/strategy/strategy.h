@@ -20,7 +20,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/model.h"
-#include "runtime/engine/node/direct.h"
+#include "runtime/exchange/direct.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
 
@@ -38,7 +38,7 @@ typedef struct pw_message {
     pw_call_kind kind;
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
-                         same direction. 0: not known */
+                         same direction; of blocks that are exchanged, those of one communicator. 0: not known */
     uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
     bool left_wrong;  /* left to MPI, it comes out wrong */
@@ -63,12 +63,14 @@ typedef struct pw_staging {
     const struct pw_strategy *strategy; /* NULL: the staging is empty, and the message native */
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role : 8;
-    bool once : 1;    /* pw_message.once */
-    bool awaited : 1; /* it may be sent again, and calls that complete it wait for late reads (`await`) */
+    bool once : 1;       /* pw_message.once */
+    bool awaited : 1;    /* it may be sent again, and calls that complete it wait for late reads (`await`) */
+    bool announced : 1;  /* other processes know of it (pw_staging_announce) */
+    bool replicated : 1; /* it was announced with a replica, to which it is packed, too */
     pw_call_kind kind;
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
-    struct pw_inbound *inbound; /* expects the message (runtime/engine/node/inbound.h); NULL: nothing does */
+    struct pw_inbound *inbound; /* expects the message (runtime/exchange/inbound.h); NULL: nothing does */
     union {
         int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
         uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
@@ -88,12 +90,14 @@ typedef struct pw_strategy {
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
     pw_status (*take)(pw_staging *s);
+    /* As pw_staging_announce. NULL: the strategy has nothing to tell. */
+    void (*announce)(pw_staging *s);
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
     pw_status (*pack)(pw_staging *s);
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
     pw_status (*unpack)(pw_staging *s, int64_t received);
-    /* Waits until no process reads a message late that MPI has sent (runtime/engine/node/late.h). May be called
+    /* Waits until no process reads a message late that MPI has sent (runtime/exchange/late.h). May be called
      * again. NULL: none does. */
     void (*await)(const pw_staging *s);
     /* Gives the memory back. */
@@ -144,7 +148,7 @@ bool pw_message_is_one_block(const pw_message *m);
  */
 enum { PW_LEAST_READ = 2048 };
 /* Whether MPI may get the message as contiguous memory, which MPI may read in the sender's process. A long message may
- * not if the system does not let processes of the node read each other's memory (runtime/engine/node/sharing.h). */
+ * not if the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
 bool pw_message_may_be_contiguous(const pw_message *m);
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);

@@ -1,3 +1,7 @@
+/*
+ * A table of the last learned types by what MPI says of a type at once. A slot has one look, the latest that fell
+ * there, and a reference to its entry; the caller holds the lock of the entries.
+ */
 #include "runtime/mpi/types/alike.h"
 
 #include "frontend/mpi/contents.h"

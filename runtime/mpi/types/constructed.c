@@ -1,3 +1,7 @@
+/*
+ * A table of the last types that were made by one constructor over a basic type. A slot has the latest one that fell
+ * there, with a reference to its entry. Two types are the same only if constructor, numbers and basic type are equal.
+ */
 #include "runtime/mpi/types/constructed.h"
 
 #include "runtime/engine/memory/handle_table.h"

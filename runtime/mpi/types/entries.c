@@ -1,3 +1,8 @@
+/*
+ * All entries and bindings, and what refers to them. References are counted under one lock, in which nothing of MPI
+ * is called, so callbacks of MPI may take it. The last reference frees an entry; a new `life` ends bindings to which
+ * MPI may still have attributes.
+ */
 #include "runtime/mpi/types/entries.h"
 
 #include "runtime/engine/memory/handle_table.h"

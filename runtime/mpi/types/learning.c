@@ -1,3 +1,8 @@
+/*
+ * Learns types, one at a time: reads how a type was made, compiles its layout, and binds the type to the layout's
+ * entry by an attribute. Locks are taken in the order: learning, MPI's, the entries', the engine's; a type that
+ * cannot be learned is left to MPI for good.
+ */
 #include "runtime/mpi/types/learning.h"
 
 #include "base/log.h"

@@ -1,3 +1,7 @@
+/*
+ * Notes of types that are not learned yet: a few bytes in the value of the handle table, with the gain that was
+ * missed so far. A note only grows, and ends when the type is learned or freed. Totals are for the statistics.
+ */
 #include "runtime/mpi/types/noted.h"
 
 #include "frontend/mpi/contents.h"

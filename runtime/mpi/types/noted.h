@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 /*
- * Learning costs what was measured (docs/results/2026-11-22-types.md): asking MPI how the type was made, compiling the
+ * Learning costs what was measured (build/bench/types_mpich): asking MPI how the type was made, compiling the
  * layout and registering it, for types that are all different; for lists, the cost of a number in long ones. Packwright
  * gains half a nanosecond a byte where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB. Before
  * a type is learned nobody knows which of the two it is.

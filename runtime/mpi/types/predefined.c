@@ -1,3 +1,7 @@
+/*
+ * Lists the predefined types of each MPI, for the registry to learn when GPU memory comes in. Names that an MPI or
+ * its mpi.h lacks are left out when this file is compiled, or when they are looked up.
+ */
 #include "runtime/mpi/types/predefined.h"
 
 #include <dlfcn.h>
@@ -164,3 +168,16 @@ void pw_predefined_each(void (*fn)(MPI_Datatype type))
             fn(types[i]);
 }
 #endif
+
+int64_t pw_predefined_size(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner, size;
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
+        combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
+        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
+        return 0;
+    return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
+}

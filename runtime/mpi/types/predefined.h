@@ -8,7 +8,13 @@
 
 #include "runtime/mpi/mpi_compat.h"
 
+#include <stdint.h>
+
 /* Calls fn for each predefined type that this MPI has. */
 void pw_predefined_each(void (*fn)(MPI_Datatype type));
+
+/* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
+ * types only with GPUs. */
+int64_t pw_predefined_size(MPI_Datatype type);
 
 #endif

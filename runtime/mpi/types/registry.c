@@ -1,3 +1,7 @@
+/*
+ * The map from type handles to notes and entries. A handle is in the table from its commit until MPI drops the type,
+ * so a handle that MPI uses again never finds an old entry. Lookups take no lock.
+ */
 #include "runtime/mpi/types/registry.h"
 
 #include "runtime/mpi/entry/fortran.h"

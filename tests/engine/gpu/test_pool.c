@@ -7,7 +7,7 @@
 #include "runtime/engine/gpu/place.h"
 #include "runtime/engine/gpu/pool.h"
 #include "runtime/engine/gpu/transfer.h"
-#include "runtime/engine/node/segment.h"
+#include "runtime/exchange/segment.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 

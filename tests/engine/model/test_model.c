@@ -324,7 +324,7 @@ static void gpus_read_dense_blocks(void **state)
 {
     static const struct {
         pw_model_shape shape;
-        double us; /* measured on two H200s (docs/results/2026-11-23-gpu-joined.md) */
+        double us; /* measured on two H200s (bench/gpu/joined.c) */
         bool across;
     } measured[] = {{{64 << 10, 64, 2}, 9.3, true}, {{1 << 20, 64, 2}, 12.3, true},  {{4 << 20, 64, 2}, 21.6, true},
                     {{32 << 20, 64, 2}, 110, true}, {{64 << 10, 8, 8}, 9.8, true},   {{1 << 20, 8, 8}, 26.1, false},

@@ -1,5 +1,5 @@
 /*
- * Which blocks are read over the network (PACKWRIGHT_NET), as tests/engine/net/count_gets.c counts. The arguments
+ * Which blocks are read over the network (PACKWRIGHT_NET), as tests/exchange/net/count_gets.c counts. The arguments
  * are what is expected, and a block's bytes and the length of its pieces:
  *
  *     read     all pieces are read

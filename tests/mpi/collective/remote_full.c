@@ -2,7 +2,7 @@
  * Exchanges of blocks that are read over the network (PACKWRIGHT_NET) while no more memory can be registered, since
  * persistent requests hold all registrations: such blocks go by the MPI, and those that come after them are right.
  */
-#include "runtime/engine/net/net.h"
+#include "runtime/exchange/net/net.h"
 #include "tests/mpi/support/harness.h"
 
 #include <sys/mman.h>

@@ -19,7 +19,7 @@ static void check_binding(void)
     CHECK(dlsym(RTLD_DEFAULT, "pw_registry_find") == NULL, "internal symbols are visible");
 }
 
-/* Processes that pack have staging memory in a file of its own (runtime/engine/node/segment.h). */
+/* Processes that pack have staging memory in a file of its own (runtime/exchange/segment.h). */
 static void check_segment(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

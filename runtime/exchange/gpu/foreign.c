@@ -1,0 +1,389 @@
+/*
+ * Purpose: GPUs of this process read messages of other processes. Data: the reads under way when MPI's call has
+ * returned (late reads), and those that a thread gathers for one launch. Invariant: what a read needs (opened memory, a
+ * layout) stays until the read is over.
+ */
+#include "runtime/exchange/gpu/foreign.h"
+
+#include "runtime/engine/gpu/joined.h"
+#include "runtime/engine/memory/cells.h"
+#include "runtime/exchange/gpu/opened.h"
+#include "runtime/exchange/late.h"
+#include "runtime/exchange/segment.h"
+
+enum {
+    MOST_LATE = 24, /* late reads at a time, which leaves lanes for other transfers (pool.h) */
+    MOST_GATHERED = 256
+};
+
+/* The context that has last moved a message from another program's buffer. NULL: none. */
+static _Atomic(pw_gpu *) reader;
+
+static void forget_reader(const pw_gpu *gpu, bool driver)
+{
+    pw_gpu *expected = (pw_gpu *)(uintptr_t)gpu;
+
+    (void)driver;
+    atomic_compare_exchange_strong(&reader, &expected, NULL);
+}
+
+static pw_gpu_dependent dependent = {.close = forget_reader};
+
+static pw_gpu_order unpacking(const pw_gpu_order *order, pw_gpu_packed packed)
+{
+    pw_gpu_order o = *order;
+
+    o.packed = packed;
+    o.direction = PW_UNPACK;
+    return o;
+}
+
+static pw_gpu_packed packed_at(const pw_reached *r, const void *from, const pw_peer_block *block)
+{
+    return pw_gpu_packed_at((pw_gpu_packed){.host = (void *)(uintptr_t)block->base, .device = r->at},
+                            (const char *)from - block->base);
+}
+
+static void count_from_gpu(const pw_gpu_order *order)
+{
+    if (order->buffer.layout)
+        atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
+}
+
+/* ---- late reads -------------------------------------------------------------------------------------------------- */
+
+/* A late read under way, and what must stay until its end. */
+typedef struct late_read {
+    pw_gpu_transfer *transfer;
+    const pw_segment_header *sender;
+    pw_reached *reached;
+    bool registered;   /* it reads a block of a segment; else GPU memory */
+    pw_layout *layout; /* whose kernel runs, with a reference; NULL: none */
+} late_read;
+
+_Static_assert(sizeof(late_read) <= PW_CELL_BYTES, "a late read fits a cell");
+
+/* The singleton: the number of late reads under way. Threads that begin some at once may exceed the bound. */
+static _Atomic int late_reads;
+
+/* Releases what the read holds, and says whether its bytes count. The driver frees the GPU memory of a process that
+ * ends, maybe while it is read, so what was read in opened memory counts only if its owner has lived until now. The
+ * segment's own memory stays. */
+static bool leave(const late_read *r)
+{
+    bool counts = r->registered || pw_segment_owner_has_waited(r->sender);
+
+    pw_reach_give(r->reached);
+    pw_layout_unref(r->layout);
+    return counts;
+}
+
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
+
+/* A signal of this process, and what it reaches at the end of a launch. Signal 0 of value 0: there is none. */
+typedef struct ending {
+    uint32_t signal;
+    uint64_t value;
+} ending;
+
+/* The reads that this thread gathers. */
+static _Thread_local struct {
+    bool on;
+    int reads, before;      /* that wait for their launch; at the last look */
+    ending next, under_way; /* of the launch that they wait for; of the one before */
+} gathered;
+
+static bool is_under_way(const ending *e)
+{
+    const pw_segment_header *own = pw_segment_own_header();
+
+    return own && e->value > 0 &&
+           (int64_t)(atomic_load_explicit(&own->signals[e->signal].value, memory_order_acquire) - e->value) < 0;
+}
+
+static void launch_gathered(void)
+{
+    if (gathered.reads == 0)
+        return;
+    pw_gpu_launch_begun();
+    gathered.under_way = gathered.next;
+    gathered.reads = gathered.before = 0;
+}
+
+void pw_gpu_foreign_gather(bool on)
+{
+    launch_gathered();
+    gathered.on = on;
+}
+
+void pw_gpu_foreign_look(void)
+{
+    bool more = gathered.reads > gathered.before;
+
+    gathered.before = gathered.reads;
+    if (gathered.reads > 0 && !more && !is_under_way(&gathered.under_way))
+        launch_gathered();
+}
+
+/* Whether the read can wait for others. */
+static bool is_gathered(const pw_gpu_order *order)
+{
+    return gathered.on && pw_gpu_is_fusable(order);
+}
+
+/* Launches a read that holds what *r says, or gathers it. The launch has a lane of its own, or shares it with the reads
+ * of this process alone, so that the sender can wait for its end. Where that is not possible the read is over on
+ * return, and *late NULL. False: it has failed. */
+static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *record, void **late)
+{
+    late_read *kept = pw_cell_take();
+    pw_gpu_order begun = *order;
+    pw_status status;
+    ending end;
+
+    begun.alone = !is_gathered(order);
+    begun.ahead = true;
+    r->transfer = kept ? pw_gpu_begin(&begun) : NULL;
+    if (r->transfer && pw_gpu_signals(r->transfer, &end.signal, &end.value)) {
+        atomic_fetch_add_explicit(&late_reads, 1, memory_order_relaxed);
+        r->layout = order->buffer.layout;
+        if (r->layout)
+            pw_layout_ref(r->layout);
+        *kept = *r;
+        *late = kept;
+        if (!begun.alone) {
+            gathered.reads++;
+            gathered.next = end;
+        }
+        pw_late_tell(record, end.signal, end.value);
+        return true;
+    }
+    pw_cell_give(kept);
+    status = r->transfer ? pw_gpu_finish(r->transfer) : pw_gpu_carry_out(order);
+    return leave(r) && status == PW_OK;
+}
+
+pw_status pw_gpu_foreign_finish(void *late)
+{
+    const late_read r = *(late_read *)late;
+    pw_status status = pw_gpu_finish(r.transfer);
+
+    atomic_fetch_sub_explicit(&late_reads, 1, memory_order_relaxed);
+    pw_cell_give(late);
+    return leave(&r) || status != PW_OK ? status : PW_ERR_IO;
+}
+
+/* Reads as launch does if the read may be a late one, else at once. */
+static bool read_by(late_read *r, const pw_gpu_order *order, pw_segment_late *record, void **late)
+{
+    bool done;
+
+    if (late && pw_late_may(r->sender, record) &&
+        atomic_load_explicit(&late_reads, memory_order_relaxed) < (is_gathered(order) ? MOST_GATHERED : MOST_LATE))
+        return launch(r, order, record, late);
+    done = pw_gpu_carry_out(order) == PW_OK;
+    return leave(r) && done;
+}
+
+/* ---- from the segment of another process ------------------------------------------------------------------------- */
+
+static bool unpack_registered(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
+{
+    late_read r = {.sender = block->replica.segment,
+                   .reached = pw_gpu_registered_take(order->buffer.place.gpu, block),
+                   .registered = true};
+    pw_gpu_order o;
+
+    if (!r.reached)
+        return false;
+    o = unpacking(order, packed_at(r.reached, from, block));
+    return read_by(&r, &o, block->late, late);
+}
+
+static bool unpack_replica(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
+{
+    late_read r = {.sender = block->replica.segment};
+    pw_gpu_order o;
+
+    r.reached = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
+    if (!r.reached)
+        return false;
+    o = unpacking(order, (pw_gpu_packed){.device = r.reached->at + (pw_cu_ptr)((const char *)from - block->base)});
+    if (!read_by(&r, &o, block->late, late))
+        return false;
+    count_from_gpu(order);
+    return true;
+}
+
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late)
+{
+    if (unpack_replica(order, from, block, late))
+        return true;
+    if (block->lazy || !unpack_registered(order, from, block, late))
+        return false;
+    pw_gpu_opened_want(&block->replica, order->bytes);
+    return true;
+}
+
+/* ---- from the program's memory of another process ---------------------------------------------------------------- */
+
+/* One message: objects of a layout, the first of which has its origin at `there`, or bytes from there on; and the order
+ * to unpack it. */
+typedef struct objects {
+    const pw_gpu_order *order;
+    pw_layout *layout; /* NULL: bytes */
+    pw_cu_ptr there;
+    int64_t count, bytes;
+} objects;
+
+static pw_gpu_order packing_to(const objects *o, pw_cu_ptr packed)
+{
+    return (pw_gpu_order){.buffer = {.layout = o->layout,
+                                     .place = o->order->buffer.place,
+                                     .base = (void *)(uintptr_t)o->there,
+                                     .count = o->count,
+                                     .bytes = o->bytes},
+                          .packed = {.device = packed},
+                          .bytes = o->bytes,
+                          .direction = PW_PACK,
+                          .path = PW_GPU_DIRECT};
+}
+
+static bool pack_all(const objects *o, pw_cu_ptr packed)
+{
+    const pw_gpu_order order = packing_to(o, packed);
+
+    return o->layout ? pw_gpu_carry_out(&order) == PW_OK
+                     : pw_gpu_copy(o->order->buffer.place.gpu, packed, o->there, o->bytes) == PW_OK;
+}
+
+static pw_gpu_order unpacking_from(const objects *o, pw_cu_ptr packed)
+{
+    pw_gpu_order order = unpacking(o->order, (pw_gpu_packed){.device = packed});
+
+    order.bytes = o->bytes;
+    order.path = PW_GPU_DIRECT;
+    return order;
+}
+
+static bool move_in_two(const objects *o)
+{
+    pw_gpu *gpu = o->order->buffer.place.gpu;
+    pw_gpu_block *block = NULL;
+    pw_gpu_order pack, unpack;
+    bool done;
+
+    if (pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, o->bytes, &block) != PW_OK)
+        return false;
+    pack = packing_to(o, block->device);
+    unpack = unpacking_from(o, block->device);
+    done = pw_gpu_carry_out(&pack) == PW_OK && pw_gpu_carry_out(&unpack) == PW_OK;
+    pw_gpu_give(gpu, block);
+    return done;
+}
+
+/* Moves by the joined layout, or in two passes. */
+static bool move_joined(const objects *o, late_read *r, pw_segment_late *record, void **late)
+{
+    const pw_buffer *b = &o->order->buffer;
+    pw_joined joined;
+    pw_diag diag;
+    bool done;
+
+    if (o->bytes % b->layout->size != 0 || pw_layout_join(o->layout, b->layout, &joined, &diag) != PW_OK) {
+        done = move_in_two(o);
+        return leave(r) && done;
+    }
+    const pw_gpu_copy_order copy = {.joined = &joined,
+                                    .gpu = b->place.gpu,
+                                    .from = (const void *)(uintptr_t)o->there,
+                                    .to = b->base,
+                                    .bytes = o->bytes};
+
+    if (late && pw_gpu_joined_is_ready(&copy)) {
+        const pw_gpu_order one = pw_gpu_joined_order(&copy);
+
+        done = read_by(r, &one, record, late);
+    } else {
+        done = pw_gpu_joined_copy(&copy) == PW_OK;
+        done = leave(r) && done;
+    }
+    pw_layout_unref(joined.layout);
+    return done;
+}
+
+static bool move_objects(const objects *o, late_read *r, pw_segment_late *record, void **late)
+{
+    const pw_buffer *b = &o->order->buffer;
+    pw_gpu_order order;
+
+    if (o->layout && b->layout)
+        return move_joined(o, r, record, late);
+    order = o->layout ? packing_to(o, pw_cu_address((char *)b->base + b->offset)) : unpacking_from(o, o->there);
+    return read_by(r, &order, record, late);
+}
+
+/* The objects of a message, in memory that is open for the order's GPU. */
+static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, const pw_reached *opened)
+{
+    return (objects){.order = order,
+                     .layout = from->layout,
+                     .there = opened->at + (from->remote - from->exported.memory.address),
+                     .count = from->count,
+                     .bytes = from->bytes};
+}
+
+static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
+{
+    const pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
+    pw_reached *opened = pw_gpu_opened_take(gpu, &from->exported);
+    objects o;
+    bool done;
+
+    if (!opened)
+        return false;
+    o = objects_of(&order, from, opened);
+    done = pack_all(&o, packed) && pw_segment_owner_has_waited(from->exported.segment);
+    pw_reach_give(opened);
+    return done;
+}
+
+/* Packs a part of the message into host memory: one kernel packs all of it, and the part is copied. */
+static bool pack_to_host(const pw_stand_in *from, void *to, int64_t bytes)
+{
+    pw_gpu *gpu = atomic_load(&reader);
+    pw_gpu_block *block = NULL;
+    bool done;
+
+    if (!gpu || pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, from->bytes, &block) != PW_OK)
+        return false;
+    done = pack_opened(gpu, from, block->device) &&
+           pw_gpu_copy(gpu, pw_cu_address(to), block->device + (pw_cu_ptr)from->first, bytes) == PW_OK;
+    pw_gpu_give(gpu, block);
+    return done;
+}
+
+static void note_reader(pw_gpu *gpu)
+{
+    if (atomic_load(&reader) == gpu)
+        return;
+    atomic_store(&reader, gpu);
+    pw_gpu_depend(&dependent);
+    pw_stand_in_pack_by(pack_to_host);
+}
+
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
+{
+    late_read r = {.sender = from->exported.segment,
+                   .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
+    objects o;
+
+    if (!r.reached)
+        return false;
+    o = objects_of(order, from, r.reached);
+    if (!move_objects(&o, &r, from->late, late))
+        return false;
+    note_reader(order->buffer.place.gpu);
+    count_from_gpu(order);
+    return true;
+}

@@ -1,0 +1,42 @@
+/*
+ * GPUs of this process unpack messages from the memory of other processes of the node (runtime/exchange/peers.h).
+ * They read the block's replica, if the message is there and the replica can be opened, else the block, which is
+ * registered with the driver (opened.h). Messages of stand-ins (shown.h) come from the sender's own GPU memory.
+ *
+ * All functions are thread safe.
+ */
+#ifndef PW_RUNTIME_GPU_FOREIGN_H
+#define PW_RUNTIME_GPU_FOREIGN_H
+
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/exchange/stand_in.h"
+
+/*
+ * Carries out an order to unpack whose packed bytes are at `from` in this block. False: the driver does not register
+ * such memory, or something failed; the buffer may then hold part of the message, and must be unpacked into again. The
+ * block must hold its message during the call.
+ *
+ * With `late` the read may be a late one (runtime/exchange/late.h) where the sender allows it: the call only
+ * launches it and sets *late, and pw_gpu_foreign_finish must follow. Otherwise *late is NULL. The order's buffer and
+ * its layout must stay until then.
+ */
+bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late);
+
+/* Moves a message of a stand-in, whose objects lie in GPU memory of another process, to the buffer of an order to
+ * unpack which has room for it: by one kernel where one side is contiguous or the layouts join. False: the memory
+ * cannot be opened, its owner has ended, or something failed; the buffer may then hold anything. `late` is as above. */
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late);
+
+/* Waits for a late read. A failure: the message is lost. */
+pw_status pw_gpu_foreign_finish(void *late);
+
+/*
+ * From now on, or no longer, this thread gathers short late reads, to launch them together. Whoever has begun that must
+ * make MPI go on, call pw_gpu_foreign_look after each step, and end it: a sender may wait for a read before it sends
+ * what MPI waits for here. A look launches the reads unless the step has brought another one, or the launch before is
+ * under way.
+ */
+void pw_gpu_foreign_gather(bool on);
+void pw_gpu_foreign_look(void);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * Messages that peers' GPUs take from the program's own memory, the sender's side. An entry belongs to the stand-in
+ * of its number from pw_gpu_show_begin to _end. If somebody else reads the stand-in, the whole message is packed
+ * once, in device memory.
+ */
+#include "runtime/exchange/gpu/shown.h"
+
+#include "base/env.h"
+#include "runtime/engine/layout/layout.h"
+#include "runtime/exchange/direct.h"
+#include "runtime/exchange/gpu/exported.h"
+
+/* What a stand-in shows. Belongs to whoever has taken the stand-in; while lazy memory makes its bytes, to that thread.
+ */
+typedef struct shown {
+    pw_buffer buffer;
+    pw_segment_exported exported;
+    pw_gpu_block *packed; /* device memory with the packed message; NULL: it is not packed */
+} shown;
+
+/* The singleton, by the numbers of stand-ins. */
+static shown table[PW_SEGMENT_STAND_INS];
+
+bool pw_gpu_may_show(void)
+{
+    return pw_gpu_can_export() && pw_env_bool(PW_ENV_LAZY) && pw_direct_is_possible();
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
+
+/* The address of the lowest byte that the objects touch, and the bytes from there to the highest one. False: that is no
+ * range of addresses. */
+static bool find_touched(const pw_buffer *b, pw_cu_ptr *lowest, int64_t *bytes)
+{
+    int64_t lo = b->offset;
+
+    *bytes = b->bytes;
+    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, bytes))
+        return false;
+    *lowest = pw_cu_address(b->base) + (pw_cu_ptr)lo;
+    return *bytes > 0;
+}
+
+static bool holds(const pw_segment_exported *e, pw_cu_ptr lowest, int64_t bytes)
+{
+    return lowest >= e->address && (uint64_t)bytes <= e->bytes && lowest - e->address <= e->bytes - (uint64_t)bytes;
+}
+
+bool pw_gpu_show(int number, const pw_buffer *buffer)
+{
+    shown *s = &table[number];
+    const pw_gpu *gpu = buffer->place.gpu;
+    pw_gpu_scope scope;
+    pw_cu_ptr lowest;
+    int64_t bytes;
+    pw_status status;
+
+    if (!find_touched(buffer, &lowest, &bytes) || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return false;
+    *s = (shown){.buffer = *buffer};
+    status = pw_gpu_export(gpu, lowest, &s->exported);
+    pw_gpu_leave(&scope);
+    return status == PW_OK && holds(&s->exported, lowest, bytes);
+}
+
+/* Waits for what the program has put into the legacy default stream of the context. */
+static pw_status wait_for_program(pw_gpu *gpu)
+{
+    pw_gpu_scope scope;
+    pw_status status = pw_gpu_enter(gpu, &scope);
+
+    if (status != PW_OK)
+        return pw_gpu_judge(gpu, status);
+    status = pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
+    pw_gpu_leave(&scope);
+    return pw_gpu_judge(gpu, status);
+}
+
+static bool is_dense(const pw_buffer *b)
+{
+    return !b->layout || b->layout->contiguous;
+}
+
+static void *dense_bytes(const pw_buffer *b)
+{
+    return (char *)b->base + (b->layout ? b->layout->nest->lo : b->offset);
+}
+
+static pw_status pack(shown *s)
+{
+    pw_gpu_order order = {.buffer = s->buffer, .bytes = s->buffer.bytes, .direction = PW_PACK, .path = PW_GPU_DIRECT};
+    pw_status status = pw_gpu_take(s->buffer.place.gpu, PW_GPU_DEVICE_MEMORY, s->buffer.bytes, &s->packed);
+
+    if (status != PW_OK)
+        return status;
+    order.packed = pw_gpu_packed_in(s->packed);
+    return pw_gpu_carry_out(&order);
+}
+
+/* Packs the whole message when the first of its bytes are wanted. */
+static bool make(void *arg, int64_t at, void *to, int64_t bytes)
+{
+    shown *s = arg;
+    pw_cu_ptr from;
+
+    if (!is_dense(&s->buffer) && !s->packed && pack(s) != PW_OK)
+        return false;
+    from = s->packed ? s->packed->device : pw_cu_address(dense_bytes(&s->buffer));
+    return pw_gpu_copy(s->buffer.place.gpu, pw_cu_address(to), from + (pw_cu_ptr)at, bytes) == PW_OK;
+}
+
+pw_status pw_gpu_show_begin(int number)
+{
+    shown *s = &table[number];
+    const pw_buffer *b = &s->buffer;
+    bool dense = is_dense(b);
+    const pw_direct_message message = {.layout = dense ? NULL : b->layout,
+                                       .memory = dense ? dense_bytes(b) : b->base,
+                                       .count = dense ? b->bytes : b->count,
+                                       .bytes = b->bytes,
+                                       .exported = &s->exported,
+                                       .make = make,
+                                       .arg = s};
+    pw_status status = wait_for_program(b->place.gpu);
+
+    if (status != PW_OK)
+        return status;
+    pw_direct_begin(number, &message);
+    return PW_OK;
+}
+
+void pw_gpu_show_end(int number)
+{
+    shown *s = &table[number];
+
+    pw_direct_end(number);
+    pw_gpu_give(s->buffer.place.gpu, s->packed);
+    *s = (shown){.packed = NULL};
+    pw_direct_give(number);
+}

@@ -1,0 +1,353 @@
+/*
+ * The table of expected messages, which is looked up by address without a lock, and what becomes of each piece that MPI
+ * asks for. Bytes [0, in_place) of a message are in the user's buffer, the others that have come in the staging memory.
+ */
+#include "runtime/exchange/inbound.h"
+
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { EXPECTED = 256, SHIFTS = 64 };
+
+struct pw_inbound {
+    char *data;
+    int64_t bytes;
+    pw_layout *layout; /* the caller that expects the message holds a reference; NULL: messages are copied */
+    void *buf;
+    const pw_inbound_taker *take; /* unpacks in place of layout and buf; NULL: there is none */
+    bool exact;                   /* the message is as long as the memory that expects it */
+    bool timed;                   /* the time is measured for the caller */
+    _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
+    pw_peer_block whole_in;       /* the block there, where it is known */
+    _Atomic int64_t in_place, ns;
+    _Atomic(void *) late;                  /* the taker's late read under way; NULL: none */
+    _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of the taker */
+};
+
+/*
+ * The singleton. places[i] says where the memory of receive many[i] is, in one word, so that it can be read without a
+ * lock: the address of a block of the pool, whose low bits are zero, and in these bits the logarithm of its length. Who
+ * is asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through
+ * with it. `high` bounds the places that were ever used. Where blocks of one buffer are expected, a length that is
+ * rounded up reaches into the next block, so ends[i] has the exact end.
+ */
+static struct {
+    _Atomic uintptr_t places[EXPECTED]; /* 0: free */
+    _Atomic uintptr_t ends[EXPECTED];
+    pw_inbound many[EXPECTED];
+    _Atomic int high, takers;
+} expected;
+
+enum { BEING_FILLED = 1 };
+
+/* ---- expecting --------------------------------------------------------------------------------------------------- */
+
+static int take_place(void)
+{
+    for (int i = 0; i < EXPECTED; i++) {
+        uintptr_t nothing = 0;
+
+        if (!atomic_load_explicit(&expected.places[i], memory_order_relaxed) &&
+            atomic_compare_exchange_strong_explicit(&expected.places[i], &nothing, BEING_FILLED, memory_order_acquire,
+                                                    memory_order_relaxed))
+            return i;
+    }
+    return -1;
+}
+
+static uintptr_t shift_of(int64_t bytes)
+{
+    return bytes <= 1 ? 0 : SHIFTS - (uintptr_t)__builtin_clzll((unsigned long long)bytes - 1);
+}
+
+static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const void *arg, size_t arg_bytes)
+{
+    int place = take_place(), high;
+    pw_inbound *in;
+
+    if (place < 0)
+        return NULL;
+    in = &expected.many[place];
+    wanted.data = data;
+    wanted.bytes = bytes;
+    *in = wanted;
+    if (arg)
+        memcpy(in->arg, arg, arg_bytes);
+    if (in->take)
+        atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
+    high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+    while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
+                                                                   memory_order_relaxed, memory_order_relaxed))
+        ;
+    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_relaxed);
+    atomic_store_explicit(&expected.places[place], (uintptr_t)data | shift_of(bytes), memory_order_release);
+    return in;
+}
+
+pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
+{
+    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_layout_use_is_timed()}, NULL, 0);
+}
+
+pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)
+{
+    return expect(data, bytes, (pw_inbound){.layout = NULL}, NULL, 0);
+}
+
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                 size_t arg_bytes)
+{
+    if (arg_bytes > PW_INBOUND_ARG)
+        return NULL;
+    return expect(data, bytes, (pw_inbound){.take = take, .timed = true}, arg, arg_bytes);
+}
+
+pw_inbound *pw_inbound_expect_block(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
+                                    size_t arg_bytes)
+{
+    if (arg_bytes > PW_INBOUND_ARG || (uintptr_t)data % SHIFTS)
+        return NULL;
+    return expect(data, bytes, (pw_inbound){.take = take, .exact = true, .timed = true}, arg, arg_bytes);
+}
+
+int pw_inbound_takers(void)
+{
+    return atomic_load_explicit(&expected.takers, memory_order_relaxed);
+}
+
+void pw_inbound_expect_again(pw_inbound *in)
+{
+    pw_inbound_finish(in);
+    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, 0, memory_order_relaxed);
+    atomic_store_explicit(&in->ns, 0, memory_order_relaxed);
+}
+
+int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
+{
+    int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_acquire);
+
+    *ns = atomic_load_explicit(&in->ns, memory_order_relaxed);
+    return bytes;
+}
+
+bool pw_inbound_is_late(const pw_inbound *in)
+{
+    return atomic_load_explicit(&in->late, memory_order_acquire);
+}
+
+pw_status pw_inbound_finish(pw_inbound *in)
+{
+    void *late = atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel);
+
+    return late ? in->take->finish(late) : PW_OK;
+}
+
+void pw_inbound_forget(pw_inbound *in)
+{
+    if (!in)
+        return;
+    pw_inbound_finish(in);
+    if (in->take)
+        atomic_fetch_sub_explicit(&expected.takers, 1, memory_order_relaxed);
+    atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
+}
+
+void pw_inbound_forget_blocks(const void *data, int64_t bytes)
+{
+    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+
+    for (int i = 0; i < high; i++) {
+        uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
+
+        if (place > BEING_FILLED && place / SHIFTS * SHIFTS - (uintptr_t)data < (uintptr_t)bytes)
+            pw_inbound_forget(&expected.many[i]);
+    }
+}
+
+/* ---- arriving ---------------------------------------------------------------------------------------------------- */
+
+bool pw_inbound_is_expected(void)
+{
+    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+
+    for (int i = 0; i < high; i++)
+        if (atomic_load_explicit(&expected.places[i], memory_order_relaxed) > BEING_FILLED)
+            return true;
+    return false;
+}
+
+pw_inbound *pw_inbound_at(const void *to)
+{
+    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+
+    for (int i = 0; i < high; i++) {
+        uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
+        uintptr_t at = (uintptr_t)to - place / SHIFTS * SHIFTS;
+
+        if (place > BEING_FILLED && at >> place % SHIFTS == 0 &&
+            (uintptr_t)to < atomic_load_explicit(&expected.ends[i], memory_order_relaxed))
+            return &expected.many[i];
+    }
+    return NULL;
+}
+
+int64_t pw_inbound_room(const pw_inbound *in, const void *to)
+{
+    int64_t room = in->data + in->bytes - (const char *)to;
+
+    return room > 0 ? room : 0;
+}
+
+/* Whether unpacking this piece pays. Tier 0 moves parts of objects, slowly, so the kernel must move most of the piece.
+ */
+static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last)
+{
+    int64_t begin = (first + layout->size - 1) / layout->size, end = last / layout->size;
+
+    return end > begin && (end - begin) * layout->size >= (last - first) / 2;
+}
+
+/* The bytes of the message that begins at `from`, if this process can read all of them there; else 0. */
+static int64_t whole_message(const pw_inbound *in, const char *from, int64_t bytes, const pw_peer_block *block)
+{
+    if (in->exact)
+        return block && in->bytes <= block->base + block->bytes - from ? in->bytes : 0;
+    if (block && from == block->base && (int64_t)block->message >= bytes && (int64_t)block->message <= in->bytes)
+        return (int64_t)block->message;
+    return bytes == in->bytes ? bytes : 0;
+}
+
+/* The number of bytes from `first` on that this call is to unpack. */
+static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *from, int64_t bytes,
+                            const pw_peer_block *block)
+{
+    int64_t whole = first == 0 ? whole_message(in, from, bytes, block) : 0;
+
+    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed))
+        return 0;
+    if (in->take)
+        return block ? whole : 0;
+    if (!in->layout || (block && block->lazy))
+        return 0;
+    bytes = whole > 0 ? whole : bytes;
+    return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
+}
+
+static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block)
+{
+    int64_t begun = in->timed ? pw_clock_ns() : 0;
+    void *late = NULL;
+
+    if (!in->take)
+        pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
+    else if (!in->take->unpack(in->arg, from, bytes, block, &late))
+        return false;
+    atomic_store_explicit(&in->late, late, memory_order_release);
+    if (in->timed)
+        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
+    return true;
+}
+
+static bool copy(const pw_peer_block *block, void *to, const void *from, int64_t bytes)
+{
+    if (block)
+        return pw_peer_copy(block, to, from, (size_t)bytes);
+    memcpy(to, from, (size_t)bytes);
+    return true;
+}
+
+/* All of a message was unpacked at its first piece, and now comes a piece that is none of it: what was unpacked goes to
+ * staging memory, from where everything will be unpacked again. */
+static bool take_back(pw_inbound *in, const char *whole)
+{
+    int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_relaxed);
+
+    pw_inbound_finish(in);
+    if (in->layout)
+        pw_layout_pack_part(in->layout, in->buf, 0, bytes, in->data);
+    else if (!copy(&in->whole_in, in->data, whole, bytes))
+        return false;
+    atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, 0, memory_order_release);
+    return true;
+}
+
+/* Whether all of the message was unpacked already, which is at `from` from its byte `first` on. */
+static bool is_done(const pw_inbound *in, const char *from, int64_t first, int64_t bytes)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
+
+    return whole && from == whole + first && first + bytes <= atomic_load_explicit(&in->in_place, memory_order_relaxed);
+}
+
+bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
+    int64_t first = (char *)to - in->data, now;
+
+    if (is_done(in, from, first, bytes))
+        return true;
+    now = whole ? 0 : unpacked_now(in, first, from, bytes, block);
+    if (now == 0 || !unpack(in, first, from, now, block))
+        return (!whole || take_back(in, whole)) && copy(block, to, from, bytes);
+    if (now > bytes) {
+        in->whole_in = block ? *block : (pw_peer_block){.lazy = false};
+        atomic_store_explicit(&in->whole, from, memory_order_relaxed);
+    }
+    atomic_store_explicit(&in->in_place, first + now, memory_order_release);
+    return true;
+}
+
+/* A stand-in as a block whose bytes only its owner can make. */
+static pw_peer_block lazy_block_of(const pw_stand_in *s)
+{
+    return (pw_peer_block){.base = s->message,
+                           .bytes = (size_t)s->bytes,
+                           .lazy = true,
+                           .pid = s->pid,
+                           .address = (uintptr_t)s->message,
+                           .replica = s->exported};
+}
+
+static bool move(pw_inbound *in, pw_stand_in *from)
+{
+    int64_t begun = in->timed ? pw_clock_ns() : 0, took;
+    void *late = NULL;
+
+    if (in->take)
+        from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from, &late);
+    else if (in->layout)
+        pw_stand_in_move(from, in->layout, in->buf, in->bytes);
+    atomic_store_explicit(&in->late, late, memory_order_release);
+    if (from->whole && in->timed) {
+        took = pw_clock_ns() - begun;
+        atomic_fetch_add_explicit(&in->ns, took, memory_order_relaxed);
+        if (!late)
+            pw_stand_in_tell(from, took);
+    }
+    return from->whole;
+}
+
+/* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
+ * What MPI asks for otherwise is packed. */
+bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes)
+{
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->message;
+    int64_t first = (char *)to - in->data;
+
+    if (is_done(in, message + from->first, first, bytes))
+        return true;
+    if (whole && !take_back(in, whole))
+        return false;
+    if (first == 0 && from->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0 &&
+        move(in, from)) {
+        in->whole_in = lazy_block_of(from);
+        atomic_store_explicit(&in->whole, message, memory_order_relaxed);
+        atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
+        return true;
+    }
+    return pw_stand_in_pack(from, to, bytes);
+}

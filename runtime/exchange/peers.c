@@ -1,0 +1,397 @@
+/*
+ * The processes that this one has looked for, by pid, each with its segment's header and the pieces that are mapped.
+ * Readers take no lock: records and mappings are only added, and stay until this process ends.
+ */
+#include "runtime/exchange/peers.h"
+
+#include "base/log.h"
+#include "runtime/exchange/pages.h"
+#include "runtime/exchange/sharing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    PEERS = 1024,
+    PATH_BYTES = 64,
+    LINK_BYTES = 64,
+    MOST_ENTERED = 8 << 20 /* bytes of one peer, which take the system a millisecond */
+};
+
+typedef struct mapped {
+    pw_segment_piece piece;
+    const char *base; /* NULL: it cannot be mapped */
+    bool entered;     /* all of its pages are in this process's page table; guarded by the lock */
+} mapped;
+
+/* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
+typedef struct peer {
+    pw_segment_header *header; /* NULL: the process has no segment that this one can map */
+    char path[PATH_BYTES];     /* of the segment's file, in /proc, while the process has it open */
+    struct stat file;
+    _Atomic int nmapped; /* pieces are added under the lock and never removed */
+    mapped mapped[PW_SEGMENT_PIECES];
+    struct peer *next; /* in the list of all peers with a segment, also of those that have ended */
+} peer;
+
+/* The singleton. Readers need no lock: a slot is filled once, and its peer is only replaced. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        _Atomic pid_t pid; /* 0: the slot is free; set last */
+        _Atomic(peer *) peer;
+    } places[PEERS];
+    peer *all; /* mappings of a peer that has ended may still be in use, so its record is kept */
+    peer none; /* stands for all processes without a segment */
+} peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding a segment ------------------------------------------------------------------------------------------- */
+
+bool pw_peer_has_file(int files, const char *number, const char *name)
+{
+    char link[LINK_BYTES];
+    ssize_t n = readlinkat(files, number, link, sizeof link - 1);
+
+    if (n <= 0)
+        return false;
+    link[n] = '\0';
+    return strstr(link, name) != NULL;
+}
+
+/* Only `bytes` that cannot be cut off are mapped: reading behind the end of a file ends the process. Others' memory is
+ * nothing for core dumps of this process. */
+static void *map(int fd, uint64_t at, uint64_t bytes, int access)
+{
+    void *memory = mmap(NULL, bytes, access, MAP_SHARED | MAP_NORESERVE, fd, (off_t)at);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_DONTDUMP);
+    return memory;
+}
+
+/* Checks the title before anything is mapped: the file may be of another version, or belong to the process's parent. */
+static pw_segment_header *map_header(int fd, pid_t pid, struct stat *file)
+{
+    pw_segment_title title;
+    pw_segment_header *h;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (pread(fd, &title, sizeof title, 0) != (ssize_t)sizeof title || !pw_segment_is_titled(&title, pid) ||
+        fstat(fd, file) != 0 || file->st_size < (off_t)sizeof *h || seals < 0 || !(seals & F_SEAL_SHRINK))
+        return NULL;
+    h = map(fd, 0, sizeof *h, PROT_READ | PROT_WRITE);
+    if (h && !pw_segment_owner_lives(h)) {
+        munmap(h, sizeof *h);
+        return NULL;
+    }
+    return h;
+}
+
+static void find_in(DIR *files, pid_t pid, peer *p)
+{
+    struct dirent *file;
+
+    while (!p->header && (file = readdir(files))) {
+        int fd;
+
+        if (!pw_peer_has_file(dirfd(files), file->d_name, "memfd:" PW_SEGMENT_NAME))
+            continue;
+        fd = openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        snprintf(p->path, sizeof p->path, "/proc/%d/fd/%.16s", (int)pid, file->d_name);
+        p->header = map_header(fd, pid, &p->file);
+        close(fd);
+    }
+}
+
+/* The lock must be held. */
+static peer *look_up(pid_t pid)
+{
+    peer *p = calloc(1, sizeof *p);
+    char path[PATH_BYTES];
+    DIR *files;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    files = p ? opendir(path) : NULL;
+    if (files) {
+        find_in(files, pid, p);
+        closedir(files);
+    }
+    if (p && p->header) {
+        p->next = peers.all;
+        peers.all = p;
+    } else {
+        free(p);
+        p = &peers.none;
+    }
+    pw_log(PW_LOG_DEBUG, "process %d %s", (int)pid,
+           p->header ? "shares its outbound messages" : "has no outbound memory that this one can map");
+    return p;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+/* The slot of a process, or the free slot for it. -1: the process is not in the table, and the table is full. */
+static int place_of(pid_t pid)
+{
+    for (int i = 0; i < PEERS; i++) {
+        int place = (int)(((unsigned)pid + (unsigned)i) % PEERS);
+        pid_t there = atomic_load_explicit(&peers.places[place].pid, memory_order_acquire);
+
+        if (there == pid || there == 0)
+            return place;
+    }
+    return -1;
+}
+
+/* Returns the peer of a pid. NULL: this process has not looked for it yet. */
+static peer *known(int place, pid_t pid)
+{
+    return atomic_load_explicit(&peers.places[place].pid, memory_order_acquire) == pid
+               ? atomic_load_explicit(&peers.places[place].peer, memory_order_acquire)
+               : NULL;
+}
+
+static bool is_current(const peer *p)
+{
+    return p && (!p->header || pw_segment_owner_lives(p->header));
+}
+
+static peer *learn(pid_t pid)
+{
+    int place;
+    peer *p;
+
+    pthread_mutex_lock(&peers.lock);
+    place = place_of(pid);
+    p = place >= 0 ? known(place, pid) : &peers.none;
+    if (!is_current(p)) {
+        p = look_up(pid);
+        atomic_store_explicit(&peers.places[place].peer, p, memory_order_release);
+        atomic_store_explicit(&peers.places[place].pid, pid, memory_order_release);
+    }
+    pthread_mutex_unlock(&peers.lock);
+    return p;
+}
+
+static peer *peer_of(pid_t pid)
+{
+    int place = place_of(pid);
+    peer *p = place >= 0 ? known(place, pid) : NULL;
+
+    return is_current(p) ? p : learn(pid);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
+{
+    for (int i = atomic_load_explicit(&p->nmapped, memory_order_acquire); i-- > 0;)
+        if (pw_segment_piece_holds(&p->mapped[i].piece, address, bytes))
+            return &p->mapped[i];
+    return NULL;
+}
+
+/* Lets this process write the records of a piece, in which it says that it reads a message late. */
+static bool open_records(char *base, const pw_segment_piece *piece)
+{
+    uint64_t blocks = pw_segment_piece_bytes(piece), first = blocks - blocks % (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return mprotect(base + first, pw_segment_mapped_bytes(piece) - first, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Maps the records of a lazy piece, behind addresses that stand for its blocks and cannot be read. */
+static char *map_lazy(int fd, const pw_segment_piece *piece)
+{
+    uint64_t blocks = pw_segment_piece_bytes(piece), bytes = pw_segment_mapped_bytes(piece);
+    char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return NULL;
+    if (mmap(base + blocks, bytes - blocks, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)piece->at) !=
+        MAP_FAILED)
+        return base;
+    munmap(base, bytes);
+    return NULL;
+}
+
+static const char *map_piece(const peer *p, const pw_segment_piece *piece)
+{
+    int fd = open(p->path, O_RDWR | O_CLOEXEC);
+    char *base = NULL;
+    struct stat now;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
+        base = piece->lazy ? map_lazy(fd, piece) : map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
+    close(fd);
+    if (base && !open_records(base, piece)) {
+        munmap(base, pw_segment_mapped_bytes(piece));
+        return NULL;
+    }
+    return base;
+}
+
+/* The lock must be held. */
+static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
+{
+    int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed);
+    mapped *m = &p->mapped[n];
+
+    if (n == PW_SEGMENT_PIECES || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &m->piece))
+        return NULL;
+    m->base = map_piece(p, &m->piece);
+    atomic_store_explicit(&p->nmapped, n + 1, memory_order_release);
+    return m;
+}
+
+static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
+{
+    mapped *m = find_mapped(p, address, bytes);
+
+    if (m)
+        return m;
+    pthread_mutex_lock(&peers.lock);
+    m = find_mapped(p, address, bytes);
+    if (!m)
+        m = add_mapped(p, address, bytes);
+    pthread_mutex_unlock(&peers.lock);
+    return m;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Tells the owner that this process reads its segment. Writes only once, since the owner reads the line for every
+ * message.
+ */
+static void note_sharing(const peer *p)
+{
+    if (!atomic_load_explicit(&p->header->read, memory_order_relaxed))
+        atomic_store_explicit(&p->header->read, 1, memory_order_relaxed);
+    pw_sharing_note_read();
+}
+
+static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
+{
+    uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
+    pw_segment_block *b = (pw_segment_block *)((uintptr_t)m->base + pw_segment_piece_bytes(&m->piece)) + number;
+    pw_peer_block block = {.base = m->base + number * bytes,
+                           .bytes = bytes,
+                           .message = atomic_load_explicit(&b->message, memory_order_acquire),
+                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
+                           .lazy = m->piece.lazy,
+                           .pid = pid,
+                           .address = m->piece.address + number * bytes,
+                           .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
+                           .replica = {.segment = p->header, .wanted = &p->header->wanted},
+                           .late = &b->late};
+
+    if (block.message > bytes)
+        block.message = 0;
+    if (block.replicated)
+        block.replica.memory = b->replica;
+    return block;
+}
+
+pw_segment_header *pw_peer_header(pid_t pid)
+{
+    pw_segment_header *h = pid > 0 ? peer_of(pid)->header : NULL;
+
+    return h && atomic_load_explicit(&h->open, memory_order_acquire) ? h : NULL;
+}
+
+const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block)
+{
+    uint64_t address = (uintptr_t)remote;
+    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    mapped *m;
+
+    if (!p->header || !atomic_load_explicit(&p->header->open, memory_order_acquire))
+        return NULL;
+    m = mapped_with(p, address, bytes);
+    if (!m || !m->base)
+        return NULL;
+    note_sharing(p);
+    *block = block_at(p, pid, m, address - m->piece.address);
+    return m->base + (address - m->piece.address);
+}
+
+/* Enters up to `most` bytes of the piece's pages. Returns how many bytes it has entered. */
+static size_t enter(mapped *m, size_t most)
+{
+    size_t bytes = pw_segment_mapped_bytes(&m->piece), entered = 0;
+
+    pthread_mutex_lock(&peers.lock);
+    if (!m->entered)
+        entered = pw_pages_enter(m->base, bytes, most);
+    m->entered = m->entered || entered >= bytes;
+    pthread_mutex_unlock(&peers.lock);
+    return entered;
+}
+
+/* Maps the pieces whose blocks are the shortest for messages of a length from `least` to `most`, and enters their
+ * pages. */
+static void prepare(pid_t pid, size_t least, size_t most)
+{
+    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    size_t room = MOST_ENTERED;
+    pw_segment_piece piece;
+    mapped *m;
+
+    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++) {
+        if (!pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) || piece.lazy ||
+            least > (size_t)1 << piece.shift || most <= (size_t)1 << piece.shift >> 1)
+            continue;
+        m = mapped_with(p, piece.address, 1);
+        if (m && m->base)
+            room -= enter(m, room);
+    }
+}
+
+void pw_peer_prepare(pid_t pid, size_t bytes)
+{
+    prepare(pid, bytes, bytes);
+}
+
+void pw_peer_prepare_all(pid_t pid)
+{
+    prepare(pid, 0, SIZE_MAX);
+}
+
+/* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */
+static bool copy_lazy(const pw_peer_block *block, void *to, uint64_t address, size_t bytes)
+{
+    while (bytes > 0) {
+        struct iovec local = {.iov_base = to, .iov_len = bytes};
+        struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+        ssize_t n = syscall(SYS_process_vm_readv, block->pid, &local, 1, &remote, 1, 0);
+
+        if (n <= 0)
+            return false;
+        to = (char *)to + n;
+        address += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    errno = ESRCH;
+    return pw_segment_owner_lives(block->replica.segment);
+}
+
+bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes)
+{
+    if (block->lazy)
+        return copy_lazy(block, to, block->address + (uint64_t)((const char *)from - block->base), bytes);
+    memcpy(to, from, bytes);
+    return true;
+}

@@ -1,0 +1,61 @@
+/*
+ * The segments (segment.h) of other processes of the node, mapped for reading. This process maps the header of a
+ * segment when it first looks for memory of its owner, and a piece when it first reads a message in it or is told to
+ * beforehand. A process that has no segment at the first look is taken to have none for good. A pid that has come to
+ * mean another process is looked up again.
+ *
+ * All functions are thread safe.
+ */
+#ifndef PW_RUNTIME_PEERS_H
+#define PW_RUNTIME_PEERS_H
+
+#include "runtime/exchange/directory.h"
+
+#include <stddef.h>
+
+/* GPU memory of another process that this process may open. */
+typedef struct pw_peer_exported {
+    const pw_segment_header *segment; /* identifies the process's segment */
+    _Atomic uint32_t *wanted;         /* the segment's pw_segment_header.wanted */
+    pw_segment_exported memory;
+} pw_peer_exported;
+
+/* A block of another process. The fields hold while a message lies in the block. */
+typedef struct pw_peer_block {
+    const char *base; /* its address in this process; of a lazy block, whose bytes are not there: only pw_peer_copy and
+                         replicas give them */
+    size_t bytes;
+    size_t message;           /* bytes of the whole message that begins with the block; 0: not known */
+    uint64_t removed;         /* a changed number says that the block has other pages than before */
+    bool lazy;                /* the bytes are in the replica, and only the owner can make others (lazy.h) */
+    pid_t pid;                /* the owner */
+    uint64_t address;         /* the block's address there */
+    bool replicated;          /* the block's replica holds the message, too */
+    pw_peer_exported replica; /* its memory is valid if `replicated` */
+    pw_segment_late *late;    /* of the message in the block */
+} pw_peer_block;
+
+/* Returns the address in this process of the `bytes` bytes at address `remote` of process `pid`, and fills *block.
+ * NULL: they are not all in one block of an open segment. The address is valid until MPI reports to that process that
+ * its message was read. */
+const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
+
+/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, and enters the pages that it has
+ * written, so that the first message need not. */
+void pw_peer_prepare(pid_t pid, size_t bytes);
+/* The same for all pieces that there are. */
+void pw_peer_prepare_all(pid_t pid);
+
+/* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
+ * reason in errno; some of them may be there. */
+bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t bytes);
+
+/* Returns the header of the open segment of a process, which is to be read through directory.h. NULL: there is none.
+ * The address identifies the segment, and is valid as long as this process. */
+pw_segment_header *pw_peer_header(pid_t pid);
+
+/* Whether the open file `number` in a folder /proc/PID/fd, which is open as `files`, is an anonymous file with this
+ * name: "memfd:" and what memfd_create was told. */
+bool pw_peer_has_file(int files, const char *number, const char *name);
+
+#endif

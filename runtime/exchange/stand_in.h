@@ -1,0 +1,61 @@
+/*
+ * Messages that the receiver takes from the sender's own memory, the receiver's side (direct.h has the sender's). MPI
+ * asks this process to read bytes of a stand-in of another process. The message's record says where the objects are;
+ * their layout comes from the board. This process has the sender's memory mapped where it can, as a block of the
+ * segment (peers.h), as memory of a window (window.h) or by XPMEM (xpmem.h), and copies from there once. Where it
+ * cannot, the system reads all the addresses that the objects stretch over into memory of this process first. Objects
+ * in GPU memory are for a GPU of this process to move (runtime/exchange/gpu/foreign.h).
+ */
+#ifndef PW_RUNTIME_STAND_IN_H
+#define PW_RUNTIME_STAND_IN_H
+
+#include "runtime/engine/layout/layout.h"
+#include "runtime/exchange/peers.h"
+#include "runtime/exchange/xpmem.h"
+
+typedef struct pw_stand_in {
+    pw_layout *layout;                 /* of the objects, with a reference; NULL: one block of bytes */
+    pid_t pid;                         /* the sender */
+    uint64_t remote;                   /* address of the first object there */
+    const char *memory;                /* where it is in this process; NULL: not mapped, nor read */
+    uint64_t lowest;                   /* lowest address in the sender that the objects touch */
+    size_t stretch;                    /* bytes from there to the highest one */
+    int64_t count, bytes;              /* the whole message */
+    const void *message;               /* address of the stand-in in the sender, which identifies the message */
+    int64_t first;                     /* of its bytes, the one that was asked for */
+    _Atomic uint64_t *answered, *took; /* those of pw_segment_stand_in */
+    pw_segment_late *late;
+    pw_peer_exported exported; /* the allocation that has the objects, if its memory has a number */
+    pw_reached *attached;      /* NULL: it is not by XPMEM that the memory is here */
+    void *copy;                /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
+    bool whole;                /* the message was moved */
+} pw_stand_in;
+
+/* Gives the engine that layouts of other processes are made in. May be called from any thread, also from inside MPI.
+ * NULL: there is none. */
+typedef pw_layout_engine *pw_stand_in_engine(void);
+/* Must be called before any message is read. */
+void pw_stand_in_start(pw_stand_in_engine *engine);
+
+/* Packs `bytes` bytes, from the one that was asked for, of a message whose objects lie in GPU memory. False: they
+ * cannot be read. */
+typedef bool pw_stand_in_packer(const pw_stand_in *s, void *to, int64_t bytes);
+/* From now on a GPU of this process packs such messages for receives into host memory. */
+void pw_stand_in_pack_by(pw_stand_in_packer *packer);
+
+/* Finds the message of which process `pid` has these bytes in a stand-in. False: they are in none. */
+bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *out);
+/* Packs `bytes` bytes from the one that was asked for. False: the objects cannot be read. */
+bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);
+/* Moves the whole message to objects of `layout` at `to`, of which not more than `room` bytes are written. False: it is
+ * longer, or the objects cannot be read, and some bytes may have been written. */
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room);
+/* Whether the sender has lived, with its memory, until now. What was read in GPU memory before counts only then. */
+bool pw_stand_in_lives(const pw_stand_in *s);
+/* Tells the sender how long it took to move the whole message. */
+void pw_stand_in_tell(const pw_stand_in *s, int64_t ns);
+/* Releases what the message takes, and tells the sender that `bytes` bytes of it were answered. Parts of a message do
+ * not count where all of its objects had to be read for each. */
+void pw_stand_in_close(pw_stand_in *s, int64_t bytes);
+
+#endif

@@ -1,0 +1,157 @@
+/* Layouts that another process shows: the same layouts come out, and nothing of what is broken. */
+#include "runtime/exchange/board.h"
+#include "runtime/exchange/peers.h"
+#include "runtime/exchange/segment.h"
+#include "tests/cache/layout_scene.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const texts[] = {
+    "type(lb 0, extent 64) { stream 3 stride 16 { bytes 8 align 8 } }",
+    "type(lb 0, extent 4096) { stream 16 stride 256 { bytes 24 align 8 } }",
+    "type(lb 0, extent 200) { blocks [0:8, 16:4, 100:40] }",
+    "type(lb 0, extent 100000) { index [0, 24, 4096, 72] { stream 3 stride 8 { bytes 4 align 4 } } }",
+};
+
+enum { TEXTS = sizeof texts / sizeof *texts, CUT = TEXTS, ELSEWHERE, FALSE_HASH, EMPTY, LONG, SHOWN };
+
+typedef struct scenery {
+    void *files; /* scene */
+    pw_layout_engine *engine;
+    pid_t pid;
+} scenery;
+
+/* Adds an entry that is like the first one but for what is wrong with it. */
+static void break_entry(int number)
+{
+    pw_segment_header *h = pw_segment_own_header();
+    pw_segment_text *t = &h->texts[number];
+
+    atomic_store(&t->address, atomic_load(&h->texts[0].address) + (number == ELSEWHERE ? (uint64_t)1 << 40 : 0));
+    atomic_store(&t->bytes, atomic_load(&h->texts[0].bytes) - (number == CUT ? 3 : 0));
+    atomic_store(&t->hash_lo, atomic_load(&h->texts[0].hash_lo) + (number == FALSE_HASH ? 1 : 0));
+    atomic_store(&t->hash_hi, atomic_load(&h->texts[0].hash_hi));
+    if (number == EMPTY || number == LONG)
+        atomic_store(&t->bytes, number == EMPTY ? 0 : UINT64_MAX);
+    atomic_store(&h->ntexts, (uint32_t)number + 1);
+}
+
+static void be_another(pw_layout_engine *engine, int tell)
+{
+    bool good = true;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pw_segment_open();
+    for (int i = 0; i < TEXTS; i++)
+        good &= pw_board_put(layout_of(engine, texts[i])) == i;
+    for (int i = 0; i < TEXTS; i++)
+        good &= pw_board_put(layout_of(engine, texts[i])) == i;
+    for (int i = TEXTS; i < SHOWN; i++)
+        break_entry(i);
+    if (write(tell, &good, sizeof good) == (ssize_t)sizeof good)
+        pause();
+    _exit(1);
+}
+
+static int set_up(void **state)
+{
+    scenery *s = calloc(1, sizeof *s);
+    bool good = false;
+    int pipes[2];
+
+    scene_setup(&s->files);
+    s->engine = layout_engine(s->files, PW_JIT_OFF, 0, false);
+    assert_int_equal(pipe(pipes), 0);
+    s->pid = fork();
+    if (s->pid == 0)
+        be_another(s->engine, pipes[1]);
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &good, sizeof good), sizeof good);
+    assert_true(good);
+    close(pipes[0]);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scenery *s = *state;
+
+    kill(s->pid, SIGKILL);
+    waitpid(s->pid, NULL, 0);
+    pw_board_forget();
+    pw_layout_engine_destroy(s->engine);
+    scene_teardown(&s->files);
+    free(s);
+    return 0;
+}
+
+/* Equal types have one layout, so the layout read is the one that the text has here. */
+static void layouts_come_out_as_they_were(void **state)
+{
+    scenery *s = *state;
+
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < TEXTS; i++) {
+            pw_layout *there = pw_board_get(s->pid, (uint32_t)i, s->engine), *here = layout_of(s->engine, texts[i]);
+
+            assert_non_null(there);
+            assert_ptr_equal(there, here);
+            pw_layout_unref(there);
+            pw_layout_unref(here);
+        }
+}
+
+static void what_is_broken_is_no_layout(void **state)
+{
+    scenery *s = *state;
+
+    for (int i = TEXTS; i < SHOWN + 2; i++)
+        assert_null(pw_board_get(s->pid, (uint32_t)i, s->engine));
+    assert_null(pw_board_get(s->pid, PW_SEGMENT_TEXTS, s->engine));
+    assert_null(pw_board_get(s->pid, UINT32_MAX, s->engine));
+    assert_null(pw_board_get(getppid(), 0, s->engine)); /* has no segment */
+}
+
+/* Without a segment there is no board, and a full one takes nothing more. */
+static void the_board_has_an_end(void **state)
+{
+    scenery *s = *state;
+    pw_layout *known = layout_of(s->engine, texts[0]);
+
+    assert_int_equal(pw_board_put(known), -1);
+    pw_segment_open();
+    assert_int_equal(pw_board_put(known), 0);
+    for (int i = 1; i <= PW_SEGMENT_TEXTS; i++) {
+        char text[128];
+        pw_layout *layout;
+
+        snprintf(text, sizeof text, "type(lb 0, extent %d) { bytes 8 align 8 }", 16 * i);
+        layout = layout_of(s->engine, text);
+        assert_int_equal(pw_board_put(layout), i < PW_SEGMENT_TEXTS ? i : -1);
+        pw_layout_unref(layout);
+    }
+    assert_int_equal(pw_board_put(known), 0);
+    pw_layout_unref(known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(layouts_come_out_as_they_were, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_broken_is_no_layout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_board_has_an_end, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
