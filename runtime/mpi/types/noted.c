@@ -60,6 +60,46 @@ static int64_t learning_ns(MPI_Datatype type)
     return PW_NOTE_LEARN_NS + PW_NOTE_LEARN_ENTRY_NS * (e.nints + e.naddrs + e.ncounts + e.ntypes);
 }
 
+/* Returns whether a basic type has elements of one size. A pair of two sizes has a hole or an end that no size divides.
+ */
+static bool is_uniform_basic(MPI_Datatype type)
+{
+    MPI_Count size, lowest, extent;
+    pw_envelope e;
+
+    return pw_envelope_read(type, &e, NULL) == PW_OK && pw_envelope_is_basic(&e) &&
+           PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
+           PMPI_Type_get_extent_x(type, &lowest, &extent) == MPI_SUCCESS && size == extent;
+}
+
+/* Returns whether a type certainly has basic elements of one size: it is made by one constructor over a basic type. The
+ * answer for the last basic type is remembered, since asking MPI for it takes as long as all the rest. */
+static bool is_uniform(MPI_Datatype type)
+{
+    static _Atomic uint64_t known;
+    pw_contents contents;
+    pw_envelope e;
+    uint64_t key;
+    bool is;
+
+    if (pw_envelope_read(type, &e, NULL) != PW_OK || pw_envelope_is_basic(&e) || e.ntypes != 1 ||
+        pw_contents_read(type, &e, &contents, NULL) != PW_OK)
+        return false;
+    key = pw_type_key(contents.types[0]);
+    is = key == atomic_load_explicit(&known, memory_order_relaxed) || is_uniform_basic(contents.types[0]);
+    if (is)
+        atomic_store_explicit(&known, key, memory_order_relaxed);
+    pw_contents_release(&contents);
+    return is;
+}
+
+/* Returns whether a message of so many bytes may arrive that only a staged receive can take: in pieces that end within
+ * an element (runtime/mpi/strategy/mpich_split.h). */
+static bool may_need_stage(MPI_Datatype type, int64_t bytes, pw_role role)
+{
+    return role != PW_SEND && bytes > noted.config.most_native && !is_uniform(type);
+}
+
 static void count_use(int64_t bytes)
 {
     atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
@@ -68,7 +108,7 @@ static void count_use(int64_t bytes)
 
 bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note)
 {
-    int64_t bytes, ns, most = role == PW_SEND ? INT64_MAX : noted.config.most_native;
+    int64_t bytes, ns;
 
     /* The buffer is looked at first: the fewer values live across the call of MPI, the cheaper this is. */
     if (is_needed(buf))
@@ -76,7 +116,7 @@ bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role 
     if (count <= 0 || !bytes_of(type, count, &bytes))
         return true;
     ns = pw_note_ns(note) + (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * times;
-    if (bytes > most || (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)))
+    if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)) || may_need_stage(type, bytes, role))
         return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
     if (pw_note_is_reported)
@@ -88,7 +128,7 @@ bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count)
 {
     int64_t bytes;
 
-    return !is_needed(buf) && bytes_of(type, count, &bytes) && bytes <= noted.config.most_native;
+    return !is_needed(buf) && bytes_of(type, count, &bytes) && !may_need_stage(type, bytes, PW_BOTH);
 }
 
 void pw_note_wait(MPI_Datatype type, void *note, int times)

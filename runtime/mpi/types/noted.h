@@ -73,8 +73,8 @@ static inline int64_t pw_note_ns(const void *note)
 typedef struct pw_note_config {
     bool off;            /* types are learned at MPI_Type_commit */
     bool reported;       /* the totals will be reported */
-    int64_t most_native; /* a type whose receive may be longer is learned first: any receive of at most so many bytes
-                            may be left to MPI */
+    int64_t most_native; /* any receive of at most so many bytes may be left to MPI. A longer one may if the type has
+                            basic elements of one size, else the type is learned first */
 } pw_note_config;
 
 /* Must be called before any other function of this header. */

@@ -125,19 +125,20 @@ static void check_long_use(void)
 }
 
 /*
- * Messages of blocks this long are left to MPI, whether their type was learned or not. A choice is made again for its
+ * Messages of blocks this long are left to MPI, whether their type was learned or not, and so are those of types that
+ * differ in their numbers of blocks. A choice is made again for its
  * first 64 uses. Messages of short blocks are fewer than those before the first trial, which may end otherwise where
  * packing is slow, as under a sanitizer.
  */
 static void check_alike(void)
 {
-    enum { BLOCK = 64, BLOCKS = 64, TIMES = 800, FEW = 8 };
+    enum { BLOCK = 64, BLOCKS = 128, UNLIKE = 61, TIMES = 800, FEW = 8 };
     static double memory[2 * BLOCK * BLOCKS];
     MPI_Datatype type;
     long before = learned;
 
     for (int i = 0; i < TIMES && rank < 2; i++) {
-        MPI_Type_vector(BLOCKS, BLOCK, 2 * BLOCK, MPI_DOUBLE, &type);
+        MPI_Type_vector(BLOCKS - i % UNLIKE, BLOCK, 2 * BLOCK, MPI_DOUBLE, &type);
         MPI_Type_commit(&type);
         if (rank == 0)
             MPI_Send(memory, 1, type, 1, TAG, MPI_COMM_WORLD);

@@ -1,0 +1,116 @@
+/*
+ * What a thread remembers of messages that were left to MPI must not outlive their types: a new type with the handle of
+ * one that was freed is packed, as it is with any other handle, and so is a block whose type the program has put in the
+ * place of another in the same array. A tool below sees what is sent.
+ */
+#include "tests/mpi/support/count_calls.h"
+#include "tests/mpi/support/count_collectives.h"
+#include "tests/mpi/support/harness.h"
+
+enum { SHORT = 8, LONG = 16384, OFTEN = 200, TRIES = 64 };
+
+static int rank;
+static double *out, *in;
+
+static MPI_Datatype every_other(int blocks)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(blocks, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void exchange(MPI_Datatype type)
+{
+    if (rank == 0)
+        MPI_Send(out, 1, type, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(in, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void settle(MPI_Datatype type)
+{
+    for (int i = 0; i < OFTEN; i++)
+        exchange(type);
+    CHECK(rank != 0 || count_sent_type == type, "a short message was not left to MPI");
+}
+
+static void check_packed(MPI_Datatype type, const char *what)
+{
+    exchange(type);
+    CHECK(rank != 0 || count_sent_type == MPI_BYTE, "%s was left to MPI", what);
+}
+
+/* Makes types until one has this handle. MPI_DATATYPE_NULL: none has. */
+static MPI_Datatype long_with_handle(MPI_Datatype handle)
+{
+    MPI_Datatype types[TRIES], found = MPI_DATATYPE_NULL;
+    int n = 0;
+
+    while (n < TRIES && found == MPI_DATATYPE_NULL) {
+        types[n] = every_other(LONG);
+        if (types[n] == handle)
+            found = types[n];
+        else
+            n++;
+    }
+    while (n-- > 0)
+        MPI_Type_free(&types[n]);
+    return found;
+}
+
+static void handles_are_reused(void)
+{
+    MPI_Datatype other = every_other(LONG), type = every_other(SHORT), handle = type, again;
+
+    check_packed(other, "a long message");
+    settle(type);
+    MPI_Type_free(&type);
+    again = long_with_handle(handle);
+    if (again == MPI_DATATYPE_NULL)
+        printf("no handle was reused\n");
+    else
+        check_packed(again, "a message of a type with the handle of another");
+    if (again != MPI_DATATYPE_NULL)
+        MPI_Type_free(&again);
+    MPI_Type_free(&other);
+}
+
+static long gapped(const int *counts, const int *displs, const MPI_Datatype *types)
+{
+    long before = count_gapped;
+
+    MPI_Alltoallw(out, counts, displs, types, in, counts, displs, types, MPI_COMM_WORLD);
+    return count_gapped - before;
+}
+
+static void arrays_are_refilled(void)
+{
+    MPI_Datatype few = every_other(SHORT), many = every_other(LONG), types[] = {few, few};
+    int counts[] = {1, 1}, displs[] = {0, 2 * LONG * sizeof(double)};
+
+    for (int i = 0; i < OFTEN; i++)
+        gapped(counts, displs, types);
+    CHECK(gapped(counts, displs, types) == 1, "short blocks were not left to MPI");
+    types[0] = types[1] = many;
+    CHECK(gapped(counts, displs, types) == 0, "long blocks in the place of short ones were left to MPI");
+    MPI_Type_free(&few);
+    MPI_Type_free(&many);
+}
+
+static void check_all(void)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    out = calloc(4 * LONG, sizeof *out);
+    in = calloc(4 * LONG, sizeof *in);
+    handles_are_reused();
+    arrays_are_refilled();
+    free(out);
+    free(in);
+}
+
+int main(int argc, char **argv)
+{
+    return test_run(&argc, &argv, check_all);
+}
