@@ -58,8 +58,8 @@ static inline __attribute__((always_inline)) bool move_objects(move m, int64_t c
         copy_contiguous(m, count * l->size);
         return false;
     }
-    if (count > l->apart && m->unpack)
-        return move_in_turn(*m, count);
+    if (count > l->apart && m.unpack)
+        return move_in_turn(m, count);
     if (!k) {
         interpret(m, count);
         return false;
@@ -161,7 +161,7 @@ static bool move_in_turn(move m, int64_t count)
     while (count > 0) {
         int64_t n = least(count, m.layout->apart);
 
-        tier1 |= move_objects(&m, n);
+        tier1 |= move_objects(m, n);
         advance(&m, n, n * m.layout->size);
         count -= n;
     }
