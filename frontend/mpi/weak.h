@@ -77,6 +77,10 @@
 #pragma weak PMPI_Type_size_x
 #pragma weak PMPI_Wait
 #pragma weak PMPI_Win_call_errhandler
+#pragma weak PMPI_Win_create_keyval
+#pragma weak PMPI_Win_free_keyval
 #pragma weak PMPI_Win_get_attr
+#pragma weak PMPI_Win_set_attr
+#pragma weak PMPI_Win_shared_query
 
 #endif
