@@ -355,11 +355,6 @@ static pw_site *find(const pw_site_key *key, const pw_site_question *q)
     return s ? add(s) : NULL;
 }
 
-static bool is_forced(const pw_site_question *q)
-{
-    return q->forced >= 0 && q->forced < q->ways;
-}
-
 /* Counts a use. Threads may lose some uses, which does no harm; an addition that loses none would take longer than all
  * the rest. */
 static void count(pw_site_cell *cell)
@@ -373,9 +368,7 @@ static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *f
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
     bool due = rounds >= atomic_load_explicit(&s->until, memory_order_relaxed);
 
-    if (is_forced(q) && s->cells[q->forced].total >= 0)
-        return q->forced;
-    if (s->has_trial && (due || has_lead(now) || has_lead(flight)))
+    if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
         return in_window(s, now, flight);
     if (due)
         return ask_again(s, q, rounds);
@@ -415,6 +408,14 @@ void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg)
     pthread_mutex_unlock(&sites.lock);
     for (int i = 0; i < n; i++)
         fn(arg, sites.all[i]);
+}
+
+void pw_site_ask_all(void)
+{
+    pthread_mutex_lock(&sites.lock);
+    for (int i = 0; i < sites.n; i++)
+        atomic_store_explicit(&sites.all[i]->until, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&sites.lock);
 }
 
 void pw_site_share(pw_board *board)

@@ -150,6 +150,9 @@ static inline __attribute__((always_inline)) bool pw_site_again(pw_site *s, int 
     return keeps;
 }
 
+/* Lets every site ask for its costs in its next use, since another way is forced from now on. */
+void pw_site_ask_all(void);
+
 /* Calls fn for every site, in the order in which they were made. */
 void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg);
 

@@ -97,6 +97,24 @@ static void forced_if_it_can(void **state)
     assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
 }
 
+/* A site keeps a forced way as it keeps any other, so that callers may remember it, until another way is forced. */
+static void a_forced_way_is_kept(void **state)
+{
+    mock m = {.costs = {1, 2, 3}};
+    pw_site_question q = question(&m, 1, false);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+    assert_true(pw_site_again(s, 1));
+    q = question(&m, 2, false);
+    pw_site_ask_all();
+    assert_false(pw_site_again(s, 1));
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 2);
+}
+
 /* A site without a trial asks for costs again, at first often. */
 static void costs_are_asked_for_again(void **state)
 {
@@ -295,6 +313,7 @@ int main(void)
         cmocka_unit_test(classes_are_quarters),
         cmocka_unit_test_setup(the_cheapest_that_can, reset),
         cmocka_unit_test_setup(forced_if_it_can, reset),
+        cmocka_unit_test_setup(a_forced_way_is_kept, reset),
         cmocka_unit_test_setup(costs_are_asked_for_again, reset),
         cmocka_unit_test_setup(who_remembers_must_ask_again, reset),
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),

@@ -78,6 +78,7 @@ bool packwright_force_strategy(pw_strategy_id id)
         return false;
     chosen_by.forced = id;
     chosen_by.trials = false;
+    pw_site_ask_all();
     pw_gate_count_death(); /* what is remembered of messages no longer holds */
     return true;
 }
