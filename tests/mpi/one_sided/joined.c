@@ -213,7 +213,7 @@ static void run_round(round_t *r, int variant, bool strict)
     pw_random_mpi_free(&random);
 }
 
-/* Displacements that lead out of the window go to MPI, and write in no other rank's memory. */
+/* The last bytes of a rank's part are written, and nothing beyond them in the next rank's part. */
 static void check_bounds(int rank, int ranks)
 {
     window w = allocate(2, rank);
@@ -238,6 +238,75 @@ static void check_bounds(int rank, int ranks)
     free(expected);
 }
 
+enum { COUNTERS = 128, ADDITIONS = 40, POSTS = 10 };
+
+/* An exclusive lock orders moves, although an MPI may take it only when an operation needs it. */
+static void check_lock(const window *w, MPI_Datatype at, int rank, int ranks)
+{
+    int values[COUNTERS], *memory = (int *)w->memory;
+
+    for (int i = 0; i < ADDITIONS; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win);
+        MPI_Get(values, COUNTERS, MPI_INT, 0, 0, 1, at, w->win);
+        MPI_Win_flush(0, w->win);
+        for (int c = 0; c < COUNTERS; c++)
+            values[c]++;
+        MPI_Put(values, COUNTERS, MPI_INT, 0, 0, 1, at, w->win);
+        MPI_Win_unlock(0, w->win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win);
+    for (int c = 0; rank == 0 && c < COUNTERS; c++)
+        CHECK(memory[2 * c] == ADDITIONS * ranks, "counter %d of %d additions has %d", c, ADDITIONS * ranks,
+              memory[2 * c]);
+    MPI_Win_unlock(0, w->win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* No move begins before the target has posted, although MPI_Win_start need not wait for that. */
+static void check_post(const window *w, MPI_Datatype at, int rank, int ranks)
+{
+    int values[COUNTERS], *memory = (int *)w->memory, first = rank == 0 ? 1 : 0, n = rank == 0 ? ranks - 1 : 1;
+    MPI_Group all, others;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_range_incl(all, 1, &(int[3]){first, first + n - 1, 1}, &others);
+    for (int i = 0; i < POSTS; i++) {
+        if (rank == 0) {
+            for (double until = MPI_Wtime() + 1e-3; MPI_Wtime() < until;)
+                ;
+            for (int c = 0; c < 2 * COUNTERS; c++)
+                memory[c] = i;
+            MPI_Win_post(others, 0, w->win);
+            MPI_Win_wait(w->win);
+            continue;
+        }
+        MPI_Win_start(others, 0, w->win);
+        MPI_Get(values, COUNTERS, MPI_INT, 0, 0, 1, at, w->win);
+        MPI_Win_complete(w->win);
+        for (int c = 0; c < COUNTERS; c++)
+            CHECK(values[c] == i, "post %d: counter %d has %d", i, c, values[c]);
+    }
+    MPI_Group_free(&others);
+    MPI_Group_free(&all);
+}
+
+static void check_order(int rank, int ranks)
+{
+    window w = {.kind = ALLOCATED};
+    MPI_Datatype at;
+
+    MPI_Win_allocate(2 * COUNTERS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &w.memory, &w.win);
+    memset(w.memory, 0, 2 * COUNTERS * sizeof(int));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_vector(COUNTERS, 1, 2, MPI_INT, &at);
+    MPI_Type_commit(&at);
+    check_lock(&w, at, rank, ranks);
+    check_post(&w, at, rank, ranks);
+    MPI_Type_free(&at);
+    MPI_Win_free(&w.win);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 200, rc;
@@ -260,6 +329,7 @@ int main(int argc, char **argv)
         MPI_Win_free(&w.win);
     }
     check_bounds(r.rank, r.ranks);
+    check_order(r.rank, r.ranks);
     rc = test_result();
     MPI_Finalize();
     return rc;

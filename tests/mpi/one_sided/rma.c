@@ -326,6 +326,7 @@ static void check_request_get(int rank, int nranks)
         CHECK(buffer[198] == target * 1000 + 99, "round %d, flushed", round);
     }
     MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD); /* a rank that frees its window withdraws it, and late gets there are the MPI's */
     MPI_Win_free(&win);
     MPI_Type_free(&type);
 }
