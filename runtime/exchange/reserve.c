@@ -1,3 +1,7 @@
+/*
+ * Purpose: addresses without memory behind them. Data: none. Invariant: what is mapped besides the aligned part is
+ * given back at once.
+ */
 #include "runtime/exchange/reserve.h"
 
 #include <fcntl.h>

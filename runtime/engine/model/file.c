@@ -1,3 +1,7 @@
+/*
+ * Purpose: models as JSON text and as files. Data: none of its own. Invariant: a fact is taken only if its value is
+ * positive and not absurd, and a file is replaced whole.
+ */
 #include "runtime/engine/model/file.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: the one basic type that a datatype is made of, which accumulating operations need. Data: none. Invariant: a
+ * type with several or with gaps is none.
+ */
 #include "runtime/mpi/one_sided/internal.h"
 
 #include "frontend/mpi/contents.h"

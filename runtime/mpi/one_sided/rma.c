@@ -1,3 +1,7 @@
+/*
+ * Purpose: operations on windows that are under way. Data: `lists`, by window, each under its lock. Invariant: an
+ * operation stays listed until a call that completes it has been made.
+ */
 #include "runtime/mpi/one_sided/rma.h"
 
 #include "base/env.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: one call of a one-sided operation: left to the MPI, moved at once (joined.c), or staged. Data: what is known
+ * of the process, decided once. Invariant: what fails before the MPI is called leaves the call to it.
+ */
 #include "runtime/mpi/one_sided/internal.h"
 
 #include "runtime/mpi/entry/reach.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: what sites chose, in a form that ranks can merge and people read. Data: records that are copied from sites.
+ * Invariant: savings count only what trials have timed.
+ */
 #include "runtime/mpi/stats/choice.h"
 
 #include "runtime/mpi/stats/numbers.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: arrays of all ranks brought to rank 0. Data: none of its own. Invariant: all ranks agree that there is room
+ * before data moves, so none waits for one that has given up.
+ */
 #include "runtime/mpi/stats/gather.h"
 
 #include <limits.h>

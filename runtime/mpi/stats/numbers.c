@@ -1,3 +1,6 @@
+/*
+ * Purpose: bytes and times with units, in three digits or so. Data: none.
+ */
 #include "runtime/mpi/stats/numbers.h"
 
 void pw_stats_put_bytes(FILE *out, int64_t bytes)

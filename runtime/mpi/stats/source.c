@@ -1,3 +1,7 @@
+/*
+ * Purpose: lines of source for places in programs, asked of addr2line. Data: none of its own. Invariant: the processes
+ * that are started end within a bounded time, and get nothing that is preloaded here.
+ */
 #include "runtime/mpi/stats/source.h"
 
 #include "base/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: PACKWRIGHT_TRACE, every committed type in the datatype language. Data: `trace`, items by canonical hash,
+ * each with a reference to its layout. Invariant: the file is replaced whole, by rank 0 alone.
+ */
 #include "runtime/mpi/stats/trace.h"
 
 #include "base/env.h"

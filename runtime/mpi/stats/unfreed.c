@@ -1,3 +1,7 @@
+/*
+ * Purpose: types that the program has not freed, a row for each place that makes them. Data: rows of bounded number.
+ * Invariant: the last row takes what finds no other, so that the sum is right.
+ */
 #include "runtime/mpi/stats/unfreed.h"
 
 #include "frontend/mpi/describe.h"

@@ -1,3 +1,7 @@
+/*
+ * Purpose: what a thread remembers of messages that were left to MPI. Data: `pw_settled_messages`, a table of the
+ * thread's. Invariant: an entry holds only while the count of deaths is the one that it was made at.
+ */
 #include "runtime/mpi/strategy/settled.h"
 
 _Thread_local pw_settled_message pw_settled_messages[1 << PW_SETTLED_BITS];
