@@ -10,10 +10,10 @@
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/window.h"
 #include "runtime/mpi/one_sided/announced.h"
+#include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/rma.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAPPINGS = 512, RANKS = 1 << 16 };
 
@@ -45,14 +45,6 @@ static struct {
     int keyval;
     pw_handle_table table;
 } windows = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
-
-static uint64_t key_of(MPI_Win win)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &win, sizeof win);
-    return key;
-}
 
 /* ---- the file of a window ---------------------------------------------------------------------------------------- */
 
@@ -160,7 +152,7 @@ static window *make(MPI_Win win, MPI_Comm comm, bool shared)
     w = calloc(1, sizeof *w + (size_t)ranks * sizeof *w->targets);
     if (!w)
         return NULL;
-    w->key = key_of(win);
+    w->key = pw_win_key(win);
     w->shared = shared;
     w->ranks = ranks;
     w->part.rank = rank;
@@ -253,7 +245,7 @@ static bool find_now(MPI_Win win, window *w, int rank)
 
 bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out)
 {
-    window *w = pw_handle_table_find(&windows.table, key_of(win));
+    window *w = pw_handle_table_find(&windows.table, pw_win_key(win));
     uint32_t misses;
     target *t;
 

@@ -29,14 +29,6 @@ void pw_rma_start(void)
     atomic_fetch_sub_explicit(&pw_rma_live, 1, memory_order_release);
 }
 
-static uint64_t win_key(MPI_Win win)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &win, sizeof win);
-    return key;
-}
-
 static op_list *list_of(uint64_t win)
 {
     return &lists[(win * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
@@ -205,7 +197,7 @@ static void track(pw_rma_op *op, MPI_Win win, int target)
 {
     op_list *list;
 
-    op->win = win_key(win);
+    op->win = pw_win_key(win);
     op->target = target;
     list = list_of(op->win);
     pthread_mutex_lock(&list->lock);
@@ -262,7 +254,7 @@ void pw_rma_track_request(pw_rma_op *op, MPI_Win win, int target, MPI_Request re
 
 uint64_t pw_rma_mark(MPI_Win win)
 {
-    op_list *list = list_of(win_key(win));
+    op_list *list = list_of(pw_win_key(win));
     uint64_t mark;
 
     pthread_mutex_lock(&list->lock);
@@ -273,7 +265,7 @@ uint64_t pw_rma_mark(MPI_Win win)
 
 pw_status pw_rma_settle(MPI_Win win, int target, uint64_t mark)
 {
-    uint64_t key = win_key(win);
+    uint64_t key = pw_win_key(win);
     op_list *list = list_of(key);
     pw_status first = PW_OK;
 
