@@ -21,11 +21,6 @@ static int64_t meets(int64_t extent, int64_t far, int64_t bytes)
     return __builtin_mul_overflow(i, extent, &at) || magnitude(at - far) >= bytes ? INT64_MAX : i;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t apart_in(const pw_region *r, int64_t extent)
 {
     int64_t bytes = r->pieces[0].bytes, apart = meets(extent, 0, bytes);
@@ -38,7 +33,7 @@ static int64_t apart_in(const pw_region *r, int64_t extent)
 
             if (__builtin_mul_overflow(k, magnitude(dim->mem_stride), &far))
                 break;
-            apart = least(apart, meets(extent, far, bytes));
+            apart = pw_layout_least(apart, meets(extent, far, bytes));
         }
     }
     return apart;
@@ -54,6 +49,6 @@ int64_t pw_layout_objects_apart(const pw_nest *nest)
         return 1;
     for (int i = 0; i < nest->nregions; i++)
         if (nest->regions[i].npieces > 0)
-            apart = least(apart, apart_in(&nest->regions[i], extent));
+            apart = pw_layout_least(apart, apart_in(&nest->regions[i], extent));
     return apart;
 }

@@ -53,6 +53,11 @@ pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_has
 /* The layout of a nest that was not lowered from a type, under a hash of its own, with a reference for the caller. */
 pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash hash, pw_layout **out);
 
+static inline int64_t pw_layout_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- apart.c ------------------------------------------------------------------------------------- */
 
 /* Returns how many objects of a nest can be unpacked at once; when there are more, some certainly write on others. */

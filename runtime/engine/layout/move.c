@@ -119,11 +119,6 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
     move_whole((move){layout, true, mem, (char *)packed}, count);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Moves bytes [first, last) of the object at m->mem, less than all of it; byte `first` lies at m->packed. Returns
  * whether a kernel did. */
 static bool move_cut_object(const move *m, int64_t first, int64_t last)
@@ -159,7 +154,7 @@ static bool move_in_turn(move m, int64_t count)
     bool tier1 = false;
 
     while (count > 0) {
-        int64_t n = least(count, m.layout->apart);
+        int64_t n = pw_layout_least(count, m.layout->apart);
 
         tier1 |= move_objects(m, n);
         advance(&m, n, n * m.layout->size);
@@ -175,7 +170,7 @@ static bool move_from(move *m, int64_t first, int64_t bytes)
     bool tier1 = false;
 
     if (first > 0 || bytes < size) {
-        int64_t last = least(size, first + bytes);
+        int64_t last = pw_layout_least(size, first + bytes);
 
         tier1 = move_cut_object(m, first, last);
         advance(m, 1, last - first);
