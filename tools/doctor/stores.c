@@ -1,3 +1,4 @@
+#include "base/card.h"
 #include "base/env.h"
 #include "codegen/target.h"
 #include "jit-cache/cache.h"
@@ -118,7 +119,7 @@ void pw_doctor_model(pw_finding *f)
     char have[128] = "", lack[600] = "", why[256], gpu[96];
     const pw_mpi_abi *abi;
 
-    pw_model_gpu_name(gpu, sizeof gpu);
+    pw_card_name(gpu, sizeof gpu);
     if (!strcmp(pw_env_string(PW_ENV_MODEL), "off")) {
         pw_doctor_off(f, PW_DOCTOR_OFF, "unset PACKWRIGHT_MODEL", "off: choices are by the defaults");
         return;

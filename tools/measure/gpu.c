@@ -4,6 +4,7 @@
  */
 #include "tools/measure/gpu.h"
 
+#include "base/card.h"
 #include "base/clock.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/gpu/joined.h"
@@ -145,7 +146,7 @@ static bool find_across(pw_measure_gpu *g)
         return g->across;
     g->tried = true;
     g->other = pw_gpu_get_primary(1);
-    if (g->other ? !reach_other(g) : pw_model_gpu_count() > 1)
+    if (g->other ? !reach_other(g) : pw_card_count() > 1)
         return false;
     owner = g->other ? g->other : g->gpu;
     return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * FAR, &g->across) == PW_OK;
@@ -313,7 +314,7 @@ pw_status pw_measure_gpu_begin(pw_measure_gpu *g, pw_diag *diag)
     *g = (pw_measure_gpu){.engine = NULL};
     if (status != PW_OK)
         return status;
-    pw_model_gpu_name(g->name, sizeof g->name);
+    pw_card_name(g->name, sizeof g->name);
     g->gpu = pw_gpu_get_primary(0);
     if (!g->gpu)
         return pw_diag_set(diag, PW_ERR_NOT_FOUND, "the GPU cannot be used");

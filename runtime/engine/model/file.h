@@ -40,11 +40,6 @@ bool pw_model_path(const char *mpi, char *out, size_t size);
 /* Returns the path of the model of that name in the cache directory for all users. False: no directory is known. */
 bool pw_model_system_path(const char *mpi, char *out, size_t size);
 
-/* The name of the first GPU, as the kernel's driver has it; "" without one. */
-void pw_model_gpu_name(char *out, size_t size);
-/* The number of GPUs of the machine, as the kernel's driver has it, whatever CUDA_VISIBLE_DEVICES says. */
-int pw_model_gpu_count(void);
-
 /* Returns whether the model is of this MPI and this CPU, or does not say. If it is not, `diag` describes the
  * difference. */
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag);

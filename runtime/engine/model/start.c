@@ -1,4 +1,5 @@
 /* Finds the model of this process: the file for its machine and its MPI. */
+#include "base/card.h"
 #include "base/env.h"
 #include "base/launch.h"
 #include "base/log.h"
@@ -7,64 +8,10 @@
 #include "runtime/engine/model/file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the machine ------------------------------------------------------------------------------------------------- */
-
-static const char cards[] = "/proc/driver/nvidia/gpus";
-
-/* Reads the name from a card's information: "Model: \t NVIDIA H100 80GB HBM3". */
-static bool read_card(const char *path, char *out, size_t size)
-{
-    FILE *f = fopen(path, "re");
-    char line[256];
-    bool found = false;
-
-    while (f && !found && fgets(line, sizeof line, f)) {
-        const char *name = line + strlen("Model:");
-
-        if (strncmp(line, "Model:", strlen("Model:")))
-            continue;
-        name += strspn(name, " \t");
-        snprintf(out, size, "%.*s", (int)strcspn(name, "\n"), name);
-        found = true;
-    }
-    if (f)
-        fclose(f);
-    return found;
-}
-
-void pw_model_gpu_name(char *out, size_t size)
-{
-    DIR *dir = opendir(cards);
-    char path[sizeof cards + 256 + 16], first[256] = "";
-
-    *out = '\0';
-    if (!dir)
-        return;
-    /* Takes the first card by name, since directories have no order. */
-    for (struct dirent *e; (e = readdir(dir));)
-        if (e->d_name[0] != '.' && (!*first || strcmp(e->d_name, first) < 0))
-            snprintf(first, sizeof first, "%s", e->d_name);
-    closedir(dir);
-    snprintf(path, sizeof path, "%s/%s/information", cards, first);
-    if (!read_card(path, out, size))
-        *out = '\0';
-}
-
-int pw_model_gpu_count(void)
-{
-    DIR *dir = opendir(cards);
-    int n = 0;
-
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        n += e->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return n;
-}
+/* ---- where models lie -------------------------------------------------------------------------------------------- */
 
 /* Makes a name a part of a file name: "nvidia-h100-80gb-hbm3". */
 static void make_slug(const char *name, char *out, size_t size)
@@ -96,7 +43,7 @@ static bool path_in(const char *dir, const char *mpi, reach r, char *out, size_t
     char gpu[96], slug[96], cpu[64];
     int n;
 
-    pw_model_gpu_name(gpu, sizeof gpu);
+    pw_card_name(gpu, sizeof gpu);
     make_slug(gpu, slug, sizeof slug);
     make_slug(pw_target_host()->cpu, cpu, sizeof cpu);
     n = snprintf(out, size, "%s/model-%s-%s%s%s%s.json", dir, mpi, cpu, *slug ? "-" : "", slug,
