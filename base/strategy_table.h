@@ -4,7 +4,7 @@
  *
  *   symbol  PW_STRATEGY_<symbol>; the order of the rows breaks ties between equal costs
  *   name    the record pw_strategy_<name>, and the word of PACKWRIGHT_STRATEGY and of statistics
- *   packed  PW_MODEL_<packed>: where the packed copy lies, which is how the cost model knows the strategy
+ *   packed  PW_PACKED_<packed>: where the packed copy lies, on which costs depend (runtime/choice/way.h)
  *   help    what MPI gets, as `packwright run --list-strategies` and the manual page say it
  *
  * It lies here because the environment's table has the names, too, and neither floor of runtime/ owns them.

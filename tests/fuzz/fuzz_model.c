@@ -1,4 +1,5 @@
 /* Model files: whatever is taken for a model answers with numbers, and is the same after writing and reading it. */
+#include "runtime/choice/way.h"
 #include "runtime/engine/model/file.h"
 
 #include <math.h>
@@ -19,16 +20,14 @@ static void ask(const pw_model *m)
 {
     for (int kind = 0; kind < PW_CALL_KINDS; kind++)
         for (int64_t bytes = 1; bytes < (int64_t)1 << 40; bytes *= 37) {
-            pw_model_query q = {.kind = (pw_call_kind)kind,
-                                .memory = bytes % 2 ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                                .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)},
-                                .chunk = 1 << 20};
+            const pw_conditions c = {.set = bytes % 2 ? PW_IF_LAYOUT | PW_IF_ON_DEVICE | PW_IF_BYTES | PW_IF_SHORT
+                                                      : PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT,
+                                     .kind = (pw_call_kind)kind,
+                                     .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)},
+                                     .chunk = 1 << 20};
 
-            must(pw_model_cost_native(m, &q) >= 0 && pw_model_cost(m, PW_MODEL_HOST, &q) >= 0,
-                 "host costs are positive");
-            must(pw_model_cost(m, PW_MODEL_MAPPED, &q) >= 0 && pw_model_cost(m, PW_MODEL_STAGED, &q) >= 0 &&
-                     pw_model_cost(m, PW_MODEL_PIPELINED, &q) >= 0 && pw_model_cost(m, PW_MODEL_DEVICE, &q) >= 0,
-                 "GPU costs are positive");
+            for (int way = 0; way < PW_STRATEGY_COUNT; way++)
+                must(pw_way_cost(way, &m->facts, &c) >= 0 || !pw_way_can(way, c.set), "costs are positive");
         }
 }
 

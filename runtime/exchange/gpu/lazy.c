@@ -7,14 +7,14 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/model/model.h"
+#include "runtime/choice/way.h"
 #include "runtime/exchange/gpu/replica.h"
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
 
 enum { CHANNELS = 256, FIRST_PAUSE = 64, LAST_PAUSE = 4096 };
 
-_Static_assert((int)PW_MODEL_OPENED_LEAST == (int)PW_GPU_LAZY_LEAST, "the model knows which messages are taken here");
+_Static_assert((int)PW_OPENED_LEAST == (int)PW_GPU_LAZY_LEAST, "costs know which messages are taken here");
 
 /* What the messages of a channel have told. Threads that update a channel at once may lose an update, which comes
  * again. */

@@ -7,7 +7,6 @@
  * one buffer, all blocks must lie in the staging buffer, even contiguous ones.
  */
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/model/model.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/operand.h"
@@ -48,7 +47,7 @@ static bool is_plain(const pw_message *m)
 static bool can_pass_bytes(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
-           !pw_split_needs_native(m);
+           !(pw_split_conditions(m) & PW_IF_CUT_THERE);
 }
 
 /* Decides about a block, and fills *m unless the block has no objects or is not used: MPI gets such blocks where they
@@ -174,7 +173,8 @@ static pw_status take_whole(pw_block_staging *b, const pw_side *side, const tall
     m.cost_bytes = m.buffer.place.kind == PW_PLACE_HOST ? pw_cost_bytes(m.kind, t->bytes, t->staged) : t->bytes;
     m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     if (side->displs.wide && m.buffer.place.kind == PW_PLACE_HOST)
-        return pw_strategy_packed.can(&m) ? pw_staging_open_by(&b->whole, &m, &pw_strategy_packed) : PW_ERR_UNSUPPORTED;
+        return pw_message_can(&m, PW_STRATEGY_PACKED) ? pw_staging_open_by(&b->whole, &m, &pw_strategy_packed)
+                                                      : PW_ERR_UNSUPPORTED;
     return pw_operand_stage(&b->whole, &m);
 }
 
@@ -240,7 +240,7 @@ static bool can_be_part(const pw_block_staging *b, const pw_message *m, bool *by
     *by_cpu = !device && (among_devices || !m->entry->layout);
     if (device != among_devices || (device && m->buffer.place.gpu != b->whole.buffer.place.gpu))
         return b->needed;
-    return device || *by_cpu || b->whole.strategy->can(m);
+    return device || *by_cpu || pw_message_can(m, pw_strategy_id_of(b->whole.strategy));
 }
 
 /* Adds the run of block i, which lies at `at` in the staging buffer. */

@@ -1,6 +1,5 @@
 /* Sides with one type: a single block, equal blocks, and the v-forms. */
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/model/model.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"

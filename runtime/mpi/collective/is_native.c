@@ -125,7 +125,7 @@ static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t byte
 {
     pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
 
-    if (!s || bytes < s->least || bytes > s->most || !pw_site_again(s, PW_STRATEGY_NATIVE))
+    if (!s || bytes < s->least || bytes > s->most || !pw_site_again(s, pw_way_left))
         return false;
     pw_settled_add(sites, s);
     return true;
@@ -152,7 +152,7 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     pw_call_kind kind = pw_family_kind(family);
     bool is_any = false;
 
-    if (group->between_groups || (pw_strategy_is_forced() && !pw_strategy_is_named(PW_STRATEGY_JOINED)))
+    if (group->between_groups || pw_joining_is_barred())
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
         return is_long(group, kind, &s->send, group->rank, sites) || is_long(group, kind, &s->recv, group->rank, sites);

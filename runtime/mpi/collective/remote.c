@@ -45,7 +45,7 @@ static void count(const pw_remote_slot *s, pw_role role)
     pw_message m = s->m;
 
     m.role = role;
-    pw_message_count(&m, PW_STRATEGY_REMOTE);
+    pw_message_count(&m, pw_remote_strategy);
 }
 
 void pw_remote_agree(pw_remote_call *r, pw_collective *c)
@@ -107,7 +107,7 @@ void pw_remote_open(pw_remote_call *r, bool sound)
 
     if (!r->remote)
         return;
-    r->rests = !pw_strategy_is_named(PW_STRATEGY_REMOTE);
+    r->rests = !pw_strategy_is_named(pw_remote_strategy);
     pw_remote_negotiate(r, sound);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)

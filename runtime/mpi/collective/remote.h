@@ -23,6 +23,9 @@
 
 #include "runtime/mpi/collective/collective.h"
 
+/* The strategy that is carried out here. */
+static const pw_strategy_id pw_remote_strategy = PW_STRATEGY_REMOTE;
+
 /* Whether PACKWRIGHT_NET asks for it; written at start. */
 extern bool pw_remote_on;
 

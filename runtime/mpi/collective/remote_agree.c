@@ -68,7 +68,7 @@ static int64_t least_over(const char *transports)
 {
     int64_t least = pw_model_remote_least(pw_model_over(transports), transports);
 
-    if (pw_strategy_is_named(PW_STRATEGY_REMOTE))
+    if (pw_strategy_is_named(pw_remote_strategy))
         return 1;
     if (least == NEVER)
         pw_log(PW_LOG_INFO, "PACKWRIGHT_NET: reading blocks over %s is not known to gain",

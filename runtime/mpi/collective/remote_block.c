@@ -47,7 +47,8 @@ bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
     *changed = s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash);
     if (*changed) {
         s->m.transports = pw_net->transports(s->peer);
-        s->gains = blocks <= MOST_BLOCKS / now.count && (blocks * now.count == 1 || pw_message_is_remote(&s->m));
+        s->gains = blocks <= MOST_BLOCKS / now.count &&
+                   (blocks * now.count == 1 || pw_message_guess(&s->m) == pw_remote_strategy);
         s->own = now;
     }
     s->memory = pw_block_memory(&s->m);

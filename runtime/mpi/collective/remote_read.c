@@ -79,7 +79,7 @@ static bool is_contiguous(const pw_remote_slot *s)
 /* MPI moves a block that is contiguous on both sides as well as it can be moved. */
 static bool is_left_to_mpi(const pw_remote_slot *s)
 {
-    return is_contiguous(s) && !pw_strategy_is_named(PW_STRATEGY_REMOTE);
+    return is_contiguous(s) && !pw_strategy_is_named(pw_remote_strategy);
 }
 
 void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)

@@ -56,7 +56,7 @@ static bool is_on_device(const pw_message *m)
 static bool describe(const pw_side *side, int i, pw_message *m)
 {
     return pw_block_describe(side, i, m) &&
-           (is_on_device(m) || m->buffer.bytes >= pw_self_least() || pw_strategy_is_named(PW_STRATEGY_JOINED));
+           (is_on_device(m) || m->buffer.bytes >= pw_self_least() || pw_joining_is_forced());
 }
 
 /* MPI copies contiguous host memory as well. */
@@ -70,7 +70,7 @@ static bool can_copy(const pw_message *from, const pw_message *to)
 static bool gains(const pw_message *from, const pw_message *to)
 {
     if (is_on_device(from))
-        return !pw_strategy_is_forced() || pw_strategy_is_named(PW_STRATEGY_JOINED);
+        return !pw_joining_is_barred();
     return pw_message_is_joined(from, to);
 }
 

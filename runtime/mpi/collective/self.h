@@ -49,7 +49,7 @@ static inline bool pw_self_is_long(const pw_communicator *group, pw_call_kind ki
 {
     enum { NEIGHBOUR_LONG = 128 << 10 };
 
-    if (pw_strategy_is_named(PW_STRATEGY_JOINED))
+    if (pw_joining_is_forced())
         return true;
     return bytes >= pw_self_least() &&
            (!PW_MPI_IS_OPEN_MPI || group->size == 1 || (kind == PW_CALL_NEIGHBOUR && bytes >= NEIGHBOUR_LONG));

@@ -60,7 +60,7 @@ INLINE bool is_same_side(const block *kept, pw_counts counts, pw_displs displs, 
 INLINE bool sites_pass(const pw_settled_sites *s)
 {
     for (int i = 0; i < s->n; i++)
-        if (!pw_site_keeps(s->at[i].site, PW_STRATEGY_NATIVE, s->at[i].uses))
+        if (!pw_site_keeps(s->at[i].site, pw_way_left, s->at[i].uses))
             return false;
     for (int i = 0; i < s->n; i++)
         pw_site_passes(s->at[i].site, s->at[i].uses);
@@ -82,7 +82,7 @@ INLINE bool is_settled(const pw_settled_side *send, const pw_settled_side *recv,
                            const MPI_Datatype *sendtypes, const void *recvbuf, const void *recvcounts, \
                            const void *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm)          \
     {                                                                                                  \
-        const bool large = (form) & PW_SETTLED_LARGE, wide = (form) != 0;                              \
+        const bool large = (form)&PW_SETTLED_LARGE, wide = (form) != 0;                                \
         const pw_settled_side send = {sendbuf, {sendcounts, large}, {sdispls, wide}, sendtypes, 0},    \
                               recv = {recvbuf, {recvcounts, large}, {rdispls, wide}, recvtypes, 0};    \
                                                                                                        \

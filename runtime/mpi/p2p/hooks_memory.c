@@ -2,7 +2,6 @@
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/strategy/direct.h"
-#include "runtime/mpi/strategy/strategy.h"
 
 #include "hooks.h"
 
@@ -10,7 +9,7 @@
  * one copy need not be mapped by receivers, so MPI allocates it. */
 static bool is_shared(MPI_Aint size)
 {
-    return pw_direct_is_meant() && size >= (pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST);
+    return pw_direct_is_meant() && size >= pw_direct_least();
 }
 
 pw_verdict pw_hook_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr, int *rc)

@@ -17,7 +17,7 @@ static const char *const names[] = {
 #undef X
 };
 static const char *const kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
-static const char *const memories[PW_MODEL_MEMORIES] = {"", "GPU memory", "", "", ""};
+static const char *const memories[] = {"", "GPU memory"};
 
 _Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
 
@@ -29,12 +29,12 @@ bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
                              .low = d->key.size > 0 ? pw_site_most((uint16_t)(d->key.size - 1)) : 0,
                              .high = pw_site_most(d->key.size),
                              .kind = d->key.kind,
-                             .memory = (d->key.place & 0xffff) ? PW_MODEL_DEVICE : PW_MODEL_HOST};
+                             .memory = (d->key.place & 0xffff) != 0};
     for (int id = 0; id < d->ways && id < PW_STRATEGY_COUNT; id++) {
         const pw_site_cell *from = &d->cells[id];
         pw_stats_cell *to = &out->cells[id];
         float total = from->total, tried = from->tried;
-        bool can = total >= 0 && total < (float)pw_impossible_ns;
+        bool can = total >= 0;
 
         *to = (pw_stats_cell){.uses = from->uses,
                               .total = can ? (double)total : 0,
@@ -42,8 +42,8 @@ bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
                               .tries = tried > 0,
                               .tried = (double)tried};
         uses += to->uses;
-        if (id != PW_STRATEGY_NATIVE)
-            pw_stats_saved_count(&out->saved, to->uses, d->cells[PW_STRATEGY_NATIVE].tried, tried);
+        if (id != pw_way_left)
+            pw_stats_saved_count(&out->saved, to->uses, d->cells[pw_way_left].tried, tried);
     }
     return uses > 0;
 }

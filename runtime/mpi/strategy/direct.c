@@ -14,8 +14,6 @@
 #include "runtime/exchange/sharing.h"
 #include "runtime/exchange/stand_in.h"
 #include "runtime/exchange/xpmem.h"
-#include "runtime/mpi/strategy/aware.h"
-#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 /* Messages of more than MOST_ON_HOST are slower than packed ones between cores that share no cache. */
@@ -62,11 +60,16 @@ static bool is_on_device(const pw_buffer *b)
     return b->place.kind == PW_PLACE_DEVICE;
 }
 
+int64_t pw_direct_least(void)
+{
+    return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
+}
+
 static int64_t least(const pw_message *m)
 {
-    if (pw_strategy_is_named(PW_STRATEGY_DIRECT))
-        return 1;
-    return is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS : PW_DIRECT_LEAST;
+    int64_t alone = pw_direct_least();
+
+    return alone > 1 && is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS : alone;
 }
 
 static int64_t most(const pw_message *m)
@@ -83,9 +86,11 @@ static bool has_stand_in(const pw_message *m)
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of
  * stand-ins more slowly. Where the sender's memory lies is not known: as the receiver's does, most likely. */
-static bool host_can(const pw_message *m)
+static bool serves_on_host(const pw_message *m, unsigned set)
 {
-    return pw_direct_is_meant() && pw_strategy_packed.can(m) && pw_direct_is_possible() &&
+    static const unsigned can_be_packed = PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT;
+
+    return pw_direct_is_meant() && (set & can_be_packed) == can_be_packed && pw_direct_is_possible() &&
            pw_direct_is_mapped(m->buffer.layout, m->buffer.base, m->buffer.count);
 }
 
@@ -104,24 +109,19 @@ static bool is_welcome(const pw_message *m)
 }
 
 /* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */
-static bool device_can(const pw_message *m)
+static bool serves_on_device(const pw_message *m, unsigned set)
 {
     return m->role == PW_SEND && m->once && (pw_strategy_is_named(PW_STRATEGY_DIRECT) || is_welcome(m)) &&
-           !pw_gpu_mpi_is_aware() && pw_gpu_may_show();
+           set & PW_IF_NOT_TAKEN && pw_gpu_may_show();
 }
 
-static bool direct_can(const pw_message *m)
+bool pw_direct_serves(const pw_message *m, unsigned set)
 {
-    return has_stand_in(m) && (is_on_device(&m->buffer) ? device_can(m) : host_can(m));
+    return has_stand_in(m) && (is_on_device(&m->buffer) ? serves_on_device : serves_on_host)(m, set);
 }
 
-/* A receive costs what the send does, since the two are compared alike. */
-static double direct_cost(const pw_message *m)
-{
-    pw_model_query q = pw_message_query(m);
-
-    return pw_model_cost_direct(pw_model_now(), &q);
-}
+/* Receives are carried out by this one. */
+static const pw_strategy *const packed = &pw_strategy_packed;
 
 /* A message that leaves keeps the number of its stand-in, one that arrives its channel. */
 static int number_of(const pw_staging *s)
@@ -156,7 +156,7 @@ static pw_status direct_take(pw_staging *s)
     if (!pw_direct_may_receive(s->channel))
         return PW_ERR_NOMEM;
     s->own = (void *)(uintptr_t)s->channel;
-    return pw_strategy_packed.take(s);
+    return packed->take(s);
 }
 
 static pw_status direct_pack(pw_staging *s)
@@ -176,7 +176,7 @@ static pw_status direct_pack(pw_staging *s)
 static void direct_expect(pw_staging *s)
 {
     if (s->role == PW_RECV)
-        pw_strategy_packed.expect(s);
+        packed->expect(s);
 }
 
 static pw_status direct_unpack(pw_staging *s, int64_t received)
@@ -184,13 +184,13 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
     int64_t ns;
 
     pw_direct_note_received(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
-    return pw_strategy_packed.unpack(s, received);
+    return packed->unpack(s, received);
 }
 
 static void direct_give(pw_staging *s)
 {
     if (s->role == PW_RECV)
-        pw_strategy_packed.give(s);
+        packed->give(s);
     else if (is_on_device(&s->buffer))
         pw_gpu_show_end(number_of(s));
     else
@@ -203,9 +203,7 @@ static void direct_await(const pw_staging *s)
         pw_direct_await(number_of(s));
 }
 
-const pw_strategy pw_strategy_direct = {.can = direct_can,
-                                        .cost = direct_cost,
-                                        .take = direct_take,
+const pw_strategy pw_strategy_direct = {.take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,
                                         .await = direct_await,

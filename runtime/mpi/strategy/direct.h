@@ -7,7 +7,7 @@
 #ifndef PW_RUNTIME_STRATEGY_DIRECT_H
 #define PW_RUNTIME_STRATEGY_DIRECT_H
 
-#include <stdbool.h>
+#include "runtime/mpi/strategy/strategy.h"
 
 /* MPICH reads no shorter messages in the sender's memory. */
 enum { PW_DIRECT_LEAST = 32 << 10 };
@@ -20,6 +20,12 @@ void pw_direct_leave(void);
 bool pw_direct_is_meant(void);
 /* Whether there are also stand-ins for such messages. The first call maps them. */
 bool pw_direct_is_on(void);
+
+/* The shortest message that goes so, of a call that blocks. */
+int64_t pw_direct_least(void);
+/* Whether a described message may go so, by the other conditions that hold of it (PW_IF_...). The first call may map
+ * the stand-ins. */
+bool pw_direct_serves(const pw_message *m, unsigned set);
 
 /* A communicator is being freed: what was learned of its channels no longer holds. */
 void pw_direct_forget_comms(void);

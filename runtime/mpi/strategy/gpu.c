@@ -2,7 +2,6 @@
  * The strategies for buffers in GPU memory. `own` of what they stage is a block of the GPU's pools; NULL stands for
  * pageable host memory. For a message that MPI reads, a pinned block lies where other processes can read it.
  */
-#include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
@@ -17,8 +16,6 @@
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
-#include <limits.h>
-
 /*
  * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
  * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
@@ -26,14 +23,6 @@
  * sender's memory.
  */
 enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
-
-/* Whether a message lies in GPU memory and has a size that MPI takes as a count of bytes. Messages longer than
- * PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; any other MPI could not carry them. */
-static bool gpu_can(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE && (m->buffer.bytes <= INT_MAX || PW_MPI_LARGE) &&
-           (!pw_gpu_mpi_is_aware() || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING));
-}
 
 static char *base_of(const pw_gpu_block *block)
 {
@@ -320,21 +309,6 @@ static void gpu_give(pw_staging *s)
 
 /* ---- fields that the four strategies share ----------------------------------------------------------------------- */
 
-/* Defines cost and own_cost, by the model's table for where the packed copy lies (PW_MODEL_<packed>). */
-#define COSTS(name, packed)                                                    \
-    static double name##_cost(const pw_message *m)                             \
-    {                                                                          \
-        pw_model_query q = pw_message_query(m);                                \
-                                                                               \
-        return pw_model_cost(pw_model_now(), PW_MODEL_##packed, &q);           \
-    }                                                                          \
-    static double name##_own_cost(const pw_message *m, pw_direction direction) \
-    {                                                                          \
-        pw_model_query q = pw_message_query(m);                                \
-                                                                               \
-        return pw_model_own(pw_model_now(), PW_MODEL_##packed, &q, direction); \
-    }
-
 /* The functions that the strategies for GPU memory have in common. `memory` (a pw_gpu_memory) and `path` (a
  * pw_gpu_path) say how they differ. */
 #define ALIKE                                                                                                 \
@@ -345,66 +319,14 @@ static void gpu_give(pw_staging *s)
 
 /* device: a kernel packs into device memory, which goes to an MPI that takes such buffers. */
 
-static bool device_can(const pw_message *m)
-{
-    return gpu_can(m) && m->entry->layout && pw_gpu_mpi_is_aware();
-}
-
-COSTS(device, DEVICE)
-
-const pw_strategy pw_strategy_device = {.can = device_can,
-                                        .cost = device_cost,
-                                        .own_cost = device_own_cost,
-                                        .take = gpu_take,
-                                        ALIKE,
-                                        .memory = PW_GPU_DEVICE_MEMORY,
-                                        .path = PW_GPU_DIRECT};
+const pw_strategy pw_strategy_device = {.take = gpu_take, ALIKE, .memory = PW_GPU_DEVICE_MEMORY, .path = PW_GPU_DIRECT};
 
 /* ---- one_shot ---------------------------------------------------------------------------------------------------- */
 
-/*
- * one_shot: the kernel writes to (and reads from) mapped pinned host memory, which MPI sends.
- *
- * The model's times are those of whole words. Pieces of odd lengths cross the bus by single bytes at their ends (1 MiB
- * in pieces of 27 bytes takes 260 us instead of 36), so the estimate for their messages is above that of staged.
- */
+/* one_shot: the kernel writes to (and reads from) mapped pinned host memory, which MPI sends. */
 
-static bool one_shot_can(const pw_message *m)
-{
-    return gpu_can(m) && m->entry->layout;
-}
-
-static double odd_cost(const pw_message *m, double words, double staged)
-{
-    if (!pw_gpu_is_odd(m->entry->layout, m->buffer.bytes))
-        return words;
-    return words > staged ? words : staged * 1.1;
-}
-
-static double one_shot_cost(const pw_message *m)
-{
-    pw_model_query q = pw_message_query(m);
-    const pw_model *model = pw_model_now();
-
-    return odd_cost(m, pw_model_cost(model, PW_MODEL_MAPPED, &q), pw_model_cost(model, PW_MODEL_STAGED, &q));
-}
-
-static double one_shot_own_cost(const pw_message *m, pw_direction direction)
-{
-    pw_model_query q = pw_message_query(m);
-    const pw_model *model = pw_model_now();
-
-    return odd_cost(m, pw_model_own(model, PW_MODEL_MAPPED, &q, direction),
-                    pw_model_own(model, PW_MODEL_STAGED, &q, direction));
-}
-
-const pw_strategy pw_strategy_one_shot = {.can = one_shot_can,
-                                          .cost = one_shot_cost,
-                                          .own_cost = one_shot_own_cost,
-                                          .take = gpu_take,
-                                          ALIKE,
-                                          .memory = PW_GPU_PINNED_MEMORY,
-                                          .path = PW_GPU_DIRECT};
+const pw_strategy pw_strategy_one_shot = {
+    .take = gpu_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_DIRECT};
 
 /* ---- staged ------------------------------------------------------------------------------------------------------ */
 
@@ -424,15 +346,8 @@ static pw_status staged_take(pw_staging *s)
     return s->data ? PW_OK : PW_ERR_NOMEM;
 }
 
-COSTS(staged, STAGED)
-
-const pw_strategy pw_strategy_staged = {.can = gpu_can,
-                                        .cost = staged_cost,
-                                        .own_cost = staged_own_cost,
-                                        .take = staged_take,
-                                        ALIKE,
-                                        .memory = PW_GPU_PINNED_MEMORY,
-                                        .path = PW_GPU_STAGED};
+const pw_strategy pw_strategy_staged = {
+    .take = staged_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_STAGED};
 
 /* ---- pipelined --------------------------------------------------------------------------------------------------- */
 
@@ -441,36 +356,5 @@ const pw_strategy pw_strategy_staged = {.can = gpu_can,
  * host while the next is packed. On the wire it is one ordinary message.
  */
 
-static bool is_divisible(const pw_message *m)
-{
-    return pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes));
-}
-
-static bool pipelined_can(const pw_message *m)
-{
-    return gpu_can(m) && m->entry->layout && is_divisible(m);
-}
-
-static double pipelined_cost(const pw_message *m)
-{
-    pw_model_query q = pw_message_query(m);
-
-    q.chunk = pw_gpu_chunk(m->buffer.bytes);
-    return pw_model_cost(pw_model_now(), PW_MODEL_PIPELINED, &q);
-}
-
-static double pipelined_own_cost(const pw_message *m, pw_direction direction)
-{
-    pw_model_query q = pw_message_query(m);
-
-    q.chunk = pw_gpu_chunk(m->buffer.bytes);
-    return pw_model_own(pw_model_now(), PW_MODEL_PIPELINED, &q, direction);
-}
-
-const pw_strategy pw_strategy_pipelined = {.can = pipelined_can,
-                                           .cost = pipelined_cost,
-                                           .own_cost = pipelined_own_cost,
-                                           .take = gpu_take,
-                                           ALIKE,
-                                           .memory = PW_GPU_PINNED_MEMORY,
-                                           .path = PW_GPU_PIPELINED};
+const pw_strategy pw_strategy_pipelined = {
+    .take = gpu_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_PIPELINED};

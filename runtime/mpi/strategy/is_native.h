@@ -10,7 +10,6 @@
 #define PW_RUNTIME_IS_NATIVE_H
 
 #include "runtime/choice/site.h"
-#include "runtime/engine/model/model.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -32,7 +31,7 @@ static PW_NATIVE_INLINE pw_site *pw_message_native_site(const pw_entry *entry, p
     /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return NULL;
-    return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, PW_STRATEGY_NATIVE) ? d : NULL;
+    return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
 /* Returns whether `count` objects in `blocks` blocks, the first of them at `buf`, are certain to be left to MPI. *site:

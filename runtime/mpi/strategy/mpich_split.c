@@ -54,14 +54,13 @@ static bool receives(const pw_message *m)
 }
 
 /* The target of a one-sided operation is never staged. */
-bool pw_split_needs_native(const pw_message *m)
+unsigned pw_split_conditions(const pw_message *m)
 {
-    return is_split(m) && sends(m) && (!all_ranks || m->kind == PW_CALL_ONE_SIDED);
-}
+    bool both_stage = all_ranks && m->kind != PW_CALL_ONE_SIDED;
 
-bool pw_split_needs_stage(const pw_message *m)
-{
-    return is_split(m) && receives(m) && all_ranks && m->kind != PW_CALL_ONE_SIDED;
+    if (!is_split(m))
+        return 0;
+    return (sends(m) && !both_stage ? PW_IF_CUT_THERE : 0) | (receives(m) && both_stage ? PW_IF_CUT_HERE : 0);
 }
 
 static bool is_self(int peer, MPI_Comm comm)

@@ -25,10 +25,8 @@ void pw_split_start(void);
 /* Returns whether received messages may have to be staged. */
 bool pw_split_is_staged(void);
 
-/* Returns whether the message must be left to MPI, because its receiver may be native. */
-bool pw_split_needs_native(const pw_message *m);
-/* Returns whether the message must be staged, because its sender may have staged it. */
-bool pw_split_needs_stage(const pw_message *m);
+/* Returns which of these hold: CUT_THERE, so the message is left to MPI, and CUT_HERE, so it is staged. */
+unsigned pw_split_conditions(const pw_message *m);
 /* Returns whether the message must be left to MPI because Open MPI might not find out that a message from this rank to
  * itself is too long. `peer` is the source, unless role is PW_SEND. For a receive from MPI_ANY_SOURCE the source is not
  * known. */

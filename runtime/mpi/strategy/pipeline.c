@@ -15,6 +15,8 @@
 #include "runtime/mpi/strategy/pipeline.h"
 
 #include "runtime/mpi/entry/locate.h"
+#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <dlfcn.h>
@@ -57,15 +59,31 @@ static struct {
     _Atomic bool known;
 } mpi = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool pw_pipeline_is_there(void)
+/* Whether the MPI has given types to UCX, so that kernels can move its messages. */
+static bool is_there(void)
 {
     return atomic_load_explicit(&mpi.known, memory_order_acquire);
 }
 
-void pw_pipeline_want(pw_direction direction, const pw_entry *entry, const void *buf, int64_t count)
+/* Says that the entry's kernels are to move the message that this thread is about to give to the MPI; the next message
+ * in the same direction replaces this one. If the MPI does not ask UCX for it, as for one to this process, nothing
+ * happens. */
+static void want(const pw_message *m)
 {
-    wants[direction] = (wanted){entry, buf, count};
+    wants[m->role == PW_SEND ? PW_PACK : PW_UNPACK] = (wanted){m->entry, m->buffer.base, m->buffer.count};
 }
+
+/* A message of one piece is moved at once, with or without a pipeline. A message that is sent by `direct` gains only if
+ * it is received as a packed one. */
+bool pw_pipeline_serves(const pw_message *m)
+{
+    enum { PIECE = 8 << 10 };
+
+    return is_there() && m->buffer.bytes > PIECE &&
+           (m->role != PW_RECV || !pw_direct_is_meant() || pw_strategy_is_named(PW_STRATEGY_PIPELINE));
+}
+
+const pw_strategy pw_strategy_pipeline = {.leave = want, .is_there = is_there};
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -182,7 +200,7 @@ static bool is_of_mpi(const char *path)
 /* Returns whether these are the callbacks by which the kernels' stand in. Every MPI has one set of them. */
 static bool adopt(const generic_ops *ops)
 {
-    if (!pw_pipeline_is_there()) {
+    if (!is_there()) {
         pthread_mutex_lock(&mpi.lock);
         if (!atomic_load_explicit(&mpi.known, memory_order_relaxed)) {
             mpi.ops = *ops;

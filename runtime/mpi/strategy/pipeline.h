@@ -6,19 +6,11 @@
 #ifndef PW_RUNTIME_PIPELINE_H
 #define PW_RUNTIME_PIPELINE_H
 
-#include "base/direction.h"
-
 #include <stdbool.h>
-#include <stdint.h>
 
-struct pw_entry;
+struct pw_message;
 
-/* Whether the MPI has given types to UCX, so that kernels can move its messages. */
-bool pw_pipeline_is_there(void);
-
-/* Says that the kernels of `entry` are to move the message of `count` objects at `buf` that this thread is about to
- * give to the MPI; the caller's next message in the same direction replaces this one. If the MPI does not ask UCX for
- * the message, such as one to the same process, nothing happens. */
-void pw_pipeline_want(pw_direction direction, const struct pw_entry *entry, const void *buf, int64_t count);
+/* Whether the MPI moves this described message of host memory in pieces, which kernels can take over. */
+bool pw_pipeline_serves(const struct pw_message *m);
 
 #endif

@@ -50,7 +50,7 @@ static PW_NATIVE_INLINE bool pw_is_settled(pw_call_kind kind, MPI_Datatype type,
 
     return m->key == key && m->count == (int64_t)count &&
            (uintptr_t)buf - m->base < (uintptr_t)1 << PW_MEMORY_REGION_SHIFT && pw_settled_holds(m->deaths) &&
-           pw_site_again(m->site, PW_STRATEGY_NATIVE);
+           pw_site_again(m->site, pw_way_left);
 }
 
 /* Remembers a message that is left to MPI by `site`. `deaths`: the number from before the type was looked up. */

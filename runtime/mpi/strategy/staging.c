@@ -7,8 +7,8 @@
 
 #include "runtime/exchange/inbound.h"
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/strategy/judge.h"
-#include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
 
 /* ---- what the current call has staged ---------------------------------------------------------------------- */
@@ -74,20 +74,32 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
     return status;
 }
 
+/* A message that its receiver cannot move now, as thousands of a channel may not be, goes on as one of those that
+ * receivers never move, which have a site. */
+static void refuse(pw_asked *a, pw_strategy_id id, unsigned *refused)
+{
+    if (pw_ways[id].needs & PW_IF_SHOWN)
+        a->now.set &= ~(unsigned)PW_IF_SHOWN;
+    else
+        *refused |= 1U << id;
+}
+
 bool pw_staging_open(pw_staging *s, const pw_message *m)
 {
     unsigned refused = 0;
     pw_site *record;
     const pw_strategy *strategy;
     pw_strategy_id id;
+    pw_asked asked;
 
-    while ((strategy = pw_strategy_of(id = pw_strategy_choose(m, refused, &record)))->take &&
+    pw_ask(&asked, m);
+    while ((strategy = pw_strategy_of(id = pw_strategy_choose(&asked, refused, &record)))->take &&
            pw_staging_open_by(s, m, strategy) != PW_OK)
-        refused |= 1U << id;
+        refuse(&asked, id, &refused);
     pw_message_count(m, id);
     if (!strategy->take) {
-        if (id == PW_STRATEGY_PIPELINE)
-            pw_pipeline_want(m->role == PW_SEND ? PW_PACK : PW_UNPACK, m->entry, m->buffer.base, m->buffer.count);
+        if (strategy->leave)
+            strategy->leave(m);
         *s = (pw_staging){.strategy = NULL};
         return false;
     }
@@ -171,9 +183,12 @@ double pw_staging_fused_ns(const pw_staging *s, const pw_entry *entry)
 {
     enum { LONG = 1 << 20 };
     const pw_message m = {.buffer = s->buffer, .entry = entry, .cost_bytes = LONG, .kind = s->kind, .role = s->role};
-    double all = s->strategy->own_cost ? s->strategy->own_cost(&m, PW_PACK) : 0;
-    double work = all - pw_model_now()->facts.launch;
+    const pw_facts *facts = &pw_model_now()->facts;
+    pw_asked a;
+    double work;
 
+    pw_ask(&a, &m);
+    work = pw_way_own_cost(pw_strategy_id_of(s->strategy), facts, pw_ask_all(&a), PW_PACK) - facts->launch;
     return work > 0 ? work * (double)s->buffer.bytes / LONG : 0;
 }
 

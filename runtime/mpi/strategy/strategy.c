@@ -7,13 +7,11 @@
 #include "base/env.h"
 #include "runtime/choice/site.h"
 #include "runtime/exchange/commons.h"
-#include "runtime/exchange/gpu/lazy.h"
-#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/pipeline.h"
 
 #include <pthread.h>
 
@@ -22,6 +20,9 @@ static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
     PW_STRATEGIES(X)
 #undef X
 };
+
+/* The strategy of a message to oneself that is moved. */
+static const pw_strategy_id joined = PW_STRATEGY_JOINED;
 
 _Static_assert((int)PW_STRATEGY_COUNT <= PW_SITE_WAYS, "sites have room for all strategies");
 _Static_assert(sizeof(pw_board) <= PW_COMMONS_PART_BYTES, "the board has room in the memory that ranks have in common");
@@ -72,9 +73,19 @@ bool pw_strategy_is_forced(void)
     return chosen_by.forced != PW_STRATEGY_COUNT;
 }
 
+bool pw_joining_is_forced(void)
+{
+    return pw_strategy_is_named(joined);
+}
+
+bool pw_joining_is_barred(void)
+{
+    return pw_strategy_is_forced() && !pw_joining_is_forced();
+}
+
 bool packwright_force_strategy(pw_strategy_id id)
 {
-    if (id == PW_STRATEGY_PIPELINE && !pw_pipeline_is_there())
+    if (id < PW_STRATEGY_COUNT && table[id]->is_there && !table[id]->is_there())
         return false;
     chosen_by.forced = id;
     chosen_by.trials = false;
@@ -85,133 +96,63 @@ bool packwright_force_strategy(pw_strategy_id id)
 
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
 
-/* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from the first to the last.
- */
-static int64_t stretch_of(const pw_message *m)
-{
-    const pw_layout *layout = m->entry->layout;
-    int64_t one = layout->nest->hi - layout->nest->lo, all;
-    int64_t count = m->cost_bytes == m->buffer.bytes ? (int64_t)m->buffer.count : m->cost_bytes / m->entry->size;
-
-    if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
-        return INT64_MAX;
-    all = all < 0 ? -all : all;
-    return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
-}
-
-/* Whether peers' GPUs may take the message from the memory of this rank's GPU. */
-static bool may_go_directly(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE && m->role == PW_SEND && m->channel && pw_strategy_direct.can(m);
-}
-
-pw_model_query pw_message_query(const pw_message *m)
-{
-    const pw_entry *entry = m->entry;
-    pw_model_query q = {.kind = m->kind,
-                        .memory = m->buffer.place.kind == PW_PLACE_DEVICE ? PW_MODEL_DEVICE : PW_MODEL_HOST,
-                        .contiguous = !entry->layout,
-                        .shared = pw_sharing_is_likely(),
-                        .opened = may_go_directly(m) && pw_gpu_lazy_is_possible()};
-    /* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks.
-     */
-    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;
-    double blocks = (double)m->cost_bytes / block;
-
-    q.shape = pw_model_shape_of(m->cost_bytes, blocks < 1 ? 1 : (int64_t)blocks,
-                                q.contiguous ? m->cost_bytes : stretch_of(m));
-    return q;
-}
-
-bool pw_message_is_one_block(const pw_message *m)
-{
-    const pw_layout *layout = m->entry->layout;
-
-    return layout && m->buffer.count == 1 && m->entry->blocks == 1 &&
-           layout->nest->hi - layout->nest->lo == m->buffer.bytes;
-}
-
-bool pw_message_may_be_contiguous(const pw_message *m)
-{
-    return m->buffer.bytes < PW_LEAST_READ || m->kind == PW_CALL_IO || !pw_sharing_is_refused();
-}
-
-static bool is_possible(int id, const pw_message *m, unsigned refused)
-{
-    return !(refused >> id & 1) && table[id]->can(m);
-}
-
 /* Returns the cost of a strategy. Below 0: it cannot carry the message. */
-static double cost(void *arg, int id)
+static double cost(void *asked, int id)
 {
-    const pw_message *m = arg;
-
-    return table[id]->can(m) ? table[id]->cost(m) : -1;
+    return pw_way_cost(id, &pw_model_now()->facts, pw_ask_all(asked));
 }
 
 /* Chooses for a message that is not like others of its class, so the choice is not remembered. */
-static pw_strategy_id choose_afresh(const pw_message *m, unsigned refused)
+static pw_strategy_id choose_afresh(pw_asked *a, unsigned refused)
 {
-    pw_strategy_id best = PW_STRATEGY_NATIVE;
-    double best_cost = table[best]->cost(m);
+    return (pw_strategy_id)pw_way_choose(&pw_model_now()->facts, pw_ask_all(a), refused, chosen_by.forced);
+}
 
-    if (chosen_by.forced != PW_STRATEGY_COUNT && is_possible(chosen_by.forced, m, refused))
-        return chosen_by.forced;
-    for (int id = PW_STRATEGY_NATIVE + 1; id < PW_STRATEGY_COUNT; id++) {
-        double cost = is_possible(id, m, refused) ? table[id]->cost(m) : best_cost;
+pw_strategy_id pw_message_guess(const pw_message *m)
+{
+    pw_asked a;
 
-        if (cost < best_cost) {
-            best = (pw_strategy_id)id;
-            best_cost = cost;
-        }
-    }
-    return best;
+    pw_ask(&a, m);
+    return choose_afresh(&a, 0);
+}
+
+bool pw_message_can(const pw_message *m, pw_strategy_id id)
+{
+    pw_asked a;
+
+    pw_ask(&a, m);
+    return pw_way_can(id, a.now.set);
 }
 
 /* ---- sites ------------------------------------------------------------------------------------------------------ */
-
-/* The strategies that trials compare, in the same order for all messages that may meet in a call. `contiguous` is
- * missing: it gives MPI the same bytes as native does. */
-static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
-                                  PW_STRATEGY_PIPELINE};
-/* What a message to oneself takes in place of each strategy of `on_host`: where others are packed, it is joined. */
-static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
-                                     PW_STRATEGY_PIPELINE};
-static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,
-                                    PW_STRATEGY_ONE_SHOT, PW_STRATEGY_STAGED, PW_STRATEGY_PIPELINED};
-
-static bool is_on_device(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE;
-}
 
 static int octave(double x)
 {
     return x < 1 ? 0 : 63 - __builtin_clzll((uint64_t)x);
 }
 
-/* A shape is what the cost of moving a message depends on besides its size: the length of its blocks and their
- * distance, by octaves. */
-static uint64_t shape_of(const pw_message *m)
+/* By octaves: the length of the blocks, and their distance. */
+static uint64_t shape_of(const pw_conditions *c)
 {
-    pw_model_query q = pw_message_query(m);
-
-    return q.contiguous ? 0 : (uint64_t)(1 + octave((double)q.shape.block)) << 8 | (uint64_t)octave(q.shape.spread);
+    return c->set & PW_IF_LAYOUT
+               ? (uint64_t)(1 + octave((double)c->shape.block)) << 8 | (uint64_t)octave(c->shape.spread)
+               : 0;
 }
 
 enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * PLACES };
 
-/* Messages that `direct` can carry have sites of their own, as those of other devices, and those to oneself. */
-static pw_site_key key_of(const pw_message *m)
+/* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. */
+static pw_site_key key_of(const pw_asked *a)
 {
-    bool reached = m->channel && pw_strategy_direct.can(m);
+    const pw_message *m = a->message;
+    unsigned set = a->now.set;
 
-    return (pw_site_key){.shape = m->to ? shape_of(m) << 32 | shape_of(m->to) : shape_of(m),
+    return (pw_site_key){.shape = m->to ? shape_of(&a->now) << 32 | shape_of(&a->to) : shape_of(&a->now),
                          .size = pw_site_size(m->cost_bytes),
                          .kind = (uint8_t)m->kind,
                          .role = (uint8_t)m->role,
-                         .place = (is_on_device(m) ? 1 + m->buffer.place.device : 0) + (reached ? REACHED : 0) +
-                                  (m->to ? ONESELF : 0) + VARIANT * m->variant};
+                         .place = (set & PW_IF_ON_DEVICE ? 1 + m->buffer.place.device : 0) +
+                                  (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) + VARIANT * m->variant};
 }
 
 static pw_hash hash_of(const pw_message *m)
@@ -225,23 +166,16 @@ static void share_trials(void)
     pw_site_share(pw_commons_part_of(PW_COMMONS_TRIALS));
 }
 
-#define RIVALS(q, list) ((q)->rivals = sizeof(list), (q)->rival = (list))
-
-static pw_site_question question_of(const pw_message *m)
+static pw_site_question question_of(pw_asked *a)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pw_site_question q = {
-        .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(m), .cost = cost, .arg = (void *)m};
+        .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(a->message), .cost = cost, .arg = a};
 
     if (!chosen_by.trials)
         return q;
     pthread_once(&once, share_trials);
-    if (is_on_device(m))
-        RIVALS(&q, on_device);
-    else if (m->to)
-        RIVALS(&q, to_oneself);
-    else
-        RIVALS(&q, on_host);
+    q.rivals = pw_way_rivals(a->now.set, &q.rival);
     return q;
 }
 
@@ -271,49 +205,37 @@ static void remember_native(const pw_message *m, pw_site *s)
     remember_in(&to, s);
 }
 
-/* Chooses for a message that `direct` has refused, as it may for thousands of messages of a channel. The choice is
- * remembered, as that for messages which `direct` cannot carry. */
-static pw_strategy_id choose_indirect(const pw_message *m, pw_site **record)
+pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, pw_site **record)
 {
-    pw_message indirect = *m;
-
-    indirect.channel = 0;
-    return pw_strategy_choose(&indirect, 0, record);
-}
-
-pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, pw_site **record)
-{
+    int id = pw_way_certain(a->now.set, refused, pw_strategy_is_forced());
     pw_site_key key;
     pw_site_question question;
-    int id;
 
     *record = NULL;
-    if (!m->to && is_possible(PW_STRATEGY_PACKED, m, refused) && pw_split_needs_stage(m))
-        return PW_STRATEGY_PACKED;
-    if (is_possible(PW_STRATEGY_CONTIGUOUS, m, refused) && !pw_strategy_is_forced())
-        return PW_STRATEGY_CONTIGUOUS;
-    if (refused == 1U << PW_STRATEGY_DIRECT)
-        return choose_indirect(m, record);
+    if (id >= 0)
+        return (pw_strategy_id)id;
     if (refused)
-        return choose_afresh(m, refused);
-    key = key_of(m);
-    question = question_of(m);
+        return choose_afresh(a, refused);
+    key = key_of(a);
+    question = question_of(a);
     id = pw_judge_take(&key, &question, record);
-    if (table[id]->can(m)) {
-        if (id == PW_STRATEGY_NATIVE)
-            remember_native(m, *record);
+    if (pw_way_can(id, a->now.set)) {
+        if (id == pw_way_left)
+            remember_native(a->message, *record);
         return (pw_strategy_id)id;
     }
     pw_judge_spoil();
     *record = NULL; /* a choice for an unusual message is not remembered */
-    return choose_afresh(m, refused);
+    return choose_afresh(a, refused);
 }
 
 bool pw_message_is_left(const pw_message *m)
 {
+    pw_asked a;
     pw_site *record;
 
-    return pw_strategy_choose(m, 0, &record) == PW_STRATEGY_NATIVE;
+    pw_ask(&a, m);
+    return pw_strategy_choose(&a, 0, &record) == pw_way_left;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -357,11 +279,13 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to)
 {
     enum { OFTEN = 4 };
     pw_message m = *from;
+    pw_asked a;
     pw_site *record;
 
     m.role = PW_SEND;
     m.to = to;
-    if (pw_strategy_choose(&m, 0, &record) != PW_STRATEGY_JOINED)
+    pw_ask(&a, &m);
+    if (pw_strategy_choose(&a, 0, &record) != joined)
         return false;
     if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() || from->left_wrong ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
@@ -380,13 +304,7 @@ bool pw_message_is_left_again(const pw_message *from, const pw_message *to)
     pw_site *a = remembered(from), *b = remembered(to), *s = a ? a : b;
 
     return s && (!from->entry->layout || a == s) && (!to->entry->layout || b == s) && from->cost_bytes >= s->least &&
-           from->cost_bytes <= s->most && s->key.place / VARIANT == from->variant &&
-           pw_site_again(s, PW_STRATEGY_NATIVE);
-}
-
-bool pw_message_is_remote(const pw_message *m)
-{
-    return choose_afresh(m, 0) == PW_STRATEGY_REMOTE;
+           from->cost_bytes <= s->most && s->key.place / VARIANT == from->variant && pw_site_again(s, pw_way_left);
 }
 
 void pw_message_count_joined(const pw_message *from, const pw_message *to)
@@ -394,10 +312,10 @@ void pw_message_count_joined(const pw_message *from, const pw_message *to)
     pw_message m = *from;
 
     m.role = PW_SEND;
-    pw_message_count(&m, PW_STRATEGY_JOINED);
+    pw_message_count(&m, joined);
     m = *to;
     m.role = PW_RECV;
-    pw_message_count(&m, PW_STRATEGY_JOINED);
+    pw_message_count(&m, joined);
 }
 
 void pw_message_count_moved(const pw_message *from, const pw_entry *to, const pw_strategy *expected)

@@ -7,16 +7,16 @@
  * header (MPI 4.0 section 5.2), so each rank decides alone. A message that is not staged is native: MPI gets the
  * caller's own arguments.
  *
- * A new strategy is a row in PW_STRATEGIES (base/strategy_table.h), a record in the file of its family (host.c, gpu.c),
- * and nothing else. The model of runtime/engine/model/model.h chooses the cheapest strategy that can carry a message.
- * The choice is remembered by layout, size class, kind of call and memory (runtime/choice/site.h).
- * PACKWRIGHT_STRATEGY names a strategy that is chosen whenever it is possible.
+ * A way is a row in PW_STRATEGIES (base/strategy_table.h), a record that says what it needs and costs
+ * (runtime/choice/way.c), a record here that says how it is carried out (host.c, direct.c, gpu.c, pipeline.c), and
+ * nothing else. The choice is remembered by shape, size class, kind of call and memory (runtime/choice/site.h).
+ * PACKWRIGHT_STRATEGY names a way that is chosen whenever it is possible.
  */
 #ifndef PW_RUNTIME_STRATEGY_H
 #define PW_RUNTIME_STRATEGY_H
 
 #include "base/status.h"
-#include "base/strategy_table.h"
+#include "runtime/choice/way.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/model.h"
@@ -80,16 +80,13 @@ typedef struct pw_staging {
 } pw_staging;
 
 typedef struct pw_strategy {
-    /* Whether this strategy can carry the message. */
-    bool (*can)(const pw_message *m);
-    /* Nanoseconds from the sender's buffer to the receiver's. Called for one message of each class of similar messages
-     * (runtime/choice/site.h). */
-    double (*cost)(const pw_message *m);
-    /* The part of the cost that `pack` or `unpack` takes, of strategies for GPU memory. NULL: it does not matter. */
-    double (*own_cost)(const pw_message *m, pw_direction direction);
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
     pw_status (*take)(pw_staging *s);
+    /* Without `take`: called before MPI gets the message. NULL: there is nothing to do. */
+    void (*leave)(const pw_message *m);
+    /* Whether this MPI has a place for the strategy. NULL: yes. */
+    bool (*is_there)(void);
     /* As pw_staging_announce. NULL: the strategy has nothing to tell. */
     void (*announce)(pw_staging *s);
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
@@ -122,10 +119,6 @@ typedef struct pw_strategy {
 PW_STRATEGIES(X)
 #undef X
 
-/* What native costs where it is impossible. It is taken when every other strategy has been refused, so it needs a cost.
- */
-static const double pw_impossible_ns = 1e18;
-
 /* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
 /* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
@@ -140,21 +133,16 @@ bool pw_strategy_is_forced(void);
 __attribute__((visibility("default"))) bool packwright_force_strategy(pw_strategy_id id);
 /* Whether PACKWRIGHT_STRATEGY names this one. */
 bool pw_strategy_is_named(pw_strategy_id id);
-/* The question to the model about a described message. */
-pw_model_query pw_message_query(const pw_message *m);
+/* Whether PACKWRIGHT_STRATEGY names the move of a message to oneself, or another strategy. */
+bool pw_joining_is_forced(void);
+bool pw_joining_is_barred(void);
 /* Whether all of a described message is one block, in typemap order. */
 bool pw_message_is_one_block(const pw_message *m);
 /* The MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers.
  */
 enum { PW_LEAST_READ = 2048 };
-/* Whether MPI may get the message as contiguous memory, which MPI may read in the sender's process. A long message may
- * not if the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
-bool pw_message_may_be_contiguous(const pw_message *m);
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
-/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
- * not remembered. */
-pw_strategy_id pw_strategy_choose(const pw_message *m, unsigned refused, struct pw_site **record);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
 
@@ -166,8 +154,10 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to);
 /* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns whether such a
  * message is certain to be left to MPI, as it was when its site was last asked. A yes counts as a use of the site. */
 bool pw_message_is_left_again(const pw_message *from, const pw_message *to);
-/* Returns whether a described block with `transports` is to be read. Not remembered. */
-bool pw_message_is_remote(const pw_message *m);
+/* Returns the first guess for a described message, which is not remembered. */
+pw_strategy_id pw_message_guess(const pw_message *m);
+/* Returns whether a strategy can carry a described message. */
+bool pw_message_can(const pw_message *m, pw_strategy_id id);
 /* Counts a described message that no staging carries in statistics. */
 void pw_message_count(const pw_message *m, pw_strategy_id id);
 /* Counts a joined one, on both sides. */

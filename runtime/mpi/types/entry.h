@@ -3,8 +3,8 @@
 #define PW_RUNTIME_ENTRY_H
 
 #include "runtime/choice/site.h"
+#include "runtime/choice/way.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/model/model.h"
 
 #include <stdatomic.h>
 

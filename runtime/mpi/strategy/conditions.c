@@ -1,0 +1,133 @@
+/*
+ * Purpose: the conditions of a message. Data: none. Invariant: what only costs depend on is found out in pw_ask_all,
+ * since the way of most messages is known by their site.
+ */
+#include "runtime/mpi/strategy/conditions.h"
+
+#include "base/env.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/exchange/gpu/lazy.h"
+#include "runtime/exchange/sharing.h"
+#include "runtime/mpi/strategy/aware.h"
+#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/mpich_split.h"
+#include "runtime/mpi/strategy/pipeline.h"
+#include "runtime/mpi/types/registry.h"
+
+#include <limits.h>
+
+static unsigned when(bool holds, unsigned conditions)
+{
+    return holds ? conditions : 0;
+}
+
+/* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from the first to the last.
+ */
+static int64_t stretch_of(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+    int64_t one = layout->nest->hi - layout->nest->lo, all;
+    int64_t count = m->cost_bytes == m->buffer.bytes ? (int64_t)m->buffer.count : m->cost_bytes / m->entry->size;
+
+    if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, layout->extent, &all))
+        return INT64_MAX;
+    all = all < 0 ? -all : all;
+    return __builtin_add_overflow(all, one, &all) ? INT64_MAX : all;
+}
+
+/* Counts the blocks by bytes and not by `count`: the staging buffer of a collective has the bytes of many blocks. */
+static pw_cost_shape shape_of(const pw_message *m)
+{
+    const pw_entry *entry = m->entry;
+    double block = entry->blocks > 0 ? (double)entry->size / (double)entry->blocks : (double)m->cost_bytes;
+    double blocks = (double)m->cost_bytes / block;
+
+    return pw_cost_shape_of(m->cost_bytes, blocks < 1 ? 1 : (int64_t)blocks,
+                            entry->layout ? stretch_of(m) : m->cost_bytes);
+}
+
+bool pw_message_is_one_block(const pw_message *m)
+{
+    const pw_layout *layout = m->entry->layout;
+
+    return layout && m->buffer.count == 1 && m->entry->blocks == 1 &&
+           layout->nest->hi - layout->nest->lo == m->buffer.bytes;
+}
+
+static bool is_on_device(const pw_message *m)
+{
+    return m->buffer.place.kind == PW_PLACE_DEVICE;
+}
+
+/* A message that is sent packed is contiguous to MPI, which may read a long one in the sender's process. That fails if
+ * the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
+static bool may_be_read(const pw_message *m)
+{
+    return m->buffer.bytes < PW_LEAST_READ || m->kind == PW_CALL_IO || !pw_sharing_is_refused();
+}
+
+static unsigned in_host_memory(const pw_message *m, bool is_countable)
+{
+    unsigned cut = pw_split_conditions(m);
+
+    return cut | when(m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT) |
+           when(is_countable && !(cut & PW_IF_CUT_THERE) && may_be_read(m), PW_IF_BYTES) |
+           when(pw_message_is_one_block(m), PW_MPI_IS_OPEN_MPI ? PW_IF_ONE_BLOCK | PW_IF_SENT_DENSE : PW_IF_ONE_BLOCK) |
+           when(pw_pipeline_serves(m), PW_IF_IN_PIECES);
+}
+
+/* Messages longer than PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; any other MPI could not carry them.
+ */
+static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
+{
+    bool is_taken = pw_gpu_mpi_is_aware();
+
+    return PW_IF_ON_DEVICE | when(!is_taken, PW_IF_NOT_TAKEN) | when(is_countable, PW_IF_BYTES) |
+           when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT) |
+           when(m->entry->layout && pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes)), PW_IF_DIVISIBLE);
+}
+
+/* What is true of both buffers of a message to oneself. */
+static pw_conditions conditions_of(const pw_message *m)
+{
+    return (pw_conditions){
+        .set = when(m->entry->layout, PW_IF_LAYOUT), .kind = m->kind, .shape = shape_of(m), .to = NULL};
+}
+
+void pw_ask(pw_asked *a, const pw_message *m)
+{
+    bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
+
+    a->message = m;
+    a->is_complete = false;
+    a->now = conditions_of(m);
+    a->now.set |= when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) | when(m->role != PW_BOTH, PW_IF_ONE_WAY) |
+                  when(m->left_wrong, PW_IF_LEFT_WRONG) | when(m->transports, PW_IF_FAR) |
+                  (is_on_device(m) ? in_gpu_memory : in_host_memory)(m, is_countable);
+    a->now.set |= when(pw_direct_serves(m, a->now.set), PW_IF_SHOWN);
+    if (m->to) {
+        a->to = conditions_of(m->to);
+        a->now.set |= PW_IF_TO_ONESELF;
+        a->now.to = &a->to;
+    }
+}
+
+const pw_conditions *pw_ask_all(pw_asked *a)
+{
+    const pw_message *m = a->message;
+    pw_conditions *c = &a->now;
+
+    if (a->is_complete)
+        return c;
+    a->is_complete = true;
+    c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED);
+    if (c->set & PW_IF_FAR)
+        c->far_part =
+            pw_model_remote_part(pw_model_over(m->transports), m->transports, m->buffer.bytes, c->shape.block);
+    if (is_on_device(m)) {
+        c->chunk = pw_gpu_chunk(m->buffer.bytes);
+        c->set |= when(c->set & PW_IF_SHOWN && pw_gpu_lazy_is_possible(), PW_IF_OPENED) |
+                  when(m->entry->layout && pw_gpu_is_odd(m->entry->layout, m->buffer.bytes), PW_IF_ODD);
+    }
+    return c;
+}

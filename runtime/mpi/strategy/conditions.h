@@ -1,0 +1,26 @@
+/*
+ * What is true of a message when its way is chosen (runtime/choice/way.h), found out once for each choice. All looks at
+ * the process, the MPI and the peers that a choice needs are made here, so that the choice itself is pure.
+ */
+#ifndef PW_RUNTIME_STRATEGY_CONDITIONS_H
+#define PW_RUNTIME_STRATEGY_CONDITIONS_H
+
+#include "runtime/choice/way.h"
+#include "runtime/mpi/strategy/strategy.h"
+
+typedef struct pw_asked {
+    const pw_message *message;
+    pw_conditions now, to; /* `to`: of the other buffer of a message to oneself */
+    bool is_complete;
+} pw_asked;
+
+/* Finds out which ways can carry a described message, and its shape. */
+void pw_ask(pw_asked *a, const pw_message *m);
+/* Finds out the rest, which costs depend on, if that has not been done. */
+const pw_conditions *pw_ask_all(pw_asked *a);
+
+/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
+ * not remembered. */
+pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, struct pw_site **record);
+
+#endif
