@@ -17,6 +17,9 @@ FILE:LINE: [RULE] TEXT, each include that breaks a rule:
             measuring part of tools, and the public header for programs with MPI
   llvm      LLVM's headers are included only in codegen/llvm
   cuda      cuda.h and nvrtc.h are included only in codegen/nvrtc and runtime/engine/gpu
+  pure      what decides about ways (PURE) needs no symbol but of itself and of arithmetic. Checked with --build
+  names     PW_STRATEGY_<NAME> and pw_strategy_<name> of the ways in base/strategy_table.h stand in at most MOST_NAMES
+            lines of base, runtime and tools outside of their records (RECORDS)
   link      the static libraries of the floors need no symbol of an MPI, and none that is defined under runtime/mpi or in
             a library of a floor above. Checked with --build, for the libraries and objects that were built in DIR
 
@@ -40,6 +43,13 @@ MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure"
 CUDA_FOLDERS = ("codegen/nvrtc", "runtime/engine/gpu")
 ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a", "libpw_packwright.a")
 EXCHANGE_LIBRARIES = ("libpw_exchange.a",)
+PURE = ("way.c", "guess.c")
+# Beside functions of libm, what compilers put in for copies, checks and counts of their own.
+ARITHMETIC = re.compile(r"(fmax|fmin|fabs|ceil|memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail"
+                        r"|__(asan|ubsan|tsan|gcov|llvm|sanitizer)_\w+)$")
+RECORDS = ("base/strategy_table.h", "runtime/choice/way.c",
+           *(f"runtime/mpi/strategy/{name}.c" for name in ("host", "direct", "gpu", "pipeline")))
+MOST_NAMES = 5
 MPI_SYMBOL = re.compile(r"P?MPI_|ompi_")
 
 # The folders of runtime/ from the bottom to the top. Those of one line do not include each other.
@@ -190,6 +200,34 @@ def objects_of_mpi(build):
     return [o for o in (build / MPI).rglob("*.o") if "/__/" not in o.as_posix()]
 
 
+def impurities(build):
+    objects = [o for name in PURE for o in build.rglob(f"pw_choice.dir/{name}.o")]
+    own = symbols(objects, defined=True)
+    if len(objects) != len(PURE):
+        yield f"{build}: [pure] not all of {', '.join(PURE)} were built"
+    for name, file in sorted(symbols(objects, defined=False).items()):
+        if name not in own and not ARITHMETIC.match(name):
+            yield f"{file}: [pure] needs {name}"
+
+
+# ---- names of ways ---------------------------------------------------------------------------------------------------
+
+def names_of_ways(root):
+    """The lines outside of records that name a way, as FILE:LINE; none if there is no table of ways."""
+    table, found = root / RECORDS[0], []
+    rows = re.findall(r"^ +X\((\w+), (\w+),", table.read_text(), re.MULTILINE) if table.exists() else []
+    if not rows:
+        return found
+    symbols, names = zip(*rows)
+    name = re.compile(rf"\bPW_STRATEGY_({'|'.join(symbols)})\b|\bpw_strategy_({'|'.join(names)})\b")
+    for path in sorted(p for folder in ("base", "runtime", "tools") for p in (root / folder).rglob("*.[ch]")):
+        file = path.relative_to(root).as_posix()
+        if file not in RECORDS:
+            found += [f"{file}:{number}" for number, line in enumerate(path.read_text().splitlines(), 1)
+                      if name.search(line)]
+    return found
+
+
 def link_errors(build):
     archives = sorted(build.rglob("*.a"))
     engine = [a for a in archives if a.name in ENGINE_LIBRARIES]
@@ -230,7 +268,10 @@ def check(root, build=None, known=KNOWN):
         unused.discard(edge)
         lines += [] if edge in known else broken
     lines += [f"{a} -> {b}: [known] remove this entry of KNOWN: it tolerates nothing" for a, b in sorted(unused)]
-    return lines + (list(link_errors(build)) if build else [])
+    named = names_of_ways(root)
+    if len(named) > MOST_NAMES:
+        lines.append(f"{' '.join(named)}: [names] ways are named in {len(named)} lines outside of their records")
+    return lines + ([*link_errors(build), *impurities(build)] if build else [])
 
 
 # ---- self-test -------------------------------------------------------------------------------------------------------
@@ -260,6 +301,17 @@ def lines_of_link(needed, defined, in_exchange=False):
         if in_exchange:
             subprocess.run(["ar", "rc", root / "lib/libpw_exchange.a", root / target], check=True)
         return list(link_errors(root))
+
+
+def lines_of_pure(needed):
+    """Of a build tree in which what decides about ways needs a symbol."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_tree(root, {"need.c": f"double {needed}(double, double); double use(double x) {{ return {needed}(x, x); }}\n",
+                          "pw_choice.dir/keep": ""})
+        for name in PURE:
+            subprocess.run(["cc", "-O0", "-c", root / "need.c", "-o", root / f"pw_choice.dir/{name}.o"], check=True)
+        return list(impurities(root))
 
 
 GOOD = {"runtime/engine/memory/pool.c": '#include "runtime/engine/layout/layout.h"\n',
@@ -327,6 +379,14 @@ def self_test():
         expect(f"a library that needs {name}", lines_of_link(name, "pw_hook_Send"), "[link]", name)
     expect("a library that needs a hook", lines_of_link("pw_hook_Send", "pw_hook_Send"), "[link]", "pw_hook_Send")
     expect("a library that needs the floor above", lines_of_link("pw_take", "pw_take", True), "[link]", "pw_take")
+    table = {"base/strategy_table.h": "    X(NATIVE, native, HOST, \"\") \\\n    X(PACKED, packed, HOST, \"\")\n"}
+    named = {f"runtime/mpi/p2p/{i}.c": "int x = PW_STRATEGY_PACKED;\n" for i in range(MOST_NAMES)}
+    expect("few names of ways", lines_of({**GOOD, **table, **named}))
+    expect("many names of ways", lines_of({**GOOD, **table, **named, "tools/a.c": "&pw_strategy_native;\n"}),
+           "[names]", "tools/a.c:1")
+    expect("names in records", lines_of({**GOOD, **table, **named, RECORDS[1]: "PW_STRATEGY_NATIVE\n"}))
+    expect("a way that needs nothing", lines_of_pure("fmax"))
+    expect("a way that calls", lines_of_pure("pw_pool_take"), "[pure]", "pw_pool_take")
     print("\n".join(failures) or "every broken tree was refused")
     return 1 if failures else 0
 

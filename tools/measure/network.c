@@ -66,7 +66,7 @@ static double run(pw_probe *p, int runs)
 
     if (!type || !times)
         MPI_Abort(n->pair, 1); /* the other rank would wait for ever */
-    packwright_force_strategy(PW_STRATEGY_REMOTE);
+    packwright_force_strategy(pw_remote_strategy);
     for (int i = -WARM_UP; i < runs; i++) {
         int64_t begin;
 
@@ -90,7 +90,7 @@ static bool make_line(pw_measure_network *n)
     MPI_Comm_rank(n->pair, &rank);
     other = 1 - rank;
     PMPI_Dist_graph_create_adjacent(n->pair, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &n->line);
-    packwright_force_strategy(PW_STRATEGY_REMOTE);
+    packwright_force_strategy(pw_remote_strategy);
     exchange(n, type, true);
     MPI_Type_free(&type);
     n->transports = packwright_network_of(n->line);
