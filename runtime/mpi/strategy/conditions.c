@@ -87,29 +87,31 @@ static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
            when(m->entry->layout && pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes)), PW_IF_DIVISIBLE);
 }
 
-/* What is true of both buffers of a message to oneself. */
-static pw_conditions conditions_of(const pw_message *m)
+/* What says which ways can carry a message. */
+static unsigned set_of(const pw_message *m)
 {
-    return (pw_conditions){
-        .set = when(m->entry->layout, PW_IF_LAYOUT), .kind = m->kind, .shape = shape_of(m), .to = NULL};
+    bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
+    unsigned set = when(m->entry->layout, PW_IF_LAYOUT) | when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) |
+                   when(m->role != PW_BOTH, PW_IF_ONE_WAY) | when(m->to, PW_IF_TO_ONESELF) |
+                   when(m->left_wrong, PW_IF_LEFT_WRONG) | when(m->transports, PW_IF_FAR) |
+                   (is_on_device(m) ? in_gpu_memory(m, is_countable) : in_host_memory(m, is_countable));
+
+    return set | when(m->channel && pw_direct_serves(m, set), PW_IF_SHOWN);
+}
+
+bool pw_message_can(const pw_message *m, pw_strategy_id id)
+{
+    return pw_way_can(id, set_of(m));
 }
 
 void pw_ask(pw_asked *a, const pw_message *m)
 {
-    bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
-
     a->message = m;
     a->is_complete = false;
-    a->now = conditions_of(m);
-    a->now.set |= when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) | when(m->role != PW_BOTH, PW_IF_ONE_WAY) |
-                  when(m->left_wrong, PW_IF_LEFT_WRONG) | when(m->transports, PW_IF_FAR) |
-                  (is_on_device(m) ? in_gpu_memory : in_host_memory)(m, is_countable);
-    a->now.set |= when(pw_direct_serves(m, a->now.set), PW_IF_SHOWN);
-    if (m->to) {
-        a->to = conditions_of(m->to);
-        a->now.set |= PW_IF_TO_ONESELF;
-        a->now.to = &a->to;
-    }
+    a->now = (pw_conditions){.set = set_of(m), .kind = m->kind, .shape = shape_of(m), .to = m->to ? &a->to : NULL};
+    if (m->to)
+        a->to = (pw_conditions){
+            .set = when(m->to->entry->layout, PW_IF_LAYOUT), .kind = m->to->kind, .shape = shape_of(m->to)};
 }
 
 const pw_conditions *pw_ask_all(pw_asked *a)

@@ -116,14 +116,6 @@ pw_strategy_id pw_message_guess(const pw_message *m)
     return choose_afresh(&a, 0);
 }
 
-bool pw_message_can(const pw_message *m, pw_strategy_id id)
-{
-    pw_asked a;
-
-    pw_ask(&a, m);
-    return pw_way_can(id, a.now.set);
-}
-
 /* ---- sites ------------------------------------------------------------------------------------------------------ */
 
 static int octave(double x)
