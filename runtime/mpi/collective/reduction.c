@@ -49,7 +49,7 @@ static const pw_operation_kind kind = {
 
 static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const pw_entry *entry, const void *buf)
 {
-    *o = (pw_operand){.role = PW_SEND};
+    *o = (pw_operand){.buf = NULL};
     return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_role(side->use), entry, buf, side->count) : PW_OK;
 }
 
@@ -70,7 +70,7 @@ static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *se
     if (status == PW_OK)
         status = open_side(&o->recv, recv, entry, r->recv);
     else
-        o->recv = (pw_operand){.role = PW_RECV};
+        o->recv = (pw_operand){.buf = NULL};
     if (status != PW_OK) {
         close(&o->head);
         return status;

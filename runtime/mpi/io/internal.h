@@ -4,7 +4,7 @@
 
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/strategy/mirror.h"
+#include "runtime/mpi/strategy/operand.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,9 +75,7 @@ typedef struct pw_io_call {
 
 /* Plain data: may be moved. */
 typedef struct pw_io_staging {
-    pw_staging staging;
-    pw_mirror mirror; /* used for GPU memory if MPI must get the program's type; otherwise MPI gets the staging buffer's
-                         bytes */
+    pw_operand operand; /* with a mirror for GPU memory if MPI must get the program's type */
     void *data;
     MPI_Count count;
     MPI_Datatype type;

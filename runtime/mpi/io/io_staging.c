@@ -22,8 +22,7 @@ int pw_io_fail(MPI_File fh, pw_status status)
 
 void pw_io_staging_close(pw_io_staging *s)
 {
-    pw_mirror_close(&s->mirror);
-    pw_staging_close(&s->staging);
+    pw_operand_close(&s->operand);
 }
 
 /* A mirror for reading begins with the contents of the buffer: MPI may fill only a part of it, and report more. */
@@ -32,17 +31,17 @@ static pw_status fill(pw_io_staging *s, pw_io_use use, bool mirrored)
     pw_status status;
 
     if (!mirrored)
-        return use == PW_IO_WRITE ? pw_staging_pack(&s->staging) : PW_OK;
-    status = pw_mirror_open(&s->mirror, &s->staging);
-    return status == PW_OK ? pw_mirror_pack(&s->mirror, &s->staging) : status;
+        return use == PW_IO_WRITE ? pw_staging_pack(&s->operand.staging) : PW_OK;
+    status = pw_operand_mirror(&s->operand);
+    return status == PW_OK ? pw_operand_fill(&s->operand) : status;
 }
 
 static void describe(pw_io_staging *s, const pw_message *m, MPI_Datatype type)
 {
-    bool mirrored = s->mirror.buf;
+    bool mirrored = s->operand.buf;
 
-    s->data = mirrored ? s->mirror.buf : s->staging.data;
-    s->count = mirrored ? m->buffer.count : s->staging.buffer.bytes;
+    s->data = mirrored ? s->operand.buf : s->operand.staging.data;
+    s->count = mirrored ? m->buffer.count : s->operand.staging.buffer.bytes;
     s->type = mirrored ? type : MPI_BYTE;
 }
 
@@ -76,11 +75,11 @@ static bool open_for(pw_io_staging *s, pw_message *m, const pw_io_call *call, pw
     if (form == AS_IT_IS)
         return false;
     *s = (pw_io_staging){.count = 0};
-    if (status == PW_OK && pw_staging_open(&s->staging, m))
+    if (status == PW_OK && pw_staging_open(&s->operand.staging, m))
         status = fill(s, call->use, form == MIRRORED);
     else if (status == PW_OK && pw_mirror_is_needed(m))
         status = PW_ERR_NOMEM;
-    if (status == PW_OK && pw_staging_is_open(&s->staging)) {
+    if (status == PW_OK && pw_staging_is_open(&s->operand.staging)) {
         describe(s, m, call->type);
         return true;
     }
@@ -105,7 +104,7 @@ bool pw_io_staging_open(pw_io_staging *s, const pw_io_call *call, pw_verdict *ve
 void pw_io_staging_give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     *verdict = PW_PASS;
-    if (s->staging.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
+    if (s->operand.staging.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
         *rc = pw_io_fail(call->fh, PW_ERR_NOMEM);
         *verdict = PW_DONE;
     }
@@ -126,6 +125,7 @@ void *pw_io_staging_open_kept(pw_io_staging *s, int64_t bytes, const pw_io_call 
 
 pw_status pw_io_staging_unpack(pw_io_staging *s, const MPI_Status *status)
 {
-    return s->mirror.buf ? pw_mirror_unpack(&s->mirror, &s->staging)
-                         : pw_staging_unpack(&s->staging, pw_received_bytes(status));
+    const pw_operand *o = &s->operand;
+
+    return pw_operand_unpack_part(&s->operand, o->buf ? o->staging.buffer.bytes : pw_received_bytes(status));
 }

@@ -5,7 +5,7 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/strategy/mirror.h"
+#include "runtime/mpi/strategy/operand.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -122,16 +122,10 @@ pw_verdict pw_transfer_move(const pw_transfer *t, int *rc);
 
 enum { PW_RMA_ALL_TARGETS = -1 };
 
-/* A stand-in for a buffer at the origin. */
-typedef struct pw_rma_side {
-    pw_staging staging; /* not open: MPI gets the buffer itself */
-    pw_mirror mirror;   /* if it has a buf, MPI gets it in place of the staging buffer's bytes */
-} pw_rma_side;
-
 typedef struct pw_rma_op {
     pw_pending pending; /* of request-based operations, which belong to the table of runtime/mpi/requests/pending.h */
-    pw_rma_side sent, compared, got; /* MPI reads the first two, and writes the third */
-    int64_t brought;                 /* MPI writes so many bytes of `got`, from the first on */
+    pw_operand sent, compared, got; /* MPI reads the first two, and writes the third */
+    int64_t brought;                /* MPI writes so many bytes of `got`, from the first on */
     bool has_request;
     bool at_once; /* its request would complete too early, so the call itself completes the operation with a flush */
     bool listed;  /* the list's lock guards this and what follows */

@@ -69,46 +69,32 @@ static bool may_stage(int64_t bytes)
     return atomic_fetch_add_explicit(&staged_bytes, bytes, memory_order_relaxed) + bytes <= pw_env_size(PW_ENV_STAGING);
 }
 
-static void close_side(pw_rma_side *side)
+static void close_side(pw_operand *side)
 {
-    pw_mirror_close(&side->mirror);
     if (pw_staging_is_open(&side->staging))
         atomic_fetch_sub_explicit(&staged_bytes, side->staging.buffer.bytes, memory_order_relaxed);
-    pw_staging_close(&side->staging);
-}
-
-static pw_status pack(pw_rma_side *side)
-{
-    return side->mirror.buf ? pw_mirror_pack(&side->mirror, &side->staging) : pw_staging_pack(&side->staging);
-}
-
-/* Unpacks the first `bytes` bytes, which MPI has written. A mirror is unpacked as a whole: behind these bytes it holds
- * the old contents of the buffer. */
-static pw_status unpack(pw_rma_side *side, int64_t bytes)
-{
-    return side->mirror.buf ? pw_mirror_unpack(&side->mirror, &side->staging)
-                            : pw_staging_unpack(&side->staging, bytes);
+    pw_operand_close(side);
 }
 
 /* Packs into an open staging buffer what MPI must find there. `whole`: MPI writes the whole staging buffer, so a buffer
  * that MPI only writes needs nothing. */
-static pw_status fill(pw_rma_side *side, const pw_rma_wish *wish, bool needed, bool whole)
+static pw_status fill(pw_operand *side, const pw_rma_wish *wish, bool needed, bool whole)
 {
     bool allowed = may_stage(side->staging.buffer.bytes), is_read = wish->message.role == PW_SEND;
     pw_status status = allowed || needed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK && wish->mirrored)
-        status = pw_mirror_open(&side->mirror, &side->staging);
-    return status == PW_OK && (is_read || (wish->mirrored && !whole)) ? pack(side) : status;
+        status = pw_operand_mirror(side);
+    return status == PW_OK && (is_read || (wish->mirrored && !whole)) ? pw_operand_fill(side) : status;
 }
 
 /* Opens one side. If that fails, the side is empty, and MPI gets the buffer itself, unless MPI cannot touch it. */
-static pw_status open_side(pw_rma_side *side, const pw_rma_wish *wish, int64_t brought)
+static pw_status open_side(pw_operand *side, const pw_rma_wish *wish, int64_t brought)
 {
     bool needed = pw_rma_wish_is_needed(wish);
     pw_status status;
 
-    *side = (pw_rma_side){.staging = {.strategy = NULL}};
+    *side = (pw_operand){.buf = NULL};
     if (!wish || !pw_staging_open(&side->staging, &wish->message))
         return needed ? PW_ERR_NOMEM : PW_OK;
     status = fill(side, wish, needed, brought >= side->staging.buffer.bytes);
@@ -168,7 +154,7 @@ pw_status pw_rma_open(const pw_rma_wishes *wishes, pw_rma_op **out)
 
 static pw_status bring(pw_rma_op *op)
 {
-    return pw_staging_is_open(&op->got.staging) ? unpack(&op->got, op->brought) : PW_OK;
+    return pw_operand_unpack_part(&op->got, op->brought);
 }
 
 pw_status pw_rma_end(pw_rma_op *op)

@@ -211,14 +211,14 @@ static bool want(const pw_transfer *t, const pw_origin *origin, pw_role role, pw
     return true;
 }
 
-static void exchange(pw_origin *origin, const pw_rma_side *side, const pw_basic_type *elements, bool *large)
+static void exchange(pw_origin *origin, const pw_operand *side, const pw_basic_type *elements, bool *large)
 {
     const pw_staging *staging = &side->staging;
 
     if (!pw_staging_is_open(staging))
         return;
-    if (side->mirror.buf) {
-        origin->buf = side->mirror.buf;
+    if (side->buf) {
+        origin->buf = side->buf;
         return;
     }
     *origin =
@@ -249,8 +249,7 @@ static pw_status stage(pw_transfer *t, pw_rma_op **op)
     status = pw_rma_open(&w, op);
     if (!*op)
         return status;
-    (*op)->at_once =
-        t->with_request && !PW_MPI_IS_OPEN_MPI && (!honest || (*op)->sent.mirror.memory || (*op)->got.mirror.memory);
+    (*op)->at_once = t->with_request && !PW_MPI_IS_OPEN_MPI && (!honest || (*op)->sent.memory || (*op)->got.memory);
     exchange(&t->sent, &(*op)->sent, &elements, &t->large);
     exchange(&t->compared, &(*op)->compared, &elements, &t->large);
     exchange(&t->got, &(*op)->got, &elements, &t->large);

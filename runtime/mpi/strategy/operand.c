@@ -4,7 +4,11 @@
  */
 #include "runtime/mpi/strategy/operand.h"
 
+#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/strategy/aware.h"
+
+#include <string.h>
 
 /* Looks for GPUs before the fast check. A null buffer is either no buffer, or MPI_BOTTOM with a type that begins
  * elsewhere. Using a noted type looks for GPUs, too. */
@@ -37,6 +41,11 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
     return world() != PW_MEMORY_ASK_CUDA || pw_gpu_mpi_is_aware();
 }
 
+bool pw_mirror_is_needed(const pw_message *m)
+{
+    return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
+}
+
 /* Describes the message of an operand. False: the operand is left to MPI. */
 static bool describe(pw_message *m)
 {
@@ -63,34 +72,68 @@ pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const 
     pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
     pw_status status;
 
-    *o = (pw_operand){.role = role};
+    *o = (pw_operand){.buf = NULL};
     if (!describe(&m))
         return PW_OK;
     status = pw_operand_stage(&o->staging, &m);
     if (status == PW_OK)
-        status = pw_mirror_open(&o->mirror, &o->staging);
+        status = pw_operand_mirror(o);
     if (status != PW_OK)
         pw_operand_close(o);
     return status;
 }
 
-pw_status pw_operand_pack(pw_operand *o)
+pw_status pw_operand_mirror(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->role != PW_RECV ? pw_mirror_pack(&o->mirror, &o->staging) : PW_OK;
+    const pw_staging *s = &o->staging;
+    int64_t lo;
+
+    if (!s->buffer.layout) {
+        o->buf = (char *)s->data - s->buffer.offset;
+        return PW_OK;
+    }
+    if (!pw_layout_bounds(s->buffer.layout, s->buffer.count, &lo, &o->bytes))
+        return PW_ERR_OVERFLOW;
+    o->memory = pw_pool_take(o->bytes);
+    if (!o->memory)
+        return PW_ERR_NOMEM;
+    memset(o->memory, 0, (size_t)o->bytes);
+    o->buf = (char *)o->memory - lo;
+    return PW_OK;
 }
 
-pw_status pw_operand_unpack(pw_operand *o)
+pw_status pw_operand_fill(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_mirror_unpack(&o->mirror, &o->staging) : PW_OK;
+    pw_status status = pw_staging_pack(&o->staging);
+
+    if (status == PW_OK && o->memory)
+        pw_layout_unpack(o->staging.buffer.layout, o->buf, o->staging.buffer.count, o->staging.data);
+    return status;
+}
+
+pw_status pw_operand_pack(pw_operand *o)
+{
+    return pw_operand_is_open(o) && o->staging.role != PW_RECV ? pw_operand_fill(o) : PW_OK;
 }
 
 pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
 {
-    return pw_operand_is_open(o) && o->role != PW_SEND ? pw_staging_unpack(&o->staging, bytes) : PW_OK;
+    if (!pw_operand_is_open(o) || o->staging.role == PW_SEND)
+        return PW_OK;
+    if (o->memory)
+        pw_layout_pack(o->staging.buffer.layout, o->buf, o->staging.buffer.count, o->staging.data);
+    return pw_staging_unpack(&o->staging, o->memory ? o->staging.buffer.bytes : bytes);
+}
+
+pw_status pw_operand_unpack(pw_operand *o)
+{
+    return pw_operand_unpack_part(o, o->staging.buffer.bytes);
 }
 
 void pw_operand_close(pw_operand *o)
 {
-    pw_mirror_close(&o->mirror);
+    if (o->memory)
+        pw_pool_give(o->memory, o->bytes);
+    o->memory = o->buf = NULL;
     pw_staging_close(&o->staging);
 }

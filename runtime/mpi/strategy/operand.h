@@ -1,12 +1,13 @@
 /*
  * Operands: buffers of calls in which MPI computes with elements or converts them, so that it needs their type and
  * gains nothing from packed bytes. Operands in host memory are left to MPI, and so are those in GPU memory if the MPI
- * takes GPU memory. For another MPI a mirror replaces an operand in GPU memory (runtime/mpi/strategy/mirror.h).
+ * takes GPU memory. For another MPI a *mirror* replaces an operand in GPU memory: a copy in host memory with the same
+ * layout. The strategy packs the buffer to staging memory, and the CPU unpacks that to the mirror.
  */
 #ifndef PW_RUNTIME_STRATEGY_OPERAND_H
 #define PW_RUNTIME_STRATEGY_OPERAND_H
 
-#include "runtime/mpi/strategy/mirror.h"
+#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
 /* ---- the short path, inlined into wrappers ---------------------------------------------------------------------- */
@@ -37,10 +38,14 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
 /* Plain data, which may be moved. Zeros are an empty operand. */
 typedef struct pw_operand {
-    pw_staging staging;
-    pw_mirror mirror;
-    pw_role role;
+    pw_staging staging; /* not open: MPI gets the buffer itself */
+    void *buf;          /* the mirror, which MPI gets with the program's type; NULL: MPI gets the staging memory */
+    void *memory;       /* the mirror's; NULL: the type is dense, and the staging memory is the mirror */
+    int64_t bytes;      /* the length of `memory` */
 } pw_operand;
+
+/* Whether MPI must not get the buffer of a described message. */
+bool pw_mirror_is_needed(const pw_message *m);
 
 /*
  * Stages a described message of a call that gets a count of objects of a type. A buffer that MPI must not have is
@@ -55,10 +60,13 @@ bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count coun
 /* Opens the operand of a buffer; it is empty if MPI may have the buffer. On failure the MPI call fails. */
 pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                           MPI_Count count);
-/* Copies the user's buffer to the mirror, if MPI reads it. May be called again. */
+/* Adds a mirror to an open staging whose memory is the host's. Gaps in it are zeroes, and are not copied back. */
+pw_status pw_operand_mirror(pw_operand *o);
+/* Copies the user's buffer to what MPI gets, in any case, or if MPI reads it. May be called again. */
+pw_status pw_operand_fill(pw_operand *o);
 pw_status pw_operand_pack(pw_operand *o);
-/* Copies the mirror to the user's buffer, if MPI has written it: all of it, or the first bytes of an operand without
- * gaps. */
+/* Copies what MPI has written to the user's buffer: all of it, or the first bytes. A mirror with gaps is copied as a
+ * whole: behind these bytes it holds what it was filled with. */
 pw_status pw_operand_unpack(pw_operand *o);
 pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes);
 void pw_operand_close(pw_operand *o);
@@ -71,7 +79,7 @@ static inline bool pw_operand_is_open(const pw_operand *o)
 /* The buffer that MPI gets in place of the user's `buf`. */
 static inline void *pw_operand_buffer(const pw_operand *o, const void *buf)
 {
-    return pw_operand_is_open(o) ? o->mirror.buf : (void *)buf;
+    return pw_operand_is_open(o) ? o->buf : (void *)buf;
 }
 
 #endif
