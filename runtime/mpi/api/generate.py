@@ -452,7 +452,7 @@ def gated_body(f):
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
-           '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/settled.h"\n#include "runtime/exchange/direct.h"\n\n'
+           '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]

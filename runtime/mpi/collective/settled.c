@@ -5,7 +5,7 @@
 #include "runtime/mpi/collective/settled.h"
 
 #include "runtime/engine/memory/thread_end.h"
-#include "runtime/mpi/strategy/settled.h"
+#include "runtime/mpi/strategy/is_native.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * MPI_Alltoallw, MPI_Neighbor_alltoallw and their nonblocking forms that were left to MPI the last time. A thread
  * remembers its last few such calls with all their arguments, so that the next one with the same arguments needs no
- * look at each type. The rules are those of single messages (runtime/mpi/strategy/settled.h).
+ * look at each type. The rules are those of single messages (runtime/mpi/strategy/is_native.h).
  */
 #ifndef PW_RUNTIME_COLLECTIVE_SETTLED_H
 #define PW_RUNTIME_COLLECTIVE_SETTLED_H

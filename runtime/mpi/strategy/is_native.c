@@ -1,11 +1,11 @@
 /*
- * Fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would answer, and
- * counts as a use of the site; every doubt is a no.
+ * Purpose: fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would
+ * answer, and counts as a use of the site; every doubt is a no. Data: what a thread remembers of such messages.
+ * Invariant: an entry holds only while the count of deaths is the one that it was made at.
  */
 #include "runtime/mpi/strategy/is_native.h"
 
-#include "runtime/mpi/entry/gate.h"
-#include "runtime/mpi/strategy/settled.h"
+_Thread_local pw_settled_message pw_settled_messages[1 << PW_SETTLED_BITS];
 
 typedef struct asked {
     pw_call_kind kind;
@@ -41,6 +41,20 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Dat
     return found && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
+/* Remembers a message that is left to MPI by `site`. `deaths`: the number from before the type was looked up. */
+static void settle(pw_call_kind kind, MPI_Datatype type, const pw_entry *entry, const void *buf, int64_t count,
+                   pw_site *site, unsigned deaths)
+{
+    uint64_t key = pw_settled_key(kind, type);
+    uintptr_t lowest = (uintptr_t)buf + (uintptr_t)entry->lowest, region = (uintptr_t)1 << PW_MEMORY_REGION_SHIFT;
+
+    *pw_settled_slot(key) = (pw_settled_message){.key = key,
+                                                 .count = count,
+                                                 .base = (lowest & ~(region - 1)) - (uintptr_t)entry->lowest,
+                                                 .site = site,
+                                                 .deaths = deaths};
+}
+
 /* A noted type is asked about by the strictest of the directions. The hook, which knows the direction, asks again if
  * the answer is no. */
 bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times)
@@ -58,6 +72,6 @@ bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Cou
     if (!pw_buffer_is_native_by(found, kind, buf, count, 1, &site))
         return false;
     if (site)
-        pw_settle_message(kind, type, found, buf, count, site, deaths);
+        settle(kind, type, found, buf, count, site, deaths);
     return true;
 }
