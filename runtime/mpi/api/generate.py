@@ -187,7 +187,7 @@ class Call:
                            for buf, count, type in buffers)
 
     def settled_question(self, large):
-        """The question whether the call is one that was left to MPI the last time (settled.h of strategy and collective); None: nobody knows."""
+        """The question whether the call is one that was left to MPI the last time (is_native.h of strategy, settled.h of collective); None: nobody knows."""
         if self.kind in ("blocking", "nonblocking"):
             return self.native_question(large).replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
         until = [p.role for p in self.params].index("comm") + 1 if self.kind == "collective" else 0
