@@ -12,7 +12,6 @@
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/window.h"
 #include "runtime/exchange/xpmem.h"
 
 #include <string.h>
@@ -125,12 +124,10 @@ static bool find_touched(const pw_layout *layout, const void *memory, int64_t co
 
 bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count)
 {
-    pw_segment_file file;
     const void *begin;
     size_t bytes;
 
-    return find_touched(layout, memory, count, &begin, &bytes) &&
-           (pw_heap_holds(begin, bytes) || pw_window_holds(begin, bytes, &file) || pw_xpmem_is_shown());
+    return find_touched(layout, memory, count, &begin, &bytes) && (pw_heap_holds(begin, bytes) || pw_xpmem_is_shown());
 }
 
 bool pw_direct_may_receive(uint64_t key)
@@ -245,18 +242,9 @@ void pw_direct_end(int number)
 static void show(pw_segment_stand_in *record, const pw_direct_message *m)
 {
     int text = m->layout ? pw_board_put(m->layout) : PW_SEGMENT_NO_TEXT;
-    pw_segment_file file = {.inode = 0};
-    const void *begin;
-    size_t bytes;
 
-    if (m->layout && !m->exported && find_touched(m->layout, m->memory, m->count, &begin, &bytes))
-        pw_window_holds(begin, bytes, &file);
     record->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     pw_late_begin(&record->late, m->exported);
-    atomic_store_explicit(&record->device, file.device, memory_order_relaxed);
-    atomic_store_explicit(&record->inode, file.inode, memory_order_relaxed);
-    atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);
-
     atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
     atomic_store_explicit(&record->took, 0, memory_order_relaxed);
     atomic_store_explicit(&record->memory, (uintptr_t)m->memory, memory_order_relaxed);

@@ -23,8 +23,7 @@
 #include "runtime/exchange/directory.h"
 #include "runtime/exchange/lazy.h"
 
-/* Whether others may map the memory that these objects touch: a block of the heap, memory of a window, or any memory by
- * XPMEM. */
+/* Whether others may map the memory that these objects touch: a block of the heap, or any memory by XPMEM. */
 bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count);
 
 /* Whether there are stand-ins. The first call maps them. */

@@ -86,10 +86,7 @@ bool pw_segment_find_stand_in(const pw_segment_header *h, uint64_t address, uint
                                 .memory = atomic_load_explicit(&s->memory, memory_order_relaxed),
                                 .count = atomic_load_explicit(&s->count, memory_order_relaxed),
                                 .text = atomic_load_explicit(&s->text, memory_order_relaxed),
-                                .number = (uint32_t)(at / PW_SEGMENT_STAND_IN_BYTES),
-                                .file = {.device = atomic_load_explicit(&s->device, memory_order_relaxed),
-                                         .inode = atomic_load_explicit(&s->inode, memory_order_relaxed),
-                                         .shift = atomic_load_explicit(&s->shift, memory_order_relaxed)}};
+                                .number = (uint32_t)(at / PW_SEGMENT_STAND_IN_BYTES)};
     if (s->exported.number)
         out->exported = s->exported;
     return out->bytes <= PW_SEGMENT_STAND_IN_BYTES && bytes <= out->bytes && address - out->base <= out->bytes - bytes;

@@ -88,12 +88,6 @@ typedef struct pw_segment_text {
     _Atomic uint64_t hash_lo, hash_hi; /* of the layout */
 } pw_segment_text;
 
-/* A file that a process has mapped, and where: the byte at an address of the process is at offset address + shift. */
-typedef struct pw_segment_file {
-    uint64_t device, inode; /* as /proc/self/maps has them; inode 0: no file */
-    uint64_t shift;
-} pw_segment_file;
-
 /* The record of a stand-in (direct.h): the message that it stands for. It holds from before the owner's MPI gets the
  * message until that MPI has sent it. */
 typedef struct pw_segment_stand_in {
@@ -103,8 +97,6 @@ typedef struct pw_segment_stand_in {
     _Atomic int32_t text;                /* of their layout, on the board; PW_SEGMENT_NO_TEXT */
     _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
     _Atomic uint64_t took;     /* nanoseconds that the reader took to move the whole message; 0: it has not said so */
-    _Atomic uint64_t device, inode,
-        shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
     pw_segment_exported
         exported; /* the allocation that has the objects, if they are in GPU memory; constant while `bytes` is not 0 */
     pw_segment_late late;
@@ -116,7 +108,6 @@ typedef struct pw_stand_in_record {
     uint64_t bytes, memory, count;
     int32_t text;
     uint32_t number; /* of the stand-in */
-    pw_segment_file file;
     pw_segment_exported exported; /* number 0: the objects are in host memory */
 } pw_stand_in_record;
 

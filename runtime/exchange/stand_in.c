@@ -6,7 +6,6 @@
 
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/peers.h"
-#include "runtime/exchange/window.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -74,13 +73,11 @@ static void set_memory(pw_stand_in *s, const void *lowest)
 }
 
 /* Looks for the addresses in this process. */
-static void find_mapped(const pw_segment_header *h, const pw_stand_in_record *r, pw_stand_in *out)
+static void find_mapped(const pw_segment_header *h, pw_stand_in *out)
 {
     pw_peer_block block;
     const void *lowest = pw_peer_memory(out->pid, (const void *)(uintptr_t)out->lowest, out->stretch, &block);
 
-    if (!lowest && r->file.inode)
-        lowest = pw_window_find(&r->file, out->lowest, out->stretch);
     if (!lowest)
         lowest = pw_xpmem_attach(h, out->lowest, out->stretch, &out->attached);
     if (lowest)
@@ -138,7 +135,7 @@ bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *
                          .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported}};
     if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {
         if (!r.exported.number)
-            find_mapped(h, &r, out);
+            find_mapped(h, out);
         return true;
     }
     pw_layout_unref(out->layout);

@@ -2,7 +2,7 @@
  * Messages that the receiver takes from the sender's own memory, the receiver's side (direct.h has the sender's). MPI
  * asks this process to read bytes of a stand-in of another process. The message's record says where the objects are;
  * their layout comes from the board. This process has the sender's memory mapped where it can, as a block of the
- * segment (peers.h), as memory of a window (window.h) or by XPMEM (xpmem.h), and copies from there once. Where it
+ * segment (peers.h) or by XPMEM (xpmem.h), and copies from there once. Where it
  * cannot, the system reads all the addresses that the objects stretch over into memory of this process first. Objects
  * in GPU memory are for a GPU of this process to move (runtime/exchange/gpu/foreign.h).
  */
