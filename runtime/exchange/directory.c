@@ -73,21 +73,3 @@ bool pw_segment_find_text(const pw_segment_header *h, uint32_t number, pw_board_
                             .hash_hi = atomic_load_explicit(&t->hash_hi, memory_order_relaxed)};
     return out->bytes > 0 && out->bytes <= PW_SEGMENT_TEXT_BYTES && out->address <= UINT64_MAX - out->bytes;
 }
-
-bool pw_segment_find_stand_in(const pw_segment_header *h, uint64_t address, uint64_t bytes, pw_stand_in_record *out)
-{
-    uint64_t first = atomic_load_explicit(&h->stand_ins_at, memory_order_acquire), at = address - first;
-    const pw_segment_stand_in *s = &h->stand_ins[at / PW_SEGMENT_STAND_IN_BYTES % PW_SEGMENT_STAND_INS];
-
-    if (first == 0 || at / PW_SEGMENT_STAND_IN_BYTES >= PW_SEGMENT_STAND_INS)
-        return false;
-    *out = (pw_stand_in_record){.base = address - at % PW_SEGMENT_STAND_IN_BYTES,
-                                .bytes = atomic_load_explicit(&s->bytes, memory_order_acquire),
-                                .memory = atomic_load_explicit(&s->memory, memory_order_relaxed),
-                                .count = atomic_load_explicit(&s->count, memory_order_relaxed),
-                                .text = atomic_load_explicit(&s->text, memory_order_relaxed),
-                                .number = (uint32_t)(at / PW_SEGMENT_STAND_IN_BYTES)};
-    if (s->exported.number)
-        out->exported = s->exported;
-    return out->bytes <= PW_SEGMENT_STAND_IN_BYTES && bytes <= out->bytes && address - out->base <= out->bytes - bytes;
-}

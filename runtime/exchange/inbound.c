@@ -301,17 +301,6 @@ bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
     return true;
 }
 
-/* A stand-in as a block whose bytes only its owner can make. */
-static pw_peer_block lazy_block_of(const pw_stand_in *s)
-{
-    return (pw_peer_block){.base = s->message,
-                           .bytes = (size_t)s->bytes,
-                           .lazy = true,
-                           .pid = s->pid,
-                           .address = (uintptr_t)s->message,
-                           .replica = s->exported};
-}
-
 static bool move(pw_inbound *in, pw_stand_in *from)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0, took;
@@ -331,11 +320,11 @@ static bool move(pw_inbound *in, pw_stand_in *from)
     return from->whole;
 }
 
-/* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
+/* A message that is asked for from its first byte on is moved whole, since the sender's offer says how long it is.
  * What MPI asks for otherwise is packed. */
 bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes)
 {
-    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->message;
+    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->block->base;
     int64_t first = (char *)to - in->data;
 
     if (is_done(in, message + from->first, first, bytes))
@@ -344,7 +333,7 @@ bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t
         return false;
     if (first == 0 && from->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0 &&
         move(in, from)) {
-        in->whole_in = lazy_block_of(from);
+        in->whole_in = *from->block;
         atomic_store_explicit(&in->whole, message, memory_order_relaxed);
         atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
         return true;

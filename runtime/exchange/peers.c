@@ -1,6 +1,6 @@
 /*
  * The processes that this one has looked for, by pid, each with its segment's header and the pieces that are mapped.
- * Readers take no lock: records and mappings are only added, and stay until this process ends.
+ * Readers take no lock: these records and mappings are only added, and stay until this process ends.
  */
 #include "runtime/exchange/peers.h"
 
@@ -29,8 +29,9 @@ enum {
 
 typedef struct mapped {
     pw_segment_piece piece;
-    const char *base; /* NULL: it cannot be mapped */
-    bool entered;     /* all of its pages are in this process's page table; guarded by the lock */
+    const char *base;         /* of a lazy piece: where it is in its owner */
+    pw_segment_offer *offers; /* NULL: it cannot be mapped */
+    bool entered;                 /* all of its pages are in this process's page table; guarded by the lock */
 } mapped;
 
 /* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
@@ -203,45 +204,39 @@ static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
-/* Lets this process write the records of a piece, in which it says that it reads a message late. */
-static bool open_records(char *base, const pw_segment_piece *piece)
+/* Lets this process write the offers of a piece, in which it says that it reads a message late. */
+static bool open_offers(char *base, const pw_segment_piece *piece)
 {
     uint64_t blocks = pw_segment_piece_bytes(piece), first = blocks - blocks % (uint64_t)sysconf(_SC_PAGESIZE);
 
     return mprotect(base + first, pw_segment_mapped_bytes(piece) - first, PROT_READ | PROT_WRITE) == 0;
 }
 
-/* Maps the records of a lazy piece, behind addresses that stand for its blocks and cannot be read. */
-static char *map_lazy(int fd, const pw_segment_piece *piece)
+/* Blocks of lazy memory are not in the file: their addresses are those of the owner, and nobody reads there. */
+static void map_in(int fd, mapped *m)
 {
-    uint64_t blocks = pw_segment_piece_bytes(piece), bytes = pw_segment_mapped_bytes(piece);
-    char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const pw_segment_piece *piece = &m->piece;
+    uint64_t blocks = piece->lazy ? 0 : pw_segment_piece_bytes(piece), bytes = pw_segment_file_bytes(piece);
+    char *base = map(fd, piece->at, bytes, piece->lazy ? PROT_READ | PROT_WRITE : PROT_READ);
 
-    if (base == MAP_FAILED)
-        return NULL;
-    if (mmap(base + blocks, bytes - blocks, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)piece->at) !=
-        MAP_FAILED)
-        return base;
-    munmap(base, bytes);
-    return NULL;
+    if (base && !piece->lazy && !open_offers(base, piece)) {
+        munmap(base, bytes);
+        return;
+    }
+    m->offers = base ? (pw_segment_offer *)(void *)(base + blocks) : NULL;
+    m->base = piece->lazy ? (const char *)(uintptr_t)piece->address : base;
 }
 
-static const char *map_piece(const peer *p, const pw_segment_piece *piece)
+static void map_piece(const peer *p, mapped *m)
 {
     int fd = open(p->path, O_RDWR | O_CLOEXEC);
-    char *base = NULL;
     struct stat now;
 
     if (fd < 0)
-        return NULL;
+        return;
     if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
-        base = piece->lazy ? map_lazy(fd, piece) : map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
+        map_in(fd, m);
     close(fd);
-    if (base && !open_records(base, piece)) {
-        munmap(base, pw_segment_mapped_bytes(piece));
-        return NULL;
-    }
-    return base;
 }
 
 /* The lock must be held. */
@@ -252,7 +247,7 @@ static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
 
     if (n == PW_SEGMENT_PIECES || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &m->piece))
         return NULL;
-    m->base = map_piece(p, &m->piece);
+    map_piece(p, m);
     atomic_store_explicit(&p->nmapped, n + 1, memory_order_release);
     return m;
 }
@@ -286,22 +281,24 @@ static void note_sharing(const peer *p)
 static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
-    pw_segment_block *b = (pw_segment_block *)((uintptr_t)m->base + pw_segment_piece_bytes(&m->piece)) + number;
+    pw_segment_offer *o = &m->offers[number];
     pw_peer_block block = {.base = m->base + number * bytes,
                            .bytes = bytes,
-                           .message = atomic_load_explicit(&b->message, memory_order_acquire),
-                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
+                           .message = atomic_load_explicit(&o->bytes, memory_order_acquire),
+                           .removed = atomic_load_explicit(&o->removed, memory_order_acquire),
+                           .form = (pw_offer_form)atomic_load_explicit(&o->form, memory_order_acquire),
                            .lazy = m->piece.lazy,
                            .pid = pid,
                            .address = m->piece.address + number * bytes,
-                           .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
                            .replica = {.segment = p->header, .wanted = &p->header->wanted},
-                           .late = &b->late};
+                           .offer = o,
+                           .late = &o->late};
 
     if (block.message > bytes)
         block.message = 0;
-    if (block.replicated)
-        block.replica.memory = b->replica;
+    if (block.form != PW_OFFER_BLOCK)
+        block.replica.memory = o->exported;
+    block.replicated = block.form == PW_OFFER_REPLICA;
     return block;
 }
 
@@ -321,7 +318,7 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     if (!p->header || !atomic_load_explicit(&p->header->open, memory_order_acquire))
         return NULL;
     m = mapped_with(p, address, bytes);
-    if (!m || !m->base)
+    if (!m || !m->offers)
         return NULL;
     note_sharing(p);
     *block = block_at(p, pid, m, address - m->piece.address);
@@ -355,7 +352,7 @@ static void prepare(pid_t pid, size_t least, size_t most)
             least > (size_t)1 << piece.shift || most <= (size_t)1 << piece.shift >> 1)
             continue;
         m = mapped_with(p, piece.address, 1);
-        if (m && m->base)
+        if (m && m->offers)
             room -= enter(m, room);
     }
 }

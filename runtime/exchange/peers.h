@@ -22,16 +22,18 @@ typedef struct pw_peer_exported {
 
 /* A block of another process. The fields hold while a message lies in the block. */
 typedef struct pw_peer_block {
-    const char *base; /* its address in this process; of a lazy block, whose bytes are not there: only pw_peer_copy and
-                         replicas give them */
+    const char *base; /* its address in this process; of a lazy block that in its owner: only pw_peer_copy and the
+                         memory that the message is in give its bytes */
     size_t bytes;
     size_t message;           /* bytes of the whole message that begins with the block; 0: not known */
+    pw_offer_form form;       /* where the message lies */
     uint64_t removed;         /* a changed number says that the block has other pages than before */
-    bool lazy;                /* the bytes are in the replica, and only the owner can make others (lazy.h) */
+    bool lazy;                /* the bytes are elsewhere, and only the owner can make others (lazy.h) */
     pid_t pid;                /* the owner */
     uint64_t address;         /* the block's address there */
     bool replicated;          /* the block's replica holds the message, too */
-    pw_peer_exported replica; /* its memory is valid if `replicated` */
+    pw_peer_exported replica; /* its memory is valid if `replicated`, and for objects */
+    pw_segment_offer *offer;  /* may hold anything, and change at any time */
     pw_segment_late *late;    /* of the message in the block */
 } pw_peer_block;
 

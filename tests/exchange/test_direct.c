@@ -75,7 +75,7 @@ static bool has_pages(const void *data)
 
 static void spoil(int number, order what)
 {
-    pw_segment_stand_in *r = &pw_segment_own_header()->stand_ins[number];
+    pw_segment_offer *r = pw_segment_offer_at(pw_direct_data(number));
 
     if (what == SPOIL_COUNT)
         atomic_store(&r->count, (uint64_t)1 << 62);
