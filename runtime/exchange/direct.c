@@ -59,7 +59,8 @@ static channel *channel_of(uint64_t key)
     return c;
 }
 
-bool pw_direct_is_proven(uint64_t key, int64_t bytes)
+/* Whether messages of `bytes` bytes on this channel need no pages. */
+static bool is_proven(uint64_t key, int64_t bytes)
 {
     const channel *c;
     bool proven;
@@ -273,7 +274,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
     }
     offer = offer_of(number);
     pw_lazy_set(s->block, m->bytes, m->make, m->arg);
-    if ((!offer || !pw_direct_is_proven(s->channel, m->bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
+    if ((!offer || !is_proven(s->channel, m->bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
         pw_layout_pack(m->layout, m->memory, m->count, s->block);
     if (offer)
         show(offer, s->block, m);

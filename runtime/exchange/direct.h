@@ -74,7 +74,4 @@ void pw_direct_give(int number);
 bool pw_direct_may_receive(uint64_t channel);
 void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
 
-/* Whether messages of `bytes` bytes on this channel need no pages. */
-bool pw_direct_is_proven(uint64_t channel, int64_t bytes);
-
 #endif

@@ -55,9 +55,9 @@ typedef struct pw_segment_signal {
 
 /* Where the message lies that an offer is of. */
 typedef enum pw_offer_form {
-    PW_OFFER_BLOCK,  /* packed, in the block */
+    PW_OFFER_BLOCK,   /* packed, in the block */
     PW_OFFER_REPLICA, /* the same, and in GPU memory, too; a block of lazy memory stands for what is there */
-    PW_OFFER_OBJECTS /* not packed, in the owner's memory, also that of a GPU; the block is lazy memory */
+    PW_OFFER_OBJECTS  /* not packed, in the owner's memory, also that of a GPU; the block is lazy memory */
 } pw_offer_form;
 
 /* An offer: a message that others may read. Each block has one; those of a piece lie behind its blocks, in the same
@@ -127,7 +127,7 @@ typedef struct pw_segment_header {
     pw_segment_entry pieces[PW_SEGMENT_PIECES];
     _Atomic uint32_t ntexts; /* entries of `texts` in use */
     pw_segment_text texts[PW_SEGMENT_TEXTS];
-    _Atomic uint64_t xpmem;        /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
+    _Atomic uint64_t xpmem;   /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
     _Atomic uint64_t removed; /* how often the owner has given back memory that others may have attached */
     pw_segment_signal signals[PW_SEGMENT_SIGNALS];
     _Atomic int32_t watched[PW_SEGMENT_WATCHED]; /* processes whose segment the owner sees, by their numbers */

@@ -5,7 +5,6 @@
 #include "runtime/exchange/peers.h"
 
 #include "base/log.h"
-#include "runtime/exchange/pages.h"
 #include "runtime/exchange/sharing.h"
 
 #include <dirent.h>
@@ -20,18 +19,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum {
-    PEERS = 1024,
-    PATH_BYTES = 64,
-    LINK_BYTES = 64,
-    MOST_ENTERED = 8 << 20 /* bytes of one peer, which take the system a millisecond */
-};
+enum { PEERS = 1024, PATH_BYTES = 64, LINK_BYTES = 64 };
 
 typedef struct mapped {
     pw_segment_piece piece;
     const char *base;         /* of a lazy piece: where it is in its owner */
     pw_segment_offer *offers; /* NULL: it cannot be mapped */
-    bool entered;                 /* all of its pages are in this process's page table; guarded by the lock */
 } mapped;
 
 /* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
@@ -325,46 +318,15 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     return m->base + (address - m->piece.address);
 }
 
-/* Enters up to `most` bytes of the piece's pages. Returns how many bytes it has entered. */
-static size_t enter(mapped *m, size_t most)
-{
-    size_t bytes = pw_segment_mapped_bytes(&m->piece), entered = 0;
-
-    pthread_mutex_lock(&peers.lock);
-    if (!m->entered)
-        entered = pw_pages_enter(m->base, bytes, most);
-    m->entered = m->entered || entered >= bytes;
-    pthread_mutex_unlock(&peers.lock);
-    return entered;
-}
-
-/* Maps the pieces whose blocks are the shortest for messages of a length from `least` to `most`, and enters their
- * pages. */
-static void prepare(pid_t pid, size_t least, size_t most)
-{
-    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
-    size_t room = MOST_ENTERED;
-    pw_segment_piece piece;
-    mapped *m;
-
-    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++) {
-        if (!pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) || piece.lazy ||
-            least > (size_t)1 << piece.shift || most <= (size_t)1 << piece.shift >> 1)
-            continue;
-        m = mapped_with(p, piece.address, 1);
-        if (m && m->offers)
-            room -= enter(m, room);
-    }
-}
-
 void pw_peer_prepare(pid_t pid, size_t bytes)
 {
-    prepare(pid, bytes, bytes);
-}
+    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    pw_segment_piece piece;
 
-void pw_peer_prepare_all(pid_t pid)
-{
-    prepare(pid, 0, SIZE_MAX);
+    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++)
+        if (pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) && !piece.lazy &&
+            bytes <= (size_t)1 << piece.shift && bytes > (size_t)1 << piece.shift >> 1)
+            mapped_with(p, piece.address, 1);
 }
 
 /* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */

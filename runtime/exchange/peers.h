@@ -42,11 +42,9 @@ typedef struct pw_peer_block {
  * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
 
-/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, and enters the pages that it has
- * written, so that the first message need not. */
+/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, so that the first message need not.
+ */
 void pw_peer_prepare(pid_t pid, size_t bytes);
-/* The same for all pieces that there are. */
-void pw_peer_prepare_all(pid_t pid);
 
 /* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
  * reason in errno; some of them may be there. */

@@ -41,8 +41,8 @@ typedef bool pw_stand_in_packer(const pw_stand_in *s, void *to, int64_t bytes);
 /* From now on a GPU of this process packs such messages for receives into host memory. */
 void pw_stand_in_pack_by(pw_stand_in_packer *packer);
 
-/* Finds the objects that a block stands for, of whose bytes `bytes` are wanted, at `from` in the block. False: it stands
- * for none that have them. *block must stay until pw_stand_in_close. */
+/* Finds the objects that a block stands for, of whose bytes `bytes` are wanted, at `from` in the block. False: it
+ * stands for none that have them. *block must stay until pw_stand_in_close. */
 bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes, pw_stand_in *out);
 /* Packs `bytes` bytes from the one that was asked for. False: the objects cannot be read. */
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);

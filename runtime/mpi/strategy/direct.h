@@ -18,8 +18,6 @@ void pw_direct_leave(void);
 
 /* Whether PACKWRIGHT_ONE_COPY allows the strategy for host memory. */
 bool pw_direct_is_meant(void);
-/* Whether there are also stand-ins for such messages. The first call maps them. */
-bool pw_direct_is_on(void);
 
 /* A communicator is being freed: what was learned of its channels no longer holds. */
 void pw_direct_forget_comms(void);
