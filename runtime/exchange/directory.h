@@ -119,6 +119,7 @@ typedef struct pw_segment_header {
      * number from the mutex. So other processes see that the owner is gone before its pid can mean another process. */
     pthread_mutex_t owner;
     uint64_t identity;        /* no other segment of the node has the same; constant */
+    uint64_t commons;         /* offset in the file of memory for all ranks of the node (commons.h); 0: there is none */
     _Atomic uint32_t ended;   /* the owner has ended MPI in order: all that others read here was read before */
     _Atomic uint32_t open;    /* 0: the owner has ended MPI, and its addresses may mean other memory now */
     _Atomic uint32_t read;    /* another process sets it when it reads a message here */

@@ -50,7 +50,8 @@ static struct {
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
 
-bool pw_peer_has_file(int files, const char *number, const char *name)
+/* Whether the open file `number` in a folder /proc/PID/fd, which is open as `files`, is that of a segment. */
+static bool is_segment(int files, const char *number)
 {
     char link[LINK_BYTES];
     ssize_t n = readlinkat(files, number, link, sizeof link - 1);
@@ -58,7 +59,7 @@ bool pw_peer_has_file(int files, const char *number, const char *name)
     if (n <= 0)
         return false;
     link[n] = '\0';
-    return strstr(link, name) != NULL;
+    return strstr(link, "memfd:" PW_SEGMENT_NAME);
 }
 
 /* Only `bytes` that cannot be cut off are mapped: reading behind the end of a file ends the process. Others' memory is
@@ -98,7 +99,7 @@ static void find_in(DIR *files, pid_t pid, peer *p)
     while (!p->header && (file = readdir(files))) {
         int fd;
 
-        if (!pw_peer_has_file(dirfd(files), file->d_name, "memfd:" PW_SEGMENT_NAME))
+        if (!is_segment(dirfd(files), file->d_name))
             continue;
         fd = openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC);
         if (fd < 0)
@@ -220,16 +221,41 @@ static void map_in(int fd, mapped *m)
     m->base = piece->lazy ? (const char *)(uintptr_t)piece->address : base;
 }
 
-static void map_piece(const peer *p, mapped *m)
+/* Opens the peer's file anew. -1: it cannot be opened, or is another one meanwhile. */
+static int open_file(const peer *p)
 {
     int fd = open(p->path, O_RDWR | O_CLOEXEC);
     struct stat now;
 
+    if (fd < 0 || (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void map_piece(const peer *p, mapped *m)
+{
+    int fd = open_file(p);
+
     if (fd < 0)
         return;
-    if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
-        map_in(fd, m);
+    map_in(fd, m);
     close(fd);
+}
+
+void *pw_peer_commons(pid_t pid, size_t bytes)
+{
+    const peer *p = peer_of(pid);
+    uint64_t at = p->header ? p->header->commons : 0, all = (uint64_t)p->file.st_size;
+    bool is_there = at > 0 && at % PW_SEGMENT_GRAIN == 0 && at <= all && bytes <= all - at;
+    int fd = is_there && p->file.st_uid == geteuid() ? open_file(p) : -1;
+    void *memory;
+
+    if (fd < 0)
+        return NULL;
+    memory = map(fd, at, bytes, PROT_READ | PROT_WRITE);
+    close(fd);
+    return memory;
 }
 
 /* The lock must be held. */

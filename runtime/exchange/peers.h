@@ -54,8 +54,7 @@ bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t
  * The address identifies the segment, and is valid as long as this process. */
 pw_segment_header *pw_peer_header(pid_t pid);
 
-/* Whether the open file `number` in a folder /proc/PID/fd, which is open as `files`, is an anonymous file with this
- * name: "memfd:" and what memfd_create was told. */
-bool pw_peer_has_file(int files, const char *number, const char *name);
+/* Maps the memory for all ranks of a node (commons.h) that a process of this user brings. NULL: it brings none. */
+void *pw_peer_commons(pid_t pid, size_t bytes);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/memory/source.h"
+#include "runtime/exchange/commons.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/reserve.h"
@@ -25,6 +26,7 @@ enum {
     LEAST_PIECE = 64 << 10,
     MOST_PIECE = 32 << 20,
     HUGE_PAGE = 2 << 20,
+    LEAST_FOR_COMMONS = 8 * PW_COMMONS_BYTES, /* of the file */
     STEP = 1 << 20 /* bytes whose pages one system call makes; after a signal the call repeats only one step */
 };
 
@@ -151,6 +153,10 @@ static pw_segment_header *make_header(void)
     make_owner(&h->owner);
     h->identity = (uint64_t)pw_clock_ns() ^ segment.file.st_ino << 40;
     segment.used = PW_SEGMENT_GRAIN;
+    if (segment.bytes >= LEAST_FOR_COMMONS) {
+        h->commons = segment.used;
+        segment.used += PW_COMMONS_BYTES;
+    }
     return h;
 }
 
