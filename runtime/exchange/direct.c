@@ -241,15 +241,16 @@ void pw_direct_end(int number)
 /* Without a text on the board, nobody can read the offer, which then stays empty. */
 static void show(pw_segment_offer *o, const void *block, const pw_direct_message *m)
 {
-    int text = m->layout ? pw_board_put(m->layout) : PW_SEGMENT_NO_TEXT;
+    pw_segment_text text = {.address = 0};
+    bool is_readable = !m->layout || pw_board_put(m->layout, &text);
 
+    o->text = text;
     o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
     atomic_store_explicit(&o->took, 0, memory_order_relaxed);
     atomic_store_explicit(&o->memory, (uintptr_t)m->memory, memory_order_relaxed);
     atomic_store_explicit(&o->count, (uint64_t)m->count, memory_order_relaxed);
-    atomic_store_explicit(&o->text, text, memory_order_relaxed);
-    pw_segment_note(block, m->layout && text < 0 ? 0 : (size_t)m->bytes, PW_OFFER_OBJECTS, m->exported);
+    pw_segment_note(block, is_readable ? (size_t)m->bytes : 0, PW_OFFER_OBJECTS, m->exported);
 }
 
 static bool pack(void *of, int64_t at, void *to, int64_t bytes)

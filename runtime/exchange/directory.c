@@ -60,16 +60,3 @@ bool pw_segment_find(const pw_segment_header *h, uint64_t file_bytes, uint64_t a
     }
     return false;
 }
-
-bool pw_segment_find_text(const pw_segment_header *h, uint32_t number, pw_board_entry *out)
-{
-    const pw_segment_text *t = &h->texts[number % PW_SEGMENT_TEXTS];
-
-    if (number >= PW_SEGMENT_TEXTS || number >= atomic_load_explicit(&h->ntexts, memory_order_acquire))
-        return false;
-    *out = (pw_board_entry){.address = atomic_load_explicit(&t->address, memory_order_relaxed),
-                            .bytes = atomic_load_explicit(&t->bytes, memory_order_relaxed),
-                            .hash_lo = atomic_load_explicit(&t->hash_lo, memory_order_relaxed),
-                            .hash_hi = atomic_load_explicit(&t->hash_hi, memory_order_relaxed)};
-    return out->bytes > 0 && out->bytes <= PW_SEGMENT_TEXT_BYTES && out->address <= UINT64_MAX - out->bytes;
-}

@@ -23,11 +23,9 @@ enum {
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
-    PW_SEGMENT_LAST_SHIFT = 28,     /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
-    PW_SEGMENT_PIECE_BLOCKS = 8192, /* in one piece, at most */
-    PW_SEGMENT_TEXTS = 256,
+    PW_SEGMENT_LAST_SHIFT = 28,      /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
+    PW_SEGMENT_PIECE_BLOCKS = 8192,  /* in one piece, at most */
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
-    PW_SEGMENT_NO_TEXT = -1,         /* in place of a text's number: the message is one block of bytes */
     PW_SEGMENT_SIGNALS = 32,
     PW_SEGMENT_NO_SIGNAL = PW_SEGMENT_SIGNALS,
     PW_SEGMENT_WATCHED = 64
@@ -60,19 +58,26 @@ typedef enum pw_offer_form {
     PW_OFFER_OBJECTS  /* not packed, in the owner's memory, also that of a GPU; the block is lazy memory */
 } pw_offer_form;
 
+/* A layout as text of the IR, in memory of the owner that is never given back. */
+typedef struct pw_segment_text {
+    uint64_t address;          /* 0: there is none */
+    uint64_t bytes;            /* without an end mark */
+    uint64_t hash_lo, hash_hi; /* of the layout */
+} pw_segment_text;
+
 /* An offer: a message that others may read. Each block has one; those of a piece lie behind its blocks, in the same
  * order. It holds from before the owner's MPI gets the message until that MPI has sent it. */
 typedef struct pw_segment_offer {
     _Atomic uint64_t bytes;       /* of the message that begins with the block; 0: there is none, or not known */
     _Atomic uint64_t removed;     /* how often the owner has given the block's pages back to the system */
     _Atomic uint32_t form;        /* pw_offer_form */
-    _Atomic int32_t text;         /* of the objects' layout, on the board; PW_SEGMENT_NO_TEXT */
     _Atomic uint64_t memory;      /* address of the first object in the owning process */
     _Atomic uint64_t count;       /* objects; bytes of a message that is one block */
     _Atomic uint64_t answered;    /* bytes of objects that others have asked for, and have got from `memory` */
     _Atomic uint64_t took;        /* nanoseconds that the reader took to move all objects; 0: it has not said so */
     pw_segment_exported exported; /* the block's replica, or the allocation that has the objects; constant while it has
                                      a message of that form. Number 0: the objects are in host memory */
+    pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
     pw_segment_late late;
 } pw_segment_offer;
 
@@ -91,20 +96,6 @@ typedef struct pw_segment_entry {
     _Atomic uint32_t count;
     _Atomic uint16_t shift, lazy;
 } pw_segment_entry;
-
-/* A layout on the board (board.h). The owner fills entries in order, and never changes one that is filled. */
-typedef struct pw_segment_text {
-    _Atomic uint64_t
-        address;            /* of the text in the owning process: the beginning of a block, which is never given back */
-    _Atomic uint64_t bytes; /* of the text, without an end mark */
-    _Atomic uint64_t hash_lo, hash_hi; /* of the layout */
-} pw_segment_text;
-
-/* An entry of the board, as another process believes it. */
-typedef struct pw_board_entry {
-    uint64_t address, bytes;
-    uint64_t hash_lo, hash_hi;
-} pw_board_entry;
 
 /* The part of the header that another process reads before it maps anything. */
 typedef struct pw_segment_title {
@@ -126,8 +117,6 @@ typedef struct pw_segment_header {
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
     _Atomic uint32_t npieces; /* entries of `pieces` in use */
     pw_segment_entry pieces[PW_SEGMENT_PIECES];
-    _Atomic uint32_t ntexts; /* entries of `texts` in use */
-    pw_segment_text texts[PW_SEGMENT_TEXTS];
     _Atomic uint64_t xpmem;   /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
     _Atomic uint64_t removed; /* how often the owner has given back memory that others may have attached */
     pw_segment_signal signals[PW_SEGMENT_SIGNALS];
@@ -180,9 +169,5 @@ bool pw_segment_piece_at(const pw_segment_header *header, uint64_t file_bytes, u
  * at any time. */
 bool pw_segment_find(const pw_segment_header *header, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out);
-
-/* Copies entry `number` of the board. False: there is none, or its text cannot be one. `header` may hold anything and
- * change at any time. */
-bool pw_segment_find_text(const pw_segment_header *header, uint32_t number, pw_board_entry *out);
 
 #endif

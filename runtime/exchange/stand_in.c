@@ -103,15 +103,15 @@ static bool read_copy(pw_stand_in *s)
     return false;
 }
 
-/* Finds the layout with this number on the sender's board. False: it cannot be read. */
-static bool find_layout(int32_t text, pw_stand_in *s)
+/* Finds the layout of the objects. False: they have one that cannot be read. */
+static bool find_layout(pw_stand_in *s)
 {
+    const pw_segment_text text = s->block->offer->text;
     pw_layout_engine *engine = start.engine ? start.engine() : NULL;
 
-    if (text == PW_SEGMENT_NO_TEXT)
-        return true;
-    s->layout = engine && text >= 0 ? pw_board_get(s->block->pid, (uint32_t)text, engine) : NULL;
-    return s->layout;
+    if (text.address)
+        s->layout = engine ? pw_board_get(s->block->pid, &text, engine) : NULL;
+    return s->layout || !text.address;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -130,8 +130,7 @@ bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes
                          .exported = block->replica};
     if (out->bytes == 0 || out->first + (int64_t)bytes > out->bytes)
         return false;
-    if (find_layout(atomic_load_explicit(&o->text, memory_order_relaxed), out) && find_touched(out) &&
-        (!is_on_device || has_touched(&out->exported.memory, out))) {
+    if (find_layout(out) && find_touched(out) && (!is_on_device || has_touched(&out->exported.memory, out))) {
         if (!is_on_device)
             find_mapped(out);
         return true;

@@ -1,5 +1,4 @@
-/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces and the
- * board. */
+/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces. */
 #include "runtime/exchange/directory.h"
 #include "tests/fuzz/check.h"
 
@@ -69,16 +68,6 @@ static void check_find(const pw_segment_header *h, const question *q)
         check_found(&p, q);
 }
 
-/* What is found of the board has a length that a text can have, and does not wrap around. */
-static void check_text(const pw_segment_header *h, uint32_t number)
-{
-    pw_board_entry e;
-
-    if (pw_segment_find_text(h, number, &e) &&
-        (number >= h->ntexts || e.bytes == 0 || e.bytes > PW_SEGMENT_TEXT_BYTES || e.address + e.bytes < e.address))
-        fuzz_fail("text", "one that cannot be");
-}
-
 /* The header is in memory of its own, so that reads behind its end are found. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -91,13 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take(&data, &size, &h->title, sizeof h->title);
     take(&data, &size, &q, sizeof q);
     take(&data, &size, h->pieces, sizeof h->pieces);
-    take(&data, &size, h->texts, sizeof h->texts);
-    h->npieces = h->ntexts = q.npieces;
+    h->npieces = q.npieces;
     check_title(&h->title, q.pid);
     check_find(h, &q);
-    for (uint32_t i = 0; i < PW_SEGMENT_TEXTS; i++)
-        check_text(h, i);
-    check_text(h, (uint32_t)q.address);
     free(h);
     return 0;
 }
