@@ -1,7 +1,7 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/reached.h"
+#include "runtime/mpi/one_sided/mapped.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -60,11 +60,11 @@ ONE_TARGET(Win_flush_local, LOCALLY())
     pw_verdict pw_hook_##call(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win, \
                               bool large, int *rc)                                                                  \
     {                                                                                                               \
-        pw_mapped_before *before = (shared) ? NULL : pw_reached_before(size);                                       \
+        pw_mapped_before *before = (shared) ? NULL : pw_mapped_list(size);                                          \
                                                                                                                     \
         *rc = pw_call_##call(size, unit, info, comm, base, win, large);                                             \
         if (*rc == MPI_SUCCESS)                                                                                     \
-            pw_reached_enter(*win, comm, shared, before);                                                           \
+            pw_mapped_enter(*win, comm, shared, before);                                                            \
         else                                                                                                        \
             free(before);                                                                                           \
         return PW_DONE;                                                                                             \

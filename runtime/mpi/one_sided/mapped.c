@@ -4,7 +4,7 @@
  * looked for when it is first addressed, and again after misses whose number is a power of two: the target may announce
  * it later.
  */
-#include "runtime/mpi/one_sided/reached.h"
+#include "runtime/mpi/one_sided/mapped.h"
 
 #include "base/env.h"
 #include "runtime/engine/memory/handle_table.h"
@@ -82,7 +82,7 @@ static int list_mappings(mapping *out, int most, const void *byte)
     return n;
 }
 
-pw_mapped_before *pw_reached_before(MPI_Aint bytes)
+pw_mapped_before *pw_mapped_list(MPI_Aint bytes)
 {
     pw_mapped_before *before = bytes == 0 ? malloc(sizeof *before) : NULL;
 
@@ -102,7 +102,7 @@ static bool is_among(const pw_mapped_before *list, const mapping *m)
 /* Finds the one file that has been mapped since `before`. */
 static bool find_new(const pw_mapped_before *before, mapping *out)
 {
-    pw_mapped_before *now = before->n < MAPPINGS ? pw_reached_before(0) : NULL;
+    pw_mapped_before *now = before->n < MAPPINGS ? pw_mapped_list(0) : NULL;
     int found = 0;
 
     for (int i = 0; now && i < now->n; i++)
@@ -219,7 +219,7 @@ static void enter(MPI_Win win, MPI_Comm comm, bool shared, const pw_mapped_befor
         pw_handle_table_insert(&windows.table, w->key, w); /* if that fails, the window is not found */
 }
 
-void pw_reached_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before)
+void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before)
 {
     if (pw_env_bool(PW_ENV_SHARED))
         enter(win, comm, shared, before);
@@ -277,7 +277,7 @@ static bool find_now(MPI_Win win, window *w, int rank)
     return found;
 }
 
-bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out)
+bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
 {
     window *w = pw_handle_table_find(&windows.table, pw_win_key(win));
     uint32_t misses;
