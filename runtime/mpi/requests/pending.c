@@ -5,7 +5,7 @@
  */
 #include "runtime/mpi/requests/pending.h"
 
-#include "runtime/engine/memory/cells.h"
+#include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
@@ -252,5 +252,4 @@ void pw_pending_close(void)
 
     while ((node = pw_pending_node_take_any()) != NULL)
         destroy(of_node(node));
-    pw_cell_trim();
 }
