@@ -1,7 +1,7 @@
 /*
  * Purpose: the sender's side of messages that others take from the program's own memory. Data: channels, each with what
- * became of the messages on it, and stand-ins, each a block of lazy memory with a record in the segment's header.
- * Invariant: a record tells of a message from pw_direct_begin to pw_direct_end only.
+ * became of the messages on it, and stand-ins, each a block of lazy memory of the segment.
+ * Invariant: an offer tells of a message from pw_direct_begin to pw_direct_end only.
  */
 #include "runtime/exchange/direct.h"
 
@@ -201,13 +201,6 @@ static pw_segment_offer *offer_of(int number)
     return s->message.bytes > 0 ? pw_segment_offer_at(s->block) : NULL;
 }
 
-int64_t pw_direct_took(int number)
-{
-    pw_segment_offer *offer = offer_of(number);
-
-    return offer ? (int64_t)atomic_load_explicit(&offer->took, memory_order_relaxed) : 0;
-}
-
 void pw_direct_await(int number)
 {
     pw_segment_offer *offer = offer_of(number);
@@ -247,7 +240,6 @@ static void show(pw_segment_offer *o, const void *block, const pw_direct_message
     o->text = text;
     o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
-    atomic_store_explicit(&o->took, 0, memory_order_relaxed);
     atomic_store_explicit(&o->memory, (uintptr_t)m->memory, memory_order_relaxed);
     atomic_store_explicit(&o->count, (uint64_t)m->count, memory_order_relaxed);
     pw_segment_note(block, is_readable ? (size_t)m->bytes : 0, PW_OFFER_OBJECTS, m->exported);

@@ -58,9 +58,6 @@ typedef struct pw_direct_message {
 
 /* Lets the stand-in stand for a message, in place of the one before. */
 void pw_direct_begin(int number, const pw_direct_message *message);
-/* Returns the nanoseconds in which the receiver has moved the message; 0: not known. To be called before pw_direct_end.
- */
-int64_t pw_direct_took(int number);
 /* To be called when MPI has sent the message: waits until a late read of GPU memory is over (late.h). */
 void pw_direct_await(int number);
 /* Ends the message, if there is one: nobody reads its memory any longer. */

@@ -28,20 +28,12 @@ bool pw_segment_piece_holds(const pw_segment_piece *p, uint64_t address, uint64_
     return at < pw_segment_piece_bytes(p) && bytes <= block - at % block;
 }
 
-static pw_segment_piece copy_of(const pw_segment_entry *e)
-{
-    return (pw_segment_piece){.address = atomic_load_explicit(&e->address, memory_order_relaxed),
-                              .at = atomic_load_explicit(&e->at, memory_order_relaxed),
-                              .shift = atomic_load_explicit(&e->shift, memory_order_relaxed),
-                              .count = atomic_load_explicit(&e->count, memory_order_relaxed),
-                              .lazy = atomic_load_explicit(&e->lazy, memory_order_relaxed)};
-}
-
 bool pw_segment_piece_at(const pw_segment_header *h, uint64_t file_bytes, uint32_t number, pw_segment_piece *out)
 {
     if (number >= PW_SEGMENT_PIECES || number >= atomic_load_explicit(&h->npieces, memory_order_acquire))
         return false;
-    *out = copy_of(&h->pieces[number]);
+    *out = h->pieces[number];
+    atomic_signal_fence(memory_order_acquire); /* only the copy is looked at: its owner may change the other one */
     return pw_segment_piece_is_sound(out, file_bytes);
 }
 

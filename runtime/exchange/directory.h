@@ -74,7 +74,6 @@ typedef struct pw_segment_offer {
     _Atomic uint64_t memory;      /* address of the first object in the owning process */
     _Atomic uint64_t count;       /* objects; bytes of a message that is one block */
     _Atomic uint64_t answered;    /* bytes of objects that others have asked for, and have got from `memory` */
-    _Atomic uint64_t took;        /* nanoseconds that the reader took to move all objects; 0: it has not said so */
     pw_segment_exported exported; /* the block's replica, or the allocation that has the objects; constant while it has
                                      a message of that form. Number 0: the objects are in host memory */
     pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
@@ -85,17 +84,10 @@ typedef struct pw_segment_offer {
  * segment. The file has only the offers of a lazy piece, whose blocks are lazy memory (lazy.h). */
 typedef struct pw_segment_piece {
     uint64_t address; /* address of the first block in the owning process */
-    uint64_t at;      /* offset in the file, of the first block or else of the first record */
+    uint64_t at;      /* offset in the file, of the first block or else of the first offer */
     uint32_t shift, count;
-    bool lazy;
+    uint32_t lazy; /* 0 or not; no bool, since another process may have written anything */
 } pw_segment_piece;
-
-/* A piece in the header, which the owner may be writing while another process reads it. */
-typedef struct pw_segment_entry {
-    _Atomic uint64_t address, at;
-    _Atomic uint32_t count;
-    _Atomic uint16_t shift, lazy;
-} pw_segment_entry;
 
 /* The part of the header that another process reads before it maps anything. */
 typedef struct pw_segment_title {
@@ -116,7 +108,7 @@ typedef struct pw_segment_header {
     _Atomic uint32_t read;    /* another process sets it when it reads a message here */
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
     _Atomic uint32_t npieces; /* entries of `pieces` in use */
-    pw_segment_entry pieces[PW_SEGMENT_PIECES];
+    pw_segment_piece pieces[PW_SEGMENT_PIECES];
     _Atomic uint64_t xpmem;   /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
     _Atomic uint64_t removed; /* how often the owner has given back memory that others may have attached */
     pw_segment_signal signals[PW_SEGMENT_SIGNALS];
@@ -155,7 +147,7 @@ static inline bool pw_segment_owner_has_waited(const pw_segment_header *h)
 /* Whether this is the title of a segment of process `pid` in this version's format. */
 bool pw_segment_is_titled(const pw_segment_title *title, pid_t pid);
 
-/* Whether the piece's blocks and records lie in a file of `file_bytes` bytes, and its addresses do not overflow. */
+/* Whether the piece's blocks and offers lie in a file of `file_bytes` bytes, and its addresses do not overflow. */
 bool pw_segment_piece_is_sound(const pw_segment_piece *piece, uint64_t file_bytes);
 
 /* Whether one block of the piece holds the `bytes` bytes at `address`. */

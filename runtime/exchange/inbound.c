@@ -133,11 +133,6 @@ int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
     return bytes;
 }
 
-bool pw_inbound_is_late(const pw_inbound *in)
-{
-    return atomic_load_explicit(&in->late, memory_order_acquire);
-}
-
 pw_status pw_inbound_finish(pw_inbound *in)
 {
     void *late = atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel);
@@ -303,7 +298,7 @@ bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
 
 static bool move(pw_inbound *in, pw_stand_in *from)
 {
-    int64_t begun = in->timed ? pw_clock_ns() : 0, took;
+    int64_t begun = in->timed ? pw_clock_ns() : 0;
     void *late = NULL;
 
     if (in->take)
@@ -311,12 +306,8 @@ static bool move(pw_inbound *in, pw_stand_in *from)
     else if (in->layout)
         pw_stand_in_move(from, in->layout, in->buf, in->bytes);
     atomic_store_explicit(&in->late, late, memory_order_release);
-    if (from->whole && in->timed) {
-        took = pw_clock_ns() - begun;
-        atomic_fetch_add_explicit(&in->ns, took, memory_order_relaxed);
-        if (!late)
-            pw_stand_in_tell(from, took);
-    }
+    if (from->whole && in->timed)
+        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
     return from->whole;
 }
 

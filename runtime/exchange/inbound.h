@@ -60,8 +60,6 @@ void pw_inbound_expect_again(pw_inbound *in);
 /* Returns how many bytes are in the user's buffer, from the first on; after a taker, all or none. Sets *ns to the time
  * that unpacking took, if a taker unpacked, or with PACKWRIGHT_STATS. */
 int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
-/* Whether a late read of the message is under way. */
-bool pw_inbound_is_late(const pw_inbound *in);
 /* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
 pw_status pw_inbound_finish(pw_inbound *in);
 /* Ends the expectation, after a late read. NULL is allowed. */

@@ -1,10 +1,11 @@
 /*
  * The processes that this one has looked for, by pid, each with its segment's header and the pieces that are mapped.
- * Readers take no lock: these records and mappings are only added, and stay until this process ends.
+ * Readers take no lock: peers and mappings are only added, and stay until this process ends.
  */
 #include "runtime/exchange/peers.h"
 
 #include "base/log.h"
+#include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/sharing.h"
 
 #include <dirent.h>
@@ -19,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PEERS = 1024, PATH_BYTES = 64, LINK_BYTES = 64 };
+enum { PATH_BYTES = 64, LINK_BYTES = 64 };
 
 typedef struct mapped {
     pw_segment_piece piece;
@@ -37,15 +38,13 @@ typedef struct peer {
     struct peer *next; /* in the list of all peers with a segment, also of those that have ended */
 } peer;
 
-/* The singleton. Readers need no lock: a slot is filled once, and its peer is only replaced. */
+/* The singleton. The lock is held while peers and pieces are added. */
 static struct {
     pthread_mutex_t lock;
-    struct {
-        _Atomic pid_t pid; /* 0: the slot is free; set last */
-        _Atomic(peer *) peer;
-    } places[PEERS];
-    peer *all; /* mappings of a peer that has ended may still be in use, so its record is kept */
-    peer none; /* stands for all processes without a segment */
+    bool is_open;
+    pw_handle_table table; /* by pid */
+    peer *all;             /* mappings of a peer that has ended may still be in use, so its record is kept */
+    peer none;             /* stands for all processes without a segment */
 } peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
@@ -137,27 +136,6 @@ static peer *look_up(pid_t pid)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* The slot of a process, or the free slot for it. -1: the process is not in the table, and the table is full. */
-static int place_of(pid_t pid)
-{
-    for (int i = 0; i < PEERS; i++) {
-        int place = (int)(((unsigned)pid + (unsigned)i) % PEERS);
-        pid_t there = atomic_load_explicit(&peers.places[place].pid, memory_order_acquire);
-
-        if (there == pid || there == 0)
-            return place;
-    }
-    return -1;
-}
-
-/* Returns the peer of a pid. NULL: this process has not looked for it yet. */
-static peer *known(int place, pid_t pid)
-{
-    return atomic_load_explicit(&peers.places[place].pid, memory_order_acquire) == pid
-               ? atomic_load_explicit(&peers.places[place].peer, memory_order_acquire)
-               : NULL;
-}
-
 static bool is_current(const peer *p)
 {
     return p && (!p->header || pw_segment_owner_lives(p->header));
@@ -165,25 +143,22 @@ static bool is_current(const peer *p)
 
 static peer *learn(pid_t pid)
 {
-    int place;
     peer *p;
 
     pthread_mutex_lock(&peers.lock);
-    place = place_of(pid);
-    p = place >= 0 ? known(place, pid) : &peers.none;
-    if (!is_current(p)) {
+    peers.is_open = peers.is_open || pw_handle_table_open(&peers.table) == PW_OK;
+    p = pw_handle_table_find(&peers.table, (uint64_t)pid);
+    if (peers.is_open && !is_current(p)) {
         p = look_up(pid);
-        atomic_store_explicit(&peers.places[place].peer, p, memory_order_release);
-        atomic_store_explicit(&peers.places[place].pid, pid, memory_order_release);
+        pw_handle_table_insert(&peers.table, (uint64_t)pid, p); /* if that fails, it is looked up again */
     }
     pthread_mutex_unlock(&peers.lock);
-    return p;
+    return p ? p : &peers.none;
 }
 
 static peer *peer_of(pid_t pid)
 {
-    int place = place_of(pid);
-    peer *p = place >= 0 ? known(place, pid) : NULL;
+    peer *p = pid > 0 ? pw_handle_table_find(&peers.table, (uint64_t)pid) : &peers.none;
 
     return is_current(p) ? p : learn(pid);
 }
@@ -323,7 +298,7 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 
 pw_segment_header *pw_peer_header(pid_t pid)
 {
-    pw_segment_header *h = pid > 0 ? peer_of(pid)->header : NULL;
+    pw_segment_header *h = peer_of(pid)->header;
 
     return h && atomic_load_explicit(&h->open, memory_order_acquire) ? h : NULL;
 }
@@ -331,7 +306,7 @@ pw_segment_header *pw_peer_header(pid_t pid)
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block)
 {
     uint64_t address = (uintptr_t)remote;
-    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    peer *p = peer_of(pid);
     mapped *m;
 
     if (!p->header || !atomic_load_explicit(&p->header->open, memory_order_acquire))
@@ -346,7 +321,7 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
 
 void pw_peer_prepare(pid_t pid, size_t bytes)
 {
-    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    peer *p = peer_of(pid);
     pw_segment_piece piece;
 
     for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++)

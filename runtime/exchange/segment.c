@@ -11,7 +11,6 @@
 #include "runtime/exchange/commons.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
-#include "runtime/exchange/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,14 +274,9 @@ static uint32_t number_of(const piece *p, const void *block)
 static void publish(const piece *p)
 {
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
-    pw_segment_entry *e = &header()->pieces[n];
 
     segment.pieces[n] = *p;
-    atomic_store_explicit(&e->address, (uintptr_t)p->base, memory_order_relaxed);
-    atomic_store_explicit(&e->at, p->at, memory_order_relaxed);
-    atomic_store_explicit(&e->shift, (uint16_t)p->shift, memory_order_relaxed);
-    atomic_store_explicit(&e->count, p->count, memory_order_relaxed);
-    atomic_store_explicit(&e->lazy, p->lazy, memory_order_relaxed);
+    header()->pieces[n] = (pw_segment_piece){(uintptr_t)p->base, p->at, p->shift, p->count, p->lazy};
     atomic_store_explicit(&segment.npieces, n + 1, memory_order_release);
     atomic_store_explicit(&header()->npieces, n + 1, memory_order_release);
 }

@@ -197,11 +197,6 @@ bool pw_stand_in_lives(const pw_stand_in *s)
     return pw_segment_owner_lives(s->exported.segment);
 }
 
-void pw_stand_in_tell(const pw_stand_in *s, int64_t ns)
-{
-    atomic_store_explicit(&s->block->offer->took, ns > 0 ? (uint64_t)ns : 0, memory_order_relaxed);
-}
-
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)
 {
     if (s->whole || !s->copy)

@@ -51,8 +51,6 @@ bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);
 bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room);
 /* Whether the sender has lived, with its memory, until now. What was read in GPU memory before counts only then. */
 bool pw_stand_in_lives(const pw_stand_in *s);
-/* Tells the sender how long it took to move the whole message. */
-void pw_stand_in_tell(const pw_stand_in *s, int64_t ns);
 /* Releases what the message takes, and tells the sender that `bytes` bytes of it were answered. Parts of a message do
  * not count where all of its objects had to be read for each. */
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes);

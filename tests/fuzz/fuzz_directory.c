@@ -48,11 +48,9 @@ static void check_found(const pw_segment_piece *p, const question *q)
 }
 
 /* One piece alone is found if and only if it is sound and holds the bytes. */
-static bool is_answer(const pw_segment_entry *e, const question *q)
+static bool is_answer(const pw_segment_piece *p, const question *q)
 {
-    pw_segment_piece p = {e->address, e->at, e->shift, e->count, e->lazy};
-
-    return pw_segment_piece_is_sound(&p, q->file_bytes) && pw_segment_piece_holds(&p, q->address, q->bytes);
+    return pw_segment_piece_is_sound(p, q->file_bytes) && pw_segment_piece_holds(p, q->address, q->bytes);
 }
 
 static void check_find(const pw_segment_header *h, const question *q)
