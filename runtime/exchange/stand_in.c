@@ -168,33 +168,22 @@ static void move_in_tiles(const pw_stand_in *s, pw_layout *layout, void *to)
     }
 }
 
-static void move_joined(pw_stand_in *s, const pw_joined *joined, pw_layout *layout, void *to)
-{
-    if (pw_joined_is_ready(joined, s->bytes))
-        pw_layout_copy(joined, s->memory, to, s->bytes);
-    else
-        move_in_tiles(s, layout, to);
-}
-
-bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to)
 {
     pw_joined joined;
     pw_diag diag;
+    bool joins;
 
-    if (s->bytes > room || !is_in_host_memory(s) || (!s->memory && !read_copy(s)))
+    if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
-    if (s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK) {
-        move_joined(s, &joined, layout, to);
-        pw_layout_unref(joined.layout);
-    } else
+    joins = s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK;
+    if (joins && pw_joined_is_ready(&joined, s->bytes))
+        pw_layout_copy(&joined, s->memory, to, s->bytes);
+    else
         move_in_tiles(s, layout, to);
-    s->whole = true;
+    if (joins)
+        pw_layout_unref(joined.layout);
     return true;
-}
-
-bool pw_stand_in_lives(const pw_stand_in *s)
-{
-    return pw_segment_owner_lives(s->exported.segment);
 }
 
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)

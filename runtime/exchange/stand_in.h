@@ -46,11 +46,8 @@ void pw_stand_in_pack_by(pw_stand_in_packer *packer);
 bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes, pw_stand_in *out);
 /* Packs `bytes` bytes from the one that was asked for. False: the objects cannot be read. */
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);
-/* Moves the whole message to objects of `layout` at `to`, of which not more than `room` bytes are written. False: it is
- * longer, or the objects cannot be read, and some bytes may have been written. */
-bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room);
-/* Whether the sender has lived, with its memory, until now. What was read in GPU memory before counts only then. */
-bool pw_stand_in_lives(const pw_stand_in *s);
+/* Moves the whole message to objects of `layout` at `to`. False: the objects cannot be read. */
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to);
 /* Releases what the message takes, and tells the sender that `bytes` bytes of it were answered. Parts of a message do
  * not count where all of its objects had to be read for each. */
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes);
