@@ -1,7 +1,6 @@
 /*
- * Writing: texts of layouts are appended to the segment's list and never change or go, so others read them without a
- * lock. Reading: what was read of other processes' lists is kept as layouts, with references, in a table of KEPT
- * places.
+ * Writing: texts of layouts never change or go, so others read them without a lock. Reading: what was read is kept as
+ * layouts, with references, in a table of KEPT places. A hash means the same layout in all processes.
  */
 #include "runtime/exchange/board.h"
 
@@ -17,65 +16,57 @@ enum { KEPT = 64 };
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* The singleton: what is on the board of this process. The hashes are a copy of those in the header. */
+/* The singleton: the texts of this process. Each is constant once `n` counts it. */
 static struct {
     pthread_mutex_t lock;
     _Atomic int n;
-    pw_hash hashes[PW_SEGMENT_TEXTS];
+    pw_segment_text texts[PW_BOARD_TEXTS];
 } board = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool add(pw_segment_header *h, int n, const char *text, pw_hash hash)
+static bool is_of(const pw_segment_text *t, pw_hash hash)
 {
-    size_t bytes = strlen(text);
-    char *block = bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take_least(bytes) : NULL;
-    pw_segment_text *t = &h->texts[n];
-
-    if (!block)
-        return false;
-    memcpy(block, text, bytes);
-    atomic_store_explicit(&t->address, (uintptr_t)block, memory_order_relaxed);
-    atomic_store_explicit(&t->bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&t->hash_lo, hash.lo, memory_order_relaxed);
-    atomic_store_explicit(&t->hash_hi, hash.hi, memory_order_relaxed);
-    atomic_store_explicit(&h->ntexts, (uint32_t)n + 1, memory_order_release);
-    board.hashes[n] = hash;
-    atomic_store_explicit(&board.n, n + 1, memory_order_release);
-    return true;
+    return t->hash_lo == hash.lo && t->hash_hi == hash.hi;
 }
 
-static int find(pw_hash hash)
+static const pw_segment_text *find(pw_hash hash)
 {
     int n = atomic_load_explicit(&board.n, memory_order_acquire);
 
     while (n-- > 0)
-        if (board.hashes[n].lo == hash.lo && board.hashes[n].hi == hash.hi)
-            return n;
-    return -1;
+        if (is_of(&board.texts[n], hash))
+            return &board.texts[n];
+    return NULL;
 }
 
-static int put(pw_segment_header *h, const pw_layout *layout)
+/* The lock must be held. */
+static const pw_segment_text *add(const pw_layout *layout)
 {
-    int n = atomic_load_explicit(&board.n, memory_order_relaxed), found = find(layout->hash);
-    char *text = NULL;
+    int n = atomic_load_explicit(&board.n, memory_order_relaxed);
+    char *text = n < PW_BOARD_TEXTS ? pw_layout_text(layout) : NULL;
+    size_t bytes = text ? strlen(text) : 0;
+    char *block = bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take_least(bytes) : NULL;
 
-    if (found >= 0 || n == PW_SEGMENT_TEXTS)
-        return found;
-    text = pw_layout_text(layout);
-    found = text && add(h, n, text, layout->hash) ? n : -1;
+    if (block) {
+        memcpy(block, text, bytes);
+        board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
+        atomic_store_explicit(&board.n, n + 1, memory_order_release);
+    }
     free(text);
-    return found;
+    return block ? &board.texts[n] : NULL;
 }
 
-int pw_board_put(const pw_layout *layout)
+bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
 {
-    pw_segment_header *h = pw_segment_own_header();
-    int found = h ? find(layout->hash) : -1;
+    const pw_segment_text *found = pw_segment_own_header() ? find(layout->hash) : NULL;
 
-    if (found >= 0 || !h)
-        return found;
-    pthread_mutex_lock(&board.lock);
-    found = put(h, layout);
-    pthread_mutex_unlock(&board.lock);
+    if (!found && pw_segment_own_header()) {
+        pthread_mutex_lock(&board.lock);
+        found = find(layout->hash);
+        found = found ? found : add(layout);
+        pthread_mutex_unlock(&board.lock);
+    }
+    if (found)
+        *out = *found;
     return found;
 }
 
@@ -83,8 +74,6 @@ int pw_board_put(const pw_layout *layout)
 
 typedef struct kept {
     pw_lru lru;
-    const pw_segment_header *segment;
-    uint32_t number;
     pw_layout *layout; /* NULL: the place is free */
 } kept;
 
@@ -95,94 +84,59 @@ static struct {
     uint64_t uses;
 } read_before = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static pw_layout *parse(const char *text, pw_layout_engine *engine, const pw_board_entry *e)
+/* The text is copied before it is parsed, since its owner could change it meanwhile. */
+static pw_layout *read_text(pid_t pid, const pw_segment_text *t, pw_layout_engine *engine)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_layout *layout = NULL;
-    pw_diag diag = {.status = PW_ERR_NOMEM};
-    pw_type type;
+    pw_peer_block block;
+    bool is_sound = t->bytes > 0 && t->bytes <= PW_SEGMENT_TEXT_BYTES;
+    const char *there = is_sound ? pw_peer_memory(pid, (const void *)(uintptr_t)t->address, t->bytes, &block) : NULL;
+    char *text = there && !block.lazy ? strndup(there, t->bytes) : NULL;
+    pw_layout *layout = text ? pw_layout_of_text(engine, text) : NULL;
 
-    if (arena)
-        diag.status = pw_parse(text, arena, &type, NULL, &diag);
-    if (!diag.status)
-        diag.status = pw_layout_get(engine, &type, &layout, &diag);
-    pw_arena_destroy(arena);
-    if (diag.status || (layout->hash.lo == e->hash_lo && layout->hash.hi == e->hash_hi && layout->size > 0))
+    free(text);
+    if (layout && is_of(t, layout->hash) && layout->size > 0)
         return layout;
     pw_layout_unref(layout);
+    pw_log(PW_LOG_DEBUG, "cannot read a layout of process %d", (int)pid);
     return NULL;
 }
 
-/* The text is copied before it is parsed, since its owner could change it meanwhile. */
-static pw_layout *read_text(pid_t pid, const pw_board_entry *e, pw_layout_engine *engine)
-{
-    pw_peer_block block;
-    const char *there = pw_peer_memory(pid, (const void *)(uintptr_t)e->address, e->bytes, &block);
-    char *text = there ? malloc(e->bytes + 1) : NULL;
-    pw_layout *layout = NULL;
-
-    if (text) {
-        memcpy(text, there, e->bytes);
-        text[e->bytes] = '\0';
-        layout = parse(text, engine, e);
-    }
-    free(text);
-    if (!layout)
-        pw_log(PW_LOG_DEBUG, "cannot read a layout on the board of process %d", (int)pid);
-    return layout;
-}
-
-/* The place of a layout, or else the place that the next one gets. The lock must be held. */
-static kept *place_of(const pw_segment_header *segment, uint32_t number)
-{
-    for (int i = 0; i < KEPT; i++) {
-        kept *k = &read_before.all[i];
-
-        if (k->layout && k->segment == segment && k->number == number)
-            return k;
-    }
-    return pw_lru_find(read_before.all, KEPT, sizeof(kept), false);
-}
-
-static pw_layout *look_up(const pw_segment_header *segment, uint32_t number)
+static pw_layout *look_up(const pw_segment_text *t)
 {
     pw_layout *layout = NULL;
-    kept *k;
 
     pthread_mutex_lock(&read_before.lock);
-    k = place_of(segment, number);
-    if (k->layout && k->segment == segment && k->number == number) {
-        k->lru.used = ++read_before.uses;
-        layout = pw_layout_ref(k->layout);
-    }
+    for (kept *k = read_before.all; k < read_before.all + KEPT && !layout; k++)
+        if (k->layout && is_of(t, k->layout->hash)) {
+            k->lru.used = ++read_before.uses;
+            layout = pw_layout_ref(k->layout);
+        }
     pthread_mutex_unlock(&read_before.lock);
     return layout;
 }
 
-static void keep(const pw_segment_header *segment, uint32_t number, pw_layout *layout)
+static void keep(pw_layout *layout)
 {
     pw_layout *before;
     kept *k;
 
     pthread_mutex_lock(&read_before.lock);
-    k = place_of(segment, number);
+    k = pw_lru_find(read_before.all, KEPT, sizeof(kept), false);
     before = k->layout;
-    *k = (kept){{.used = ++read_before.uses}, segment, number, pw_layout_ref(layout)};
+    *k = (kept){{.used = ++read_before.uses}, pw_layout_ref(layout)};
     pthread_mutex_unlock(&read_before.lock);
     pw_layout_unref(before);
 }
 
-pw_layout *pw_board_get(pid_t pid, uint32_t number, pw_layout_engine *engine)
+pw_layout *pw_board_get(pid_t pid, const pw_segment_text *text, pw_layout_engine *engine)
 {
-    const pw_segment_header *segment = pw_peer_header(pid);
-    pw_layout *layout = segment ? look_up(segment, number) : NULL;
-    pw_board_entry e;
+    pw_layout *layout = look_up(text);
 
-    if (layout || !segment || !pw_segment_find_text(segment, number, &e))
-        return layout;
-    layout = read_text(pid, &e, engine);
     if (layout)
-        keep(segment, number, layout);
+        return layout;
+    layout = read_text(pid, text, engine);
+    if (layout)
+        keep(layout);
     return layout;
 }
 

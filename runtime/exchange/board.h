@@ -1,8 +1,7 @@
 /*
- * The board: layouts that a process shows to the other processes of its node, as text of the IR. Messages then name a
- * layout by a number. The text of a layout is written once, to a block of the segment (segment.h) that is never given
- * back, and its entry is added to the header (directory.h). Another process reads the text once, and keeps the layout
- * that it makes of it among the latest 64 that it has read of any process.
+ * The board: layouts that a process shows to the other processes of its node, as text of the IR. The text of a layout
+ * is written once, to a block of the segment (segment.h) that is never given back. Another process reads the text once,
+ * and keeps the layout that it makes of it among the latest 64 that it has read of any process.
  *
  * All functions are thread safe.
  */
@@ -14,14 +13,15 @@
 
 #include <sys/types.h>
 
-/* Returns the number of the layout on the board of this process; writes its text if it is not there yet. -1: there is
- * no segment, the board is full, the text is longer than PW_SEGMENT_TEXT_BYTES, or there is no memory. Must not be
- * called with a joined layout. */
-int pw_board_put(const pw_layout *layout);
+enum { PW_BOARD_TEXTS = 256 };
 
-/* Returns layout `number` on the board of another process, as a layout of `engine`, with a reference. NULL: there is no
- * such layout, its text cannot be read, or what it says is not what its hash says. Takes long when called first. */
-pw_layout *pw_board_get(pid_t pid, uint32_t number, pw_layout_engine *engine);
+/* Finds the text of a layout; writes it if it is not there yet. False: there is no segment, the board is full, the text
+ * is longer than PW_SEGMENT_TEXT_BYTES, or there is no memory. Must not be called with a joined layout. */
+bool pw_board_put(const pw_layout *layout, pw_segment_text *out);
+
+/* Returns the layout of this text of another process, as a layout of `engine`, with a reference. NULL: the text cannot
+ * be read, or what it says is not what its hash says. *text may hold anything. Takes long when called first. */
+pw_layout *pw_board_get(pid_t pid, const pw_segment_text *text, pw_layout_engine *engine);
 
 /* Releases the layouts that were kept. To be called before their engine is destroyed. */
 void pw_board_forget(void);

@@ -1,7 +1,7 @@
 /*
  * Purpose: the sender's side of messages that others take from the program's own memory. Data: channels, each with what
- * became of the messages on it, and stand-ins, each a block of lazy memory with a record in the segment's header.
- * Invariant: a record tells of a message from pw_direct_begin to pw_direct_end only.
+ * became of the messages on it, and stand-ins, each a block of lazy memory of the segment.
+ * Invariant: an offer tells of a message from pw_direct_begin to pw_direct_end only.
  */
 #include "runtime/exchange/direct.h"
 
@@ -12,15 +12,11 @@
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/window.h"
 #include "runtime/exchange/xpmem.h"
 
 #include <string.h>
 
-enum {
-    CHANNELS = 1024,
-    SHIFT = 25 /* of the bytes of a stand-in */
-};
+enum { CHANNELS = 1024 };
 
 /* Two messages must have been taken whole before one has no pages. */
 static const pw_evidence_rule rule = {.proven = 2, .patience = 1, .least = 16, .most = 4096};
@@ -30,11 +26,12 @@ typedef struct channel {
     int64_t least;     /* the length of the shortest of those */
 } channel;
 
-/* What a stand-in is used for. Belongs to whoever has taken it. */
-typedef struct use {
+/* A stand-in. Belongs to whoever has taken it. */
+typedef struct stand_in {
+    void *block;
     uint64_t channel;
     pw_direct_message message; /* bytes 0: there is none */
-} use;
+} stand_in;
 
 /* The singleton. */
 static struct {
@@ -42,13 +39,12 @@ static struct {
     channel channels[CHANNELS];  /* guarded by the lock; one that falls on another's place takes it */
     _Atomic uint64_t generation; /* how often channels were forgotten */
     _Atomic bool learned;        /* a channel was used since then */
-    _Atomic(char *) base; /* of the stand-ins, which are the blocks of lazy memory there; NULL: they are not mapped */
-    _Atomic bool tried;   /* set last */
+    /* Blocks are added when all others are in use, under the lock, and are kept. */
+    _Atomic int n;
+    _Atomic bool tried;                    /* to add the first one; set last */
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
-    use uses[PW_SEGMENT_STAND_INS];
+    stand_in many[PW_SEGMENT_STAND_INS];
 } direct = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-_Static_assert(PW_SEGMENT_STAND_IN_BYTES == 1 << SHIFT, "a stand-in is a block of lazy memory");
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
@@ -63,7 +59,8 @@ static channel *channel_of(uint64_t key)
     return c;
 }
 
-bool pw_direct_is_proven(uint64_t key, int64_t bytes)
+/* Whether messages of `bytes` bytes on this channel need no pages. */
+static bool is_proven(uint64_t key, int64_t bytes)
 {
     const channel *c;
     bool proven;
@@ -125,12 +122,10 @@ static bool find_touched(const pw_layout *layout, const void *memory, int64_t co
 
 bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count)
 {
-    pw_segment_file file;
     const void *begin;
     size_t bytes;
 
-    return find_touched(layout, memory, count, &begin, &bytes) &&
-           (pw_heap_holds(begin, bytes) || pw_window_holds(begin, bytes, &file) || pw_xpmem_is_shown());
+    return find_touched(layout, memory, count, &begin, &bytes) && (pw_heap_holds(begin, bytes) || pw_xpmem_is_shown());
 }
 
 bool pw_direct_may_receive(uint64_t key)
@@ -148,17 +143,17 @@ void pw_direct_note_received(uint64_t key, int64_t bytes, bool taken)
     note(key, bytes, taken);
 }
 
-/* The stand-ins are mapped once. The lock must be held. */
-static void map_stand_ins(void)
+/* The lock must be held. */
+static void add_stand_in(void)
 {
-    char *base = pw_lazy_map(SHIFT, PW_SEGMENT_STAND_INS);
+    int n = atomic_load_explicit(&direct.n, memory_order_relaxed);
+    void *block = n < PW_SEGMENT_STAND_INS ? pw_segment_take_stand_in(PW_SEGMENT_STAND_IN_BYTES) : NULL;
 
-    while (base && direct.nfree < PW_SEGMENT_STAND_INS) {
-        direct.free[direct.nfree] = PW_SEGMENT_STAND_INS - 1 - direct.nfree;
-        direct.nfree++;
-    }
-    atomic_store_explicit(&direct.base, base, memory_order_relaxed);
-    atomic_store_explicit(&direct.tried, true, memory_order_release);
+    if (!block)
+        return;
+    direct.many[n].block = block;
+    direct.free[direct.nfree++] = n;
+    atomic_store_explicit(&direct.n, n + 1, memory_order_relaxed);
 }
 
 bool pw_direct_is_possible(void)
@@ -168,10 +163,11 @@ bool pw_direct_is_possible(void)
     if (!atomic_load_explicit(&direct.tried, memory_order_acquire)) {
         pthread_mutex_lock(&direct.lock);
         if (!atomic_load_explicit(&direct.tried, memory_order_relaxed))
-            map_stand_ins();
+            add_stand_in();
+        atomic_store_explicit(&direct.tried, true, memory_order_release);
         pthread_mutex_unlock(&direct.lock);
     }
-    return atomic_load_explicit(&direct.base, memory_order_relaxed);
+    return atomic_load_explicit(&direct.n, memory_order_relaxed) > 0;
 }
 
 int pw_direct_take(uint64_t key, int64_t bytes)
@@ -181,88 +177,72 @@ int pw_direct_take(uint64_t key, int64_t bytes)
     if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible())
         return -1;
     pthread_mutex_lock(&direct.lock);
-    if (pw_evidence_may(&channel_of(key)->taken) && direct.nfree > 0)
-        number = direct.free[--direct.nfree];
+    if (pw_evidence_may(&channel_of(key)->taken)) {
+        if (direct.nfree == 0)
+            add_stand_in();
+        number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;
+    }
     pthread_mutex_unlock(&direct.lock);
     if (number >= 0)
-        direct.uses[number] = (use){.channel = key};
+        direct.many[number].channel = key;
     return number;
 }
 
 void *pw_direct_data(int number)
 {
-    return atomic_load_explicit(&direct.base, memory_order_relaxed) + ((size_t)number << SHIFT);
+    return direct.many[number].block;
 }
 
-static pw_segment_stand_in *record_of(int number)
+/* The offer of a message that is under way. NULL: there is no message, or this is a child of the owner. */
+static pw_segment_offer *offer_of(int number)
 {
-    pw_segment_header *h = pw_segment_own_header();
+    const stand_in *s = &direct.many[number];
 
-    if (h && !atomic_load_explicit(&h->stand_ins_at, memory_order_relaxed))
-        atomic_store_explicit(&h->stand_ins_at, (uintptr_t)pw_direct_data(0), memory_order_release);
-    return h ? &h->stand_ins[number] : NULL;
-}
-
-int64_t pw_direct_took(int number)
-{
-    pw_segment_stand_in *record = direct.uses[number].message.bytes > 0 ? record_of(number) : NULL;
-
-    return record ? (int64_t)atomic_load_explicit(&record->took, memory_order_relaxed) : 0;
+    return s->message.bytes > 0 ? pw_segment_offer_at(s->block) : NULL;
 }
 
 void pw_direct_await(int number)
 {
-    pw_segment_stand_in *record = direct.uses[number].message.bytes > 0 ? record_of(number) : NULL;
+    pw_segment_offer *offer = offer_of(number);
 
-    if (record)
-        pw_late_await(&record->late);
+    if (offer)
+        pw_late_await(&offer->late);
 }
 
 void pw_direct_end(int number)
 {
-    use *u = &direct.uses[number];
-    int64_t bytes = u->message.bytes;
-    pw_segment_stand_in *record = bytes > 0 ? record_of(number) : NULL;
+    stand_in *s = &direct.many[number];
+    int64_t bytes = s->message.bytes, taken;
+    pw_segment_offer *offer = offer_of(number);
     bool touched;
 
     if (bytes == 0)
         return;
-    touched = pw_lazy_clear(pw_direct_data(number));
-    if (record) {
-        int64_t taken = (int64_t)atomic_load_explicit(&record->answered, memory_order_acquire);
-
-        atomic_store_explicit(&record->bytes, 0, memory_order_release);
-        note(u->channel, bytes, !touched && taken == bytes);
+    touched = pw_lazy_clear(s->block);
+    if (offer) {
+        taken = (int64_t)atomic_load_explicit(&offer->answered, memory_order_acquire);
+        atomic_store_explicit(&offer->bytes, 0, memory_order_release);
+        note(s->channel, bytes, !touched && taken == bytes);
         if (touched || taken != bytes)
             pw_log(PW_LOG_DEBUG,
                    "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",
                    (long long)taken, (long long)bytes, touched ? ", and the stand-in was touched" : "");
     }
-    u->message.bytes = 0;
+    s->message.bytes = 0;
 }
 
-/* Without a text on the board, nobody can read the record, which then stays empty. */
-static void show(pw_segment_stand_in *record, const pw_direct_message *m)
+/* Without a text on the board, nobody can read the offer, which then stays empty. */
+static void show(pw_segment_offer *o, const void *block, const pw_direct_message *m)
 {
-    int text = m->layout ? pw_board_put(m->layout) : PW_SEGMENT_NO_TEXT;
-    pw_segment_file file = {.inode = 0};
-    const void *begin;
-    size_t bytes;
+    pw_segment_text text = {.address = 0};
+    bool is_readable = !m->layout || pw_board_put(m->layout, &text);
 
-    if (m->layout && !m->exported && find_touched(m->layout, m->memory, m->count, &begin, &bytes))
-        pw_window_holds(begin, bytes, &file);
-    record->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
-    pw_late_begin(&record->late, m->exported);
-    atomic_store_explicit(&record->device, file.device, memory_order_relaxed);
-    atomic_store_explicit(&record->inode, file.inode, memory_order_relaxed);
-    atomic_store_explicit(&record->shift, file.shift, memory_order_relaxed);
-
-    atomic_store_explicit(&record->answered, 0, memory_order_relaxed);
-    atomic_store_explicit(&record->took, 0, memory_order_relaxed);
-    atomic_store_explicit(&record->memory, (uintptr_t)m->memory, memory_order_relaxed);
-    atomic_store_explicit(&record->count, (uint64_t)m->count, memory_order_relaxed);
-    atomic_store_explicit(&record->text, text, memory_order_relaxed);
-    atomic_store_explicit(&record->bytes, m->layout && text < 0 ? 0 : (uint64_t)m->bytes, memory_order_release);
+    o->text = text;
+    o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
+    atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
+    atomic_store_explicit(&o->memory, (uintptr_t)m->memory, memory_order_relaxed);
+    atomic_store_explicit(&o->count, (uint64_t)m->count, memory_order_relaxed);
+    pw_segment_note(block, is_readable ? (size_t)m->bytes : 0, PW_OFFER_OBJECTS, m->exported);
 }
 
 static bool pack(void *of, int64_t at, void *to, int64_t bytes)
@@ -275,10 +255,9 @@ static bool pack(void *of, int64_t at, void *to, int64_t bytes)
 
 void pw_direct_begin(int number, const pw_direct_message *message)
 {
-    pw_segment_stand_in *record = record_of(number);
-    use *u = &direct.uses[number];
-    pw_direct_message *m = &u->message;
-    void *data = pw_direct_data(number);
+    stand_in *s = &direct.many[number];
+    pw_direct_message *m = &s->message;
+    pw_segment_offer *offer;
 
     pw_direct_end(number);
     *m = *message;
@@ -286,11 +265,12 @@ void pw_direct_begin(int number, const pw_direct_message *message)
         m->make = pack;
         m->arg = m;
     }
-    pw_lazy_set(data, m->bytes, m->make, m->arg);
-    if ((!record || !pw_direct_is_proven(u->channel, m->bytes)) && !pw_lazy_fill(data) && m->make == pack)
-        pw_layout_pack(m->layout, m->memory, m->count, data);
-    if (record)
-        show(record, m);
+    offer = offer_of(number);
+    pw_lazy_set(s->block, m->bytes, m->make, m->arg);
+    if ((!offer || !is_proven(s->channel, m->bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
+        pw_layout_pack(m->layout, m->memory, m->count, s->block);
+    if (offer)
+        show(offer, s->block, m);
 }
 
 void pw_direct_give(int number)

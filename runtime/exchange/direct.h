@@ -1,15 +1,15 @@
 /*
  * Messages that the receiver takes from the sender's own memory, the sender's side. MPI gets a stand-in, a block of
- * lazy memory (lazy.h). The stand-in's record in the segment says where the message lies, how many objects it has, and
- * which layout of the board. The receiver's MPI asks for the bytes of the stand-in by process_vm_readv, and its
- * Packwright moves them from the memory of the record (stand_in.h). The memory is the host's or a GPU's
+ * lazy memory of the segment (lazy.h). Its offer says where the message lies, how many objects it has, and which layout
+ * of the board. The receiver's MPI asks for the bytes of the stand-in by process_vm_readv, and its Packwright moves
+ * them from the memory of the offer (stand_in.h). The memory is the host's or a GPU's
  * (runtime/exchange/gpu/shown.h). Whoever else reads the stand-in gets the message packed, as far as lazy memory
  * serves. MPI reports the send as complete when the receiver has said that its read is
  * over, so the program does not write to its buffer before.
  *
  * A channel is a communicator with a rank in it. Not every receiver reads in this way, and a sender learns it from
  * evidence alone. The first messages of a channel are packed to the stand-in's pages, so whoever reads them gets them;
- * the record counts the bytes that were taken from the user's memory. Once two messages were taken whole, messages
+ * the offer counts the bytes that were taken from the user's memory. Once two messages were taken whole, messages
  * of that length and longer ones have no pages. A message that was not taken whole, or whose stand-in was touched, ends
  * that: the channel gets 16 messages in the other ways, then twice as many each time, up to 4096, before it begins
  * anew.
@@ -23,11 +23,15 @@
 #include "runtime/exchange/directory.h"
 #include "runtime/exchange/lazy.h"
 
-/* Whether others may map the memory that these objects touch: a block of the heap, memory of a window, or any memory by
- * XPMEM. */
+enum {
+    PW_SEGMENT_STAND_INS = 32,
+    PW_SEGMENT_STAND_IN_BYTES = 32 << 20 /* addresses of one: the longest message that it stands for */
+};
+
+/* Whether others may map the memory that these objects touch: a block of the heap, or any memory by XPMEM. */
 bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count);
 
-/* Whether there are stand-ins. The first call maps them. */
+/* Whether there are stand-ins. The first call maps one. */
 bool pw_direct_is_possible(void);
 
 /* The channel that has this number, which is not 0, until channels are forgotten. */
@@ -54,9 +58,6 @@ typedef struct pw_direct_message {
 
 /* Lets the stand-in stand for a message, in place of the one before. */
 void pw_direct_begin(int number, const pw_direct_message *message);
-/* Returns the nanoseconds in which the receiver has moved the message; 0: not known. To be called before pw_direct_end.
- */
-int64_t pw_direct_took(int number);
 /* To be called when MPI has sent the message: waits until a late read of GPU memory is over (late.h). */
 void pw_direct_await(int number);
 /* Ends the message, if there is one: nobody reads its memory any longer. */
@@ -69,8 +70,5 @@ void pw_direct_give(int number);
  * that did not, receives of the channel are not staged, as many as messages go other ways after a failure. */
 bool pw_direct_may_receive(uint64_t channel);
 void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
-
-/* Whether messages of `bytes` bytes on this channel need no pages. */
-bool pw_direct_is_proven(uint64_t channel, int64_t bytes);
 
 #endif

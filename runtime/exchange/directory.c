@@ -28,20 +28,12 @@ bool pw_segment_piece_holds(const pw_segment_piece *p, uint64_t address, uint64_
     return at < pw_segment_piece_bytes(p) && bytes <= block - at % block;
 }
 
-static pw_segment_piece copy_of(const pw_segment_entry *e)
-{
-    return (pw_segment_piece){.address = atomic_load_explicit(&e->address, memory_order_relaxed),
-                              .at = atomic_load_explicit(&e->at, memory_order_relaxed),
-                              .shift = atomic_load_explicit(&e->shift, memory_order_relaxed),
-                              .count = atomic_load_explicit(&e->count, memory_order_relaxed),
-                              .lazy = atomic_load_explicit(&e->lazy, memory_order_relaxed)};
-}
-
 bool pw_segment_piece_at(const pw_segment_header *h, uint64_t file_bytes, uint32_t number, pw_segment_piece *out)
 {
     if (number >= PW_SEGMENT_PIECES || number >= atomic_load_explicit(&h->npieces, memory_order_acquire))
         return false;
-    *out = copy_of(&h->pieces[number]);
+    *out = h->pieces[number];
+    atomic_signal_fence(memory_order_acquire); /* only the copy is looked at: its owner may change the other one */
     return pw_segment_piece_is_sound(out, file_bytes);
 }
 
@@ -59,38 +51,4 @@ bool pw_segment_find(const pw_segment_header *h, uint64_t file_bytes, uint64_t a
         }
     }
     return false;
-}
-
-bool pw_segment_find_text(const pw_segment_header *h, uint32_t number, pw_board_entry *out)
-{
-    const pw_segment_text *t = &h->texts[number % PW_SEGMENT_TEXTS];
-
-    if (number >= PW_SEGMENT_TEXTS || number >= atomic_load_explicit(&h->ntexts, memory_order_acquire))
-        return false;
-    *out = (pw_board_entry){.address = atomic_load_explicit(&t->address, memory_order_relaxed),
-                            .bytes = atomic_load_explicit(&t->bytes, memory_order_relaxed),
-                            .hash_lo = atomic_load_explicit(&t->hash_lo, memory_order_relaxed),
-                            .hash_hi = atomic_load_explicit(&t->hash_hi, memory_order_relaxed)};
-    return out->bytes > 0 && out->bytes <= PW_SEGMENT_TEXT_BYTES && out->address <= UINT64_MAX - out->bytes;
-}
-
-bool pw_segment_find_stand_in(const pw_segment_header *h, uint64_t address, uint64_t bytes, pw_stand_in_record *out)
-{
-    uint64_t first = atomic_load_explicit(&h->stand_ins_at, memory_order_acquire), at = address - first;
-    const pw_segment_stand_in *s = &h->stand_ins[at / PW_SEGMENT_STAND_IN_BYTES % PW_SEGMENT_STAND_INS];
-
-    if (first == 0 || at / PW_SEGMENT_STAND_IN_BYTES >= PW_SEGMENT_STAND_INS)
-        return false;
-    *out = (pw_stand_in_record){.base = address - at % PW_SEGMENT_STAND_IN_BYTES,
-                                .bytes = atomic_load_explicit(&s->bytes, memory_order_acquire),
-                                .memory = atomic_load_explicit(&s->memory, memory_order_relaxed),
-                                .count = atomic_load_explicit(&s->count, memory_order_relaxed),
-                                .text = atomic_load_explicit(&s->text, memory_order_relaxed),
-                                .number = (uint32_t)(at / PW_SEGMENT_STAND_IN_BYTES),
-                                .file = {.device = atomic_load_explicit(&s->device, memory_order_relaxed),
-                                         .inode = atomic_load_explicit(&s->inode, memory_order_relaxed),
-                                         .shift = atomic_load_explicit(&s->shift, memory_order_relaxed)}};
-    if (s->exported.number)
-        out->exported = s->exported;
-    return out->bytes <= PW_SEGMENT_STAND_IN_BYTES && bytes <= out->bytes && address - out->base <= out->bytes - bytes;
 }

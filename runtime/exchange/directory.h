@@ -1,6 +1,6 @@
 /*
  * What a segment (segment.h) tells other processes about itself: the header at the beginning of its file, which they
- * map, and the records behind the blocks of each piece.
+ * map, and the offers behind the blocks of each piece.
  *
  * The header of another process may hold anything, since that process may be broken. So this process reads it through
  * the functions below, which copy each value before they check it, and return only what lies in the file.
@@ -19,17 +19,13 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 9,
+    PW_SEGMENT_VERSION = 10,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
-    PW_SEGMENT_PIECES = 300,
+    PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
-    PW_SEGMENT_LAST_SHIFT = 28,     /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
-    PW_SEGMENT_PIECE_BLOCKS = 8192, /* in one piece, at most */
-    PW_SEGMENT_TEXTS = 256,
+    PW_SEGMENT_LAST_SHIFT = 28,      /* the largest message that is staged, unless PACKWRIGHT_STAGING says otherwise */
+    PW_SEGMENT_PIECE_BLOCKS = 8192,  /* in one piece, at most */
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
-    PW_SEGMENT_NO_TEXT = -1,         /* in place of a text's number: the message is one block of bytes */
-    PW_SEGMENT_STAND_INS = 32,
-    PW_SEGMENT_STAND_IN_BYTES = 32 << 20, /* addresses of one: the longest message that it stands for */
     PW_SEGMENT_SIGNALS = 32,
     PW_SEGMENT_NO_SIGNAL = PW_SEGMENT_SIGNALS,
     PW_SEGMENT_WATCHED = 64
@@ -55,76 +51,43 @@ typedef struct pw_segment_signal {
     _Alignas(64) _Atomic uint64_t value;
 } pw_segment_signal;
 
-/* The record of a block. A piece's records lie behind its blocks, in the same order. */
-typedef struct pw_segment_block {
-    _Atomic uint64_t message;    /* bytes of the message that begins with the block; 0: not known */
-    _Atomic uint64_t removed;    /* how often the owner has given the block's pages back to the system */
-    _Atomic uint64_t replicated; /* not 0: the replica holds the message, too, from its beginning on */
-    pw_segment_late late;
-    pw_segment_exported replica; /* constant while `replicated` is set */
-} pw_segment_block;
+/* Where the message lies that an offer is of. */
+typedef enum pw_offer_form {
+    PW_OFFER_BLOCK,   /* packed, in the block */
+    PW_OFFER_REPLICA, /* the same, and in GPU memory, too; a block of lazy memory stands for what is there */
+    PW_OFFER_OBJECTS  /* not packed, in the owner's memory, also that of a GPU; the block is lazy memory */
+} pw_offer_form;
 
-/* A piece: `count` blocks of 1 << shift bytes each, and their records. It never changes, and stays as long as the
- * segment. The file has only the records of a lazy piece, whose blocks are lazy memory (lazy.h). */
-typedef struct pw_segment_piece {
-    uint64_t address; /* address of the first block in the owning process */
-    uint64_t at;      /* offset in the file, of the first block or else of the first record */
-    uint32_t shift, count;
-    bool lazy;
-} pw_segment_piece;
-
-/* A piece in the header, which the owner may be writing while another process reads it. */
-typedef struct pw_segment_entry {
-    _Atomic uint64_t address, at;
-    _Atomic uint32_t count;
-    _Atomic uint16_t shift, lazy;
-} pw_segment_entry;
-
-/* A layout on the board (board.h). The owner fills entries in order, and never changes one that is filled. */
+/* A layout as text of the IR, in memory of the owner that is never given back. */
 typedef struct pw_segment_text {
-    _Atomic uint64_t
-        address;            /* of the text in the owning process: the beginning of a block, which is never given back */
-    _Atomic uint64_t bytes; /* of the text, without an end mark */
-    _Atomic uint64_t hash_lo, hash_hi; /* of the layout */
+    uint64_t address;          /* 0: there is none */
+    uint64_t bytes;            /* without an end mark */
+    uint64_t hash_lo, hash_hi; /* of the layout */
 } pw_segment_text;
 
-/* A file that a process has mapped, and where: the byte at an address of the process is at offset address + shift. */
-typedef struct pw_segment_file {
-    uint64_t device, inode; /* as /proc/self/maps has them; inode 0: no file */
-    uint64_t shift;
-} pw_segment_file;
-
-/* The record of a stand-in (direct.h): the message that it stands for. It holds from before the owner's MPI gets the
- * message until that MPI has sent it. */
-typedef struct pw_segment_stand_in {
-    _Alignas(64) _Atomic uint64_t bytes; /* of the message; 0: it stands for none */
-    _Atomic uint64_t memory;             /* address of the first object in the owning process */
-    _Atomic uint64_t count;              /* objects; bytes of a message that is one block */
-    _Atomic int32_t text;                /* of their layout, on the board; PW_SEGMENT_NO_TEXT */
-    _Atomic uint64_t answered; /* bytes that others' reads of the stand-in have asked for, and have got from `memory` */
-    _Atomic uint64_t took;     /* nanoseconds that the reader took to move the whole message; 0: it has not said so */
-    _Atomic uint64_t device, inode,
-        shift; /* pw_segment_file, if the objects are in the memory of a window (window.h) */
-    pw_segment_exported
-        exported; /* the allocation that has the objects, if they are in GPU memory; constant while `bytes` is not 0 */
+/* An offer: a message that others may read. Each block has one; those of a piece lie behind its blocks, in the same
+ * order. It holds from before the owner's MPI gets the message until that MPI has sent it. */
+typedef struct pw_segment_offer {
+    _Atomic uint64_t bytes;       /* of the message that begins with the block; 0: there is none, or not known */
+    _Atomic uint64_t removed;     /* how often the owner has given the block's pages back to the system */
+    _Atomic uint32_t form;        /* pw_offer_form */
+    _Atomic uint64_t memory;      /* address of the first object in the owning process */
+    _Atomic uint64_t count;       /* objects; bytes of a message that is one block */
+    _Atomic uint64_t answered;    /* bytes of objects that others have asked for, and have got from `memory` */
+    pw_segment_exported exported; /* the block's replica, or the allocation that has the objects; constant while it has
+                                     a message of that form. Number 0: the objects are in host memory */
+    pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
     pw_segment_late late;
-} pw_segment_stand_in;
+} pw_segment_offer;
 
-/* A message that a stand-in stands for, as another process believes it. */
-typedef struct pw_stand_in_record {
-    uint64_t base; /* address of the stand-in in the owning process */
-    uint64_t bytes, memory, count;
-    int32_t text;
-    uint32_t number; /* of the stand-in */
-    pw_segment_file file;
-    pw_segment_exported exported; /* number 0: the objects are in host memory */
-} pw_stand_in_record;
-
-/* An entry of the board, as another process believes it. */
-typedef struct pw_board_entry {
-    uint64_t address, bytes;
-    uint64_t hash_lo, hash_hi;
-} pw_board_entry;
+/* A piece: `count` blocks of 1 << shift bytes each, and their offers. It never changes, and stays as long as the
+ * segment. The file has only the offers of a lazy piece, whose blocks are lazy memory (lazy.h). */
+typedef struct pw_segment_piece {
+    uint64_t address; /* address of the first block in the owning process */
+    uint64_t at;      /* offset in the file, of the first block or else of the first offer */
+    uint32_t shift, count;
+    uint32_t lazy; /* 0 or not; no bool, since another process may have written anything */
+} pw_segment_piece;
 
 /* The part of the header that another process reads before it maps anything. */
 typedef struct pw_segment_title {
@@ -139,18 +102,15 @@ typedef struct pw_segment_header {
      * number from the mutex. So other processes see that the owner is gone before its pid can mean another process. */
     pthread_mutex_t owner;
     uint64_t identity;        /* no other segment of the node has the same; constant */
+    uint64_t commons;         /* offset in the file of memory for all ranks of the node (commons.h); 0: there is none */
     _Atomic uint32_t ended;   /* the owner has ended MPI in order: all that others read here was read before */
     _Atomic uint32_t open;    /* 0: the owner has ended MPI, and its addresses may mean other memory now */
     _Atomic uint32_t read;    /* another process sets it when it reads a message here */
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
     _Atomic uint32_t npieces; /* entries of `pieces` in use */
-    pw_segment_entry pieces[PW_SEGMENT_PIECES];
-    _Atomic uint32_t ntexts; /* entries of `texts` in use */
-    pw_segment_text texts[PW_SEGMENT_TEXTS];
-    _Atomic uint64_t xpmem;        /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
-    _Atomic uint64_t removed;      /* how often the owner has given back memory that others may have attached */
-    _Atomic uint64_t stand_ins_at; /* address of the first stand-in in the owning process; 0: there are none */
-    pw_segment_stand_in stand_ins[PW_SEGMENT_STAND_INS];
+    pw_segment_piece pieces[PW_SEGMENT_PIECES];
+    _Atomic uint64_t xpmem;   /* number of the owner's segment of XPMEM (xpmem.h); 0: there is none */
+    _Atomic uint64_t removed; /* how often the owner has given back memory that others may have attached */
     pw_segment_signal signals[PW_SEGMENT_SIGNALS];
     _Atomic int32_t watched[PW_SEGMENT_WATCHED]; /* processes whose segment the owner sees, by their numbers */
 } pw_segment_header;
@@ -162,15 +122,15 @@ static inline uint64_t pw_segment_piece_bytes(const pw_segment_piece *p)
     return (uint64_t)p->count << p->shift;
 }
 
-/* The bytes of a piece with its records, as addresses and in the file. */
+/* The bytes of a piece with its offers, as addresses and in the file. */
 static inline uint64_t pw_segment_mapped_bytes(const pw_segment_piece *p)
 {
-    return pw_segment_piece_bytes(p) + p->count * sizeof(pw_segment_block);
+    return pw_segment_piece_bytes(p) + p->count * sizeof(pw_segment_offer);
 }
 
 static inline uint64_t pw_segment_file_bytes(const pw_segment_piece *p)
 {
-    return (p->lazy ? 0 : pw_segment_piece_bytes(p)) + p->count * sizeof(pw_segment_block);
+    return (p->lazy ? 0 : pw_segment_piece_bytes(p)) + p->count * sizeof(pw_segment_offer);
 }
 
 static inline bool pw_segment_owner_lives(const pw_segment_header *h)
@@ -187,7 +147,7 @@ static inline bool pw_segment_owner_has_waited(const pw_segment_header *h)
 /* Whether this is the title of a segment of process `pid` in this version's format. */
 bool pw_segment_is_titled(const pw_segment_title *title, pid_t pid);
 
-/* Whether the piece's blocks and records lie in a file of `file_bytes` bytes, and its addresses do not overflow. */
+/* Whether the piece's blocks and offers lie in a file of `file_bytes` bytes, and its addresses do not overflow. */
 bool pw_segment_piece_is_sound(const pw_segment_piece *piece, uint64_t file_bytes);
 
 /* Whether one block of the piece holds the `bytes` bytes at `address`. */
@@ -201,14 +161,5 @@ bool pw_segment_piece_at(const pw_segment_header *header, uint64_t file_bytes, u
  * at any time. */
 bool pw_segment_find(const pw_segment_header *header, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out);
-
-/* Copies entry `number` of the board. False: there is none, or its text cannot be one. `header` may hold anything and
- * change at any time. */
-bool pw_segment_find_text(const pw_segment_header *header, uint32_t number, pw_board_entry *out);
-
-/* Finds the stand-in whose message has all of the `bytes` bytes at `address`. `header` may hold anything and change at
- * any time. What *out says of the user's memory is for the caller to check. */
-bool pw_segment_find_stand_in(const pw_segment_header *header, uint64_t address, uint64_t bytes,
-                              pw_stand_in_record *out);
 
 #endif

@@ -189,16 +189,3 @@ bool pw_heap_holds(const void *memory, size_t bytes)
            bytes <= atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed) -
                         ((uintptr_t)memory - atomic_load_explicit(&heap.blocks[i].begin, memory_order_relaxed));
 }
-
-void *pw_heap_any(size_t bytes)
-{
-    int high = atomic_load_explicit(&heap.high, memory_order_acquire);
-
-    for (int i = 0; i < high; i++) {
-        uintptr_t begin = atomic_load_explicit(&heap.blocks[i].begin, memory_order_acquire);
-
-        if (begin && atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed) >= bytes)
-            return (void *)begin;
-    }
-    return NULL;
-}

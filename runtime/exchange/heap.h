@@ -23,8 +23,4 @@ bool pw_heap_is_used(void);
 /* Whether one block holds these bytes. */
 bool pw_heap_holds(const void *memory, size_t bytes);
 
-/* Returns a block in use of at least so many bytes, for its address alone: it may be given back at any time. NULL:
- * there is none. */
-void *pw_heap_any(size_t bytes);
-
 #endif

@@ -133,11 +133,6 @@ int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
     return bytes;
 }
 
-bool pw_inbound_is_late(const pw_inbound *in)
-{
-    return atomic_load_explicit(&in->late, memory_order_acquire);
-}
-
 pw_status pw_inbound_finish(pw_inbound *in)
 {
     void *late = atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel);
@@ -236,19 +231,36 @@ static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *fro
     return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
 }
 
-static bool unpack(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block)
+/* The bytes of objects that this call is to move: all, if the message is asked for from its first byte on, or none. */
+static int64_t moved_now(const pw_inbound *in, int64_t first, const pw_stand_in *objects)
+{
+    bool is_first = first == 0 && objects->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0;
+
+    return is_first && objects->bytes <= in->bytes && (in->take || in->layout) ? objects->bytes : 0;
+}
+
+/* Moves bytes to the user's buffer. Returns how many; 0: they have to go to staging memory. */
+static int64_t put_in_place(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block,
+                            pw_stand_in *objects)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0;
+    int64_t now = objects ? moved_now(in, first, objects) : unpacked_now(in, first, from, bytes, block);
+    bool done = now > 0;
     void *late = NULL;
 
-    if (!in->take)
-        pw_layout_unpack_part(in->layout, in->buf, first, first + bytes, from);
-    else if (!in->take->unpack(in->arg, from, bytes, block, &late))
-        return false;
+    if (done && objects)
+        done = objects->whole =
+            in->take ? in->take->move(in->arg, objects, &late) : pw_stand_in_move(objects, in->layout, in->buf);
+    else if (done && in->take)
+        done = in->take->unpack(in->arg, from, now, block, &late);
+    else if (done)
+        pw_layout_unpack_part(in->layout, in->buf, first, first + now, from);
+    if (!done)
+        return 0;
     atomic_store_explicit(&in->late, late, memory_order_release);
     if (in->timed)
         atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
-    return true;
+    return now;
 }
 
 static bool copy(const pw_peer_block *block, void *to, const void *from, int64_t bytes)
@@ -283,71 +295,22 @@ static bool is_done(const pw_inbound *in, const char *from, int64_t first, int64
     return whole && from == whole + first && first + bytes <= atomic_load_explicit(&in->in_place, memory_order_relaxed);
 }
 
-bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block)
+bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block,
+                       pw_stand_in *objects)
 {
     const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed);
     int64_t first = (char *)to - in->data, now;
 
     if (is_done(in, from, first, bytes))
         return true;
-    now = whole ? 0 : unpacked_now(in, first, from, bytes, block);
-    if (now == 0 || !unpack(in, first, from, now, block))
-        return (!whole || take_back(in, whole)) && copy(block, to, from, bytes);
-    if (now > bytes) {
+    now = whole ? 0 : put_in_place(in, first, from, bytes, block, objects);
+    if (now == 0)
+        return (!whole || take_back(in, whole)) &&
+               (objects ? pw_stand_in_pack(objects, to, bytes) : copy(block, to, from, bytes));
+    if (now > bytes || objects) {
         in->whole_in = block ? *block : (pw_peer_block){.lazy = false};
         atomic_store_explicit(&in->whole, from, memory_order_relaxed);
     }
     atomic_store_explicit(&in->in_place, first + now, memory_order_release);
     return true;
-}
-
-/* A stand-in as a block whose bytes only its owner can make. */
-static pw_peer_block lazy_block_of(const pw_stand_in *s)
-{
-    return (pw_peer_block){.base = s->message,
-                           .bytes = (size_t)s->bytes,
-                           .lazy = true,
-                           .pid = s->pid,
-                           .address = (uintptr_t)s->message,
-                           .replica = s->exported};
-}
-
-static bool move(pw_inbound *in, pw_stand_in *from)
-{
-    int64_t begun = in->timed ? pw_clock_ns() : 0, took;
-    void *late = NULL;
-
-    if (in->take)
-        from->whole = from->bytes <= in->bytes && in->take->move(in->arg, from, &late);
-    else if (in->layout)
-        pw_stand_in_move(from, in->layout, in->buf, in->bytes);
-    atomic_store_explicit(&in->late, late, memory_order_release);
-    if (from->whole && in->timed) {
-        took = pw_clock_ns() - begun;
-        atomic_fetch_add_explicit(&in->ns, took, memory_order_relaxed);
-        if (!late)
-            pw_stand_in_tell(from, took);
-    }
-    return from->whole;
-}
-
-/* A message that is asked for from its first byte on is moved whole, since the sender's record says how long it is.
- * What MPI asks for otherwise is packed. */
-bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes)
-{
-    const char *whole = atomic_load_explicit(&in->whole, memory_order_relaxed), *message = from->message;
-    int64_t first = (char *)to - in->data;
-
-    if (is_done(in, message + from->first, first, bytes))
-        return true;
-    if (whole && !take_back(in, whole))
-        return false;
-    if (first == 0 && from->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0 &&
-        move(in, from)) {
-        in->whole_in = lazy_block_of(from);
-        atomic_store_explicit(&in->whole, message, memory_order_relaxed);
-        atomic_store_explicit(&in->in_place, from->bytes, memory_order_release);
-        return true;
-    }
-    return pw_stand_in_pack(from, to, bytes);
 }

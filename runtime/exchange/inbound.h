@@ -60,8 +60,6 @@ void pw_inbound_expect_again(pw_inbound *in);
 /* Returns how many bytes are in the user's buffer, from the first on; after a taker, all or none. Sets *ns to the time
  * that unpacking took, if a taker unpacked, or with PACKWRIGHT_STATS. */
 int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
-/* Whether a late read of the message is under way. */
-bool pw_inbound_is_late(const pw_inbound *in);
 /* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
 pw_status pw_inbound_finish(pw_inbound *in);
 /* Ends the expectation, after a late read. NULL is allowed. */
@@ -76,10 +74,9 @@ pw_inbound *pw_inbound_at(const void *to);
 /* The number of bytes from `to` to the end of that memory. */
 int64_t pw_inbound_room(const pw_inbound *in, const void *to);
 /* Delivers `bytes` bytes that MPI wants to have at `to` and that can be read at `from`; pw_inbound_room bounds `bytes`.
- * `block` is the block of another process that they lie in; NULL: not known. False: they cannot be read, with the
- * reason in errno. */
-bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block);
-/* Does what pw_inbound_arrive does, for bytes of a stand-in (stand_in.h) that MPI wants to have at `to`. */
-bool pw_inbound_arrive_from(pw_inbound *in, void *to, pw_stand_in *from, int64_t bytes);
+ * `block` is the block of another process that they lie in; NULL: not known. `objects`: what the block stands for;
+ * NULL: it has the bytes. False: they cannot be read, with the reason in errno. */
+bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes, const pw_peer_block *block,
+                       pw_stand_in *objects);
 
 #endif

@@ -1,4 +1,4 @@
-/* A late read is over when the reader's signal has reached the value in the sender's record, or the reader has ended.
+/* A late read is over when the reader's signal has reached the value in the sender's offer, or the reader has ended.
  */
 #include "runtime/exchange/late.h"
 

@@ -3,12 +3,12 @@
  * receiver's MPI tells the sender's that the message is over. The sender waits for the end of the launch before the
  * memory is used again, so several messages are read at once.
  *
- * The record of each message (directory.h) says whether its sender waits so. The reader names a *signal* there, a word
+ * The offer of each message (directory.h) says whether its sender waits so. The reader names a *signal* there, a word
  * in its own segment that the launch sets, and the value that the word then reaches. So the sender learns of the end
  * though the reader's CPU does nothing. A reader that has ended reads nothing any more.
  *
  * A sender must see the reader's segment, which the system may refuse. So the first message is not read late: its
- * reader gives its process and the identity of its segment in the record, and a sender that sees that segment watches
+ * reader gives its process and the identity of its segment in the offer, and a sender that sees that segment watches
  * the process from then on.
  *
  * All functions are thread safe; one message has one sender and one reader.

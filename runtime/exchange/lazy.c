@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "runtime/exchange/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -369,6 +369,47 @@ pw_lazy_readers pw_lazy_serves(void)
     return (pw_lazy_readers)atomic_load_explicit(&lazy.serves, memory_order_acquire);
 }
 
+/* ---- addresses ----------------------------------------------------------------------------------------------------
+ */
+
+char *pw_reserve(size_t bytes, size_t alignment, int protection)
+{
+    char *all = mmap(NULL, bytes + alignment, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t before;
+
+    if (all == MAP_FAILED)
+        return NULL;
+    before = (alignment - (uintptr_t)all % alignment) % alignment;
+    if (before > 0)
+        munmap(all, before);
+    if (before < alignment)
+        munmap(all + before + bytes, alignment - before);
+    return all + before;
+}
+
+/* Whether the system counts writable addresses as memory, though they have no pages (vm.overcommit_memory is 2). */
+static bool is_strict(void)
+{
+    int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+    char mode = 0;
+    bool strict = fd >= 0 && read(fd, &mode, 1) == 1 && mode == '2';
+
+    if (fd >= 0)
+        close(fd);
+    return strict;
+}
+
+/* Whether writable addresses without pages take nothing that the program may need. They do where its addresses or its
+ * data are limited (RLIMIT_AS, RLIMIT_DATA), and where the system promises no more memory than it has
+ * (vm.overcommit_memory is 2). */
+static bool is_free(void)
+{
+    struct rlimit all, data;
+
+    return getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur == RLIM_INFINITY && getrlimit(RLIMIT_DATA, &data) == 0 &&
+           data.rlim_cur == RLIM_INFINITY && !is_strict();
+}
+
 /* ---- mapping ----------------------------------------------------------------------------------------------------- */
 
 /* Pages that are there before the memory is registered would hide faults, so there must be none. In a program that
@@ -405,7 +446,7 @@ static bool add(region r)
 char *pw_lazy_map(uint32_t shift, uint32_t count)
 {
     size_t bytes = (size_t)count << shift, one = (size_t)1 << shift;
-    char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() && pw_reserve_is_free()
+    char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() && is_free()
                      ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_NONE)
                      : NULL;
     bool added;

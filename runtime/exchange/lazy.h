@@ -36,7 +36,7 @@ typedef enum pw_lazy_readers {
 pw_lazy_readers pw_lazy_serves(void);
 
 /* Maps `count` blocks of 1 << shift bytes each, one behind the other, aligned to a block or 2 MiB. They stay mapped as
- * long as the process. NULL: that is not possible, or takes what the program may need (pw_reserve_is_free). */
+ * long as the process. NULL: that is not possible, or takes what the program may need. */
 char *pw_lazy_map(uint32_t shift, uint32_t count);
 
 /* From now on the block, which begins there, stands for `bytes` bytes that `make` makes. What is behind them is 0. */
@@ -47,5 +47,12 @@ bool pw_lazy_fill(void *block);
 /* The block stands for nothing any longer, and `make` is not called again. Returns whether somebody has read it where
  * it had no pages. */
 bool pw_lazy_clear(void *block);
+
+/* ---- addresses ----------------------------------------------------------------------------------------------------
+ */
+
+/* Maps `bytes` bytes of private memory without reserving swap for them, at a multiple of `alignment`. `bytes` and
+ * `alignment` are multiples of a page; `protection` is mmap's. The caller unmaps them. NULL: there is no room. */
+char *pw_reserve(size_t bytes, size_t alignment, int protection);
 
 #endif

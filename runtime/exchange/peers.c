@@ -1,11 +1,11 @@
 /*
  * The processes that this one has looked for, by pid, each with its segment's header and the pieces that are mapped.
- * Readers take no lock: records and mappings are only added, and stay until this process ends.
+ * Readers take no lock: peers and mappings are only added, and stay until this process ends.
  */
 #include "runtime/exchange/peers.h"
 
 #include "base/log.h"
-#include "runtime/exchange/pages.h"
+#include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/sharing.h"
 
 #include <dirent.h>
@@ -20,17 +20,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum {
-    PEERS = 1024,
-    PATH_BYTES = 64,
-    LINK_BYTES = 64,
-    MOST_ENTERED = 8 << 20 /* bytes of one peer, which take the system a millisecond */
-};
+enum { PATH_BYTES = 64, LINK_BYTES = 64 };
 
 typedef struct mapped {
     pw_segment_piece piece;
-    const char *base; /* NULL: it cannot be mapped */
-    bool entered;     /* all of its pages are in this process's page table; guarded by the lock */
+    const char *base;         /* of a lazy piece: where it is in its owner */
+    pw_segment_offer *offers; /* NULL: it cannot be mapped */
 } mapped;
 
 /* Another process. Its record and its mappings stay as long as this process, since a GPU may have registered them. */
@@ -43,20 +38,19 @@ typedef struct peer {
     struct peer *next; /* in the list of all peers with a segment, also of those that have ended */
 } peer;
 
-/* The singleton. Readers need no lock: a slot is filled once, and its peer is only replaced. */
+/* The singleton. The lock is held while peers and pieces are added. */
 static struct {
     pthread_mutex_t lock;
-    struct {
-        _Atomic pid_t pid; /* 0: the slot is free; set last */
-        _Atomic(peer *) peer;
-    } places[PEERS];
-    peer *all; /* mappings of a peer that has ended may still be in use, so its record is kept */
-    peer none; /* stands for all processes without a segment */
+    bool is_open;
+    pw_handle_table table; /* by pid */
+    peer *all;             /* mappings of a peer that has ended may still be in use, so its record is kept */
+    peer none;             /* stands for all processes without a segment */
 } peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
 
-bool pw_peer_has_file(int files, const char *number, const char *name)
+/* Whether the open file `number` in a folder /proc/PID/fd, which is open as `files`, is that of a segment. */
+static bool is_segment(int files, const char *number)
 {
     char link[LINK_BYTES];
     ssize_t n = readlinkat(files, number, link, sizeof link - 1);
@@ -64,7 +58,7 @@ bool pw_peer_has_file(int files, const char *number, const char *name)
     if (n <= 0)
         return false;
     link[n] = '\0';
-    return strstr(link, name) != NULL;
+    return strstr(link, "memfd:" PW_SEGMENT_NAME);
 }
 
 /* Only `bytes` that cannot be cut off are mapped: reading behind the end of a file ends the process. Others' memory is
@@ -104,7 +98,7 @@ static void find_in(DIR *files, pid_t pid, peer *p)
     while (!p->header && (file = readdir(files))) {
         int fd;
 
-        if (!pw_peer_has_file(dirfd(files), file->d_name, "memfd:" PW_SEGMENT_NAME))
+        if (!is_segment(dirfd(files), file->d_name))
             continue;
         fd = openat(dirfd(files), file->d_name, O_RDWR | O_CLOEXEC);
         if (fd < 0)
@@ -142,27 +136,6 @@ static peer *look_up(pid_t pid)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* The slot of a process, or the free slot for it. -1: the process is not in the table, and the table is full. */
-static int place_of(pid_t pid)
-{
-    for (int i = 0; i < PEERS; i++) {
-        int place = (int)(((unsigned)pid + (unsigned)i) % PEERS);
-        pid_t there = atomic_load_explicit(&peers.places[place].pid, memory_order_acquire);
-
-        if (there == pid || there == 0)
-            return place;
-    }
-    return -1;
-}
-
-/* Returns the peer of a pid. NULL: this process has not looked for it yet. */
-static peer *known(int place, pid_t pid)
-{
-    return atomic_load_explicit(&peers.places[place].pid, memory_order_acquire) == pid
-               ? atomic_load_explicit(&peers.places[place].peer, memory_order_acquire)
-               : NULL;
-}
-
 static bool is_current(const peer *p)
 {
     return p && (!p->header || pw_segment_owner_lives(p->header));
@@ -170,25 +143,22 @@ static bool is_current(const peer *p)
 
 static peer *learn(pid_t pid)
 {
-    int place;
     peer *p;
 
     pthread_mutex_lock(&peers.lock);
-    place = place_of(pid);
-    p = place >= 0 ? known(place, pid) : &peers.none;
-    if (!is_current(p)) {
+    peers.is_open = peers.is_open || pw_handle_table_open(&peers.table) == PW_OK;
+    p = pw_handle_table_find(&peers.table, (uint64_t)pid);
+    if (peers.is_open && !is_current(p)) {
         p = look_up(pid);
-        atomic_store_explicit(&peers.places[place].peer, p, memory_order_release);
-        atomic_store_explicit(&peers.places[place].pid, pid, memory_order_release);
+        pw_handle_table_insert(&peers.table, (uint64_t)pid, p); /* if that fails, it is looked up again */
     }
     pthread_mutex_unlock(&peers.lock);
-    return p;
+    return p ? p : &peers.none;
 }
 
 static peer *peer_of(pid_t pid)
 {
-    int place = place_of(pid);
-    peer *p = place >= 0 ? known(place, pid) : NULL;
+    peer *p = pid > 0 ? pw_handle_table_find(&peers.table, (uint64_t)pid) : &peers.none;
 
     return is_current(p) ? p : learn(pid);
 }
@@ -203,45 +173,64 @@ static mapped *find_mapped(peer *p, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
-/* Lets this process write the records of a piece, in which it says that it reads a message late. */
-static bool open_records(char *base, const pw_segment_piece *piece)
+/* Lets this process write the offers of a piece, in which it says that it reads a message late. */
+static bool open_offers(char *base, const pw_segment_piece *piece)
 {
     uint64_t blocks = pw_segment_piece_bytes(piece), first = blocks - blocks % (uint64_t)sysconf(_SC_PAGESIZE);
 
     return mprotect(base + first, pw_segment_mapped_bytes(piece) - first, PROT_READ | PROT_WRITE) == 0;
 }
 
-/* Maps the records of a lazy piece, behind addresses that stand for its blocks and cannot be read. */
-static char *map_lazy(int fd, const pw_segment_piece *piece)
+/* Blocks of lazy memory are not in the file: their addresses are those of the owner, and nobody reads there. */
+static void map_in(int fd, mapped *m)
 {
-    uint64_t blocks = pw_segment_piece_bytes(piece), bytes = pw_segment_mapped_bytes(piece);
-    char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const pw_segment_piece *piece = &m->piece;
+    uint64_t blocks = piece->lazy ? 0 : pw_segment_piece_bytes(piece), bytes = pw_segment_file_bytes(piece);
+    char *base = map(fd, piece->at, bytes, piece->lazy ? PROT_READ | PROT_WRITE : PROT_READ);
 
-    if (base == MAP_FAILED)
-        return NULL;
-    if (mmap(base + blocks, bytes - blocks, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)piece->at) !=
-        MAP_FAILED)
-        return base;
-    munmap(base, bytes);
-    return NULL;
+    if (base && !piece->lazy && !open_offers(base, piece)) {
+        munmap(base, bytes);
+        return;
+    }
+    m->offers = base ? (pw_segment_offer *)(void *)(base + blocks) : NULL;
+    m->base = piece->lazy ? (const char *)(uintptr_t)piece->address : base;
 }
 
-static const char *map_piece(const peer *p, const pw_segment_piece *piece)
+/* Opens the peer's file anew. -1: it cannot be opened, or is another one meanwhile. */
+static int open_file(const peer *p)
 {
     int fd = open(p->path, O_RDWR | O_CLOEXEC);
-    char *base = NULL;
     struct stat now;
+
+    if (fd < 0 || (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void map_piece(const peer *p, mapped *m)
+{
+    int fd = open_file(p);
+
+    if (fd < 0)
+        return;
+    map_in(fd, m);
+    close(fd);
+}
+
+void *pw_peer_commons(pid_t pid, size_t bytes)
+{
+    const peer *p = peer_of(pid);
+    uint64_t at = p->header ? p->header->commons : 0, all = (uint64_t)p->file.st_size;
+    bool is_there = at > 0 && at % PW_SEGMENT_GRAIN == 0 && at <= all && bytes <= all - at;
+    int fd = is_there && p->file.st_uid == geteuid() ? open_file(p) : -1;
+    void *memory;
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &now) == 0 && now.st_dev == p->file.st_dev && now.st_ino == p->file.st_ino)
-        base = piece->lazy ? map_lazy(fd, piece) : map(fd, piece->at, pw_segment_mapped_bytes(piece), PROT_READ);
+    memory = map(fd, at, bytes, PROT_READ | PROT_WRITE);
     close(fd);
-    if (base && !open_records(base, piece)) {
-        munmap(base, pw_segment_mapped_bytes(piece));
-        return NULL;
-    }
-    return base;
+    return memory;
 }
 
 /* The lock must be held. */
@@ -252,7 +241,7 @@ static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
 
     if (n == PW_SEGMENT_PIECES || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &m->piece))
         return NULL;
-    m->base = map_piece(p, &m->piece);
+    map_piece(p, m);
     atomic_store_explicit(&p->nmapped, n + 1, memory_order_release);
     return m;
 }
@@ -286,28 +275,30 @@ static void note_sharing(const peer *p)
 static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
-    pw_segment_block *b = (pw_segment_block *)((uintptr_t)m->base + pw_segment_piece_bytes(&m->piece)) + number;
+    pw_segment_offer *o = &m->offers[number];
     pw_peer_block block = {.base = m->base + number * bytes,
                            .bytes = bytes,
-                           .message = atomic_load_explicit(&b->message, memory_order_acquire),
-                           .removed = atomic_load_explicit(&b->removed, memory_order_acquire),
+                           .message = atomic_load_explicit(&o->bytes, memory_order_acquire),
+                           .removed = atomic_load_explicit(&o->removed, memory_order_acquire),
+                           .form = (pw_offer_form)atomic_load_explicit(&o->form, memory_order_acquire),
                            .lazy = m->piece.lazy,
                            .pid = pid,
                            .address = m->piece.address + number * bytes,
-                           .replicated = atomic_load_explicit(&b->replicated, memory_order_acquire),
                            .replica = {.segment = p->header, .wanted = &p->header->wanted},
-                           .late = &b->late};
+                           .offer = o,
+                           .late = &o->late};
 
     if (block.message > bytes)
         block.message = 0;
-    if (block.replicated)
-        block.replica.memory = b->replica;
+    if (block.form != PW_OFFER_BLOCK)
+        block.replica.memory = o->exported;
+    block.replicated = block.form == PW_OFFER_REPLICA;
     return block;
 }
 
 pw_segment_header *pw_peer_header(pid_t pid)
 {
-    pw_segment_header *h = pid > 0 ? peer_of(pid)->header : NULL;
+    pw_segment_header *h = peer_of(pid)->header;
 
     return h && atomic_load_explicit(&h->open, memory_order_acquire) ? h : NULL;
 }
@@ -315,59 +306,28 @@ pw_segment_header *pw_peer_header(pid_t pid)
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block)
 {
     uint64_t address = (uintptr_t)remote;
-    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
+    peer *p = peer_of(pid);
     mapped *m;
 
     if (!p->header || !atomic_load_explicit(&p->header->open, memory_order_acquire))
         return NULL;
     m = mapped_with(p, address, bytes);
-    if (!m || !m->base)
+    if (!m || !m->offers)
         return NULL;
     note_sharing(p);
     *block = block_at(p, pid, m, address - m->piece.address);
     return m->base + (address - m->piece.address);
 }
 
-/* Enters up to `most` bytes of the piece's pages. Returns how many bytes it has entered. */
-static size_t enter(mapped *m, size_t most)
-{
-    size_t bytes = pw_segment_mapped_bytes(&m->piece), entered = 0;
-
-    pthread_mutex_lock(&peers.lock);
-    if (!m->entered)
-        entered = pw_pages_enter(m->base, bytes, most);
-    m->entered = m->entered || entered >= bytes;
-    pthread_mutex_unlock(&peers.lock);
-    return entered;
-}
-
-/* Maps the pieces whose blocks are the shortest for messages of a length from `least` to `most`, and enters their
- * pages. */
-static void prepare(pid_t pid, size_t least, size_t most)
-{
-    peer *p = pid > 0 ? peer_of(pid) : &peers.none;
-    size_t room = MOST_ENTERED;
-    pw_segment_piece piece;
-    mapped *m;
-
-    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++) {
-        if (!pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) || piece.lazy ||
-            least > (size_t)1 << piece.shift || most <= (size_t)1 << piece.shift >> 1)
-            continue;
-        m = mapped_with(p, piece.address, 1);
-        if (m && m->base)
-            room -= enter(m, room);
-    }
-}
-
 void pw_peer_prepare(pid_t pid, size_t bytes)
 {
-    prepare(pid, bytes, bytes);
-}
+    peer *p = peer_of(pid);
+    pw_segment_piece piece;
 
-void pw_peer_prepare_all(pid_t pid)
-{
-    prepare(pid, 0, SIZE_MAX);
+    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++)
+        if (pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) && !piece.lazy &&
+            bytes <= (size_t)1 << piece.shift && bytes > (size_t)1 << piece.shift >> 1)
+            mapped_with(p, piece.address, 1);
 }
 
 /* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */

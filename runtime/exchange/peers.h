@@ -22,16 +22,18 @@ typedef struct pw_peer_exported {
 
 /* A block of another process. The fields hold while a message lies in the block. */
 typedef struct pw_peer_block {
-    const char *base; /* its address in this process; of a lazy block, whose bytes are not there: only pw_peer_copy and
-                         replicas give them */
+    const char *base; /* its address in this process; of a lazy block that in its owner: only pw_peer_copy and the
+                         memory that the message is in give its bytes */
     size_t bytes;
     size_t message;           /* bytes of the whole message that begins with the block; 0: not known */
+    pw_offer_form form;       /* where the message lies */
     uint64_t removed;         /* a changed number says that the block has other pages than before */
-    bool lazy;                /* the bytes are in the replica, and only the owner can make others (lazy.h) */
+    bool lazy;                /* the bytes are elsewhere, and only the owner can make others (lazy.h) */
     pid_t pid;                /* the owner */
     uint64_t address;         /* the block's address there */
     bool replicated;          /* the block's replica holds the message, too */
-    pw_peer_exported replica; /* its memory is valid if `replicated` */
+    pw_peer_exported replica; /* its memory is valid if `replicated`, and for objects */
+    pw_segment_offer *offer;  /* may hold anything, and change at any time */
     pw_segment_late *late;    /* of the message in the block */
 } pw_peer_block;
 
@@ -40,11 +42,9 @@ typedef struct pw_peer_block {
  * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
 
-/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, and enters the pages that it has
- * written, so that the first message need not. */
+/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, so that the first message need not.
+ */
 void pw_peer_prepare(pid_t pid, size_t bytes);
-/* The same for all pieces that there are. */
-void pw_peer_prepare_all(pid_t pid);
 
 /* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
  * reason in errno; some of them may be there. */
@@ -54,8 +54,7 @@ bool pw_peer_copy(const pw_peer_block *block, void *to, const void *from, size_t
  * The address identifies the segment, and is valid as long as this process. */
 pw_segment_header *pw_peer_header(pid_t pid);
 
-/* Whether the open file `number` in a folder /proc/PID/fd, which is open as `files`, is an anonymous file with this
- * name: "memfd:" and what memfd_create was told. */
-bool pw_peer_has_file(int files, const char *number, const char *name);
+/* Maps the memory for all ranks of a node (commons.h) that a process of this user brings. NULL: it brings none. */
+void *pw_peer_commons(pid_t pid, size_t bytes);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/memory/source.h"
+#include "runtime/exchange/commons.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/lazy.h"
-#include "runtime/exchange/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +25,12 @@ enum {
     LEAST_PIECE = 64 << 10,
     MOST_PIECE = 32 << 20,
     HUGE_PAGE = 2 << 20,
+    LEAST_FOR_COMMONS = 8 * PW_COMMONS_BYTES, /* of the file */
     STEP = 1 << 20 /* bytes whose pages one system call makes; after a signal the call repeats only one step */
 };
 
 _Static_assert(MOST_PIECE >> PW_SEGMENT_FIRST_SHIFT <= PW_SEGMENT_PIECE_BLOCKS, "others accept the longest piece");
-_Static_assert(LEAST_PIECE % PW_SEGMENT_GRAIN == 0, "records begin with a page");
+_Static_assert(LEAST_PIECE % PW_SEGMENT_GRAIN == 0, "offers begin with a page");
 
 static const uint64_t most_bytes = (uint64_t)4 << 30;
 
@@ -38,7 +39,7 @@ typedef struct piece {
     uint64_t at;
     uint32_t shift, count;
     bool lazy;
-    pw_segment_block *records;
+    pw_segment_offer *offers;
     uint32_t *free, nfree; /* numbers of the free blocks; guarded by the lock */
 } piece;
 
@@ -151,6 +152,10 @@ static pw_segment_header *make_header(void)
     make_owner(&h->owner);
     h->identity = (uint64_t)pw_clock_ns() ^ segment.file.st_ino << 40;
     segment.used = PW_SEGMENT_GRAIN;
+    if (segment.bytes >= LEAST_FOR_COMMONS) {
+        h->commons = segment.used;
+        segment.used += PW_COMMONS_BYTES;
+    }
     return h;
 }
 
@@ -269,14 +274,9 @@ static uint32_t number_of(const piece *p, const void *block)
 static void publish(const piece *p)
 {
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
-    pw_segment_entry *e = &header()->pieces[n];
 
     segment.pieces[n] = *p;
-    atomic_store_explicit(&e->address, (uintptr_t)p->base, memory_order_relaxed);
-    atomic_store_explicit(&e->at, p->at, memory_order_relaxed);
-    atomic_store_explicit(&e->shift, (uint16_t)p->shift, memory_order_relaxed);
-    atomic_store_explicit(&e->count, p->count, memory_order_relaxed);
-    atomic_store_explicit(&e->lazy, p->lazy, memory_order_relaxed);
+    header()->pieces[n] = (pw_segment_piece){(uintptr_t)p->base, p->at, p->shift, p->count, p->lazy};
     atomic_store_explicit(&segment.npieces, n + 1, memory_order_release);
     atomic_store_explicit(&header()->npieces, n + 1, memory_order_release);
 }
@@ -286,14 +286,14 @@ static uint64_t alignment_of(uint64_t bytes)
     return bytes < HUGE_PAGE ? PW_SEGMENT_GRAIN : HUGE_PAGE;
 }
 
-/* Maps the piece's memory in the file, of which `blocks` bytes are blocks, and makes the pages of its records. */
+/* Maps the piece's memory in the file, of which `blocks` bytes are blocks, and makes the pages of its offers. */
 static char *map_in_file(const piece *p, uint64_t blocks)
 {
-    uint64_t records = p->count * sizeof *p->records;
+    uint64_t offers = p->count * sizeof *p->offers;
 
-    if (p->at > segment.bytes || blocks + records > segment.bytes - p->at || !make_pages(p->at + blocks, records))
+    if (p->at > segment.bytes || blocks + offers > segment.bytes - p->at || !make_pages(p->at + blocks, offers))
         return NULL;
-    return map(p->at, blocks + records, alignment_of(blocks));
+    return map(p->at, blocks + offers, alignment_of(blocks));
 }
 
 static bool map_piece(piece *p)
@@ -301,10 +301,10 @@ static bool map_piece(piece *p)
     uint64_t blocks = p->lazy ? 0 : bytes_of(p);
     char *base = map_in_file(p, blocks);
 
-    p->records = base ? (pw_segment_block *)(base + blocks) : NULL;
+    p->offers = base ? (pw_segment_offer *)(base + blocks) : NULL;
     p->base = base && p->lazy ? pw_lazy_map(p->shift, p->count) : base;
     if (base && !p->base)
-        munmap(base, p->count * sizeof *p->records);
+        munmap(base, p->count * sizeof *p->offers);
     return p->base;
 }
 
@@ -325,7 +325,7 @@ static bool add_piece(uint32_t shift, uint32_t count, bool lazy)
         p.free[p.nfree] = count - 1 - p.nfree;
         p.nfree++;
     }
-    segment.used = p.at + in_file + count * sizeof *p.records;
+    segment.used = p.at + in_file + count * sizeof *p.offers;
     publish(&p);
     return true;
 }
@@ -390,6 +390,11 @@ static char *take(uint32_t shift, bool lazy)
     return block;
 }
 
+void *pw_segment_take_stand_in(size_t bytes)
+{
+    return pw_lazy_serves() != PW_LAZY_NOBODY ? take((uint32_t)__builtin_ctzll(bytes), true) : NULL;
+}
+
 void *pw_segment_take_lazy(size_t bytes)
 {
     return bytes > (size_t)1 << PW_SEGMENT_FIRST_SHIFT && pw_lazy_serves() == PW_LAZY_EVERYBODY
@@ -426,9 +431,7 @@ void *pw_segment_take_least(size_t bytes)
     return take_with_pages(shift, bytes);
 }
 
-/* The record of the block that begins at an address. NULL: no block does, or it is so short that its messages are not
- * recorded. */
-static pw_segment_block *record_of(const void *data)
+pw_segment_offer *pw_segment_offer_at(const void *data)
 {
     piece *p = header() ? piece_of(data) : NULL;
     uint32_t number;
@@ -436,59 +439,42 @@ static pw_segment_block *record_of(const void *data)
     if (!p || p->shift == PW_SEGMENT_FIRST_SHIFT)
         return NULL;
     number = number_of(p, data);
-    return (const char *)data == p->base + ((uint64_t)number << p->shift) ? &p->records[number] : NULL;
+    return (const char *)data == p->base + ((uint64_t)number << p->shift) ? &p->offers[number] : NULL;
 }
 
-static void note(const void *data, size_t bytes, bool replicated)
+void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late)
 {
-    pw_segment_block *b = record_of(data);
+    pw_segment_offer *o = pw_segment_offer_at(data);
 
-    if (!b)
+    if (!o)
         return;
-    if (atomic_load_explicit(&b->replicated, memory_order_relaxed) != replicated)
-        atomic_store_explicit(&b->replicated, replicated, memory_order_release);
-    pw_late_begin(&b->late, false);
-    atomic_store_explicit(&b->message, bytes, memory_order_release);
-}
-
-void pw_segment_note_message(const void *data, size_t bytes)
-{
-    note(data, bytes, false);
-}
-
-void pw_segment_note_replicated(const void *data, size_t bytes)
-{
-    note(data, bytes, true);
-}
-
-pw_segment_late *pw_segment_late_at(const void *data)
-{
-    pw_segment_block *b = record_of(data);
-
-    return b ? &b->late : NULL;
+    if (atomic_load_explicit(&o->form, memory_order_relaxed) != form)
+        atomic_store_explicit(&o->form, form, memory_order_release);
+    pw_late_begin(&o->late, late);
+    atomic_store_explicit(&o->bytes, bytes, memory_order_release);
 }
 
 bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica)
 {
-    pw_segment_block *b = record_of(block);
+    pw_segment_offer *o = pw_segment_offer_at(block);
 
-    if (b)
-        b->replica = *replica;
-    return b;
+    if (o)
+        o->exported = *replica;
+    return o;
 }
 
 bool pw_segment_give(void *block)
 {
     piece *p = piece_of(block);
-    pw_segment_block *b;
+    pw_segment_offer *o;
 
     if (!p || !header())
         return p;
-    b = &p->records[number_of(p, block)];
-    atomic_store_explicit(&b->message, 0, memory_order_relaxed);
-    atomic_store_explicit(&b->replicated, 0, memory_order_relaxed);
-    b->replica.number = 0;
-    atomic_fetch_add_explicit(&b->removed, 1, memory_order_release);
+    o = &p->offers[number_of(p, block)];
+    atomic_store_explicit(&o->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&o->form, PW_OFFER_BLOCK, memory_order_relaxed);
+    o->exported.number = 0;
+    atomic_fetch_add_explicit(&o->removed, 1, memory_order_release);
     put_free(p, block);
     return true;
 }

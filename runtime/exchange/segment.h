@@ -11,11 +11,11 @@
  * allows. Core dumps leave it out.
  *
  * GPUs of other processes may keep a block pinned with the pages that it had (runtime/exchange/gpu/foreign.h). So
- * the block's record counts how often it has lost its pages. The record also says how long the message in the block is:
- * a process that MPI asks for the first bytes then knows that it can read all of it.
+ * the block's offer counts how often it has lost its pages. The offer also says how long the message in the block is: a
+ * process that MPI asks for the first bytes then knows that it can read all of it.
  *
  * Memory of a GPU beside a block, its replica, may hold the same message, and other processes may open it
- * (runtime/exchange/gpu/replica.h). The record identifies the replica, and says whether it holds the message.
+ * (runtime/exchange/gpu/replica.h). The offer identifies the replica, and says whether it holds the message.
  *
  * All functions are thread safe. A child process of fork does not have the segment.
  */
@@ -49,16 +49,37 @@ void *pw_segment_take(size_t bytes);
 /* Takes the shortest block that has `bytes` bytes, with the pages of these. */
 void *pw_segment_take_least(size_t bytes);
 /* Takes a block as pw_segment_take does, of more than 4 KiB and of lazy memory (lazy.h), which no GPU of this process
- * uses. Other processes find its record, and read the replica; whoever wants the bytes themselves asks the system. */
+ * uses. Other processes find its offer, and read the replica; whoever wants the bytes themselves asks the system. */
 void *pw_segment_take_lazy(size_t bytes);
-/* Records that a message of `bytes` bytes is packed to `data`, where it stays until MPI has sent it. Must be called for
+/* The same, of memory that may serve the threads of this process only. */
+void *pw_segment_take_stand_in(size_t bytes);
+
+/* The offer of the block that begins at `data`. NULL: no block does, or it is one of 4 KiB, whose messages are not
+ * noted. */
+pw_segment_offer *pw_segment_offer_at(const void *data);
+/* Offers a message of `bytes` bytes that is packed to `data`, where it stays until MPI has sent it. Must be called for
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.
- * Does nothing for blocks of 4 KiB and for addresses that are not the beginning of a block. */
-void pw_segment_note_message(const void *data, size_t bytes);
-/* The record of late reads (late.h) of the message that was noted at `data`. NULL: it has none. */
-pw_segment_late *pw_segment_late_at(const void *data);
-/* As pw_segment_note_message, for a message that the block's replica holds, too. */
-void pw_segment_note_replicated(const void *data, size_t bytes);
+ * `late`: others may read it late (late.h). Does nothing where there is no offer. */
+void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late);
+
+static inline void pw_segment_note_message(const void *data, size_t bytes)
+{
+    pw_segment_note(data, bytes, PW_OFFER_BLOCK, false);
+}
+
+static inline void pw_segment_note_replicated(const void *data, size_t bytes)
+{
+    pw_segment_note(data, bytes, PW_OFFER_REPLICA, false);
+}
+
+/* What says of the message noted at `data` who reads it late (late.h). NULL: it has no offer. */
+static inline pw_segment_late *pw_segment_late_at(const void *data)
+{
+    pw_segment_offer *o = pw_segment_offer_at(data);
+
+    return o ? &o->late : NULL;
+}
+
 /* Sets the replica of the block that begins there, until the block is given back. False: there is no such block. */
 bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica);
 /* Takes a block back, which no GPU of this process may use any longer. False: the memory is not a block of the segment.

@@ -1,12 +1,11 @@
 /*
- * The way of one message from its record to the user's memory. A record of another process may hold anything: it is
+ * The way of one message from its offer to the user's memory. An offer of another process may hold anything: it is
  * copied first, and every number is checked (find_touched) before memory is read by it.
  */
 #include "runtime/exchange/stand_in.h"
 
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/peers.h"
-#include "runtime/exchange/window.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,30 +34,30 @@ void pw_stand_in_pack_by(pw_stand_in_packer *packer)
 
 /* ---- the sender's memory ----------------------------------------------------------------------------------------- */
 
-/* Finds the bounds of the objects of a record, whose numbers may be anything. False: they are no objects of that
+/* Finds the bounds of the objects, whose numbers may be anything. False: they are no objects of that
  * layout.
  */
-static bool find_bounds(const pw_stand_in_record *r, const pw_layout *l, int64_t *lo, int64_t *bytes)
+static bool find_bounds(const pw_stand_in *s, int64_t *lo, int64_t *bytes)
 {
     *lo = 0;
-    *bytes = (int64_t)r->bytes;
-    if (!l)
-        return r->count == r->bytes;
-    return r->count > 0 && r->count <= INT64_MAX && (unsigned __int128)r->count * (uint64_t)l->size == r->bytes &&
-           pw_layout_bounds(l, (int64_t)r->count, lo, bytes);
+    *bytes = s->bytes;
+    if (!s->layout)
+        return s->count == s->bytes;
+    return s->count > 0 && (__int128)s->count * s->layout->size == s->bytes &&
+           pw_layout_bounds(s->layout, s->count, lo, bytes);
 }
 
 /* Finds the addresses that the objects touch in the sender. False: there are no such objects. */
-static bool find_touched(const pw_stand_in_record *r, pw_stand_in *out)
+static bool find_touched(pw_stand_in *s)
 {
     int64_t lo, bytes;
     __int128 lowest;
 
-    if (!find_bounds(r, out->layout, &lo, &bytes))
+    if (!find_bounds(s, &lo, &bytes))
         return false;
-    lowest = (__int128)r->memory + lo;
-    out->lowest = (uint64_t)lowest;
-    out->stretch = (size_t)bytes;
+    lowest = (__int128)s->remote + lo;
+    s->lowest = (uint64_t)lowest;
+    s->stretch = (size_t)bytes;
     return lowest > 0 && bytes > 0 && lowest + bytes <= INT64_MAX;
 }
 
@@ -74,17 +73,15 @@ static void set_memory(pw_stand_in *s, const void *lowest)
 }
 
 /* Looks for the addresses in this process. */
-static void find_mapped(const pw_segment_header *h, const pw_stand_in_record *r, pw_stand_in *out)
+static void find_mapped(pw_stand_in *s)
 {
     pw_peer_block block;
-    const void *lowest = pw_peer_memory(out->pid, (const void *)(uintptr_t)out->lowest, out->stretch, &block);
+    const void *lowest = pw_peer_memory(s->block->pid, (const void *)(uintptr_t)s->lowest, s->stretch, &block);
 
-    if (!lowest && r->file.inode)
-        lowest = pw_window_find(&r->file, out->lowest, out->stretch);
-    if (!lowest)
-        lowest = pw_xpmem_attach(h, out->lowest, out->stretch, &out->attached);
+    if (!lowest || block.lazy)
+        lowest = pw_xpmem_attach(s->exported.segment, s->lowest, s->stretch, &s->attached);
     if (lowest)
-        set_memory(out, lowest);
+        set_memory(s, lowest);
 }
 
 /* Reads the addresses into memory of this process. The system makes its pages. */
@@ -97,7 +94,7 @@ static bool read_copy(pw_stand_in *s)
     to.iov_base = mmap(NULL, s->stretch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (to.iov_base == MAP_FAILED)
         return false;
-    if (syscall(SYS_process_vm_readv, s->pid, &to, 1UL, &of, 1UL, 0UL) == (long)s->stretch) {
+    if (syscall(SYS_process_vm_readv, s->block->pid, &to, 1UL, &of, 1UL, 0UL) == (long)s->stretch) {
         s->copy = to.iov_base;
         set_memory(s, to.iov_base);
         return true;
@@ -106,39 +103,36 @@ static bool read_copy(pw_stand_in *s)
     return false;
 }
 
-/* Finds the layout of a record. False: it has one that cannot be read. */
-static bool find_layout(pid_t pid, const pw_stand_in_record *r, pw_stand_in *out)
+/* Finds the layout of the objects. False: they have one that cannot be read. */
+static bool find_layout(pw_stand_in *s)
 {
+    const pw_segment_text text = s->block->offer->text;
     pw_layout_engine *engine = start.engine ? start.engine() : NULL;
 
-    if (r->text == PW_SEGMENT_NO_TEXT)
-        return true;
-    out->layout = engine && r->text >= 0 ? pw_board_get(pid, (uint32_t)r->text, engine) : NULL;
-    return out->layout;
+    if (text.address)
+        s->layout = engine ? pw_board_get(s->block->pid, &text, engine) : NULL;
+    return s->layout || !text.address;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *out)
+bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes, pw_stand_in *out)
 {
-    pw_segment_header *h = pw_peer_header(pid);
-    pw_stand_in_record r;
+    pw_segment_offer *o = block->offer;
+    bool is_on_device = block->replica.memory.number;
 
-    if (!h || !pw_segment_find_stand_in(h, (uintptr_t)remote, bytes, &r))
+    *out = (pw_stand_in){.block = block,
+                         .remote = atomic_load_explicit(&o->memory, memory_order_relaxed),
+                         .count = (int64_t)atomic_load_explicit(&o->count, memory_order_relaxed),
+                         .bytes = (int64_t)block->message,
+                         .first = (const char *)from - block->base,
+                         .late = block->late,
+                         .exported = block->replica};
+    if (out->bytes == 0 || out->first + (int64_t)bytes > out->bytes)
         return false;
-    *out = (pw_stand_in){.pid = pid,
-                         .remote = r.memory,
-                         .count = (int64_t)r.count,
-                         .bytes = (int64_t)r.bytes,
-                         .message = (const void *)(uintptr_t)r.base,
-                         .first = (int64_t)((uintptr_t)remote - r.base),
-                         .answered = &h->stand_ins[r.number].answered,
-                         .took = &h->stand_ins[r.number].took,
-                         .late = &h->stand_ins[r.number].late,
-                         .exported = {.segment = h, .wanted = &h->wanted, .memory = r.exported}};
-    if (find_layout(pid, &r, out) && find_touched(&r, out) && (!r.exported.number || has_touched(&r.exported, out))) {
-        if (!r.exported.number)
-            find_mapped(h, &r, out);
+    if (find_layout(out) && find_touched(out) && (!is_on_device || has_touched(&out->exported.memory, out))) {
+        if (!is_on_device)
+            find_mapped(out);
         return true;
     }
     pw_layout_unref(out->layout);
@@ -174,44 +168,28 @@ static void move_in_tiles(const pw_stand_in *s, pw_layout *layout, void *to)
     }
 }
 
-static void move_joined(pw_stand_in *s, const pw_joined *joined, pw_layout *layout, void *to)
-{
-    if (pw_joined_is_ready(joined, s->bytes))
-        pw_layout_copy(joined, s->memory, to, s->bytes);
-    else
-        move_in_tiles(s, layout, to);
-}
-
-bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room)
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to)
 {
     pw_joined joined;
     pw_diag diag;
+    bool joins;
 
-    if (s->bytes > room || !is_in_host_memory(s) || (!s->memory && !read_copy(s)))
+    if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
-    if (s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK) {
-        move_joined(s, &joined, layout, to);
-        pw_layout_unref(joined.layout);
-    } else
+    joins = s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK;
+    if (joins && pw_joined_is_ready(&joined, s->bytes))
+        pw_layout_copy(&joined, s->memory, to, s->bytes);
+    else
         move_in_tiles(s, layout, to);
-    s->whole = true;
+    if (joins)
+        pw_layout_unref(joined.layout);
     return true;
-}
-
-bool pw_stand_in_lives(const pw_stand_in *s)
-{
-    return pw_segment_owner_lives(s->exported.segment);
-}
-
-void pw_stand_in_tell(const pw_stand_in *s, int64_t ns)
-{
-    atomic_store_explicit(s->took, ns > 0 ? (uint64_t)ns : 0, memory_order_relaxed);
 }
 
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)
 {
     if (s->whole || !s->copy)
-        atomic_fetch_add_explicit(s->answered, (uint64_t)bytes, memory_order_release);
+        atomic_fetch_add_explicit(&s->block->offer->answered, (uint64_t)bytes, memory_order_release);
     if (s->copy)
         munmap(s->copy, s->stretch);
     pw_reach_give(s->attached);

@@ -1,8 +1,8 @@
 /*
  * Messages that the receiver takes from the sender's own memory, the receiver's side (direct.h has the sender's). MPI
- * asks this process to read bytes of a stand-in of another process. The message's record says where the objects are;
+ * asks this process to read bytes of a stand-in of another process. The message's offer says where the objects are;
  * their layout comes from the board. This process has the sender's memory mapped where it can, as a block of the
- * segment (peers.h), as memory of a window (window.h) or by XPMEM (xpmem.h), and copies from there once. Where it
+ * segment (peers.h) or by XPMEM (xpmem.h), and copies from there once. Where it
  * cannot, the system reads all the addresses that the objects stretch over into memory of this process first. Objects
  * in GPU memory are for a GPU of this process to move (runtime/exchange/gpu/foreign.h).
  */
@@ -14,16 +14,14 @@
 #include "runtime/exchange/xpmem.h"
 
 typedef struct pw_stand_in {
-    pw_layout *layout;                 /* of the objects, with a reference; NULL: one block of bytes */
-    pid_t pid;                         /* the sender */
-    uint64_t remote;                   /* address of the first object there */
-    const char *memory;                /* where it is in this process; NULL: not mapped, nor read */
-    uint64_t lowest;                   /* lowest address in the sender that the objects touch */
-    size_t stretch;                    /* bytes from there to the highest one */
-    int64_t count, bytes;              /* the whole message */
-    const void *message;               /* address of the stand-in in the sender, which identifies the message */
-    int64_t first;                     /* of its bytes, the one that was asked for */
-    _Atomic uint64_t *answered, *took; /* those of pw_segment_stand_in */
+    const pw_peer_block *block; /* the stand-in */
+    pw_layout *layout;          /* of the objects, with a reference; NULL: one block of bytes */
+    uint64_t remote;            /* address of the first object in the sender */
+    const char *memory;         /* where it is in this process; NULL: not mapped, nor read */
+    uint64_t lowest;            /* lowest address in the sender that the objects touch */
+    size_t stretch;             /* bytes from there to the highest one */
+    int64_t count, bytes;       /* the whole message */
+    int64_t first;              /* of its bytes, the one that was asked for */
     pw_segment_late *late;
     pw_peer_exported exported; /* the allocation that has the objects, if its memory has a number */
     pw_reached *attached;      /* NULL: it is not by XPMEM that the memory is here */
@@ -43,17 +41,13 @@ typedef bool pw_stand_in_packer(const pw_stand_in *s, void *to, int64_t bytes);
 /* From now on a GPU of this process packs such messages for receives into host memory. */
 void pw_stand_in_pack_by(pw_stand_in_packer *packer);
 
-/* Finds the message of which process `pid` has these bytes in a stand-in. False: they are in none. */
-bool pw_stand_in_open(pid_t pid, const void *remote, size_t bytes, pw_stand_in *out);
+/* Finds the objects that a block stands for, of whose bytes `bytes` are wanted, at `from` in the block. False: it
+ * stands for none that have them. *block must stay until pw_stand_in_close. */
+bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes, pw_stand_in *out);
 /* Packs `bytes` bytes from the one that was asked for. False: the objects cannot be read. */
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes);
-/* Moves the whole message to objects of `layout` at `to`, of which not more than `room` bytes are written. False: it is
- * longer, or the objects cannot be read, and some bytes may have been written. */
-bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to, int64_t room);
-/* Whether the sender has lived, with its memory, until now. What was read in GPU memory before counts only then. */
-bool pw_stand_in_lives(const pw_stand_in *s);
-/* Tells the sender how long it took to move the whole message. */
-void pw_stand_in_tell(const pw_stand_in *s, int64_t ns);
+/* Moves the whole message to objects of `layout` at `to`. False: the objects cannot be read. */
+bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to);
 /* Releases what the message takes, and tells the sender that `bytes` bytes of it were answered. Parts of a message do
  * not count where all of its objects had to be read for each. */
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes);

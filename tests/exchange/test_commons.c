@@ -1,18 +1,20 @@
 /* Memory that children of one parent have in common, without a word between them. */
 #include "runtime/exchange/commons.h"
+#include "runtime/exchange/segment.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { RANKS = 4, BYTES = 8192 };
+enum { RANKS = 4 };
 
 /* What the test itself shares with its children. */
 typedef struct meeting {
@@ -25,16 +27,16 @@ static void wait_for(_Atomic int *n)
         usleep(1000);
 }
 
-/* One rank. Returns whether it has found what the others have counted. `offers`: of this size; 0: nothing. */
-static bool take_part(meeting *m, size_t offers)
+/* One rank. Returns whether it has found what the others have counted. `offers`: it has a segment. */
+static bool take_part(meeting *m, bool offers)
 {
     _Atomic int *common;
 
     if (offers)
-        pw_commons_offer(offers);
+        pw_segment_open();
     atomic_fetch_add(&m->offered, 1);
     wait_for(&m->offered);
-    common = pw_commons_map(BYTES);
+    common = pw_commons_part_of(PW_COMMONS_WINDOWS);
     if (common)
         atomic_fetch_add(common, 1);
     atomic_fetch_add(&m->counted, 1);
@@ -45,7 +47,7 @@ static bool take_part(meeting *m, size_t offers)
 }
 
 /* Returns how many ranks have found memory; *seen is what was counted there. `offers[i]`: as above. */
-static int run(const size_t *offers, int *seen)
+static int run(const bool *offers, int *seen)
 {
     meeting *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int found = 0;
@@ -68,7 +70,7 @@ static int run(const size_t *offers, int *seen)
 
 static void all_find_one(void **state)
 {
-    const size_t offers[RANKS] = {BYTES, BYTES, BYTES, BYTES};
+    const bool offers[RANKS] = {true, true, true, true};
     int seen;
 
     (void)state;
@@ -76,29 +78,29 @@ static void all_find_one(void **state)
     assert_int_equal(seen, RANKS);
 }
 
-/* A rank that offers nothing takes no part, and memory of another size is not mapped. */
-static void only_those_that_agree(void **state)
+/* A rank without a segment takes no part. */
+static void only_those_with_a_segment(void **state)
 {
-    const size_t offers[RANKS] = {0, 2 * BYTES, BYTES, BYTES};
+    const bool offers[RANKS] = {false, false, true, true};
     int seen;
 
     (void)state;
-    assert_int_equal(run(offers, &seen), 3);
-    assert_int_equal(seen, 3);
+    assert_int_equal(run(offers, &seen), 2);
+    assert_int_equal(seen, 2);
 }
 
-static void without_an_offer_there_is_none(void **state)
+static void without_a_segment_there_is_none(void **state)
 {
     (void)state;
-    assert_null(pw_commons_map(BYTES));
+    assert_null(pw_commons_part_of(PW_COMMONS_TRIALS));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_find_one),
-        cmocka_unit_test(only_those_that_agree),
-        cmocka_unit_test(without_an_offer_there_is_none),
+        cmocka_unit_test(only_those_with_a_segment),
+        cmocka_unit_test(without_a_segment_there_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/window.h"
 #include "runtime/exchange/xpmem.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/exchange/reader.h"
@@ -40,9 +39,8 @@ static const char *const unlike = "type(lb 0, extent 40) { stream 5 stride 8 { b
 
 /* What the sender is told to do, and what it says. */
 typedef enum order {
-    BEGIN,        /* a message from the heap */
-    BEGIN_WINDOW, /* from memory that both processes have mapped */
-    BEGIN_XPMEM,  /* from memory of a file of its own */
+    BEGIN,       /* a message from the heap */
+    BEGIN_XPMEM, /* from memory of a file of its own */
     END,
     TOUCH,
     TAKES,
@@ -77,14 +75,14 @@ static bool has_pages(const void *data)
 
 static void spoil(int number, order what)
 {
-    pw_segment_stand_in *r = &pw_segment_own_header()->stand_ins[number];
+    pw_segment_offer *r = pw_segment_offer_at(pw_direct_data(number));
 
     if (what == SPOIL_COUNT)
         atomic_store(&r->count, (uint64_t)1 << 62);
     else if (what == SPOIL_MEMORY)
         atomic_store(&r->memory, 16 * PAGE);
     else if (what == SPOIL_TEXT)
-        atomic_store(&r->text, 200);
+        r->text.address = 16 * PAGE, r->text.hash_lo++;
     else
         atomic_store(&r->bytes, UINT64_MAX);
 }
@@ -128,30 +126,12 @@ static int make_file(void)
     return fd >= 0 && ftruncate(fd, OBJECTS * EXTENT) == 0 ? fd : -1;
 }
 
-static int shared_file; /* that the receiver has mapped, too */
-
-static char *memory_for(const sender *s, order what)
-{
-    char *memory;
-
-    switch (what) {
-    case BEGIN_WINDOW:
-        memory = map_file(shared_file);
-        pw_window_enter(memory + PAGE);
-        break;
-    case BEGIN_XPMEM:
-        memory = map_file(make_file());
-        pw_xpmem_show();
-        break;
-    default: memory = s->memory;
-    }
-    return memory;
-}
-
 static void begin_message(sender *s, order what, answer *a)
 {
-    char *memory = memory_for(s, what);
+    char *memory = what == BEGIN_XPMEM ? map_file(make_file()) : s->memory;
 
+    if (what == BEGIN_XPMEM)
+        pw_xpmem_show();
     s->number = pw_direct_take(CHANNEL, MESSAGE);
     a->good = s->number >= 0;
     if (!a->good)
@@ -159,7 +139,7 @@ static void begin_message(sender *s, order what, answer *a)
     let_stand(s->number, s->layout, memory, OBJECTS);
     a->data = pw_direct_data(s->number);
     a->has_pages = has_pages(a->data);
-    if (what == BEGIN_WINDOW || what == BEGIN_XPMEM)
+    if (what == BEGIN_XPMEM)
         a->good = pw_direct_is_mapped(s->layout, memory, OBJECTS);
 }
 
@@ -169,7 +149,6 @@ static answer obey(sender *s, order what)
 
     switch (what) {
     case BEGIN:
-    case BEGIN_WINDOW:
     case BEGIN_XPMEM: begin_message(s, what, &a); break;
     case END: pw_direct_give(s->number); break;
     case TOUCH: a.good = memcmp(pw_direct_data(s->number), s->packed, MESSAGE) == 0; break;
@@ -261,8 +240,6 @@ static int start_senders(void **state)
     pw_layout_engine *engine;
 
     (void)state;
-    shared_file = make_file();
-    map_file(shared_file);
     if (!dlopen(PW_TEST_XPMEM, RTLD_NOW))
         return -1;
     scene_setup(&senders_files);
@@ -506,17 +483,6 @@ static void a_longer_message_does_not_overflow(void **state)
 
 /* ---- whose memory is not of the heap ---------------------------------------------------------------------------- */
 
-static void memory_of_a_window_is_read_where_it_is_mapped(void **state)
-{
-    scenery *s = *state;
-    answer a = begin_by(s, BEGIN_WINDOW);
-    int before = system_reads;
-
-    receive(s, a.data, alike, MESSAGE);
-    assert_int_equal(system_reads, before);
-    tell(s, END);
-}
-
 static void other_memory_is_attached(void **state)
 {
     scenery *s = *state;
@@ -701,7 +667,6 @@ int main(void)
         CASE(messages_go_from_memory_to_memory),
         COMPILED(messages_go_from_memory_to_memory),
         POOR(messages_go_from_memory_to_memory),
-        CASE(memory_of_a_window_is_read_where_it_is_mapped),
         CASE(other_memory_is_attached),
         CASE(any_part_is_packed),
         CASE(pieces_out_of_order_arrive),

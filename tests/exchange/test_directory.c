@@ -79,10 +79,10 @@ static void what_is_not_sound_is_not_found(void **state)
     pw_segment_piece p;
 
     (void)state;
-    atomic_store(&h->pieces[1].address, address);
-    atomic_store(&h->pieces[1].at, GRAIN);
-    atomic_store(&h->pieces[1].shift, 16);
-    atomic_store(&h->pieces[1].count, 4);
+    h->pieces[1].address = address;
+    h->pieces[1].at = GRAIN;
+    h->pieces[1].shift = 16;
+    h->pieces[1].count = 4;
     atomic_store(&h->npieces, 1);
     assert_false(pw_segment_find(h, file, address, 1, &p));
     atomic_store(&h->npieces, UINT32_MAX);
@@ -96,7 +96,7 @@ static void what_is_not_sound_is_not_found(void **state)
     atomic_store(&h->npieces, 1);
     assert_false(pw_segment_piece_at(h, file, 1, &p));
     atomic_store(&h->npieces, UINT32_MAX);
-    atomic_store(&h->pieces[1].shift, 63);
+    h->pieces[1].shift = 63;
     assert_false(pw_segment_find(h, file, address, 1, &p));
     free(h);
 }

@@ -76,7 +76,7 @@ static void complete(scenery *s, int64_t received, int64_t in_place)
 static void arrive(scenery *s, int64_t first, int64_t last)
 {
     assert_ptr_equal(pw_inbound_at(s->staging + first), s->in);
-    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, NULL);
+    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, NULL, NULL);
 }
 
 static bool staging_is_untouched(const scenery *s, int64_t first, int64_t last)
@@ -178,7 +178,7 @@ static pw_peer_block block_of(const scenery *s, size_t message)
 
 static void arrive_of(scenery *s, int64_t first, int64_t last, const pw_peer_block *block)
 {
-    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, block);
+    pw_inbound_arrive(s->in, s->staging + first, s->message + first, last - first, block, NULL);
 }
 
 static void a_message_of_known_length_is_unpacked_at_its_first_piece(void **state)
@@ -208,7 +208,7 @@ static void what_does_not_match_comes_as_ever(void **state)
     block.message = MESSAGE;
     arrive_of(s, 0, 10, &block);
     memcpy(elsewhere, s->message, MESSAGE);
-    pw_inbound_arrive(s->in, s->staging + 10, elsewhere + 10, MESSAGE - 10, &block);
+    pw_inbound_arrive(s->in, s->staging + 10, elsewhere + 10, MESSAGE - 10, &block, NULL);
     assert_memory_equal(s->staging, s->message, MESSAGE);
     memset(s->user, 0, sizeof s->user);
     complete(s, MESSAGE, 0);
@@ -247,11 +247,11 @@ static void takers_get_whole_messages_or_none(void **state)
 
     assert_non_null(in);
     assert_int_equal(pw_inbound_takers(), 1);
-    pw_inbound_arrive(in, other, s->message, MESSAGE, NULL); /* in no known block */
+    pw_inbound_arrive(in, other, s->message, MESSAGE, NULL, NULL); /* in no known block */
     assert_int_equal(t.calls, 0);
     assert_int_equal(pw_inbound_in_place(in, &ns), 0);
-    pw_inbound_arrive(in, other, s->message, 500, &block);
-    pw_inbound_arrive(in, other + 500, s->message + 500, MESSAGE - 500, &block);
+    pw_inbound_arrive(in, other, s->message, 500, &block, NULL);
+    pw_inbound_arrive(in, other + 500, s->message + 500, MESSAGE - 500, &block, NULL);
     assert_int_equal(t.calls, 1);
     assert_int_equal(t.bytes, MESSAGE);
     assert_ptr_equal(t.from, s->message);
@@ -259,15 +259,15 @@ static void takers_get_whole_messages_or_none(void **state)
     pw_inbound_expect_again(in);
     memset(other, 0, sizeof other);
     block.message = 99;
-    pw_inbound_arrive(in, other, s->message, 99, &block);
+    pw_inbound_arrive(in, other, s->message, 99, &block, NULL);
     assert_int_equal(t.calls, 2);
     assert_int_equal(pw_inbound_in_place(in, &ns), 0);
     assert_memory_equal(other, s->message, 99);
     block.message = 0; /* the length of the message is not known, so a piece may not be all of it */
     pw_inbound_expect_again(in);
-    pw_inbound_arrive(in, other, s->message, 500, &block);
+    pw_inbound_arrive(in, other, s->message, 500, &block, NULL);
     assert_int_equal(t.calls, 2);
-    pw_inbound_arrive(in, other, s->message, MESSAGE, &block);
+    pw_inbound_arrive(in, other, s->message, MESSAGE, &block, NULL);
     assert_int_equal(t.calls, 3);
     pw_inbound_forget(in);
     assert_int_equal(pw_inbound_takers(), 0);

@@ -22,6 +22,7 @@ typedef enum command { MAY, TELL, TELL_AND_READ, END } command;
 typedef struct order {
     command command;
     uint64_t value;
+    const void *message;
 } order;
 
 typedef struct reader {
@@ -34,7 +35,8 @@ typedef struct reader {
 static bool obey(order o, pid_t sender)
 {
     pw_segment_header *h = pw_peer_header(sender);
-    pw_segment_late *late = h ? &h->stand_ins[0].late : NULL;
+    pw_peer_block block;
+    pw_segment_late *late = pw_peer_memory(sender, o.message, 1, &block) ? block.late : NULL;
 
     switch (o.command) {
     case MAY: return late && pw_late_may(h, late);
@@ -69,9 +71,11 @@ static void be_reader(int orders, int answers, pid_t sender)
     _exit(0);
 }
 
+static const void *message; /* in a block of the sender */
+
 static bool tell(const reader *r, command what, uint64_t value)
 {
-    order o = {.command = what, .value = value};
+    order o = {.command = what, .value = value, .message = message};
     bool answer = false;
 
     assert_int_equal(write(r->orders, &o, sizeof o), sizeof o);
@@ -104,7 +108,8 @@ static int start_all(void **state)
     for (int i = 0; i < 3; i++)
         start(&readers[i]);
     pw_segment_open();
-    return 0;
+    message = pw_segment_take(8192);
+    return message ? 0 : -1;
 }
 
 static int end_all(void **state)
@@ -119,7 +124,7 @@ static int end_all(void **state)
 
 static pw_segment_late *record(void)
 {
-    return &pw_segment_own_header()->stand_ins[0].late;
+    return pw_segment_late_at(message);
 }
 
 /* Ends the first message to a reader, after which it is watched. */

@@ -39,7 +39,7 @@ static void break_header(void)
             h = first;
     fclose(maps);
     for (uint32_t i = 0; h && i < h->npieces; i++)
-        atomic_store(&h->pieces[i].at, (uint64_t)1 << 40);
+        h->pieces[i].at = (uint64_t)1 << 40;
 }
 
 static void be_another(int tell, int fill, bool broken)

@@ -1,5 +1,4 @@
-/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces and the
- * board. */
+/* The header of another process's segment: a title, the length of the file and what is asked for, then pieces. */
 #include "runtime/exchange/directory.h"
 #include "tests/fuzz/check.h"
 
@@ -38,7 +37,7 @@ static void check_title(const pw_segment_title *title, pid_t pid)
 static void check_found(const pw_segment_piece *p, const question *q)
 {
     uint64_t at = q->address - p->address, block = (uint64_t)1 << p->shift;
-    uint64_t each = sizeof(pw_segment_block) + (p->lazy ? 0 : block); /* bytes in the file */
+    uint64_t each = sizeof(pw_segment_offer) + (p->lazy ? 0 : block); /* bytes in the file */
 
     if (!pw_segment_piece_is_sound(p, q->file_bytes))
         fuzz_fail("found", "a piece that is not sound");
@@ -49,11 +48,9 @@ static void check_found(const pw_segment_piece *p, const question *q)
 }
 
 /* One piece alone is found if and only if it is sound and holds the bytes. */
-static bool is_answer(const pw_segment_entry *e, const question *q)
+static bool is_answer(const pw_segment_piece *p, const question *q)
 {
-    pw_segment_piece p = {e->address, e->at, e->shift, e->count, e->lazy};
-
-    return pw_segment_piece_is_sound(&p, q->file_bytes) && pw_segment_piece_holds(&p, q->address, q->bytes);
+    return pw_segment_piece_is_sound(p, q->file_bytes) && pw_segment_piece_holds(p, q->address, q->bytes);
 }
 
 static void check_find(const pw_segment_header *h, const question *q)
@@ -69,29 +66,6 @@ static void check_find(const pw_segment_header *h, const question *q)
         check_found(&p, q);
 }
 
-/* What is found of the board has a length that a text can have, and does not wrap around. */
-static void check_text(const pw_segment_header *h, uint32_t number)
-{
-    pw_board_entry e;
-
-    if (pw_segment_find_text(h, number, &e) &&
-        (number >= h->ntexts || e.bytes == 0 || e.bytes > PW_SEGMENT_TEXT_BYTES || e.address + e.bytes < e.address))
-        fuzz_fail("text", "one that cannot be");
-}
-
-/* The bytes lie in one stand-in, and in its message. */
-static void check_stand_in(const pw_segment_header *h, const question *q)
-{
-    pw_stand_in_record r;
-
-    if (!pw_segment_find_stand_in(h, q->address, q->bytes, &r))
-        return;
-    if (r.number >= PW_SEGMENT_STAND_INS || r.bytes > PW_SEGMENT_STAND_IN_BYTES || q->bytes > r.bytes ||
-        q->address - r.base > r.bytes - q->bytes ||
-        r.base != h->stand_ins_at + (uint64_t)r.number * PW_SEGMENT_STAND_IN_BYTES)
-        fuzz_fail("stand-in", "one without the bytes");
-}
-
 /* The header is in memory of its own, so that reads behind its end are found. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -104,18 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take(&data, &size, &h->title, sizeof h->title);
     take(&data, &size, &q, sizeof q);
     take(&data, &size, h->pieces, sizeof h->pieces);
-    take(&data, &size, h->texts, sizeof h->texts);
-    take(&data, &size, &h->stand_ins_at, sizeof h->stand_ins_at);
-    take(&data, &size, h->stand_ins, sizeof h->stand_ins);
-    h->npieces = h->ntexts = q.npieces;
+    h->npieces = q.npieces;
     check_title(&h->title, q.pid);
     check_find(h, &q);
-    for (uint32_t i = 0; i < PW_SEGMENT_TEXTS; i++)
-        check_text(h, i);
-    check_text(h, (uint32_t)q.address);
-    check_stand_in(h, &q);
-    h->stand_ins_at = q.address - q.file_bytes; /* likely to be near */
-    check_stand_in(h, &q);
     free(h);
     return 0;
 }

@@ -150,6 +150,8 @@ bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layo
 
 /* The text of the canonical type (ir/ir.h). malloc'ed; NULL: out of memory. Must not be called with a joined layout. */
 char *pw_layout_text(const pw_layout *layout);
+/* Returns the layout that a text of the IR describes, with a reference. NULL: it describes none, or memory is short. */
+pw_layout *pw_layout_of_text(pw_layout_engine *engine, const char *text);
 
 /* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
  * back into the engine. */

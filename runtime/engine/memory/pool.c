@@ -1,6 +1,7 @@
 /*
  * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
- * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves.
+ * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves. Cells
+ * lie in a list of the thread that gave them back, at most CELLS of them.
  */
 #include "runtime/engine/memory/pool.h"
 
@@ -16,12 +17,15 @@
 
 enum {
     SIDES = PW_POOL_OUTBOUND + 1,
-    OWN = 16, /* buffers of the smallest class that each thread keeps for itself */
+    OWN = 16,     /* buffers of the smallest class that each thread keeps for itself */
+    CELLS = 4096, /* idle cells of one thread */
     LINE = 64,
     PAGE = 4096,
     TOUCHED = 2 << 20, /* the longest write that is ever timed */
     HUGE_SHIFT = 21    /* buffers from this size on are aligned to huge pages, and ask for them */
 };
+
+_Atomic(const pw_source *) pw_shared_source;
 
 /* The idle bytes that the pool keeps, of both sides together. */
 static const int64_t idle_limit = (int64_t)256 << 20;
@@ -34,11 +38,18 @@ static struct {
     _Atomic int64_t allocations;
 } pool = {.idle = {.slots = slots, .shelves = SIDES * PW_SIZE_CLASSES}};
 
+/* A cell that is idle. */
+typedef struct cell {
+    struct cell *next;
+} cell;
+
 /* What atomic operations cost is felt by short messages: each thread keeps some of their buffers for itself, the last
- * ones it has used. */
+ * ones it has used, and all cells. */
 static _Thread_local struct {
     void *idle[SIDES][OWN];
     int n[SIDES];
+    cell *cells;
+    int ncells;
 } own;
 
 /* Touches the pages of a buffer, since page faults would falsify the timing of stores
@@ -106,6 +117,13 @@ static void give_own(void)
     for (int side = 0; side < SIDES; side++)
         while (own.n[side] > 0)
             give_to_all((pw_pool_side)side, own.idle[side][--own.n[side]], 0);
+    while (own.cells) {
+        cell *next = own.cells->next;
+
+        free(own.cells);
+        own.cells = next;
+    }
+    own.ncells = 0;
 }
 
 static bool keep_own(pw_pool_side side, void *buffer)
@@ -122,6 +140,34 @@ void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
 
     if (buffer && (class != 0 || !keep_own(side, buffer)))
         give_to_all(side, buffer, class);
+}
+
+void *pw_cell_take(void)
+{
+    cell *c = own.cells;
+
+    if (c) {
+        own.cells = c->next;
+        own.ncells--;
+        return c;
+    }
+    atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
+    return malloc(PW_CELL_BYTES);
+}
+
+void pw_cell_give(void *given)
+{
+    cell *c = given;
+
+    if (!c)
+        return;
+    if (own.ncells == CELLS || !pw_thread_end_call(give_own)) {
+        free(c);
+        return;
+    }
+    c->next = own.cells;
+    own.cells = c;
+    own.ncells++;
 }
 
 void pw_pool_trim(void)

@@ -29,11 +29,22 @@ static inline void pw_pool_give(void *buffer, int64_t bytes)
     pw_pool_give_to(PW_POOL_OWN, buffer, bytes);
 }
 
-/* Frees idle buffers, except those that other threads keep for themselves. */
+/*
+ * Cells are small objects of one size, each of which describes an operation under way and lives as long as that. A
+ * thread keeps the cells that it gets back for its next operations.
+ */
+enum { PW_CELL_BYTES = 384 };
+
+/* Takes a cell: PW_CELL_BYTES bytes, aligned for any type, not cleared. NULL: out of memory. */
+void *pw_cell_take(void);
+/* Gives a cell back, in any thread. NULL is allowed. */
+void pw_cell_give(void *cell);
+
+/* Frees idle buffers and cells, except those that other threads keep for themselves. */
 void pw_pool_trim(void);
 
 typedef struct pw_pool_usage {
-    int64_t allocations; /* since the start; constant in a steady state */
+    int64_t allocations; /* since the start, of buffers and cells; constant in a steady state */
     int64_t idle_bytes;  /* without the buffers that threads keep for themselves */
 } pw_pool_usage;
 

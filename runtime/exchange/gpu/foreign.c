@@ -6,7 +6,7 @@
 #include "runtime/exchange/gpu/foreign.h"
 
 #include "runtime/engine/gpu/joined.h"
-#include "runtime/engine/memory/cells.h"
+#include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/gpu/opened.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/segment.h"

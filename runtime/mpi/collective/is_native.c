@@ -194,13 +194,13 @@ bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm
 {
     const pw_communicator *group = pw_communicator_peek(comm);
     int64_t least = group ? group->remote_least[family == PW_NEIGHBOUR_ALLTOALL] : 0;
-    pw_reach reach;
+    pw_blocks blocks;
 
     if (least == 0 || least == INT64_MAX)
         return least == 0;
-    reach = pw_reach_of(family, s, group);
-    return has_long(&s->send, reach.send, reach.absent_send, least) ||
-           has_long(&s->recv, reach.recv, reach.absent_recv, least);
+    blocks = pw_blocks_of(family, s, group);
+    return has_long(&s->send, blocks.send, blocks.absent_send, least) ||
+           has_long(&s->recv, blocks.recv, blocks.absent_recv, least);
 }
 
 /* ---- calls with a type for each block ---------------------------------------------------------------------------- */
@@ -222,14 +222,14 @@ static pw_settled_side settled_side(const pw_side *side, int blocks)
     return (pw_settled_side){side->buf, side->counts, side->displs, side->types, blocks};
 }
 
-static bool are_native(pw_collective_family family, const pw_sides *s, const pw_communicator *group, pw_reach reach,
+static bool are_native(pw_collective_family family, const pw_sides *s, const pw_communicator *group, pw_blocks blocks,
                        pw_settled_sites *sites)
 {
     pw_call_kind kind = pw_family_kind(family);
 
-    return !(pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group, sites)) &&
-           typed_is_native(&s->send, reach.send, reach.absent_send, kind, sites) &&
-           typed_is_native(&s->recv, reach.recv, reach.absent_recv, kind, sites);
+    return !(pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, sites)) &&
+           typed_is_native(&s->send, blocks.send, blocks.absent_send, kind, sites) &&
+           typed_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind, sites);
 }
 
 bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
@@ -240,18 +240,18 @@ bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Com
     pw_settled_sites sites = {.n = 0};
     pw_settled_side send, recv;
     const pw_communicator *group;
-    pw_reach reach;
+    pw_blocks blocks;
 
     if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
         return false;
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    reach = pw_reach_of(family, s, group);
-    if (!are_native(family, s, group, reach, &sites))
+    blocks = pw_blocks_of(family, s, group);
+    if (!are_native(family, s, group, blocks, &sites))
         return false;
-    send = settled_side(&s->send, reach.send);
-    recv = settled_side(&s->recv, reach.recv);
+    send = settled_side(&s->send, blocks.send);
+    recv = settled_side(&s->recv, blocks.recv);
     pw_settle_call(&send, &recv, comm, form, &sites, deaths);
     return true;
 }

@@ -21,10 +21,10 @@ typedef struct pw_sides {
 } pw_sides;
 
 /* How many blocks of each side matter on this rank. */
-typedef struct pw_reach {
+typedef struct pw_blocks {
     int send, recv;
     const bool *absent_send, *absent_recv;
-} pw_reach;
+} pw_blocks;
 
 /* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part in the call are.
  */
@@ -34,8 +34,8 @@ static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entr
            (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
 }
 
-static PW_NATIVE_INLINE pw_reach pw_reach_of(pw_collective_family family, const pw_sides *s,
-                                             const pw_communicator *group)
+static PW_NATIVE_INLINE pw_blocks pw_blocks_of(pw_collective_family family, const pw_sides *s,
+                                               const pw_communicator *group)
 {
     /* On an intercommunicator, ranks of the root's group other than the root pass MPI_PROC_NULL, which is negative. */
     bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
@@ -43,14 +43,14 @@ static PW_NATIVE_INLINE pw_reach pw_reach_of(pw_collective_family family, const 
     const bool *absent = n->some_absent ? n->absent : NULL;
 
     switch (family) {
-    case PW_BCAST: return (pw_reach){.send = is_root || faces_root};
-    case PW_GATHER: return (pw_reach){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
+    case PW_BCAST: return (pw_blocks){.send = is_root || faces_root};
+    case PW_GATHER: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
     case PW_SCATTER:
-        return (pw_reach){.send = is_root ? group->peers : 0, .recv = faces_root && s->recv.buf != MPI_IN_PLACE};
-    case PW_ALLGATHER: return (pw_reach){.send = !in_place, .recv = group->peers};
-    case PW_ALLTOALL: return (pw_reach){.send = in_place ? 0 : group->peers, .recv = group->peers};
-    case PW_NEIGHBOUR_ALLGATHER: return (pw_reach){.send = 1, .recv = n->in, .absent_recv = absent};
-    default: return (pw_reach){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
+        return (pw_blocks){.send = is_root ? group->peers : 0, .recv = faces_root && s->recv.buf != MPI_IN_PLACE};
+    case PW_ALLGATHER: return (pw_blocks){.send = !in_place, .recv = group->peers};
+    case PW_ALLTOALL: return (pw_blocks){.send = in_place ? 0 : group->peers, .recv = group->peers};
+    case PW_NEIGHBOUR_ALLGATHER: return (pw_blocks){.send = 1, .recv = n->in, .absent_recv = absent};
+    default: return (pw_blocks){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
     }
 }
 
@@ -120,14 +120,14 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
 
 /* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
 static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, const pw_sides *s,
-                                                 const pw_communicator *group, pw_reach reach)
+                                                 const pw_communicator *group, pw_blocks blocks)
 {
     bool can_differ = s->send.form >= PW_SIDE_VARYING || group->size == 1;
 
     switch (family) {
     case PW_GATHER:
-    case PW_SCATTER: return reach.send > 0 && reach.recv > 0;
-    case PW_ALLTOALL: return can_differ && reach.send > 0;
+    case PW_SCATTER: return blocks.send > 0 && blocks.recv > 0;
+    case PW_ALLTOALL: return can_differ && blocks.send > 0;
     case PW_NEIGHBOUR_ALLTOALL: return can_differ && group->neighbours.self > 0;
     default: return false;
     }
@@ -148,7 +148,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     const pw_communicator *group;
     const pw_entry *send, *recv;
     pw_settled_sites own = {.n = 0};
-    pw_reach reach;
+    pw_blocks blocks;
 
     if (s->send.form == PW_SIDE_TYPED)
         return pw_typed_are_native(family, s, comm);
@@ -161,11 +161,11 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    reach = pw_reach_of(family, s, group);
-    if (pw_self_is_possible(family, s, group, reach) && pw_self_may_gain(family, s, group, &own))
+    blocks = pw_blocks_of(family, s, group);
+    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, &own))
         return false;
-    return (reach.send == 0 || pw_uniform_is_native(&s->send, send, reach.send, reach.absent_send, kind)) &&
-           (reach.recv == 0 || pw_uniform_is_native(&s->recv, recv, reach.recv, reach.absent_recv, kind));
+    return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
+           (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
 }
 
 /* pw_is_native_X has the parameters of the hook of X, up to the communicator. */

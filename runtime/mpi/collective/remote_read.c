@@ -43,15 +43,7 @@ static void keep_text(pw_remote_slot *s)
 
 static pw_layout *layout_of(const char *text)
 {
-    pw_arena *arena = pw_arena_create();
-    pw_layout *layout = NULL;
-    pw_diag diag;
-    pw_type type;
-
-    if (arena && text && pw_parse(text, arena, &type, NULL, &diag) == PW_OK)
-        pw_layout_get(pw_registry_engine(), &type, &layout, &diag);
-    pw_arena_destroy(arena);
-    return layout;
+    return text ? pw_layout_of_text(pw_registry_engine(), text) : NULL;
 }
 
 /* Joins the offered layout to that of this rank, of which the walk over blocks is wanted, and no kernel. */

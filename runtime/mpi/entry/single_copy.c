@@ -90,49 +90,34 @@ static bool is_writable(const struct iovec *to)
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
 
-/* Reads what the sender makes for the reader. If the sender ends meanwhile, the system may deliver zeros. */
-static outcome read_as_made(const pw_stand_in *from, const struct iovec *to, const struct iovec *of)
+/* Moves bytes of objects that a block stands for. The sender makes them if they cannot be read where they are, or
+ * cannot be written. */
+static outcome read_objects(pw_inbound *in, const pw_peer_block *block, const void *from, const struct iovec *to)
 {
-    ssize_t n = read_by_system(from->pid, to, 1, of, 1, 0);
-    bool lives = pw_stand_in_lives(from);
-
-    if (n == (ssize_t)to->iov_len && lives)
-        return READ;
-    if (n >= 0)
-        errno = lives ? EFAULT : ESRCH;
-    return FAILED;
-}
-
-/* Moves bytes that a stand-in stands for, unless they are in none. The sender makes them if they cannot be read where
- * they are, or cannot be written. */
-static outcome read_in_stand_in(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
-{
-    pw_stand_in from;
-    outcome read = READ;
+    int64_t bytes = (int64_t)to->iov_len;
+    pw_stand_in objects;
     bool done;
 
-    if (!pw_stand_in_open(pid, of->iov_base, of->iov_len, &from))
+    if (!pw_stand_in_open(block, from, to->iov_len, &objects))
         return NOT_HERE;
-    done = in ? pw_inbound_arrive_from(in, to->iov_base, &from, (int64_t)to->iov_len)
-              : is_writable(to) && pw_stand_in_pack(&from, to->iov_base, (int64_t)to->iov_len);
-    if (!done)
-        read = read_as_made(&from, to, of);
-    pw_stand_in_close(&from, done ? (int64_t)to->iov_len : 0);
-    return read;
+    done = in ? pw_inbound_arrive(in, to->iov_base, from, bytes, block, &objects)
+              : is_writable(to) && pw_stand_in_pack(&objects, to->iov_base, bytes);
+    pw_stand_in_close(&objects, done ? bytes : 0);
+    return done || pw_peer_copy(block, to->iov_base, from, to->iov_len) ? READ : FAILED;
 }
 
-/* Copies or unpacks bytes out of a segment, unless they are in none or cannot be written. */
+/* Copies, unpacks or moves bytes of a block of a segment, unless they are in none or cannot be written. */
 static outcome read_in_segment(pw_inbound *in, pid_t pid, const struct iovec *to, const struct iovec *of)
 {
     pw_peer_block block;
     const void *from = pw_env_bool(PW_ENV_SHARED) ? pw_peer_memory(pid, of->iov_base, of->iov_len, &block) : NULL;
     bool done;
 
-    if (!from)
-        return pw_env_bool(PW_ENV_SHARED) ? read_in_stand_in(in, pid, to, of) : NOT_HERE;
-    if (!in && !is_writable(to))
+    if (from && block.form == PW_OFFER_OBJECTS)
+        return read_objects(in, &block, from, to);
+    if (!from || (!in && !is_writable(to)))
         return NOT_HERE;
-    done = in ? pw_inbound_arrive(in, to->iov_base, from, (int64_t)to->iov_len, &block)
+    done = in ? pw_inbound_arrive(in, to->iov_base, from, (int64_t)to->iov_len, &block, NULL)
               : pw_peer_copy(&block, to->iov_base, from, to->iov_len);
     return done ? READ : FAILED;
 }

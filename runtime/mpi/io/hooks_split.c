@@ -6,7 +6,7 @@
 
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -39,9 +39,9 @@ static void start(void)
                                        "MPI_File_write_ordered_end",
                                        "MPI_File_close",
                                        NULL};
-    static pw_reach_list ending = {.symbols = ends};
+    static pw_calls ending = {.symbols = ends};
 
-    splits.usable = pw_reach_is_ours(&ending) && pw_handle_table_open(&splits.table) == PW_OK;
+    splits.usable = pw_calls_are_ours(&ending) && pw_handle_table_open(&splits.table) == PW_OK;
 }
 
 static void destroy(split *s)

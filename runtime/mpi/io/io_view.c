@@ -7,7 +7,7 @@
 
 #include "frontend/mpi/contents.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 
 #include <pthread.h>
 
@@ -25,9 +25,9 @@ static struct {
 static void start(void)
 {
     static const char *const symbols[] = {"MPI_File_set_view", "MPI_File_close", NULL};
-    static pw_reach_list noting = {.symbols = symbols};
+    static pw_calls noting = {.symbols = symbols};
 
-    views.lost = pw_handle_table_create(&views.table) != PW_OK || !pw_reach_is_ours(&noting);
+    views.lost = pw_handle_table_create(&views.table) != PW_OK || !pw_calls_are_ours(&noting);
 }
 
 static bool is_predefined(MPI_Datatype type)

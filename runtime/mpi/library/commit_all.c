@@ -13,8 +13,6 @@
 
 #pragma weak packwright_prepare_type
 #pragma weak packwright_prepare_peer
-#pragma weak packwright_can_prove
-#pragma weak packwright_prove
 /* The program's own calls, which the interposer sees: it notes the type, and sends what it has deferred before this
  * rank waits for others. */
 #pragma weak MPI_Type_commit
@@ -32,25 +30,19 @@ static void look_for_mpi(void)
     is_mpi_there = pw_mpi_handles_find() && MPI_Type_commit;
 }
 
-/* What a rank tells the others of its node: its process, the number of its layout on the board, or -1, its rank in the
- * program's communicator, and whether it can prove channels. */
-typedef struct offer {
-    int pid, number, rank, proves;
-} offer;
-
-static int prepare_with(MPI_Comm node, int peer, MPI_Comm comm, MPI_Datatype type, const offer *own)
+static int prepare_with(MPI_Comm node, int peer, MPI_Datatype type)
 {
-    offer theirs;
-    int rc = PMPI_Sendrecv(own, 4, MPI_INT, peer, 0, &theirs, 4, MPI_INT, peer, 0, node, MPI_STATUS_IGNORE);
+    int own = (int)getpid(), theirs;
+    int rc = PMPI_Sendrecv(&own, 1, MPI_INT, peer, 0, &theirs, 1, MPI_INT, peer, 0, node, MPI_STATUS_IGNORE);
 
     if (rc == MPI_SUCCESS && packwright_prepare_peer)
-        packwright_prepare_peer(type, theirs.pid, theirs.number);
-    return rc == MPI_SUCCESS && own->proves && theirs.proves ? packwright_prove(node, peer, comm, theirs.rank) : rc;
+        packwright_prepare_peer(type, theirs);
+    return rc;
 }
 
 /* Each rank meets each other one: in round i those two whose ranks sum up to i, or to i and the number of ranks. No
  * rank needs memory that it might not get while the others wait for it. */
-static int prepare_for_peers(MPI_Comm node, MPI_Comm comm, MPI_Datatype type, const offer *own)
+static int prepare_for_peers(MPI_Comm node, MPI_Datatype type)
 {
     int rank, size, rc = PMPI_Comm_rank(node, &rank);
 
@@ -60,7 +52,7 @@ static int prepare_for_peers(MPI_Comm node, MPI_Comm comm, MPI_Datatype type, co
         int peer = (i - rank + size) % size;
 
         if (peer != rank)
-            rc = prepare_with(node, peer, comm, type, own);
+            rc = prepare_with(node, peer, type);
     }
     return rc;
 }
@@ -82,14 +74,14 @@ static int rehearse(MPI_Comm comm, MPI_Datatype type)
 }
 
 /* PMPI_Comm_free, since the interposer forgets what it knows of all channels when the program frees a communicator. */
-static int prepare_node(MPI_Comm comm, MPI_Datatype type, const offer *own)
+static int prepare_node(MPI_Comm comm, MPI_Datatype type)
 {
     MPI_Comm node;
     int rc = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = prepare_for_peers(node, comm, type, own);
+    rc = prepare_for_peers(node, type);
     if (rc == MPI_SUCCESS && type != MPI_DATATYPE_NULL)
         rc = rehearse(node, type);
     PMPI_Comm_free(&node);
@@ -99,21 +91,18 @@ static int prepare_node(MPI_Comm comm, MPI_Datatype type, const offer *own)
 int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type)
 {
     static pthread_once_t looked = PTHREAD_ONCE_INIT;
-    offer own = {.pid = (int)getpid(), .number = -1, .proves = packwright_can_prove && packwright_can_prove()};
     int between_groups, committed, rc;
 
     pthread_once(&looked, look_for_mpi);
     if (!is_mpi_there)
         return MPI_ERR_OTHER;
     rc = PMPI_Comm_test_inter(comm, &between_groups);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_rank(comm, &own.rank);
     if (rc != MPI_SUCCESS)
         return rc;
     committed = MPI_Type_commit(type);
     if (committed == MPI_SUCCESS && packwright_prepare_type)
-        own.number = packwright_prepare_type(*type);
+        packwright_prepare_type(*type);
     if (!between_groups)
-        rc = prepare_node(comm, committed == MPI_SUCCESS ? *type : MPI_DATATYPE_NULL, &own);
+        rc = prepare_node(comm, committed == MPI_SUCCESS ? *type : MPI_DATATYPE_NULL);
     return committed != MPI_SUCCESS ? committed : rc;
 }

@@ -8,6 +8,7 @@
 #include "runtime/exchange/commons.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 enum { RECORDS = 1 << 16, PROBES = 64 };
 

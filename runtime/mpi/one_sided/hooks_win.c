@@ -1,9 +1,7 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
-#include "runtime/exchange/window.h"
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/reached.h"
-#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/one_sided/mapped.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -58,47 +56,22 @@ ONE_TARGET(Win_flush_local, LOCALLY())
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-static const void *memory_of(MPI_Win win)
-{
-    void *memory;
-    int found;
-
-    return PMPI_Win_get_attr(win, MPI_WIN_BASE, &memory, &found) == MPI_SUCCESS && found ? memory : NULL;
-}
-
-/* The memory is shared where the MPI has mapped it in several processes (runtime/exchange/window.h). */
-static void enter(MPI_Win win)
-{
-    if (pw_direct_is_meant())
-        pw_window_enter(memory_of(win));
-}
-
 #define ALLOCATE(call, shared)                                                                                      \
     pw_verdict pw_hook_##call(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win, \
                               bool large, int *rc)                                                                  \
     {                                                                                                               \
-        pw_mapped_before *before = (shared) ? NULL : pw_reached_before(size);                                       \
+        pw_mapped_before *before = (shared) ? NULL : pw_mapped_list(size);                                          \
                                                                                                                     \
         *rc = pw_call_##call(size, unit, info, comm, base, win, large);                                             \
-        if (*rc == MPI_SUCCESS) {                                                                                   \
-            enter(*win);                                                                                            \
-            pw_reached_enter(*win, comm, shared, before);                                                           \
-        } else {                                                                                                    \
+        if (*rc == MPI_SUCCESS)                                                                                     \
+            pw_mapped_enter(*win, comm, shared, before);                                                            \
+        else                                                                                                        \
             free(before);                                                                                           \
-        }                                                                                                           \
         return PW_DONE;                                                                                             \
     }
 
 ALLOCATE(Win_allocate, false)
 ALLOCATE(Win_allocate_shared, true)
-
-static void leave(MPI_Win win)
-{
-    if (win != MPI_WIN_NULL && pw_direct_is_meant()) {
-        pw_window_leave(memory_of(win));
-        pw_xpmem_note_removal();
-    }
-}
 
 /* Settles all operations of the window, since MPI may reuse its handle for the next window. */
 pw_verdict pw_hook_Win_free(MPI_Win *win, int *rc)
@@ -110,7 +83,7 @@ pw_verdict pw_hook_Win_free(MPI_Win *win, int *rc)
         return PW_PASS;
     old = *win;
     mark = pw_rma_mark(old);
-    leave(old);
+    pw_xpmem_note_removal();
     *rc = pw_next.MPI_Win_free(win);
     if (*rc == MPI_SUCCESS)
         pw_rma_settle(old, PW_RMA_ALL_TARGETS, mark);

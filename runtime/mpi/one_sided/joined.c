@@ -6,7 +6,7 @@
  */
 #include "runtime/engine/move/move.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/reached.h"
+#include "runtime/mpi/one_sided/mapped.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
@@ -50,7 +50,7 @@ static bool describe_target(const pw_transfer *t, pw_message *m)
     pw_window_memory memory;
     int64_t at;
 
-    return pw_reached_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&
+    return pw_mapped_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&
            at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m) &&
            lie_within(&m->buffer, at, memory.bytes);
 }

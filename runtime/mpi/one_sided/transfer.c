@@ -4,7 +4,7 @@
  */
 #include "runtime/mpi/one_sided/internal.h"
 
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "next.h"
@@ -25,10 +25,10 @@ static int decide(void)
     static const char *const symbols[] = {
         "MPI_Win_fence",     "MPI_Win_complete",    "MPI_Win_unlock",          "MPI_Win_unlock_all", "MPI_Win_flush",
         "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free",       NULL};
-    static pw_reach_list completing = {.symbols = symbols};
+    static pw_calls completing = {.symbols = symbols};
     int answer = KNOWN | WHOLE;
 
-    if (!pw_reach_is_ours(&completing) || !pw_pending_is_seen())
+    if (!pw_calls_are_ours(&completing) || !pw_pending_is_seen())
         answer &= ~WHOLE;
     return pw_strategy_is_forced() ? answer | FORCED : answer;
 }

@@ -2,7 +2,7 @@
  * Point-to-point calls with requests. A call takes a staging buffer as in hooks_p2p.c. The staging buffer lives in a
  * transfer, which is a pending operation (runtime/mpi/requests/pending.h) until the request completes.
  */
-#include "runtime/engine/memory/cells.h"
+#include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"

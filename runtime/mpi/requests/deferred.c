@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "runtime/engine/gpu/transfer.h"
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/errors.h"
 
 #include "next.h"
@@ -51,9 +51,9 @@ void pw_deferred_start(void)
 /* Whether every call that may have to start a send comes here. */
 static bool is_seen(void)
 {
-    static pw_reach_list all = {.symbols = pw_exported};
+    static pw_calls all = {.symbols = pw_exported};
 
-    return pw_reach_is_ours(&all);
+    return pw_calls_are_ours(&all);
 }
 
 bool pw_deferred_can(const pw_staging *out)

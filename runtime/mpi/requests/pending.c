@@ -5,8 +5,8 @@
  */
 #include "runtime/mpi/requests/pending.h"
 
-#include "runtime/engine/memory/cells.h"
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
@@ -59,9 +59,9 @@ bool pw_pending_is_seen(void)
                                           "MPI_Request_get_status_some",
 #endif
                                           NULL};
-    static pw_reach_list completing = {.symbols = symbols};
+    static pw_calls completing = {.symbols = symbols};
 
-    return pw_reach_is_ours(&completing);
+    return pw_calls_are_ours(&completing);
 }
 
 /* ---- tracking and settling -------------------------------------------------------------------------------------- */
@@ -252,5 +252,4 @@ void pw_pending_close(void)
 
     while ((node = pw_pending_node_take_any()) != NULL)
         destroy(of_node(node));
-    pw_cell_trim();
 }

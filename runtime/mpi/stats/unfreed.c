@@ -5,7 +5,7 @@
 #include "runtime/mpi/stats/unfreed.h"
 
 #include "frontend/mpi/describe.h"
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/types/origin.h"
 
@@ -58,11 +58,11 @@ pw_stats_record *pw_unfreed_take(int64_t *n)
 {
     /* MPI ends the program that asks it about a type which was freed past this library. */
     static const char *const symbols[] = {"MPI_Type_free", NULL};
-    static pw_reach_list freeing = {.symbols = symbols};
+    static pw_calls freeing = {.symbols = symbols};
     list l = {NULL, 0};
 
     *n = 0;
-    if (!pw_reach_is_ours(&freeing) || !(l.at = calloc(MOST_ROWS + 1, sizeof *l.at)))
+    if (!pw_calls_are_ours(&freeing) || !(l.at = calloc(MOST_ROWS + 1, sizeof *l.at)))
         return NULL;
     pw_origin_each(take, &l);
     for (int64_t i = 0; i < l.n; i++)

@@ -32,11 +32,6 @@ bool pw_direct_is_meant(void)
     return pw_env_bool(PW_ENV_ONE_COPY);
 }
 
-bool pw_direct_is_on(void)
-{
-    return pw_direct_is_meant() && pw_direct_is_possible();
-}
-
 void pw_direct_start(void)
 {
     pw_stand_in_start(pw_registry_engine);

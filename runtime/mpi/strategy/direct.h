@@ -18,8 +18,6 @@ void pw_direct_leave(void);
 
 /* Whether PACKWRIGHT_ONE_COPY allows the strategy for host memory. */
 bool pw_direct_is_meant(void);
-/* Whether there are also stand-ins for such messages. The first call maps them. */
-bool pw_direct_is_on(void);
 
 /* The shortest message that goes so, of a call that blocks. */
 int64_t pw_direct_least(void);

@@ -43,8 +43,6 @@ void pw_strategy_start(void)
         chosen_by.forced = (pw_strategy_id)(word - 1);
     chosen_by.counted = pw_layout_use_is_reported();
     chosen_by.trials = pw_env_bool(PW_ENV_TRIALS) && word <= 0;
-    if (pw_env_bool(PW_ENV_SHARED))
-        pw_commons_offer(PW_COMMONS_BYTES);
     pw_split_start();
     pw_model_start(PW_MPI_IS_OPEN_MPI ? "openmpi" : "mpich");
 }

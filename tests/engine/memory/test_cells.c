@@ -1,5 +1,5 @@
-/* Unit test of runtime/engine/memory/cells: no cell is given out twice, and a steady state allocates nothing. */
-#include "runtime/engine/memory/cells.h"
+/* Cells of runtime/engine/memory/pool: no cell is given out twice, and a steady state allocates nothing. */
+#include "runtime/engine/memory/pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -32,14 +32,14 @@ static void reuses(void **unused)
         for (int i = 0; i < MANY; i++)
             pw_cell_give(cells[i]);
         if (round == 0)
-            allocations = pw_cell_allocations();
-        assert_int_equal(pw_cell_allocations(), allocations);
+            allocations = pw_pool_usage_now().allocations;
+        assert_int_equal(pw_pool_usage_now().allocations, allocations);
     }
     pw_cell_give(NULL);
-    pw_cell_trim();
+    pw_pool_trim();
     pw_cell_give(pw_cell_take());
-    assert_int_equal(pw_cell_allocations(), allocations + 1);
-    pw_cell_trim();
+    assert_int_equal(pw_pool_usage_now().allocations, allocations + 1);
+    pw_pool_trim();
 }
 
 /* Cells go from one thread to another: those given by one are taken by the next. */
@@ -76,7 +76,7 @@ static void passes_between_threads(void **unused)
     assert_int_equal(clashes, 0);
     for (int i = 0; i < 64; i++)
         pw_cell_give(atomic_exchange(&slots[i], NULL));
-    pw_cell_trim();
+    pw_pool_trim();
 }
 
 int main(void)

@@ -2,15 +2,13 @@
  * PACKWRIGHT_Type_commit_all on two ranks with types of different layouts, then one message. What the interposer did
  * for the message is in its statistics, which the run compares. With the argument "unused" there is no message, with
  * "error" rank 1 has a type that cannot be committed, and with "mapped" the message must not map staging memory: that
- * was done when the type was committed. With "ready" the first message of types in memory that was written before must
- * not wait for more than a few pages; "long" is the same with longer blocks.
+ * was done when the type was committed.
  */
 #include <packwright/packwright-mpi.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum { ROWS = 2000, SEND_STRIDE = 20, RECV_STRIDE = 28, WIDTH = 8 };
 
@@ -62,43 +60,6 @@ static void exchange(MPI_Datatype type)
     MPI_Free_mem(memory);
 }
 
-static long faults(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
-}
-
-/* A megabyte of the sender, which Linux enters into the receiver's page table 64 KiB at a time while it is read. */
-static void exchange_ready(int block)
-{
-    enum { SPAN = 1 << 20, MOST = 8 };
-    MPI_Datatype type;
-    long before;
-    char *memory;
-
-    MPI_Alloc_mem(SPAN, MPI_INFO_NULL, (void *)&memory);
-    memset(memory, rank + 1, SPAN);
-    MPI_Type_vector(SPAN / block / 2, block, 2 * block, MPI_BYTE, &type);
-    check(PACKWRIGHT_Type_commit_all(MPI_COMM_WORLD, &type) == MPI_SUCCESS, "PACKWRIGHT_Type_commit_all");
-    faults();
-    MPI_Barrier(MPI_COMM_WORLD);
-    before = faults();
-    if (rank == 0)
-        MPI_Send(memory, 1, type, 1, 0, MPI_COMM_WORLD);
-    else
-        MPI_Recv(memory, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    before = faults() - before;
-    if (before > MOST)
-        printf("rank %d: the first message has waited for %ld pages\n", rank, before);
-    check(before <= MOST, "the first message has waited for pages");
-    check(memory[0] == 1, "the message is not what was sent");
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Type_free(&type);
-    MPI_Free_mem(memory);
-}
-
 /* Rank 1 has no type to commit. No rank hangs, and the others' types are committed. */
 static void commit_bad(MPI_Datatype type)
 {
@@ -128,8 +89,6 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (strcmp(what, "ready") == 0 || strcmp(what, "long") == 0)
-        exchange_ready(strcmp(what, "long") == 0 ? 512 : 64);
     MPI_Type_vector(ROWS, WIDTH, stride(), MPI_INT, &type);
     if (strcmp(what, "error") == 0)
         commit_bad(type);

@@ -2,9 +2,8 @@
  * Messages with the strategy `direct`: enough of them in the plain way that stand-ins lose their pages, and then one in
  * each way in which somebody may touch a stand-in, or nobody. What arrives must be right, and nothing may hang. The
  * sender's memory is from MPI_Alloc_mem. Run with the argument "user" the system answers for accesses of user code
- * only, and with "refused" there is no userfaultfd. With "window" the memory is a window's, with "shared_window" one
- * that all ranks address, and with "file" a file's. With "denied" the processes may not read each other's memory, and
- * messages go in the plain way only.
+ * only, and with "refused" there is no userfaultfd. With "file" the memory is a file's. With "denied" the processes may
+ * not read each other's memory, and messages go in the plain way only.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -32,7 +31,6 @@ typedef struct scene {
     MPI_Comm comm;
     int rank, round, block, stride;
     unsigned char *out, *in;
-    MPI_Win win; /* that `out` is the memory of; MPI_WIN_NULL: it is of none */
 } scene;
 
 static unsigned char byte_of(int round, int i)
@@ -240,28 +238,17 @@ static void *map_file(void)
 
 static void take_memory(scene *s, const char *kind)
 {
-    s->win = MPI_WIN_NULL;
-    if (!strcmp(kind, "window"))
-        MPI_Win_allocate(SPAN, 1, MPI_INFO_NULL, s->comm, &s->out, &s->win);
-    else if (!strcmp(kind, "shared_window"))
-        MPI_Win_allocate_shared(s->rank == 0 ? SPAN : 0, 1, MPI_INFO_NULL, s->comm, &s->out, &s->win);
-    else if (!strcmp(kind, "file"))
+    if (!strcmp(kind, "file"))
         s->out = map_file();
     else
         MPI_Alloc_mem(SPAN, MPI_INFO_NULL, &s->out);
-    if (!strcmp(kind, "shared_window") && s->rank == 1)
-        s->out = malloc(SPAN);
 }
 
 static void give_memory(scene *s, const char *kind)
 {
-    if (s->win != MPI_WIN_NULL)
-        MPI_Win_free(&s->win);
-    if (!strcmp(kind, "shared_window") && s->rank == 1)
-        free(s->out);
-    else if (!strcmp(kind, "file"))
+    if (!strcmp(kind, "file"))
         munmap(s->out, SPAN);
-    else if (strstr(kind, "window") == NULL)
+    else
         MPI_Free_mem(s->out);
 }
 
@@ -289,7 +276,7 @@ int main(int argc, char **argv)
     if (denied)
         send_plainly(&s, RESTING, "denied");
     for (size_t i = 0; i < sizeof ways / sizeof *ways && !denied; i++) {
-        if (ways[i] == forked && (s.win != MPI_WIN_NULL || !strcmp(kind, "file")))
+        if (ways[i] == forked && !strcmp(kind, "file"))
             continue; /* a child shares the memory */
         send_plainly(&s, PROVING, "plain");
         write_out(&s);

@@ -3,21 +3,21 @@
  * here. A tool in front of this library that takes a completing call and goes on to its PMPI_ form, or a language
  * binding that calls PMPI_ itself, would leave the data in staging memory for ever.
  */
-#ifndef PW_RUNTIME_REACH_H
-#define PW_RUNTIME_REACH_H
+#ifndef PW_RUNTIME_CALLS_H
+#define PW_RUNTIME_CALLS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /* Names of functions, ended by NULL, and what is known of them: 0 at first, otherwise 1 + the answer, on which threads
  * agree. */
-typedef struct pw_reach_list {
+typedef struct pw_calls {
     const char *const *symbols;
     _Atomic int known;
-} pw_reach_list;
+} pw_calls;
 
 /* Returns whether all of the program's `symbols` are those of this library. The first call looks them up in the global
  * scope, which is slow. Thread safe. */
-bool pw_reach_is_ours(pw_reach_list *list);
+bool pw_calls_are_ours(pw_calls *list);
 
 #endif

@@ -2,7 +2,7 @@
  * Whether the calls of a list come to this library rather than to a tool before it. The answer is found once for each
  * list and kept there, since definitions do not move while the process runs.
  */
-#include "runtime/mpi/entry/reach.h"
+#include "runtime/mpi/entry/calls.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -52,7 +52,7 @@ static bool are_ours(const char *const *symbols)
     return true;
 }
 
-bool pw_reach_is_ours(pw_reach_list *list)
+bool pw_calls_are_ours(pw_calls *list)
 {
     int known = atomic_load_explicit(&list->known, memory_order_relaxed);
 

@@ -5,8 +5,8 @@
  *
  * All functions are thread safe.
  */
-#ifndef PW_RUNTIME_ONE_SIDED_REACHED_H
-#define PW_RUNTIME_ONE_SIDED_REACHED_H
+#ifndef PW_RUNTIME_ONE_SIDED_MAPPED_H
+#define PW_RUNTIME_ONE_SIDED_MAPPED_H
 
 #include "runtime/mpi/mpi_compat.h"
 
@@ -24,11 +24,11 @@ typedef struct pw_mapped_before pw_mapped_before;
 
 /* To be called before MPI allocates a window of so many bytes at this rank. The result is for the next function, which
  * frees it, and may be NULL. */
-pw_mapped_before *pw_reached_before(MPI_Aint bytes);
+pw_mapped_before *pw_mapped_list(MPI_Aint bytes);
 /* To be called after MPI has allocated a window. */
-void pw_reached_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before);
+void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before);
 
 /* Finds the memory of a rank. Returns false if this process does not reach it, or not yet. */
-bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out);
+bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out);
 
 #endif

@@ -4,22 +4,28 @@
  * looked for when it is first addressed, and again after misses whose number is a power of two: the target may announce
  * it later.
  */
-#include "runtime/mpi/one_sided/reached.h"
+#include "runtime/mpi/one_sided/mapped.h"
 
 #include "base/env.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/exchange/window.h"
 #include "runtime/mpi/one_sided/announced.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/rma.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { MAPPINGS = 512, RANKS = 1 << 16 };
+enum { MAPPINGS = 512, RANKS = 1 << 16, LINE = 512 };
+
+/* A shared mapping of a file, whose byte at an address of this process is at offset address + shift. */
+typedef struct mapping {
+    uint64_t begin, end, shift;
+    uint64_t device, inode; /* of the file, as /proc/self/maps has them */
+} mapping;
 
 struct pw_mapped_before {
     int n;
-    pw_window_mapping mappings[MAPPINGS];
+    mapping mappings[MAPPINGS];
 };
 
 typedef struct target {
@@ -32,7 +38,7 @@ typedef struct window {
     uint64_t key;
     bool shared, announced;
     pw_window_part part; /* of this process; the file is known in any case */
-    pw_window_mapping mapping;
+    mapping mapping;
     int ranks;
     pthread_mutex_t lock; /* of a thread that looks for a target */
     target targets[];
@@ -48,27 +54,55 @@ static struct {
 
 /* ---- the file of a window ---------------------------------------------------------------------------------------- */
 
-pw_mapped_before *pw_reached_before(MPI_Aint bytes)
+/* Takes a mapping from a line of /proc/self/maps. False: it is not shared, or cannot be read. */
+static bool parse(const char *line, mapping *out)
+{
+    unsigned long long begin, end, at, inode;
+    unsigned major, minor;
+    char rights[5];
+
+    if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &begin, &end, rights, &at, &major, &minor, &inode) != 7 ||
+        rights[0] != 'r' || rights[3] != 's')
+        return false;
+    *out = (mapping){begin, end, at - begin, (uint64_t)major << 32 | minor, inode};
+    return true;
+}
+
+/* Lists up to `most` shared mappings, or those that have the byte at an address, and returns their number. */
+static int list_mappings(mapping *out, int most, const void *byte)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[LINE];
+    int n = 0;
+
+    while (maps && n < most && fgets(line, sizeof line, maps))
+        n += parse(line, &out[n]) && (!byte || (uintptr_t)byte - out[n].begin < out[n].end - out[n].begin);
+    if (maps)
+        fclose(maps);
+    return n;
+}
+
+pw_mapped_before *pw_mapped_list(MPI_Aint bytes)
 {
     pw_mapped_before *before = bytes == 0 ? malloc(sizeof *before) : NULL;
 
     if (before)
-        before->n = pw_window_mappings(before->mappings, MAPPINGS);
+        before->n = list_mappings(before->mappings, MAPPINGS, NULL);
     return before;
 }
 
-static bool is_among(const pw_mapped_before *list, const pw_window_mapping *m)
+static bool is_among(const pw_mapped_before *list, const mapping *m)
 {
     for (int i = 0; i < list->n; i++)
-        if (list->mappings[i].file.inode == m->file.inode && list->mappings[i].file.device == m->file.device)
+        if (list->mappings[i].inode == m->inode && list->mappings[i].device == m->device)
             return true;
     return false;
 }
 
 /* Finds the one file that has been mapped since `before`. */
-static bool find_new(const pw_mapped_before *before, pw_window_mapping *out)
+static bool find_new(const pw_mapped_before *before, mapping *out)
 {
-    pw_mapped_before *now = before->n < MAPPINGS ? pw_reached_before(0) : NULL;
+    pw_mapped_before *now = before->n < MAPPINGS ? pw_mapped_list(0) : NULL;
     int found = 0;
 
     for (int i = 0; now && i < now->n; i++)
@@ -95,8 +129,8 @@ static bool find_mapping(MPI_Win win, const pw_mapped_before *before, window *w)
     w->part.unit = *unit;
     if (*bytes == 0)
         return before && find_new(before, &w->mapping);
-    return pw_window_mapping_of(base, &w->mapping) &&
-           (w->part.at = (int64_t)((uint64_t)(uintptr_t)base + w->mapping.file.shift)) >= 0;
+    return list_mappings(&w->mapping, 1, base) == 1 &&
+           (w->part.at = (int64_t)((uint64_t)(uintptr_t)base + w->mapping.shift)) >= 0;
 }
 
 /* ---- windows that come and go ------------------------------------------------------------------------------------ */
@@ -167,8 +201,8 @@ static bool look(MPI_Win win, const pw_mapped_before *before, window *w)
         return true;
     if (!find_mapping(win, before, w))
         return false;
-    w->part.device = w->mapping.file.device;
-    w->part.inode = w->mapping.file.inode;
+    w->part.device = w->mapping.device;
+    w->part.inode = w->mapping.inode;
     w->announced = w->part.bytes > 0 && pw_window_announce(&w->part);
     return true;
 }
@@ -185,7 +219,7 @@ static void enter(MPI_Win win, MPI_Comm comm, bool shared, const pw_mapped_befor
         pw_handle_table_insert(&windows.table, w->key, w); /* if that fails, the window is not found */
 }
 
-void pw_reached_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before)
+void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before)
 {
     if (pw_env_bool(PW_ENV_SHARED))
         enter(win, comm, shared, before);
@@ -219,14 +253,14 @@ static bool ask(MPI_Win win, int rank, pw_window_memory *out)
 static bool find_announced(const window *w, int rank, pw_window_memory *out)
 {
     pw_window_part part = w->part;
-    const pw_window_mapping *m = &w->mapping;
-    int64_t begin = (int64_t)(m->begin + m->file.shift), end = (int64_t)(m->end + m->file.shift);
+    const mapping *m = &w->mapping;
+    int64_t begin = (int64_t)(m->begin + m->shift), end = (int64_t)(m->end + m->shift);
 
     part.rank = rank;
     if (!pw_window_part_find(&part) || part.bytes <= 0 || part.at < begin || part.at >= end ||
         part.bytes > end - part.at || part.unit <= 0)
         return false;
-    *out = (pw_window_memory){(char *)(uintptr_t)((uint64_t)part.at - m->file.shift), part.bytes, part.unit};
+    *out = (pw_window_memory){(char *)(uintptr_t)((uint64_t)part.at - m->shift), part.bytes, part.unit};
     return true;
 }
 
@@ -243,7 +277,7 @@ static bool find_now(MPI_Win win, window *w, int rank)
     return found;
 }
 
-bool pw_reached_find(MPI_Win win, int rank, pw_window_memory *out)
+bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
 {
     window *w = pw_handle_table_find(&windows.table, pw_win_key(win));
     uint32_t misses;
