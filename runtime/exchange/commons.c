@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "packwright-commons-2" /* the number changes with what lies there */
+#define NAME "packwright-commons-3" /* the number changes with what lies there */
 
 enum { TEXT_BYTES = 512, PATH_BYTES = 64, RANKS = 1024 };
 
@@ -73,13 +73,14 @@ static pid_t parent_of(int proc, const char *pid)
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
 }
 
+/* Only processes of this user pass anything on: what they write may be executed. */
 static void *map(int fd, size_t bytes)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct stat file;
     void *memory;
 
-    if (fstat(fd, &file) != 0 || file.st_size != (off_t)bytes || seals < 0 || !(seals & F_SEAL_SHRINK))
+    if (fstat(fd, &file) != 0 || file.st_uid != geteuid() || file.st_size != (off_t)bytes || seals < 0 || !(seals & F_SEAL_SHRINK))
         return NULL;
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)

@@ -12,7 +12,7 @@
 
 /* What the ranks of a job have in common. Each part has its place in the block. Memory that no rank writes takes none.
  */
-typedef enum pw_commons_part { PW_COMMONS_TRIALS, PW_COMMONS_WINDOWS, PW_COMMONS_PARTS } pw_commons_part;
+typedef enum pw_commons_part { PW_COMMONS_TRIALS, PW_COMMONS_WINDOWS, PW_COMMONS_KERNELS, PW_COMMONS_PARTS } pw_commons_part;
 
 enum { PW_COMMONS_PART_BYTES = 8 << 20, PW_COMMONS_BYTES = PW_COMMONS_PARTS * PW_COMMONS_PART_BYTES };
 
