@@ -80,7 +80,8 @@ static void *map(int fd, size_t bytes)
     struct stat file;
     void *memory;
 
-    if (fstat(fd, &file) != 0 || file.st_uid != geteuid() || file.st_size != (off_t)bytes || seals < 0 || !(seals & F_SEAL_SHRINK))
+    if (fstat(fd, &file) != 0 || file.st_uid != geteuid() || file.st_size != (off_t)bytes || seals < 0 ||
+        !(seals & F_SEAL_SHRINK))
         return NULL;
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)

@@ -229,15 +229,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(one_reads_for_all),
-        TEST(compiled_entries_are_passed_on),
-        TEST(absence_is_not_passed_on),
-        TEST(damaged_entries_are_refused),
-        TEST(entries_of_other_keys_are_refused),
-        TEST(memory_may_be_full),
-        TEST(a_dead_holder_keeps_nobody),
-        TEST(others_wait_for_who_looks),
-        TEST(who_finds_nothing_lets_go),
+        TEST(one_reads_for_all),           TEST(compiled_entries_are_passed_on),    TEST(absence_is_not_passed_on),
+        TEST(damaged_entries_are_refused), TEST(entries_of_other_keys_are_refused), TEST(memory_may_be_full),
+        TEST(a_dead_holder_keeps_nobody),  TEST(others_wait_for_who_looks),         TEST(who_finds_nothing_lets_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

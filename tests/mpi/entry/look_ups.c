@@ -1,6 +1,7 @@
 /*
  * A program that knows nothing of Packwright and has eight kernels, which each rank uses. Run with LD_PRELOAD by
- * look_ups.py. With the argument "first", rank 0 has used all of them before another rank uses one.
+ * look_ups.py. With the argument "first", rank 0 has used all of them before another rank uses one. Each rank prints
+ * what memory it has at the end; of memory that ranks share, its part.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,6 +26,19 @@ static int use(int block)
     return good && position == BLOCKS * block * 8;
 }
 
+static void print_memory(void)
+{
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    long kib;
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Pss: %ld", &kib) == 1)
+            printf("memory %ld KiB\n", kib);
+    if (f)
+        fclose(f);
+}
+
 int main(int argc, char **argv)
 {
     int rank, bad = 0;
@@ -39,6 +53,9 @@ int main(int argc, char **argv)
         bad += !use(block);
     if (argc > 1 && rank == 0)
         MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    print_memory();
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     if (bad)
         fprintf(stderr, "rank %d: %d types are packed wrongly\n", rank, bad);

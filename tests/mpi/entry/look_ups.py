@@ -1,9 +1,9 @@
-"""What Packwright costs the servers of files: look_ups.py LIBRARY PROGRAM MPIEXEC...
+"""What Packwright costs the servers of files, and memory: look_ups.py LIBRARY PROGRAM MPIEXEC...
 
 Counts the system calls with a path that each rank makes from start to end, natively and with Packwright, all kernels cached. Paths in
 /proc, /sys and /dev are left out, since no server sees them. Packwright may make CALLS more for a rank, and on a node
 two for each kernel, whichever ranks make them. So it is at most CALLS for each rank but the one that has read the kernels before the
-others ask for one. Skips (77) where ranks cannot be traced.
+others ask for one. A rank has at most KIB more memory than natively. Skips (77) where ranks cannot be traced.
 """
 import collections
 import os
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-RANKS, KERNELS, CALLS = 4, 8, 12
+RANKS, KERNELS, CALLS, KIB = 4, 8, 12, 2048
 
 library, program, *mpiexec = sys.argv[1:]
 
@@ -28,32 +28,38 @@ def named(line):
 
 
 def calls(folder, preload, *arguments):
-    """A Counter of named calls for each rank, whose parent remains the launcher."""
+    """A Counter of named calls for each rank, whose parent remains the launcher, and the mean of their memory in KiB."""
     tracer = Path(folder, "trace")
     tracer.write_text('#!/bin/sh\nexec strace -D -f -y -e trace=%file -o "$0.$$" "$@"\n')
     tracer.chmod(0o700)
     done = subprocess.run([*mpiexec, "-n", str(RANKS), tracer, *(["-E", f"LD_PRELOAD={library}"] if preload else []), program,
-                           *arguments], check=False)
+                           *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    memory = [int(kib) for kib in re.findall("memory ([0-9]+) KiB", done.stdout)]
     if done.returncode:
         sys.exit("a traced run has failed")
     files = list(Path(folder).glob("trace.*"))
     ranks = [collections.Counter(filter(None, map(named, f.read_text(errors="replace").splitlines()))) for f in files]
     for file in files:
         file.unlink()
-    if len(ranks) != RANKS:
-        sys.exit(f"{len(ranks)} of {RANKS} ranks were traced")
-    return ranks
+    if len(ranks) != RANKS or len(memory) not in (0, RANKS):
+        sys.exit(f"{len(ranks)} of {RANKS} ranks were traced\n{done.stdout}")
+    return ranks, sum(memory) / RANKS
 
 
 def more(folder, *arguments):
-    """How many calls each rank makes that no rank makes natively, least first."""
+    """How many calls each rank makes that no rank makes natively, least first. Checks the memory."""
     usual = collections.Counter()
-    for rank in calls(folder, False, *arguments):
+    natively, native_kib = calls(folder, False, *arguments)
+    for rank in natively:
         usual |= rank
-    ours = [rank - usual for rank in calls(folder, True, *arguments)]
+    traced, kib = calls(folder, True, *arguments)
+    ours = [rank - usual for rank in traced]
     ours.sort(key=collections.Counter.total)
     for rank in ours:
         print(rank.total(), dict(rank))
+    print(f"memory of a rank: {native_kib:.0f} KiB natively, {kib - native_kib:.0f} KiB more")
+    if kib > native_kib + KIB:
+        sys.exit(f"a rank has more than {KIB} KiB more memory")
     return [rank.total() for rank in ours]
 
 
