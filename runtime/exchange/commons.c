@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,9 +33,17 @@ static struct {
     void *memory;
 } commons = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
+/* The system ends a process that makes a file longer than its limit. */
+static bool is_allowed(size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
+}
+
 void pw_commons_offer(size_t bytes)
 {
-    int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = is_allowed(bytes) ? memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 
     if (fd < 0)
         return;

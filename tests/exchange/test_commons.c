@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,12 +94,28 @@ static void without_an_offer_there_is_none(void **state)
     assert_null(pw_commons_map(BYTES));
 }
 
+static void files_may_be_limited(void **state)
+{
+    int status;
+
+    (void)state;
+    if (fork() == 0) {
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){BYTES - 1, BYTES - 1});
+        pw_commons_offer(BYTES);
+        _exit(pw_commons_map(BYTES) != NULL);
+    }
+    assert_true(wait(&status) > 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_find_one),
         cmocka_unit_test(only_those_that_agree),
         cmocka_unit_test(without_an_offer_there_is_none),
+        cmocka_unit_test(files_may_be_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
