@@ -37,7 +37,7 @@
       "whether packed messages bypass the caches: where other cores' copies make stores dear (auto), never, always") \
     X(SHARED, "PACKWRIGHT_SHARED", BOOL, "1",                                                                        \
       "0 leaves it to MPI to copy packed messages within a node, where receivers could unpack from the sender's "    \
-      "memory")                                                                                                      \
+      "memory, and has each rank read kernels from disk")                                                            \
     X(LAZY, "PACKWRIGHT_LAZY", BOOL, "1",                                                                            \
       "0 copies every message of GPU memory to host memory, also where only another GPU reads it")                   \
     X(ONE_COPY, "PACKWRIGHT_ONE_COPY", BOOL, "0",                                                                    \

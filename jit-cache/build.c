@@ -1,7 +1,7 @@
 /*
  * How a kernel is had: from disk; else compiled, by one of the processes that share the directory.
  *
- *     (load: from the directory for all users, else from this user's)
+ *     (load: from memory in common, else from the directory for all users, else from this user's)
  *
  *     load --> take the lock --> load again --> load the compiler --> compile --> store --> load what was stored
  *                  |                                                               (no disk: load from memory)
@@ -43,7 +43,47 @@ static pw_build_result settle(pw_slot *slot, pw_kernel_state state)
     return PW_BUILD_DONE;
 }
 
-static bool load_key(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t started)
+/* Opens code in memory, which the blob gives up when it is foreign. */
+static pw_status open_blob(const pw_cache *cache, pw_hash key, pw_blob *blob, pw_image *image, pw_kernel_fn **pack,
+                           pw_kernel_fn **unpack, pw_diag *diag)
+{
+    pw_status status;
+
+    if (cache->disk.foreign) {
+        *image = (pw_image){.code = *blob};
+        *pack = *unpack = NULL;
+        *blob = (pw_blob){0};
+        return PW_OK;
+    }
+    status = pw_image_open_bytes(blob->data, blob->size, image, diag);
+    if (status)
+        return status;
+    status = pw_image_symbols(image, key, pack, unpack, diag);
+    if (status)
+        pw_image_close(image);
+    return status;
+}
+
+/* Takes an entry that another process of the node has read or compiled. */
+static bool load_common(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t started)
+{
+    pw_common *common = cache->common ? cache->common() : NULL;
+    pw_kernel_fn *pack, *unpack;
+    pw_blob entry = {0};
+    pw_image image;
+    pw_diag diag;
+    bool opened;
+
+    if (common)
+        entry.data = pw_common_get(common, key, &entry.size);
+    opened = entry.data && open_blob(cache, key, &entry, &image, &pack, &unpack, &diag) == PW_OK;
+    if (opened)
+        publish(slot, key, &image, pack, unpack, PW_ORIGIN_DISK, started);
+    pw_blob_free(&entry);
+    return opened;
+}
+
+static bool load_disk(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t started)
 {
     pw_image image;
     pw_kernel_fn *pack, *unpack;
@@ -55,10 +95,7 @@ static bool load_key(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t starte
     return true;
 }
 
-static bool load_own(pw_cache *cache, pw_slot *slot, int64_t started)
-{
-    return load_key(cache, slot, slot->kernel.key, started);
-}
+typedef bool load_fn(pw_cache *cache, pw_slot *slot, pw_hash key, int64_t started);
 
 static bool same_target(const pw_target *a, const pw_target *b)
 {
@@ -66,7 +103,7 @@ static bool same_target(const pw_target *a, const pw_target *b)
 }
 
 /* What was seeded for a lower level of the instruction set will do, unless a CPU was chosen by name. */
-static bool load_lower(pw_cache *cache, pw_slot *slot, int64_t started)
+static bool load_lower(pw_cache *cache, pw_slot *slot, load_fn *load, int64_t started)
 {
     pw_target target;
 
@@ -74,7 +111,7 @@ static bool load_lower(pw_cache *cache, pw_slot *slot, int64_t started)
         return false;
     for (int i = 0; pw_target_compatible(i, &target); i++)
         if (!same_target(&target, &cache->target) &&
-            load_key(cache, slot, pw_cache_key(slot->shape, &target, cache->backend_name), started))
+            load(cache, slot, pw_cache_key(slot->shape, &target, cache->backend_name), started))
             return true;
     return false;
 }
@@ -99,6 +136,25 @@ static bool load_shipped(pw_cache *cache, pw_slot *slot, int64_t started)
     for (int i = 0; cache->disk.shipped && !found && pw_target_older_gpu(&cache->target, i, &older); i++)
         found = load_shipped_key(cache, slot, &older, started);
     return found;
+}
+
+static bool load_by(pw_cache *cache, pw_slot *slot, bool waited, load_fn *load, int64_t started)
+{
+    return load(cache, slot, slot->kernel.key, started) || (!waited && load_lower(cache, slot, load, started));
+}
+
+/* While this process looks for the entry, other processes of the node wait for what it finds. `waited`: it was not
+ * there a moment ago, so only another process may have made it. */
+static bool load(pw_cache *cache, pw_slot *slot, bool waited, int64_t started)
+{
+    pw_common *common = cache->common ? cache->common() : NULL;
+    bool held = common && pw_common_hold(common, slot->kernel.key);
+    bool loaded = load_by(cache, slot, waited, load_common, started) ||
+                  load_by(cache, slot, waited, load_disk, started) || (!waited && load_shipped(cache, slot, started));
+
+    if (held)
+        pw_common_let_go(common, slot->kernel.key);
+    return loaded;
 }
 
 /*
@@ -161,27 +217,6 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
     return status;
 }
 
-/* The compiled code itself, which the blob gives up when it is foreign. */
-static pw_status open_blob(const pw_cache *cache, pw_hash key, pw_blob *blob, pw_image *image, pw_kernel_fn **pack,
-                           pw_kernel_fn **unpack, pw_diag *diag)
-{
-    pw_status status;
-
-    if (cache->disk.foreign) {
-        *image = (pw_image){.code = *blob};
-        *pack = *unpack = NULL;
-        *blob = (pw_blob){0};
-        return PW_OK;
-    }
-    status = pw_image_open_bytes(blob->data, blob->size, image, diag);
-    if (status)
-        return status;
-    status = pw_image_symbols(image, key, pack, unpack, diag);
-    if (status)
-        pw_image_close(image);
-    return status;
-}
-
 /* From the file just stored, so that debuggers find it and a bad write is noticed; else from memory. */
 static pw_status open_compiled(pw_cache *cache, pw_slot *slot, pw_blob *blob, int64_t started, pw_diag *diag)
 {
@@ -240,7 +275,7 @@ static pw_build_result compile_alone(pw_cache *cache, pw_slot *slot, bool patien
         return PW_BUILD_LOCKED;
     if (taken != PW_LOCK_TAKEN)
         return compile_and_open(cache, slot, started);
-    if (load_own(cache, slot, started)) {
+    if (load_disk(cache, slot, slot->kernel.key, started)) {
         pw_disk_lock_release(&cache->disk, slot->kernel.key, &lock);
     } else if (waited && !lock.stolen) {
         pw_disk_lock_release(&cache->disk, slot->kernel.key, &lock);
@@ -262,8 +297,7 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
                      cache->slow_path);
         return settle(slot, PW_KERNEL_FAILED);
     }
-    if (load_own(cache, slot, started) ||
-        (!waited && (load_lower(cache, slot, started) || load_shipped(cache, slot, started))))
+    if (load(cache, slot, waited, started))
         return PW_BUILD_DONE;
     if (want == PW_WANT_LOAD)
         return settle(slot, PW_KERNEL_ABSENT);

@@ -57,6 +57,7 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
         pw_disk_init(&cache->system, NULL, 0);
     cache->system.system = true;
     cache->system.foreign = config->foreign;
+    cache->common = cache->disk.common = cache->system.common = config->dir && !config->foreign ? config->common : NULL;
     cache->disk.shipped = config->foreign && config->shipped ? strdup(config->shipped) : NULL;
     pw_exit_guard_thread();
     cache->pid = getpid();

@@ -53,6 +53,10 @@ typedef struct pw_cache_config {
     int64_t max_bytes;   /* of the disk cache; 0: no bound */
     const char *backend; /* "llvm" */
     const pw_target *target;
+    /* Returns memory of PW_COMMON_BYTES that processes have in common, in which they pass on entries that one of them
+     * has read or compiled (jit-cache/common.h). May be called by any thread, often. NULL, or it returns NULL: there is
+     * none. */
+    void *(*common)(void);
     /* The code is for another processor, a GPU: it is kept as bytes (pw_kernel.code) and not opened. */
     bool foreign;
     /* A directory of such entries that came with this library, and is as trusted as it is: looked into when `dir` has

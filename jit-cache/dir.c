@@ -103,27 +103,40 @@ static bool check_private(const pw_disk *disk, int fd, const char *path, pw_diag
 }
 
 /*
- * Nobody but root and this user can rename a component of the path. dlopen takes a path, so only then is
- * what it maps what was verified; elsewhere (say, below a group's project directory) the verified bytes
- * are loaded from memory instead.
+ * Nobody but root and this user can rename a component of the path of a private directory. dlopen takes a path, so only
+ * then is what it maps what was verified; elsewhere (say, below a group's project directory) the verified bytes are
+ * loaded from memory instead.
  */
 static bool path_is_trusted(const char *real)
 {
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s", real);
-    for (;;) {
-        char *slash = strrchr(path, '/');
+    do {
         struct stat st;
 
+        *strrchr(path, '/') = '\0';
         if (stat(*path ? path : "/", &st) || (st.st_uid != 0 && st.st_uid != geteuid()))
             return false;
         if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
             return false;
-        if (!*path)
-            return true;
-        *slash = '\0';
-    }
+    } while (*path);
+    return true;
+}
+
+/* Finds the path of an open directory without symbolic links. The system knows it; realpath would look at each of its
+ * components. */
+static bool path_of(int fd, const char *dir, char out[PATH_MAX])
+{
+    char link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, out, PATH_MAX);
+    if (n <= 0 || n == PATH_MAX || *out != '/')
+        return realpath(dir, out);
+    out[n] = '\0';
+    return true;
 }
 
 /* Where another host that removes a file takes it away from those who have it mapped: the next page that is not in
@@ -166,6 +179,18 @@ static int open_version(const pw_disk *disk, int top, bool create, pw_diag *diag
     return fd;
 }
 
+/* Fills path, of the version's subdirectory, and `real`, of the open cache directory `top`. */
+static bool name_version(pw_disk *disk, int top, char real[PATH_MAX], pw_diag *diag)
+{
+    if (!path_of(top, disk->dir, real))
+        return failed(disk->dir, "open", diag);
+    if (snprintf(disk->path, sizeof disk->path, "%s/v%d", strcmp(real, "/") ? real : "", PW_ENTRY_VERSION) <
+        (int)sizeof disk->path - PW_NAME_TEXT)
+        return true;
+    errno = ENAMETOOLONG;
+    return failed(disk->dir, "open", diag);
+}
+
 /* Fills path, fd, dev, ino and trusted; true when the directory is fit. */
 static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
 {
@@ -175,22 +200,17 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
 
     if (create && !make_dirs(disk->dir, diag))
         return false;
-    if (!realpath(disk->dir, real)) {
+    top = open_dir_at(AT_FDCWD, disk->dir, 0);
+    if (top < 0) {
         if (errno == ENOENT || errno == ENOTDIR)
             pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s does not exist", disk->dir);
         else
             failed(disk->dir, "open", diag);
         return false;
     }
-    if (snprintf(disk->path, sizeof disk->path, "%s/v%d", strcmp(real, "/") ? real : "", PW_ENTRY_VERSION) >=
-        (int)sizeof disk->path - PW_NAME_TEXT) {
-        errno = ENAMETOOLONG;
-        return failed(disk->dir, "open", diag);
-    }
-    top = open_dir_at(AT_FDCWD, real, 0);
-    if (top < 0)
-        return failed(real, "open", diag);
-    fd = check_private(disk, top, real, diag) ? open_version(disk, top, create, diag) : -1;
+    fd = name_version(disk, top, real, diag) && check_private(disk, top, real, diag)
+             ? open_version(disk, top, create, diag)
+             : -1;
     close(top);
     if (fd >= 0 && fstat(fd, &st)) {
         close(fd);
@@ -200,7 +220,7 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
         return false;
     disk->dev = st.st_dev;
     disk->ino = st.st_ino;
-    disk->trusted = path_is_trusted(disk->path) && !may_vanish(fd);
+    disk->trusted = path_is_trusted(real) && !may_vanish(fd);
     disk->fd = fd;
     return true;
 }
@@ -257,13 +277,14 @@ bool pw_disk_ready(pw_disk *disk, bool create)
 
     if (!status)
         return true;
-    if (!disk->dir || status == PW_ERR_NOT_FOUND)
+    /* A directory for all users that is not there now will not be made by this process. */
+    if (!disk->dir || (status == PW_ERR_NOT_FOUND && !disk->system))
         return false;
     pthread_mutex_lock(&disk->lock);
     first = !disk->refused;
     disk->refused = true;
     pthread_mutex_unlock(&disk->lock);
-    if (first)
+    if (first && status != PW_ERR_NOT_FOUND)
         pw_log_for_node(disk->system ? "the cache for all users is not used: %s"
                                      : "no disk cache: %s; kernels are compiled again in every run",
                         diag.text);

@@ -13,6 +13,7 @@
 #define PW_JIT_CACHE_DISK_H
 
 #include "jit-cache/cache.h"
+#include "jit-cache/common.h"
 #include "jit-cache/hash_map.h"
 #include "jit-cache/image.h"
 
@@ -21,11 +22,12 @@
 #include <sys/stat.h>
 
 typedef struct pw_disk {
-    char *dir;         /* as configured; NULL: there is no disk cache */
-    int64_t max_bytes; /* <= 0: unbounded */
-    bool system;       /* for all users: root may own it, and it is only read */
-    bool foreign;      /* entries are code for another processor, kept as bytes */
-    char *shipped;     /* pw_cache_config.shipped; NULL: none */
+    char *dir;             /* as configured; NULL: there is no disk cache */
+    int64_t max_bytes;     /* <= 0: unbounded */
+    bool system;           /* for all users: root may own it, and it is only read */
+    bool foreign;          /* entries are code for another processor, kept as bytes */
+    void *(*common)(void); /* pw_cache_config.common; what is loaded is put there */
+    char *shipped;         /* pw_cache_config.shipped; NULL: none */
     pthread_mutex_t lock;
     /* Under `lock` until the directory is open, and constant from then on: */
     dev_t dev; /* with `ino`: of <dir>/v<version> */

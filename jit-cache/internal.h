@@ -45,7 +45,8 @@ struct pw_cache {
     const char *slow_path;
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);
     pw_disk disk;
-    pw_disk system; /* looked into before `disk` */
+    pw_disk system;        /* looked into before `disk` */
+    void *(*common)(void); /* pw_cache_config.common, if there is a disk; looked into before both */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a slot stopped being busy; a queue or a worker's `stop` changed */
     pw_hash_map kernels;    /* hash of a shape -> pw_slot */

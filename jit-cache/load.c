@@ -171,6 +171,15 @@ static void keep_code(pw_entry_file *file, pw_image *out, pw_kernel_fn **pack, p
     file->data = NULL;
 }
 
+/* To the other processes of this node, which then need not look for it. */
+static void pass_on(const pw_disk *disk, pw_hash key, const pw_entry_file *file)
+{
+    pw_common *common = disk->common ? disk->common() : NULL;
+
+    if (common)
+        pw_common_put(common, key, file->data, file->size);
+}
+
 pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn **pack, pw_kernel_fn **unpack)
 {
     pw_entry_file file;
@@ -190,6 +199,8 @@ pw_status pw_disk_load(pw_disk *disk, pw_hash key, pw_image *out, pw_kernel_fn *
         status = open_functions(disk, key, &file, out, pack, unpack, &diag);
     if (status)
         refuse(disk, key, &file.st, &diag);
+    else if (file.data)
+        pass_on(disk, key, &file);
     free(file.data);
     return status;
 }

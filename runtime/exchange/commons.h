@@ -3,14 +3,20 @@
  * processes with one parent, as launchers start them; the one with the least process number brings the memory, in the
  * file of its segment (segment.h), where the others find it, and no rank sends a message.
  *
- * Another process may have written anything there, so nothing may depend on its contents but how well choices are made.
+ * Another process of this user may have written anything there, and only such a process. So choices may become worse by
+ * what lies there, and what is to be executed is verified first.
  */
 #ifndef PW_RUNTIME_COMMONS_H
 #define PW_RUNTIME_COMMONS_H
 
 /* What the ranks of a job have in common. Each part has its place in the block. Memory that no rank writes takes none.
  */
-typedef enum pw_commons_part { PW_COMMONS_TRIALS, PW_COMMONS_WINDOWS, PW_COMMONS_PARTS } pw_commons_part;
+typedef enum pw_commons_part {
+    PW_COMMONS_TRIALS,
+    PW_COMMONS_WINDOWS,
+    PW_COMMONS_KERNELS,
+    PW_COMMONS_PARTS
+} pw_commons_part;
 
 enum { PW_COMMONS_PART_BYTES = 8 << 20, PW_COMMONS_BYTES = PW_COMMONS_PARTS * PW_COMMONS_PART_BYTES };
 

@@ -147,9 +147,11 @@ static pw_rma_part part_of(const pw_transfer *t, pw_role role)
  * left to MPI, unless it cannot touch them. */
 static bool pays(const pw_transfer *t, pw_message *m)
 {
+    if (m->buffer.place.kind == PW_PLACE_HOST && pw_registry_find(t->type)->layout && !(decided() & FORCED))
+        return false;
     m->left_wrong = is_left_wrong(t, m->role);
     m->variant = (uint8_t)(4 * part_of(t, m->role) + 2 * m->left_wrong + is_direct(t->win));
-    return m->buffer.place.kind != PW_PLACE_HOST || !pw_registry_find(t->type)->layout || (decided() & FORCED);
+    return true;
 }
 
 /*

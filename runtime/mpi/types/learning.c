@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
+#include "jit-cache/common.h"
 #include "runtime/engine/gpu/memory.h"
+#include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/entry/gate.h"
@@ -54,6 +56,13 @@ static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *ex
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
+_Static_assert((int)PW_COMMON_BYTES <= (int)PW_COMMONS_PART_BYTES, "kernels have room in the memory in common");
+
+static void *kernels_in_common(void)
+{
+    return pw_commons_part_of(PW_COMMONS_KERNELS);
+}
+
 static pw_status open_engine(void)
 {
     pw_status status = PW_OK;
@@ -62,6 +71,7 @@ static pw_status open_engine(void)
     pthread_mutex_lock(&learning.engine_lock);
     if (!learning.engine) {
         pw_layout_config_from_env(&config);
+        config.cache.common = kernels_in_common;
         learning.remembers = !config.counted;
         status = pw_layout_engine_create(&config, &learning.engine);
     }
