@@ -19,32 +19,41 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Folders above the library, one of which has bin/packwright; how long the command may take. */
-enum { FOLDERS = 4, MOST_MS = 20000, STEP_NS = 1000000 };
+enum { MOST_MS = 20000 /* that the command may take */, STEP_NS = 1000000 };
 
-/* Finds the command of this library's own build or installation. */
+/* Returns whether whoever owns the library, or root, owns the command. */
+static bool is_trusted(const char *command, const char *library)
+{
+    struct stat it, ours;
+
+    return stat(command, &it) == 0 && stat(library, &ours) == 0 && (it.st_uid == 0 || it.st_uid == ours.st_uid) &&
+           access(command, X_OK) == 0;
+}
+
+/* Finds the command of this library's own build or installation: PREFIX/bin/packwright for PREFIX/lib/…/library. */
 static bool find_command(char out[PATH_MAX + 32])
 {
-    char folder[PATH_MAX];
+    char library[PATH_MAX], folder[PATH_MAX];
+    bool is_lib = false;
     Dl_info own;
 
-    if (!dladdr((void *)(uintptr_t)pw_show, &own) || !own.dli_fname || !realpath(own.dli_fname, folder))
+    if (!dladdr((void *)(uintptr_t)pw_show, &own) || !own.dli_fname || !realpath(own.dli_fname, library))
         return false;
-    for (int i = 0; i < FOLDERS; i++) {
-        char *slash = strrchr(folder, '/');
-
-        if (!slash)
-            return false;
+    memcpy(folder, library, sizeof folder);
+    for (char *slash = strrchr(folder, '/'); slash && !is_lib; slash = strrchr(folder, '/')) {
         *slash = '\0';
-        snprintf(out, PATH_MAX + 32, "%s/bin/packwright", folder);
-        if (access(out, X_OK) == 0)
-            return true;
+        slash = strrchr(folder, '/');
+        is_lib = slash && !strncmp(slash, "/lib", 4);
     }
-    return false;
+    if (is_lib)
+        *strrchr(folder, '/') = '\0';
+    snprintf(out, PATH_MAX + 32, "%s/bin/packwright", folder);
+    return is_lib && is_trusted(out, library);
 }
 
 /* Adds a variable of the program's environment for the command. */
