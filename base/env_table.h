@@ -11,7 +11,7 @@
       "when kernels are compiled: at commit (sync), by a worker thread once a type is hot (async), never (off)")     \
     X(STATS, "PACKWRIGHT_STATS", CHOICE("0|1|all"), "0",                                                             \
       "1 prints at MPI_Finalize which types took how long, on a screen; all says of every type what was done, and "  \
-      "why")                                                                                                         \
+      "why; without the packwright command beside the library, the data stay in a file")                             \
     X(REPORT, "PACKWRIGHT_REPORT", PATH, "",                                                                         \
       "file.json to which is written at MPI_Finalize what was done in the run, as data")                             \
     X(LOG, "PACKWRIGHT_LOG", CHOICE("error|warn|info|debug"), "warn", "how much is said on stderr")                  \

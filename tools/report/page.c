@@ -4,16 +4,15 @@
  * the data lack, as those of a later version may, counts as 0 or as an empty text.
  */
 #include "base/markup.h"
-#include "runtime/mpi/stats/numbers.h"
+#include "tools/report/data.h"
+#include "tools/report/numbers.h"
 #include "tools/report/report.h"
+#include "tools/report/source.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Types that the script shows at once, the rest behind a click; ranks that are listed. */
 enum { TOP_TYPES = 20, MOST_RANKS = 64 };
-
-typedef const pw_json_value *value;
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1c2024;--soft:#5b6570;--line:#d8dde2;--paper:#fff;--tile:#f4f6f8;"
@@ -78,53 +77,6 @@ static const char script[] =
     "  show();\n"
     "}\n";
 
-/* ---- the data --------------------------------------------------------------------------------------------------- */
-
-static double number(value of, const char *name)
-{
-    value v = pw_json_member(of, name, PW_JSON_NUMBER);
-
-    return v ? v->number : 0;
-}
-
-static int64_t whole(value of, const char *name)
-{
-    return (int64_t)number(of, name);
-}
-
-static double ns(value of, const char *name)
-{
-    return 1e9 * number(of, name);
-}
-
-static const char *text(value of, const char *name)
-{
-    value v = pw_json_member(of, name, PW_JSON_STRING);
-
-    return v ? v->text : "";
-}
-
-static value object(value of, const char *name)
-{
-    return pw_json_member(of, name, PW_JSON_OBJECT);
-}
-
-static value first(value of, const char *name)
-{
-    value v = pw_json_member(of, name, PW_JSON_ARRAY);
-
-    return v ? v->first : NULL;
-}
-
-static bool was_used(value type)
-{
-    value kernel = object(type, "kernel");
-
-    return number(type, "packs") + number(type, "unpacks") + number(type, "moved_bytes") +
-               number(kernel, "gpu_ranks_compiled") + number(kernel, "gpu_ranks_loaded") >
-           0;
-}
-
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
 static void put_text(FILE *out, const char *it)
@@ -176,45 +128,29 @@ static void put_bar(FILE *out, double time, double longest)
 }
 
 /* Writes bytes, and the rate if a time is known. */
-static void put_rate(FILE *out, value of)
+static void put_rate(FILE *out, pw_data of)
 {
-    pw_stats_put_bytes(out, whole(of, "packed_bytes"));
-    if (number(of, "packing_seconds") > 0)
-        fprintf(out, " at %.3g GB/s", number(of, "packed_bytes") / ns(of, "packing_seconds"));
-}
-
-/* Writes what trials know of what was saved. */
-static void put_saved(FILE *out, value of)
-{
-    int64_t known = whole(of, "saved_uses"), unknown = whole(of, "saved_unknown_uses");
-
-    if (known == 0) {
-        fputs(unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
-        return;
-    }
-    fputs(ns(of, "saved_seconds") < 0 ? "nothing: lost " : "", out);
-    pw_stats_put_time(out, fabs(ns(of, "saved_seconds")));
-    fprintf(out, " in %lld uses, by trials", (long long)known);
-    if (unknown > 0)
-        fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
+    pw_stats_put_bytes(out, pw_data_whole(of, "packed_bytes"));
+    if (pw_data_number(of, "packing_seconds") > 0)
+        fprintf(out, " at %.3g GB/s", pw_data_number(of, "packed_bytes") / pw_data_ns(of, "packing_seconds"));
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-static void put_head(FILE *out, value report)
+static void put_head(FILE *out, pw_data report)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>Packwright: ",
           out);
-    put_text(out, text(report, "program"));
+    put_text(out, pw_data_text(report, "program"));
     fprintf(out, "</title>\n<style>\n%s</style></head>\n<body>\n<h1>", style);
-    put_text(out, text(report, "program"));
+    put_text(out, pw_data_text(report, "program"));
     fputs("</h1>\n<p class=\"soft\">", out);
-    put_count(out, whole(report, "ranks"), "rank");
+    put_count(out, pw_data_whole(report, "ranks"), "rank");
     fputs(" &middot; ", out);
-    put_text(out, text(report, "mpi"));
+    put_text(out, pw_data_text(report, "mpi"));
     fputs(" &middot; ", out);
-    put_text(out, text(report, "date"));
+    put_text(out, pw_data_text(report, "date"));
     fputs(" &middot; what Packwright did</p>\n", out);
 }
 
@@ -239,11 +175,11 @@ static void put_tile(FILE *out, const char *title, double time, double share_of,
 }
 
 /* Only trials in the program know what was saved, and only of the uses that they are about. */
-static void put_saved_tile(FILE *out, value sum, double ranks)
+static void put_saved_tile(FILE *out, pw_data sum, double ranks)
 {
-    int64_t known = whole(sum, "saved_uses"), unknown = whole(sum, "saved_unknown_uses");
-    bool any = unknown + whole(sum, "packs_and_unpacks") > 0;
-    double saved = ns(sum, "saved_seconds") / ranks;
+    int64_t known = pw_data_whole(sum, "saved_uses"), unknown = pw_data_whole(sum, "saved_unknown_uses");
+    bool any = unknown + pw_data_whole(sum, "packs_and_unpacks") > 0;
+    double saved = pw_data_ns(sum, "saved_seconds") / ranks;
     char note[96];
 
     if (known == 0) {
@@ -254,13 +190,13 @@ static void put_saved_tile(FILE *out, value sum, double ranks)
     }
     snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)known,
              (long long)(known + unknown));
-    put_tile(out, saved < 0 ? "Lost a rank" : "Saved a rank", saved < 0 ? -saved : saved, ns(sum, "elapsed_seconds"),
-             note);
+    put_tile(out, saved < 0 ? "Lost a rank" : "Saved a rank", saved < 0 ? -saved : saved,
+             pw_data_ns(sum, "elapsed_seconds"), note);
 }
 
-static void put_left(FILE *out, value left)
+static void put_left(FILE *out, pw_data left)
 {
-    int64_t types = whole(left, "types"), uses = whole(left, "uses");
+    int64_t types = pw_data_whole(left, "types"), uses = pw_data_whole(left, "uses");
 
     if (types + uses == 0)
         return;
@@ -272,100 +208,100 @@ static void put_left(FILE *out, value left)
     if (uses) {
         put_count(out, uses, "short use");
         fputs(" (", out);
-        pw_stats_put_bytes(out, whole(left, "bytes"));
+        pw_stats_put_bytes(out, pw_data_whole(left, "bytes"));
         fputs(") of types before they were learned", out);
     }
     fputs(".</p>\n", out);
 }
 
 /* Says which types the program has left committed, a line each. */
-static void put_unfreed(FILE *out, value rows)
+static void put_unfreed(FILE *out, pw_data rows, const pw_places *places)
 {
-    for (value row = rows; row; row = row->next) {
-        int64_t ranks = whole(row, "ranks");
-        value made = first(row, "made_at");
+    for (pw_data row = rows; row; row = row->next) {
+        int64_t ranks = pw_data_whole(row, "ranks");
+        pw_data made = pw_data_first(row, "made_at");
 
         fputs(row == rows ? "<p>Not freed before MPI_Finalize: " : "<br>", out);
-        put_count(out, whole(row, "types"), "type");
+        put_count(out, pw_data_whole(row, "types"), "type");
         fprintf(out, " of %lld rank%s, ", (long long)ranks, ranks == 1 ? "" : "s");
-        put_text(out, text(row, "built"));
-        if (made) {
+        put_text(out, pw_data_text(row, "built"));
+        if (made && *pw_places_line(places, made)) {
             fputs(", made at ", out);
-            put_text(out, made->text);
+            put_text(out, pw_places_line(places, made));
         }
         fputs(row->next ? "\n" : ".</p>\n", out);
     }
 }
 
-static void put_tiles(FILE *out, value report)
+static void put_tiles(FILE *out, pw_data report, const pw_places *places)
 {
-    value sum = object(report, "total"), types = pw_json_member(report, "types", PW_JSON_ARRAY);
-    double ranks = number(report, "ranks") > 0 ? number(report, "ranks") : 1;
+    pw_data sum = pw_data_object(report, "total"), types = pw_json_member(report, "types", PW_JSON_ARRAY);
+    double ranks = pw_data_number(report, "ranks") > 0 ? pw_data_number(report, "ranks") : 1;
 
     fputs("<div class=\"tiles\">\n", out);
-    put_tile(out, "The run", ns(sum, "elapsed_seconds"), 0, "from MPI_Init to MPI_Finalize");
-    put_tile(out, "Packing and unpacking", ns(sum, "packing_seconds") / ranks, ns(sum, "elapsed_seconds"),
-             "the run, a rank");
+    put_tile(out, "The run", pw_data_ns(sum, "elapsed_seconds"), 0, "from MPI_Init to MPI_Finalize");
+    put_tile(out, "Packing and unpacking", pw_data_ns(sum, "packing_seconds") / ranks,
+             pw_data_ns(sum, "elapsed_seconds"), "the run, a rank");
     put_saved_tile(out, sum, ranks);
     fputs("</div>\n<p>", out);
     put_count(out, types ? types->n : 0, "layout");
     fputs(": ", out);
-    if (whole(sum, "messages") > 0) {
-        put_count(out, whole(sum, "messages"), "message");
+    if (pw_data_whole(sum, "messages") > 0) {
+        put_count(out, pw_data_whole(sum, "messages"), "message");
         fputs(", ", out);
     }
-    if (whole(sum, "accesses") > 0)
-        fprintf(out, "%lld accesses to windows and files, ", (long long)whole(sum, "accesses"));
-    fprintf(out, "%lld packs and unpacks of ", (long long)whole(sum, "packs_and_unpacks"));
+    if (pw_data_whole(sum, "accesses") > 0)
+        fprintf(out, "%lld accesses to windows and files, ", (long long)pw_data_whole(sum, "accesses"));
+    fprintf(out, "%lld packs and unpacks of ", (long long)pw_data_whole(sum, "packs_and_unpacks"));
     put_rate(out, sum);
     fputs(".</p>\n", out);
-    put_left(out, object(report, "left_to_mpi"));
-    put_unfreed(out, first(report, "not_freed"));
+    put_left(out, pw_data_object(report, "left_to_mpi"));
+    put_unfreed(out, pw_data_first(report, "not_freed"), places);
 }
 
 /* ---- choices ---------------------------------------------------------------------------------------------------- */
 
-static void put_why(FILE *out, value choice)
+static void put_why(FILE *out, pw_data choice)
 {
-    value strategies = object(choice, "strategies");
+    pw_data strategies = pw_data_object(choice, "strategies");
 
-    for (value s = strategies ? strategies->first : NULL; s; s = s->next) {
+    for (pw_data s = strategies ? strategies->first : NULL; s; s = s->next) {
         put_text(out, s->name);
         fputc(' ', out);
         if (pw_json_member(s, "estimated_seconds", PW_JSON_NUMBER))
-            pw_stats_put_time(out, ns(s, "estimated_seconds"));
+            pw_stats_put_time(out, pw_data_ns(s, "estimated_seconds"));
         else
             fputs("not estimated", out);
         if (pw_json_member(s, "tried_seconds", PW_JSON_NUMBER)) {
             fputs(" (tried: ", out);
-            pw_stats_put_time(out, ns(s, "tried_seconds"));
+            pw_stats_put_time(out, pw_data_ns(s, "tried_seconds"));
             fputs(")", out);
         }
         fputs("<br>", out);
     }
 }
 
-static int64_t uses_of(value strategies)
+static int64_t uses_of(pw_data strategies)
 {
     int64_t uses = 0;
 
-    for (value s = strategies ? strategies->first : NULL; s; s = s->next)
-        uses += whole(s, "uses");
+    for (pw_data s = strategies ? strategies->first : NULL; s; s = s->next)
+        uses += pw_data_whole(s, "uses");
     return uses;
 }
 
-static void put_choice(FILE *out, value choice)
+static void put_choice(FILE *out, pw_data choice)
 {
-    value strategies = object(choice, "strategies");
-    const char *place = text(choice, "place");
+    pw_data strategies = pw_data_object(choice, "strategies");
+    const char *place = pw_data_text(choice, "place");
 
     fputs("<tbody><tr>", out);
-    open_number(out, number(choice, "up_to_bytes"));
-    pw_stats_put_bytes(out, whole(choice, "more_than_bytes"));
+    open_number(out, pw_data_number(choice, "up_to_bytes"));
+    pw_stats_put_bytes(out, pw_data_whole(choice, "more_than_bytes"));
     fputs(" to ", out);
-    pw_stats_put_bytes(out, whole(choice, "up_to_bytes"));
+    pw_stats_put_bytes(out, pw_data_whole(choice, "up_to_bytes"));
     fputs("</td><td>", out);
-    put_text(out, text(choice, "kind"));
+    put_text(out, pw_data_text(choice, "kind"));
     if (strcmp(place, "host memory") != 0) {
         fputs(", ", out);
         put_text(out, place);
@@ -373,17 +309,17 @@ static void put_choice(FILE *out, value choice)
     fputs("</td>", out);
     put_count_cell(out, uses_of(strategies));
     fputs("<td>", out);
-    put_text(out, text(choice, "mostly"));
+    put_text(out, pw_data_text(choice, "mostly"));
     fputs("</td><td><span>", out);
     put_why(out, choice);
     fputs("</span></td>", out);
-    open_number(out, ns(choice, "saved_seconds"));
-    put_saved(out, choice);
+    open_number(out, pw_data_ns(choice, "saved_seconds"));
+    pw_data_put_saved(out, choice);
     fputs("</td></tr></tbody>\n", out);
 }
 
 /* Writes a table of choices, under a heading, if there are any. */
-static void put_choices(FILE *out, value choice, const char *heading)
+static void put_choices(FILE *out, pw_data choice, const char *heading)
 {
     if (!choice)
         return;
@@ -398,151 +334,144 @@ static void put_choices(FILE *out, value choice, const char *heading)
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-static void put_transfers(FILE *out, value type)
+static void put_transfers(FILE *out, pw_data type)
 {
-    static const char *const words[] = {"sends", "receives", "puts", "gets", "writes", "reads"};
+    for (int i = 0; i < PW_DATA_TRANSFERS; i++) {
+        pw_data by = pw_data_object(type, pw_data_transfers[i]);
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        value by = object(type, words[i]);
-
-        for (value s = by ? by->first : NULL; s; s = s->next) {
+        for (pw_data s = by ? by->first : NULL; s; s = s->next) {
             fprintf(out, "; %lld ", (long long)s->number);
             put_text(out, s->name);
-            fprintf(out, " %s", words[i]);
+            fprintf(out, " %s", pw_data_transfers[i]);
         }
     }
 }
 
-static void put_kernel(FILE *out, value type)
+static void put_kernel(FILE *out, pw_data type)
 {
-    value kernel = object(type, "kernel");
-    long long ranks = whole(object(type, "ranks"), "count");
-    int64_t calls = whole(type, "packs") + whole(type, "unpacks");
+    pw_data kernel = pw_data_object(type, "kernel");
+    long long ranks = pw_data_whole(pw_data_object(type, "ranks"), "count");
+    int64_t calls = pw_data_whole(type, "packs") + pw_data_whole(type, "unpacks");
 
     if (calls > 0)
-        fprintf(out, "; compiled kernel in %.0f %% of calls", percent(number(kernel, "calls"), (double)calls));
-    if (whole(kernel, "ranks_compiled"))
-        fprintf(out, "; compiled by %lld of %lld ranks in %.1f ms", (long long)whole(kernel, "ranks_compiled"), ranks,
-                1e3 * number(kernel, "longest_compile_seconds"));
-    if (whole(kernel, "ranks_loaded"))
-        fprintf(out, "; kernel from the cache in %lld of %lld ranks", (long long)whole(kernel, "ranks_loaded"), ranks);
-    if (whole(kernel, "ranks_failed"))
-        fprintf(out, "; no kernel to be had in %lld of %lld ranks", (long long)whole(kernel, "ranks_failed"), ranks);
+        fprintf(out, "; compiled kernel in %.0f %% of calls", percent(pw_data_number(kernel, "calls"), (double)calls));
+    if (pw_data_whole(kernel, "ranks_compiled"))
+        fprintf(out, "; compiled by %lld of %lld ranks in %.1f ms", (long long)pw_data_whole(kernel, "ranks_compiled"),
+                ranks, 1e3 * pw_data_number(kernel, "longest_compile_seconds"));
+    if (pw_data_whole(kernel, "ranks_loaded"))
+        fprintf(out, "; kernel from the cache in %lld of %lld ranks", (long long)pw_data_whole(kernel, "ranks_loaded"),
+                ranks);
+    if (pw_data_whole(kernel, "ranks_failed"))
+        fprintf(out, "; no kernel to be had in %lld of %lld ranks", (long long)pw_data_whole(kernel, "ranks_failed"),
+                ranks);
 }
 
-static void put_counts(FILE *out, value type)
+static void put_counts(FILE *out, pw_data type)
 {
     fputs("<p class=\"soft\">", out);
-    pw_stats_put_bytes(out, whole(type, "bytes"));
-    fprintf(out, " each; packed %lld times, unpacked %lld times, ", (long long)whole(type, "packs"),
-            (long long)whole(type, "unpacks"));
+    pw_stats_put_bytes(out, pw_data_whole(type, "bytes"));
+    fprintf(out, " each; packed %lld times, unpacked %lld times, ", (long long)pw_data_whole(type, "packs"),
+            (long long)pw_data_whole(type, "unpacks"));
     put_rate(out, type);
     put_transfers(out, type);
-    if (whole(type, "unpacked_from_sender"))
-        fprintf(out, "; %lld unpacked from the sender's memory", (long long)whole(type, "unpacked_from_sender"));
+    if (pw_data_whole(type, "unpacked_from_sender"))
+        fprintf(out, "; %lld unpacked from the sender's memory",
+                (long long)pw_data_whole(type, "unpacked_from_sender"));
     put_kernel(out, type);
     fputs("</p>\n", out);
 }
 
-static void put_spread(FILE *out, value ranks)
+static void put_spread(FILE *out, pw_data ranks)
 {
     fputs("<p class=\"soft\">", out);
-    if (whole(ranks, "count") < 2) {
-        fprintf(out, "On one rank: %lld", (long long)whole(ranks, "slowest"));
+    if (pw_data_whole(ranks, "count") < 2) {
+        fprintf(out, "On one rank: %lld", (long long)pw_data_whole(ranks, "slowest"));
     } else {
-        fprintf(out, "Packing on %lld ranks took from ", (long long)whole(ranks, "count"));
-        pw_stats_put_time(out, ns(ranks, "least_seconds"));
+        fprintf(out, "Packing on %lld ranks took from ", (long long)pw_data_whole(ranks, "count"));
+        pw_stats_put_time(out, pw_data_ns(ranks, "least_seconds"));
         fputs(" to ", out);
-        pw_stats_put_time(out, ns(ranks, "most_seconds"));
-        fprintf(out, " (rank %lld)", (long long)whole(ranks, "slowest"));
+        pw_stats_put_time(out, pw_data_ns(ranks, "most_seconds"));
+        fprintf(out, " (rank %lld)", (long long)pw_data_whole(ranks, "slowest"));
     }
     fputs(".</p>\n", out);
 }
 
 /* Writes what a type is, and where it was made. */
-static void put_identity(FILE *out, value type)
+static void put_identity(FILE *out, pw_data type, const pw_places *places)
 {
     const char *before = "<br><span class=\"soft\">made at <code>";
 
-    if (*text(type, "name")) {
+    if (*pw_data_text(type, "name")) {
         fputs("<b>", out);
-        put_text(out, text(type, "name"));
+        put_text(out, pw_data_text(type, "name"));
         fputs("</b> ", out);
     }
     fputs("<code>", out);
-    put_text(out, *text(type, "built") ? text(type, "built") : text(type, "ddt"));
+    put_text(out, pw_data_type(type));
     fputs("</code>", out);
-    for (value at = first(type, "made_at"); at && at->kind == PW_JSON_STRING; at = at->next) {
+    for (pw_data at = pw_data_first(type, "made_at"); at; at = at->next) {
+        if (!*pw_places_line(places, at))
+            continue;
         fputs(before, out);
-        put_text(out, at->text);
+        put_text(out, pw_places_line(places, at));
         fputs("</code></span>", out);
         before = "<br><span class=\"soft\">and at <code>";
     }
 }
 
 /* Writes what is behind the click on a type. */
-static void put_more(FILE *out, value type, bool accesses)
+static void put_more(FILE *out, pw_data type, bool accesses)
 {
     fprintf(out, "<tr><td class=\"main\" colspan=\"%d\"><details><summary>what was done, and why</summary>\n",
             accesses ? 7 : 6);
-    if (*text(type, "built")) {
+    if (*pw_data_text(type, "built")) {
         fputs("<p class=\"soft\">Its layout: <code>", out);
-        put_text(out, text(type, "ddt"));
+        put_text(out, pw_data_text(type, "ddt"));
         fputs("</code></p>\n", out);
     }
     put_counts(out, type);
-    put_spread(out, object(type, "ranks"));
-    put_choices(out, first(type, "choices"), "");
+    put_spread(out, pw_data_object(type, "ranks"));
+    put_choices(out, pw_data_first(type, "choices"), "");
     fputs("</details></td></tr>", out);
 }
 
 /* A type is a body of two rows, which stay together when bodies are sorted. */
-static void put_type(FILE *out, value type, double longest, bool accesses)
+static void put_type(FILE *out, pw_data type, double longest, bool accesses, const pw_places *places)
 {
     fputs("<tbody><tr><td class=\"main\">", out);
-    put_identity(out, type);
-    put_bar(out, ns(type, "packing_seconds"), longest);
+    put_identity(out, type, places);
+    put_bar(out, pw_data_ns(type, "packing_seconds"), longest);
     fputs("</td>", out);
-    put_time_cell(out, ns(type, "packing_seconds"));
-    put_bytes_cell(out, whole(type, "packed_bytes"));
-    put_count_cell(out, whole(type, "packs") + whole(type, "unpacks"));
-    put_count_cell(out, whole(type, "messages"));
+    put_time_cell(out, pw_data_ns(type, "packing_seconds"));
+    put_bytes_cell(out, pw_data_whole(type, "packed_bytes"));
+    put_count_cell(out, pw_data_whole(type, "packs") + pw_data_whole(type, "unpacks"));
+    put_count_cell(out, pw_data_whole(type, "messages"));
     if (accesses)
-        put_count_cell(out, whole(type, "accesses"));
+        put_count_cell(out, pw_data_whole(type, "accesses"));
     fputs("<td>", out);
-    put_text(out, *text(type, "mostly") ? text(type, "mostly") : "packing only");
+    put_text(out, *pw_data_text(type, "mostly") ? pw_data_text(type, "mostly") : "packing only");
     fputs("</td></tr>\n", out);
     put_more(out, type, accesses);
     fputs("</tbody>\n", out);
 }
 
-/* Says where the estimates of choices come from. */
-static void put_source(FILE *out, value report)
+static void put_types(FILE *out, pw_data report, bool accesses, const pw_places *places)
 {
-    bool defaults = !strcmp(text(report, "estimates"), "defaults");
-
-    fprintf(out, "<p class=\"soft\">Of choices, estimates are %s", defaults ? "" : "those of the ");
-    put_text(out, text(report, "estimates"));
-    fputs(".</p>\n", out);
-}
-
-static void put_types(FILE *out, value report, bool accesses)
-{
-    value all = first(report, "types");
+    pw_data all = pw_data_first(report, "types");
     int64_t shown = 0, unused = 0;
-    bool choices = first(report, "choices") || first(report, "choices_to_oneself");
+    bool choices = pw_data_first(report, "choices") || pw_data_first(report, "choices_to_oneself");
 
     fprintf(out,
             "<h2>Types by the time of packing</h2>\n<div class=\"wide\"><table data-top=\"%d\"><thead><tr><th>type</th>"
             "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">packs</th>"
             "<th class=\"num\">messages</th>%s<th>mostly</th></tr></thead>\n",
             TOP_TYPES, accesses ? "<th class=\"num\">accesses</th>" : "");
-    for (value type = all; type; type = type->next) {
-        choices |= first(type, "choices") != NULL;
-        if (was_used(type))
-            put_type(out, type, ns(all, "packing_seconds"), accesses);
-        shown += was_used(type);
-        unused += !was_used(type);
+    for (pw_data type = all; type; type = type->next) {
+        choices |= pw_data_first(type, "choices") != NULL;
+        if (pw_data_was_used(type))
+            put_type(out, type, pw_data_ns(all, "packing_seconds"), accesses, places);
+        shown += pw_data_was_used(type);
+        unused += !pw_data_was_used(type);
     }
     fprintf(out, "</table></div><button class=\"all\" hidden>show all %lld types</button>\n", (long long)shown);
     if (shown == 0)
@@ -552,50 +481,53 @@ static void put_types(FILE *out, value report, bool accesses)
         put_count(out, unused, "type");
         fputs(" that no call used.</p>\n", out);
     }
-    put_choices(out, first(report, "choices"), "<h2>Contiguous types in GPU memory</h2>\n");
-    put_choices(out, first(report, "choices_to_oneself"), "<h2>From a rank to itself</h2>\n");
-    if (choices)
-        put_source(out, report);
+    put_choices(out, pw_data_first(report, "choices"), "<h2>Contiguous types in GPU memory</h2>\n");
+    put_choices(out, pw_data_first(report, "choices_to_oneself"), "<h2>From a rank to itself</h2>\n");
+    if (choices) {
+        fputs("<p class=\"soft\">Of choices, estimates are ", out);
+        put_text(out, pw_data_text(report, "estimates"));
+        fputs(".</p>\n", out);
+    }
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
-static void put_rank(FILE *out, value rank, bool accesses, double longest)
+static void put_rank(FILE *out, pw_data rank, bool accesses, double longest)
 {
     fputs("<tbody><tr>", out);
-    put_count_cell(out, whole(rank, "rank"));
+    put_count_cell(out, pw_data_whole(rank, "rank"));
     fputs("<td>", out);
-    put_text(out, text(rank, "host"));
+    put_text(out, pw_data_text(rank, "host"));
     fputs("</td>", out);
-    put_time_cell(out, ns(rank, "packing_seconds"));
-    put_bytes_cell(out, whole(rank, "packed_bytes"));
-    put_count_cell(out, whole(rank, "messages"));
+    put_time_cell(out, pw_data_ns(rank, "packing_seconds"));
+    put_bytes_cell(out, pw_data_whole(rank, "packed_bytes"));
+    put_count_cell(out, pw_data_whole(rank, "messages"));
     if (accesses)
-        put_count_cell(out, whole(rank, "accesses"));
-    fprintf(out, "<td class=\"main\" data-v=\"%.17g\" style=\"width:30%%\">", ns(rank, "packing_seconds"));
-    put_bar(out, ns(rank, "packing_seconds"), longest);
+        put_count_cell(out, pw_data_whole(rank, "accesses"));
+    fprintf(out, "<td class=\"main\" data-v=\"%.17g\" style=\"width:30%%\">", pw_data_ns(rank, "packing_seconds"));
+    put_bar(out, pw_data_ns(rank, "packing_seconds"), longest);
     fputs("</td></tr></tbody>\n", out);
 }
 
-static void put_ranks(FILE *out, value report, bool accesses)
+static void put_ranks(FILE *out, pw_data report, bool accesses)
 {
-    value all = first(report, "by_rank");
+    pw_data all = pw_data_first(report, "by_rank");
     double longest = 1;
     int shown = 0;
 
-    for (value rank = all; rank; rank = rank->next)
-        longest = ns(rank, "packing_seconds") > longest ? ns(rank, "packing_seconds") : longest;
+    for (pw_data rank = all; rank; rank = rank->next)
+        longest = pw_data_ns(rank, "packing_seconds") > longest ? pw_data_ns(rank, "packing_seconds") : longest;
     fprintf(out,
             "<h2>Ranks</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"num\">rank</th><th>host</th>"
             "<th class=\"num\">packing</th><th class=\"num\">packed</th><th class=\"num\">messages</th>%s<th></th>"
             "</tr></thead>\n",
             accesses ? "<th class=\"num\">accesses</th>" : "");
-    for (value rank = all; rank && shown < MOST_RANKS; rank = rank->next, shown++)
+    for (pw_data rank = all; rank && shown < MOST_RANKS; rank = rank->next, shown++)
         put_rank(out, rank, accesses, longest);
     fputs("</table></div>\n", out);
-    if (whole(report, "ranks") > MOST_RANKS)
+    if (pw_data_whole(report, "ranks") > MOST_RANKS)
         fprintf(out, "<p class=\"soft\">The first %d of %lld ranks; a report as data (.json) has all.</p>\n",
-                MOST_RANKS, (long long)whole(report, "ranks"));
+                MOST_RANKS, (long long)pw_data_whole(report, "ranks"));
 }
 
 static void put_notes(FILE *out)
@@ -612,13 +544,13 @@ static void put_notes(FILE *out)
         script);
 }
 
-void pw_report_page(FILE *out, const pw_json_value *report)
+void pw_report_page(FILE *out, pw_data report, const pw_places *places)
 {
-    bool accesses = whole(object(report, "total"), "accesses") > 0;
+    bool accesses = pw_data_whole(pw_data_object(report, "total"), "accesses") > 0;
 
     put_head(out, report);
-    put_tiles(out, report);
-    put_types(out, report, accesses);
+    put_tiles(out, report, places);
+    put_types(out, report, accesses, places);
     put_ranks(out, report, accesses);
     put_notes(out);
 }

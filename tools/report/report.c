@@ -1,4 +1,4 @@
-/* packwright report: a page of what a run has written down as data. */
+/* packwright report: what a run has written down as data, for people. */
 #include "tools/report/report.h"
 
 #include "base/replace.h"
@@ -13,11 +13,27 @@
 
 enum { MOST_BYTES = 1 << 30 };
 
-/* Parses data, and writes the page as a text, malloc'ed. */
-static bool render(const pw_source *source, char **text, size_t *size)
+typedef enum form { PAGE, TABLE, ALL } form;
+
+static void write_form(FILE *out, pw_data report, form it)
+{
+    pw_places places;
+
+    pw_places_find(report, &places);
+    if (it == PAGE)
+        pw_report_page(out, report, &places);
+    else
+        pw_report_table(out, report, &places, it == ALL);
+    if (it == ALL)
+        pw_report_details(out, report, &places);
+    pw_places_free(&places);
+}
+
+/* Parses data, and writes a form of them as a text, malloc'ed. */
+static bool render(const pw_source *source, form it, char **text, size_t *size)
 {
     pw_arena *arena = pw_arena_create();
-    const pw_json_value *report = NULL;
+    pw_data report = NULL;
     pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
     bool is_report = arena && pw_json_parse(source->text, source->size, arena, &report, &diag) == PW_OK;
     FILE *out;
@@ -30,12 +46,13 @@ static bool render(const pw_source *source, char **text, size_t *size)
         pw_source_error(source, source->text, &diag);
     out = is_report ? open_memstream(text, size) : NULL;
     if (out)
-        pw_report_page(out, report);
+        write_form(out, report, it);
     pw_arena_destroy(arena);
     return out && fclose(out) == 0;
 }
 
-bool pw_report_make(const char *command, const char *data, const char *page)
+/* Makes a form of a file of data: a page in a file, or one for the screen on stdout, by one write. */
+static bool make(const char *command, const char *data, form it, const char *page)
 {
     pw_source source;
     pw_diag diag = {0};
@@ -45,12 +62,19 @@ bool pw_report_make(const char *command, const char *data, const char *page)
 
     if (!pw_source_read(data, MOST_BYTES, &source))
         return false;
-    made = render(&source, &text, &size);
-    if (made && pw_replace_file(page, text, size, &diag) != PW_OK)
+    made = render(&source, it, &text, &size);
+    if (made && it != PAGE)
+        made = pw_write_all(STDOUT_FILENO, text, size);
+    else if (made && pw_replace_file(page, text, size, &diag) != PW_OK)
         made = pw_command_error(command, "%s", diag.text);
     free(text);
     pw_source_free(&source);
     return made;
+}
+
+bool pw_report_make(const char *command, const char *data, const char *page)
+{
+    return make(command, data, PAGE, page);
 }
 
 /* The data of one process of sessions are in "run.html.HOST-PID-N.json", and its page is "run.HOST-PID-N.html". */
@@ -95,33 +119,53 @@ int pw_report_make_all(const char *command, const char *page)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
+/* Names the page as the data. Returns PW_EXIT_OK, or reports that it cannot. */
+static int name_page(const char *data, char *out, size_t size)
+{
+    if (pw_report_ending_of(data) != PW_REPORT_JSON)
+        return pw_usage_error(&pw_command_report, "%s: the name does not end with .json; name the page by -o", data);
+    snprintf(out, size, "%.*s.html", (int)(strlen(data) - strlen(".json")), data);
+    return PW_EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
     const char *data = NULL, *page = NULL;
     char beside[4096];
+    form it = PAGE;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-o") && i + 1 < argc)
             page = argv[++i];
-        else if (*argv[i] == '-' || data)
+        else if (!strcmp(argv[i], "--stats"))
+            it = TABLE;
+        else if (!strcmp(argv[i], "--stats=all"))
+            it = ALL;
+        else if ((*argv[i] == '-' && argv[i][1]) || data)
             return pw_wrong_argument(&pw_command_report, argv[i]);
         else
             data = argv[i];
     }
     if (!data)
         return pw_usage_error(&pw_command_report, "no report (packwright run --report=FILE.json writes one)");
-    if (!page && pw_report_ending_of(data) != PW_REPORT_JSON)
-        return pw_usage_error(&pw_command_report, "%s: the name does not end with .json; name the page by -o", data);
-    snprintf(beside, sizeof beside, "%.*s.html", (int)(strlen(data) - strlen(".json")), data);
-    return pw_report_make("report", data, page ? page : beside) ? PW_EXIT_OK : PW_EXIT_FAILURE;
+    if (page && it != PAGE)
+        return pw_usage_error(&pw_command_report, "-o names a page; --stats prints a table");
+    if (!page && it == PAGE && name_page(data, beside, sizeof beside) != PW_EXIT_OK)
+        return PW_EXIT_USAGE;
+    return make("report", data, it, page ? page : beside) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
-const pw_command pw_command_report = {"report", "make a page of what was done in a run",
-                                      "usage: packwright report FILE.json [-o FILE.html]\n\n"
-                                      "Makes a page of the data that `packwright run --report=FILE.json` "
-                                      "(PACKWRIGHT_REPORT) has written. The page is one\n"
-                                      "file that loads nothing. `packwright run --report=FILE.html` does both.\n\n"
-                                      "  -o FILE   the page (default: the name of the data, with .html)\n\n"
-                                      "Exit status: 0; 1 when the data are none of a run or the page cannot be "
-                                      "written; 2 when the command line is wrong.\n",
-                                      run};
+const pw_command pw_command_report = {
+    "report", "show what was done in a run, as a page or a table",
+    "usage: packwright report FILE.json [-o FILE.html]\n"
+    "       packwright report FILE.json --stats[=all]\n\n"
+    "Shows the data that `packwright run --report=FILE.json` (PACKWRIGHT_REPORT) has written: as a page, one file "
+    "that\n"
+    "loads nothing, or as the table that `packwright run --stats` prints. FILE - is standard input. Where types were\n"
+    "made is said by lines of source if the program is here, as it was, and has debug information.\n\n"
+    "  -o FILE       the page (default: the name of the data, with .html)\n"
+    "  --stats       print the types that took longest to pack, on a screen\n"
+    "  --stats=all   print of every type what was done with it, and why\n\n"
+    "Exit status: 0; 1 when the data are none of a run or the page cannot be written; 2 when the command line is\n"
+    "wrong.\n",
+    run};

@@ -1,14 +1,14 @@
-/* Reports of runs, which ranks write as data (runtime/mpi/stats/report.c), as pages. */
+/* Reports of runs, which ranks write as data (runtime/mpi/stats/report.c), for people. */
 #ifndef PW_TOOLS_REPORT_H
 #define PW_TOOLS_REPORT_H
 
-#include "base/json_read.h"
+#include "tools/report/data.h"
+#include "tools/report/source.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-
-/* Writes the page of a report, which has been parsed. */
-void pw_report_page(FILE *out, const pw_json_value *report);
+/* The forms of a report, which has been parsed. */
+void pw_report_page(FILE *out, pw_data report, const pw_places *places);
+void pw_report_table(FILE *out, pw_data report, const pw_places *places, bool all); /* a screen at most, unless all */
+void pw_report_details(FILE *out, pw_data report, const pw_places *places);
 
 /* Makes the page of a file of data. Returns false, after a message that names the command, if the data are none of a
  * run, or the page cannot be written. */

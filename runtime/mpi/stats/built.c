@@ -1,11 +1,16 @@
-/* What was noted of types when they were learned, by canonical hash of the layout, in a map under one lock. */
+/* What was noted of types, by canonical hash of the layout, in a map under one lock. */
 #include "runtime/mpi/stats/built.h"
 
+#include "frontend/mpi/decode.h"
 #include "frontend/mpi/describe.h"
 #include "jit-cache/hash_map.h"
+#include "passes/passes.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
+
+#include "hooks.h"
+#include "next.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,6 +24,7 @@ enum { MOST_BUILT = 1 << 12 }; /* each process notes at most so many layouts */
 typedef struct built {
     char text[PW_STATS_DDT];
     const void *made[PW_STATS_PLACES]; /* NULL: no further place is known */
+    char names[PW_STATS_NAME];         /* with commas */
 } built;
 
 /* The singleton. Its lock is taken after the registry's. */
@@ -37,12 +43,14 @@ static void add_place(built *it, const void *place)
         it->made[i] = place;
 }
 
-static bool is_known(pw_hash layout)
+static bool is_described(pw_hash layout)
 {
+    const built *it;
     bool known;
 
     pthread_mutex_lock(&all.lock);
-    known = pw_hash_map_get(&all.by_layout, layout) != NULL;
+    it = pw_hash_map_get(&all.by_layout, layout);
+    known = it && *it->text;
     pthread_mutex_unlock(&all.lock);
     return known;
 }
@@ -55,7 +63,7 @@ static void note(pw_layout *layout, MPI_Datatype type)
     char text[PW_STATS_DDT] = "";
     built *it;
 
-    if (!is_known(layout->hash))
+    if (!is_described(layout->hash))
         pw_mpi_describe(type, text, sizeof text);
     pthread_mutex_lock(&all.lock);
     it = pw_hash_map_begin(&all.by_layout, layout->hash, sizeof *it, MOST_BUILT);
@@ -65,6 +73,72 @@ static void note(pw_layout *layout, MPI_Datatype type)
         add_place(it, place);
     pthread_mutex_unlock(&all.lock);
 }
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+/* Finds the hash by which the registry will know the type, which need not be committed yet. */
+static bool layout_of(MPI_Datatype type, pw_hash *out)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type raw, canonical;
+    pw_diag diag;
+    bool ok = arena && pw_mpi_decode(type, arena, &raw, &diag) == PW_OK &&
+              pw_canonicalise(&raw, arena, &canonical, NULL, &diag) == PW_OK;
+
+    if (ok)
+        *out = pw_type_hash(&canonical);
+    pw_arena_destroy(arena);
+    return ok;
+}
+
+/* Returns whether the list of names has this one. */
+static bool has_name(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ','))
+            return true;
+    return false;
+}
+
+/* Appends a name to the list if it fits. The first one is cut if it does not. */
+static void append(char text[PW_STATS_NAME], const char *name)
+{
+    size_t used = strlen(text), n = strlen(name);
+    const char *comma = used ? ", " : "";
+
+    if (used && used + n + 3 > PW_STATS_NAME)
+        return;
+    n = n < PW_STATS_NAME - 1 ? n : PW_STATS_NAME - 1;
+    memcpy(text + used, comma, strlen(comma));
+    used += strlen(comma);
+    memcpy(text + used, name, n);
+    text[used + n] = '\0';
+}
+
+static void note_name(pw_hash layout, const char *name)
+{
+    built *it;
+
+    pthread_mutex_lock(&all.lock);
+    it = pw_hash_map_begin(&all.by_layout, layout, sizeof *it, MOST_BUILT);
+    if (it && *name && !has_name(it->names, name))
+        append(it->names, name);
+    pthread_mutex_unlock(&all.lock);
+}
+
+int pw_hook_Type_set_name(MPI_Datatype datatype, const char *name)
+{
+    int rc = pw_next.MPI_Type_set_name(datatype, name);
+    pw_hash layout;
+
+    if (rc == MPI_SUCCESS && pw_layout_use_is_timed() && layout_of(datatype, &layout))
+        note_name(layout, name);
+    return rc;
+}
+
+/* ---- for reports ------------------------------------------------------------------------------------------------ */
 
 void pw_built_start(void)
 {
@@ -98,6 +172,7 @@ void pw_built_take(pw_stats_record *record)
     it = pw_hash_map_get(&all.by_layout, record->hash);
     if (it) {
         memcpy(record->built, it->text, sizeof it->text);
+        memcpy(record->name, it->names, sizeof it->names);
         for (int i = 0; i < PW_STATS_PLACES && it->made[i]; i++)
             pw_built_locate(it->made[i], &record->made[i]);
     }

@@ -1,7 +1,7 @@
 /*
- * How the program made its types, by layout, for reports: the type as it was built, and where it was committed. Both
- * are noted when a type is learned, so that reports have them after the type is freed. Nothing is noted unless a report
- * is asked for.
+ * How the program made its types, by layout, for reports: the type as it was built, where it was committed, and the
+ * names that MPI_Type_set_name gave. They are noted while a type lives, so that reports have them after it is freed.
+ * Nothing is noted unless a report is asked for.
  */
 #ifndef PW_RUNTIME_STATS_BUILT_H
 #define PW_RUNTIME_STATS_BUILT_H
@@ -11,7 +11,7 @@
 
 /* Begins to watch which types are learned. */
 void pw_built_start(void);
-/* Fills in `built` and `made` of a record by its hash. */
+/* Fills in `built`, `made` and `name` of a record by its hash. */
 void pw_built_take(pw_stats_record *record);
 /* Finds the file that the address of a return was loaded from, and where in it the call is. */
 void pw_built_locate(const void *address, pw_stats_place *out);

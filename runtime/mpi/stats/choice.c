@@ -4,9 +4,6 @@
  */
 #include "runtime/mpi/stats/choice.h"
 
-#include "runtime/mpi/stats/numbers.h"
-
-#include <math.h>
 #include <stdlib.h>
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
@@ -82,19 +79,6 @@ void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more)
     to->ns += more.ns;
     to->known += more.known;
     to->unknown += more.unknown;
-}
-
-void pw_stats_saved_print(FILE *out, pw_stats_saved s)
-{
-    if (s.known == 0) {
-        fputs(s.unknown > 0 ? "not known (no trial)" : "nothing (all was left to the MPI)", out);
-        return;
-    }
-    fputs(s.ns < 0 ? "nothing: lost " : "", out);
-    pw_stats_put_time(out, fabs((double)s.ns));
-    fprintf(out, " in %lld uses, by trials", (long long)s.known);
-    if (s.unknown > 0)
-        fprintf(out, "; not known of %lld (no trial)", (long long)s.unknown);
 }
 
 /* ---- merging -------------------------------------------------------------------------------------------------- */
@@ -184,60 +168,4 @@ int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n)
         qsort(choices, (size_t)n, sizeof *choices, by_class);
     n = merge_if(choices, n, is_same_class);
     return merge_if(choices, n, is_same_choice);
-}
-
-/* ---- text ------------------------------------------------------------------------------------------------------- */
-
-/* Prints why: " at an estimated 12 us (native 31 us)". */
-static void print_reason(FILE *out, const pw_stats_choice *c, int most)
-{
-    const char *separator = " (";
-
-    fputs(" at an estimated ", out);
-    pw_stats_put_time(out, c->cells[most].total);
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        if (id == most || !c->cells[id].ranks)
-            continue;
-        fprintf(out, "%s%s ", separator, names[id]);
-        pw_stats_put_time(out, c->cells[id].total);
-        separator = ", ";
-    }
-    fputs(separator[0] == ',' ? ")" : "", out);
-}
-
-/* Prints the result of a trial: "; tried: native 1.02 ms, packed 1.99 ms a use". */
-static void print_trial(FILE *out, const pw_stats_choice *c)
-{
-    const char *separator = "; tried: ";
-
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        if (!c->cells[id].tries)
-            continue;
-        fprintf(out, "%s%s ", separator, names[id]);
-        pw_stats_put_time(out, c->cells[id].tried);
-        separator = ", ";
-    }
-    fputs(separator[0] == ',' ? " a use" : "", out);
-}
-
-void pw_stats_choice_print(FILE *out, const pw_stats_choice *c)
-{
-    int most = pw_stats_choice_most_used(c);
-
-    fputs("packwright:     ", out);
-    pw_stats_put_bytes(out, c->low);
-    fputs(" to ", out);
-    pw_stats_put_bytes(out, c->high);
-    fprintf(out, ", %s%s%s: %s", kinds[c->kind], *memories[c->memory] ? ", " : "", memories[c->memory], names[most]);
-    print_reason(out, c, most);
-    fprintf(out, ", %lld times", (long long)c->cells[most].uses);
-    for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        if (id != most && c->cells[id].uses)
-            fprintf(out, ", %s %lld", names[id], (long long)c->cells[id].uses);
-    print_trial(out, c);
-    if (c->saved.known > 0) {
-        fputs("; saved ", out);
-        pw_stats_saved_print(out, c->saved);
-    }
-    fputc('\n', out);
 }

@@ -1,14 +1,12 @@
 /*
  * Which strategies the messages of a layout took, and why: records of runtime/choice/site.h as they travel
- * between the ranks of one job (same binary, same representation), merged, and printed. Times are nanoseconds.
+ * between the ranks of one job (same binary, same representation), and merged. Times are nanoseconds.
  */
 #ifndef PW_RUNTIME_STATS_CHOICE_H
 #define PW_RUNTIME_STATS_CHOICE_H
 
 #include "runtime/choice/site.h"
 #include "runtime/mpi/strategy/strategy.h"
-
-#include <stdio.h>
 
 typedef struct pw_stats_cell {
     int64_t uses;
@@ -58,11 +56,5 @@ const char *pw_stats_strategy(int id);
 /* Merges, in place, records of one size class, and then neighbouring classes that mostly took the same strategy. Orders
  * by layout, place, kind of call and size. Returns how many are left. */
 int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n);
-
-/* Prints a choice, and why, as a line. */
-void pw_stats_choice_print(FILE *out, const pw_stats_choice *choice);
-/* Prints what was saved: "12 ms in 400 uses, by trials; not known of 440", "not known (no trial)", "nothing (all was
- * left to the MPI)". */
-void pw_stats_saved_print(FILE *out, pw_stats_saved saved);
 
 #endif

@@ -118,13 +118,3 @@ int pw_stats_most_used(const pw_stats_record *r)
     }
     return most;
 }
-
-const char *pw_stats_text(const pw_stats_record *r)
-{
-    return *r->built ? r->built : r->ddt;
-}
-
-bool pw_stats_was_used(const pw_stats_record *r)
-{
-    return r->packs + r->unpacks + r->moved + r->gpu_compiled + r->gpu_loaded > 0;
-}

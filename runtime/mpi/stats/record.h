@@ -13,7 +13,6 @@ enum { PW_STATS_DDT = 320, PW_STATS_NAME = 64, PW_STATS_PLACES = 3 };
 typedef struct pw_stats_place {
     char module[200]; /* the program or a library of its */
     uint64_t offset;  /* of the call there */
-    char line[120];   /* "halo.c:57" with its path; without debug information "app+0x1189"; "": not looked up yet */
 } pw_stats_place;
 
 typedef struct pw_stats_record {
@@ -45,9 +44,5 @@ int64_t pw_stats_accesses(const pw_stats_record *record);
 const char *pw_stats_transfer_word(pw_transfer_kind of, int direction);
 /* The strategy that most transfers took; PW_STRATEGY_COUNT: there are none. */
 int pw_stats_most_used(const pw_stats_record *record);
-/* The type as people read it: as the program built it if that is known. */
-const char *pw_stats_text(const pw_stats_record *record);
-/* Whether anything was done with the layout. */
-bool pw_stats_was_used(const pw_stats_record *record);
 
 #endif

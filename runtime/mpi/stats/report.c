@@ -2,16 +2,15 @@
 #include "runtime/mpi/stats/report.h"
 
 #include "base/json.h"
-#include "base/log.h"
-#include "base/replace.h"
 #include "runtime/engine/model/model.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 2 }; /* grows when a name of the data changes its meaning or goes */
+enum { FORMAT = 3 }; /* grows when a name of the data changes its meaning or goes */
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
@@ -72,22 +71,6 @@ void pw_report_complete(pw_report *report)
         report->sum.accesses += r->accesses;
         pw_stats_saved_add(&report->sum.saved, r->saved);
     }
-}
-
-/* Nothing is known of the program's own packing either. */
-void pw_report_put_saved(FILE *out, const pw_report *report)
-{
-    pw_stats_saved saved = report->sum.saved;
-
-    saved.unknown += saved.known + saved.unknown == 0 ? report->sum.calls : 0;
-    pw_stats_saved_print(out, saved);
-}
-
-void pw_report_put_source(FILE *out, const pw_report *report)
-{
-    bool defaults = !strcmp(report->estimates, "defaults");
-
-    fprintf(out, "estimates are %s%s", defaults ? "" : "those of the ", report->estimates);
 }
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
@@ -199,6 +182,22 @@ static void put_spread(pw_json *json, const pw_stats_record *r)
     pw_json_close(json, '}');
 }
 
+/* Writes where types were committed, as addresses: tools/report finds the lines of source. */
+static void put_places(pw_json *json, const pw_stats_record *r)
+{
+    pw_json_open(json, "made_at", '[');
+    for (int i = 0; i < PW_STATS_PLACES && *r->made[i].module; i++) {
+        char offset[24];
+
+        snprintf(offset, sizeof offset, "0x%" PRIx64, r->made[i].offset);
+        pw_json_open(json, NULL, '{');
+        pw_json_string(json, "module", r->made[i].module);
+        pw_json_string(json, "offset", offset);
+        pw_json_close(json, '}');
+    }
+    pw_json_close(json, ']');
+}
+
 static void put_type(pw_json *json, const pw_report *report, const pw_stats_record *r)
 {
     int most = pw_stats_most_used(r);
@@ -207,11 +206,7 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_string(json, "name", r->name);
     pw_json_string(json, "ddt", r->ddt);
     pw_json_string(json, "built", r->built);
-    pw_json_open(json, "made_at", '[');
-    for (int i = 0; i < PW_STATS_PLACES; i++)
-        if (*r->made[i].line)
-            pw_json_string(json, NULL, r->made[i].line);
-    pw_json_close(json, ']');
+    put_places(json, r);
     pw_json_hash(json, "hash", r->hash);
     pw_json_int(json, "bytes", r->size);
     put_seconds(json, "packing_seconds", (double)r->nanoseconds);
@@ -227,6 +222,7 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
             put_used(json, r, (pw_transfer_kind)of, direction);
     pw_json_int(json, "streamed", r->streamed);
     pw_json_int(json, "unpacked_from_sender", r->shared);
+    pw_json_int(json, "unpacked_from_sender_gpu", r->from_gpu);
     put_kernel(json, r);
     put_spread(json, r);
     put_choices(json, report, r->hash);
@@ -258,10 +254,7 @@ static void put_json(FILE *out, const pw_report *report)
     for (int64_t i = 0; i < report->nunfreed; i++) {
         pw_json_open(&json, NULL, '{');
         pw_json_string(&json, "built", report->unfreed[i].built);
-        pw_json_open(&json, "made_at", '[');
-        if (*report->unfreed[i].made[0].line)
-            pw_json_string(&json, NULL, report->unfreed[i].made[0].line);
-        pw_json_close(&json, ']');
+        put_places(&json, &report->unfreed[i]);
         pw_json_int(&json, "types", report->unfreed[i].unfreed);
         pw_json_int(&json, "ranks", report->unfreed[i].ranks);
         pw_json_close(&json, '}');
@@ -285,18 +278,13 @@ static void put_json(FILE *out, const pw_report *report)
     pw_json_close(&json, '}');
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------- */
-
-void pw_report_write(const char *path, const pw_report *report)
+char *pw_report_data(const pw_report *report, size_t *size)
 {
-    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = open_memstream(&text, size);
 
-    if (out)
-        put_json(out, report);
-    if (!out || fclose(out) != 0 || pw_replace_file(path, text, size, &diag) != PW_OK)
-        pw_log(PW_LOG_WARN, "no report: %s", diag.text);
-    free(text);
+    if (!out)
+        return NULL;
+    put_json(out, report);
+    return fclose(out) == 0 ? text : (free(text), NULL);
 }

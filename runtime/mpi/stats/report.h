@@ -1,7 +1,4 @@
-/*
- * What was done in a run, as one struct, and the forms in which it is reported: a table and details on stderr
- * (PACKWRIGHT_STATS), and data or a page in a file (PACKWRIGHT_REPORT). All forms print the same struct.
- */
+/* What was done in a run, as one struct, and as data (JSON), of which tools/report makes tables and pages. */
 #ifndef PW_RUNTIME_STATS_REPORT_H
 #define PW_RUNTIME_STATS_REPORT_H
 
@@ -34,16 +31,7 @@ typedef struct pw_report {
 /* Fills in the sums, and what the report says of this process: the program, its MPI and the date. */
 void pw_report_complete(pw_report *report);
 
-/* Prints what the run has saved as far as it is known, and where the report's estimates come from. */
-void pw_report_put_saved(FILE *out, const pw_report *report);
-void pw_report_put_source(FILE *out, const pw_report *report);
-
-/* The forms for people. Each goes to the end of a stream. */
-void pw_report_table(FILE *out, const pw_report *report, bool all); /* at most a screen, unless it shows all */
-void pw_report_details(FILE *out, const pw_report *report);
-
-/* Writes the report as data (JSON) to a file, whole or not at all. A file that cannot be written leads to one warning.
- */
-void pw_report_write(const char *path, const pw_report *report);
+/* Returns the report as data (JSON), malloc'ed. NULL: out of memory. */
+char *pw_report_data(const pw_report *report, size_t *size);
 
 #endif

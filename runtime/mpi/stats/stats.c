@@ -15,9 +15,8 @@
 #include "runtime/engine/gpu/layout.h"
 #include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/stats/gather.h"
-#include "runtime/mpi/stats/names.h"
 #include "runtime/mpi/stats/report.h"
-#include "runtime/mpi/stats/source.h"
+#include "runtime/mpi/stats/show.h"
 #include "runtime/mpi/stats/unfreed.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
@@ -98,7 +97,6 @@ static void take_record(void *arg, const pw_entry *entry)
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
     describe(layout->type, r->ddt);
-    pw_stats_names(layout->hash, r->name, sizeof r->name);
     pw_built_take(r);
 }
 
@@ -176,29 +174,44 @@ static void free_lists(lists *all)
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-static void print(const pw_report *report)
+/* Writes the data to a file, whole or not at all. */
+static bool write_data(const char *path, const char *text, size_t size)
+{
+    pw_diag diag = {0};
+    bool written = pw_replace_file(path, text, size, &diag) == PW_OK;
+
+    if (!written)
+        pw_log(PW_LOG_WARN, "no report: %s", diag.text);
+    return written;
+}
+
+/* Has the table printed by the packwright command; where there is none, leaves the data for it. */
+static void show(const char *text, size_t size, const char *path)
 {
     bool all = pw_env_choice(PW_ENV_STATS) == STATS_ALL;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    char own[128], host[64] = "host";
 
-    if (out) {
-        pw_report_table(out, report, all);
-        if (all)
-            pw_report_details(out, report);
-        if (fclose(out) == 0)
-            pw_write_all(STDERR_FILENO, text, size);
+    if (pw_show(text, size, all))
+        return;
+    if (!path) {
+        gethostname(host, sizeof host - 1);
+        snprintf(own, sizeof own, "packwright-%s-%ld.json", host, (long)getpid());
+        path = write_data(own, text, size) ? own : NULL;
     }
-    free(text);
+    if (path)
+        pw_log(PW_LOG_WARN, "no packwright command beside this library; see the statistics by: packwright report %s %s",
+               path, all ? "--stats=all" : "--stats");
 }
 
 static void write_all(const pw_report *report, const char *path)
 {
-    if (pw_env_choice(PW_ENV_STATS) != STATS_OFF)
-        print(report);
-    if (path)
-        pw_report_write(path, report);
+    size_t size = 0;
+    char *text = pw_report_data(report, &size);
+    bool written = text && path && write_data(path, text, size);
+
+    if (text && pw_env_choice(PW_ENV_STATS) != STATS_OFF)
+        show(text, size, written ? path : NULL);
+    free(text);
     pw_event_leave(PW_EVENT_REPORTED);
 }
 
@@ -210,14 +223,12 @@ static void report_lists(lists *all, const char *path)
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
     report.n = pw_stats_merge(all->records.at, all->records.n);
-    pw_source_look_up(all->records.at, report.n);
     report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
     report.nranks = all->nranks;
     report.records = all->records.at;
     report.choices = all->choices.at;
     report.ranks = all->ranks;
     report.nunfreed = pw_unfreed_merge(all->unfreed, all->nunfreed);
-    pw_source_look_up(all->unfreed, report.nunfreed);
     report.unfreed = all->unfreed;
     pw_report_complete(&report);
     write_all(&report, path);
@@ -278,7 +289,6 @@ void pw_stats_report_process(void)
 
 void pw_stats_close(void)
 {
-    pw_stats_names_close();
     pw_built_close();
     pw_origin_close();
 }

@@ -9,10 +9,11 @@
 #include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/types/origin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 64, MOST_LINES = 8 };
+enum { MOST_ROWS = 64 };
 
 typedef struct list {
     pw_stats_record *at;
@@ -89,28 +90,4 @@ int64_t pw_unfreed_merge(pw_stats_record *rows, int64_t n)
     if (merged > 0)
         qsort(rows, (size_t)merged, sizeof *rows, by_number);
     return merged;
-}
-
-static void print_row(FILE *out, const pw_stats_record *row)
-{
-    const char *place = row->made[0].line, *slash = strrchr(place, '/');
-
-    fprintf(out, "packwright:   %8lld on %lld rank%s  %.60s%s%s\n", (long long)row->unfreed, (long long)row->ranks,
-            row->ranks == 1 ? "" : "s", row->built, *place ? ", " : "", slash ? slash + 1 : place);
-}
-
-void pw_unfreed_print(FILE *out, const pw_stats_record *rows, int64_t n)
-{
-    int64_t types = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        types += rows[i].unfreed;
-    if (types == 0)
-        return;
-    fprintf(out, "packwright:   %lld type%s not freed before MPI_Finalize:\n", (long long)types,
-            types == 1 ? " was" : "s were");
-    for (int64_t i = 0; i < n && i < MOST_LINES; i++)
-        print_row(out, &rows[i]);
-    if (n > MOST_LINES)
-        fprintf(out, "packwright:   and %lld more kinds\n", (long long)(n - MOST_LINES));
 }

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { BYTES = 1 << 20, PIECE = 5000, TAG = 7, SKIPPED = 77, PATIENCE = 60 /* s */ };
+enum { BYTES = 1 << 20, PIECE = 5000, TAG = 7, PATIENCE = 60 /* s */ };
 
 /* One of the two, with a socket to the other one. */
 typedef struct side {
@@ -43,14 +43,13 @@ static bool are_sorted(const char *names)
     return sorted;
 }
 
-/* Begins the network in this process, and finds the other one. */
+/* Begins the network in this process, and finds the other one. The module was built with this test, so it starts. */
 static side begin(int socket)
 {
     side s;
 
     alarm(PATIENCE); /* the other one may have failed */
-    if (!pw_net_start())
-        _exit(SKIPPED);
+    REQUIRE(pw_net_start());
     s = (side){.socket = socket, .other = meet(socket)};
     REQUIRE(are_sorted(pw_net->transports(s.other)));
     return s;
@@ -185,8 +184,6 @@ static void test_reads(void **state)
     }
     for (int i = 0; i < 2; i++) {
         wait(&status);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
-            skip();
         assert_int_equal(status, 0);
     }
 }

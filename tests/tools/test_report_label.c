@@ -1,5 +1,5 @@
 /* Texts of types cut to columns. */
-#include "runtime/mpi/stats/label.h"
+#include "tools/report/label.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * Purpose: texts of types cut to columns. Data: none. Invariant: texts that differ are cut to texts that differ, where
  * the columns allow it.
  */
-#include "runtime/mpi/stats/label.h"
+#include "tools/report/label.h"
 
 #include <stdio.h>
 #include <string.h>

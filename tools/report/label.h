@@ -1,6 +1,6 @@
 /* Texts of types cut to columns, so that no two look alike. */
-#ifndef PW_RUNTIME_STATS_LABEL_H
-#define PW_RUNTIME_STATS_LABEL_H
+#ifndef PW_TOOLS_REPORT_LABEL_H
+#define PW_TOOLS_REPORT_LABEL_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Numbers as reports for people print them. */
-#ifndef PW_RUNTIME_STATS_NUMBERS_H
-#define PW_RUNTIME_STATS_NUMBERS_H
+#ifndef PW_TOOLS_REPORT_NUMBERS_H
+#define PW_TOOLS_REPORT_NUMBERS_H
 
 #include <stdint.h>
 #include <stdio.h>

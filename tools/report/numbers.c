@@ -1,7 +1,7 @@
 /*
  * Purpose: bytes and times with units, in three digits or so. Data: none.
  */
-#include "runtime/mpi/stats/numbers.h"
+#include "tools/report/numbers.h"
 
 void pw_stats_put_bytes(FILE *out, int64_t bytes)
 {

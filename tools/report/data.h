@@ -1,0 +1,34 @@
+/* What the data of a run hold, by name (runtime/mpi/stats/report.c). What they lack, as those of another version may,
+ * counts as 0 or as an empty text. Times are nanoseconds here, and seconds in the data. */
+#ifndef PW_TOOLS_REPORT_DATA_H
+#define PW_TOOLS_REPORT_DATA_H
+
+#include "base/json_read.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef const pw_json_value *pw_data;
+
+double pw_data_number(pw_data of, const char *name);
+int64_t pw_data_whole(pw_data of, const char *name);
+double pw_data_ns(pw_data of, const char *name);
+bool pw_data_has(pw_data of, const char *name); /* a number */
+const char *pw_data_text(pw_data of, const char *name);
+pw_data pw_data_object(pw_data of, const char *name);
+pw_data pw_data_first(pw_data of, const char *name); /* the first element of an array; NULL: there is none */
+
+/* Returns whether any call used a type. */
+bool pw_data_was_used(pw_data type);
+/* The type as people read it: as the program built it if that is known. */
+const char *pw_data_type(pw_data type);
+
+/* The words for transfers, in the order in which reports have them. */
+enum { PW_DATA_TRANSFERS = 6 };
+extern const char *const pw_data_transfers[PW_DATA_TRANSFERS];
+
+/* Prints what trials know of what was saved: "12 ms in 400 uses, by trials; not known of 440 (no trial)". */
+void pw_data_put_saved(FILE *out, pw_data of);
+
+#endif
