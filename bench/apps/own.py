@@ -40,7 +40,8 @@ def halo3d(place, device=()):
     """Its modes with derived types, beside MPI_Alltoallv of bytes that MPI_Pack has packed; and that, with its own packing as the gain."""
     made = place.compile("halo3d", sources=(), folder=ROOT / "samples")
     side = 64 if place.quick and not device else 256
-    command = (made, *(f"--n{axis}={side}" for axis in "xyz"), "--fields=8", "--radius=3", f"--iterations={5 if place.quick else 15}", *device)
+    iterations = 40 if side == 64 else 5 if place.quick else 15
+    command = (made, *(f"--n{axis}={side}" for axis in "xyz"), "--fields=8", "--radius=3", f"--iterations={iterations}", *device)
     for mode in ("alltoallv", "pack", "sendrecv", "send", "isend"):
         hand = (*command, "--mode=alltoallv") if mode not in ("alltoallv", "pack") else ()
         yield Program("halo3d on a GPU" if device else "halo3d", (*command, f"--mode={mode}"), hand, place.mpi.environment, only="",

@@ -22,7 +22,7 @@ OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 
 
 class Mpi:
-    """An MPI: `mpich` or `openmpi`, whichever Debian installs so, or the path of an mpicc."""
+    """An MPI: `mpich` or `openmpi`, whichever Debian installs so, or the path of an mpicc, or of an mpicc_abi for the standard ABI."""
 
     def __init__(self, name, ranks=2):
         self.name = name
@@ -36,6 +36,8 @@ class Mpi:
         self.kind = "openmpi" if re.search(r"Open ?MPI|OpenRTE|PRRTE|open-mpi", said, re.I) else "mpich"
         if name in ("mpich", "openmpi") and name != self.kind:
             raise Missing(f"there is no {name}: {self.launcher} is of another MPI")
+        if self.compiler.endswith("_abi"):
+            self.kind = "mpi-abi"
         self.version = next(iter(re.findall(r"\d+\.\d+(?:\.\d+)?", said)), "")
         if self.kind == "openmpi" and self.launcher.endswith(".openmpi"):
             self.launcher = str(ROOT / "cmake" / "mpiexec-openmpi")
@@ -95,7 +97,7 @@ class Place:
                 link = folder / path.name.replace("libmpich", "libmpi", 1)
                 link.unlink(missing_ok=True)
                 link.symlink_to(path)
-        return {**self.mpi.environment, "MPI4PY_MPIABI": self.mpi.kind, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+        return {**self.mpi.environment, "MPI4PY_MPIABI": self.mpi.kind.replace("-", ""), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                 "LD_LIBRARY_PATH": ":".join(filter(None, (str(folder), str(self.mpi.libraries()), os.environ.get("LD_LIBRARY_PATH"))))}
 
     def packages(self, *names):

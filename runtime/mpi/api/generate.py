@@ -181,7 +181,9 @@ class Call:
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.kind == "packing":
-            return " && ".join(f"pw_registry_leaves({type.name}, {buf.name}, {count.name})" for buf, count, type in buffers)
+            (buf, count, type), = buffers
+            packed, = (p for p in self.params if p.role == "buffer" and p is not buf)
+            return f"pw_registry_leaves({type.name}, {buf.name}, {count.name}, {packed.name})"
         kind, times = KINDS[self.kind]
         return " && ".join(f"pw_is_native({kind}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)

@@ -90,14 +90,21 @@ pw_entry *pw_registry_learn(MPI_Datatype type);
  */
 bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg);
 
-/* Returns whether the type is noted, and this use by a call that packs certainly does not make it worth learning. The
- * use is then counted, and the call can be left to MPI. Otherwise nothing is counted, and the hook finds out more. */
-static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count)
+/* Returns whether a call that packs or unpacks between two places in host memory can be left to MPI: nothing but MPI
+ * moves the type there, or it is noted, and this use, which is then counted, certainly does not make it worth learning.
+ * If not, nothing is counted, and the hook finds out more. */
+static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count, const void *packed)
 {
     pw_handle_slot *at = pw_handle_front(&pw_registry_types, pw_type_key(type));
+    void *found;
 
-    return __builtin_expect(atomic_load_explicit(&at->key, memory_order_acquire) == pw_type_key(type), 1) &&
-           pw_note_takes_few(type, buf, count, at);
+    if (__builtin_expect(atomic_load_explicit(&at->key, memory_order_acquire) != pw_type_key(type), 0) ||
+        !pw_memory_is_known_host(packed))
+        return false;
+    found = atomic_load_explicit(&at->value, memory_order_acquire);
+    if (found && !pw_note_is(found))
+        return !((pw_entry *)found)->layout && pw_memory_is_known_host(buf);
+    return pw_note_takes_few(type, buf, count, at);
 }
 
 enum { PW_REGISTRY_LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
