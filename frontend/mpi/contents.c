@@ -1,5 +1,6 @@
 #include "frontend/mpi/contents.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #if MPI_VERSION >= 4
@@ -162,13 +163,25 @@ pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents 
     return status;
 }
 
+/* Most types are made of one named type, which stays what it is: the last one is remembered, since asking MPI takes as
+ * long as all the rest. */
+static bool is_derived(MPI_Datatype type)
+{
+    static _Atomic(MPI_Datatype) named;
+    pw_envelope e;
+
+    if (type == atomic_load_explicit(&named, memory_order_relaxed) || pw_envelope_read(type, &e, NULL) != PW_OK)
+        return false;
+    if (e.combiner == MPI_COMBINER_NAMED)
+        atomic_store_explicit(&named, type, memory_order_relaxed);
+    return !pw_envelope_is_basic(&e);
+}
+
 void pw_contents_release(pw_contents *c)
 {
-    for (int64_t i = 0; i < c->envelope.ntypes; i++) {
-        pw_envelope inner;
-        if (pw_envelope_read(c->types[i], &inner, NULL) == PW_OK && !pw_envelope_is_basic(&inner))
+    for (int64_t i = 0; i < c->envelope.ntypes; i++)
+        if (is_derived(c->types[i]))
             PMPI_Type_free(&c->types[i]);
-    }
     free(c->heap_nums);
     free(c->heap_types);
 }

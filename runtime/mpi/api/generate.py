@@ -53,6 +53,7 @@ CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_d
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "operand": None, "packing": None}
+ROLE_OF = {"in": "PW_SEND", "out": "PW_RECV", "inout": "PW_BOTH"}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
 
@@ -185,13 +186,14 @@ class Call:
             packed, = (p for p in self.params if p.role == "buffer" and p is not buf)
             return f"pw_registry_leaves({type.name}, {buf.name}, {count.name}, {packed.name})"
         kind, times = KINDS[self.kind]
-        return " && ".join(f"pw_is_native({kind}, {type.name}, {buf.name}, {count.name}, {times})"
+        return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
 
     def settled_question(self, large):
         """The question whether the call is one that was left to MPI the last time (is_native.h of strategy, settled.h of collective); None: nobody knows."""
         if self.kind in ("blocking", "nonblocking"):
-            return self.native_question(large).replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
+            asked = re.sub(r"PW_(SEND|RECV|BOTH), ", "", self.native_question(large))
+            return asked.replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
         until = [p.role for p in self.params].index("comm") + 1 if self.kind == "collective" else 0
         if not any(p.role == "datatype" and p.array for p in self.params[:until]) or self.name.endswith("_init"):
             return None

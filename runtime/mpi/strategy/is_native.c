@@ -21,23 +21,23 @@ static bool would_be_native(void *arg, const pw_entry *entry)
 }
 
 /* Learning a type for a message that would then be left to MPI is in vain. */
-static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, MPI_Datatype type, const void *buf,
+static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
                                                     MPI_Count count, int times, void *note)
 {
     asked a = {kind, buf, count};
 
-    return pw_note_takes(type, buf, count, PW_BOTH, times, note) ||
-           (pw_note_may_be_left(type, buf, count) && pw_registry_alike(type, times, note, would_be_native, &a));
+    return pw_note_takes(type, buf, count, role, times, note) ||
+           (pw_note_may_be_left(type, buf, count, role) && pw_registry_alike(type, times, note, would_be_native, &a));
 }
 
 /* Answers for types that are not in the front of the table. */
-static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, MPI_Datatype type, const void *buf,
-                                                      MPI_Count count, int times)
+static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, pw_role role, MPI_Datatype type,
+                                                      const void *buf, MPI_Count count, int times)
 {
     void *found = pw_handle_table_seek(&pw_registry_types, pw_type_key(type));
 
     if (pw_note_is(found))
-        return is_left_noted(kind, type, buf, count, times, found);
+        return is_left_noted(kind, role, type, buf, count, times, found);
     return found && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
@@ -55,9 +55,7 @@ static void settle(pw_call_kind kind, MPI_Datatype type, const pw_entry *entry, 
                                                  .deaths = deaths};
 }
 
-/* A noted type is asked about by the strictest of the directions. The hook, which knows the direction, asks again if
- * the answer is no. */
-bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times)
+bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     unsigned deaths = pw_gate_deaths_now();
     void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
@@ -66,9 +64,9 @@ bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Cou
     if (pw_gate_has_unfinished())
         return false;
     if (!found)
-        return is_native_other(kind, type, buf, count, times);
+        return is_native_other(kind, role, type, buf, count, times);
     if (pw_note_is(found))
-        return is_left_noted(kind, type, buf, count, times, found);
+        return is_left_noted(kind, role, type, buf, count, times, found);
     if (!pw_buffer_is_native_by(found, kind, buf, count, 1, &site))
         return false;
     if (site)

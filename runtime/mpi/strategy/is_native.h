@@ -66,7 +66,7 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
  * there are orphans to settle on the way out, and before the start, when no type is known. `times` as in pw_note_use.
  */
-bool pw_is_native(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count, int times);
+bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
 /* ---- messages that were left to MPI the last time ---------------------------------------------------------------- */
 

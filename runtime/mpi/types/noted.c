@@ -124,11 +124,11 @@ bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role 
     return true;
 }
 
-bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count)
+bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role)
 {
     int64_t bytes;
 
-    return !is_needed(buf) && bytes_of(type, count, &bytes) && !may_need_stage(type, bytes, PW_BOTH);
+    return !is_needed(buf) && bytes_of(type, count, &bytes) && !may_need_stage(type, bytes, role);
 }
 
 void pw_note_wait(MPI_Datatype type, void *note, int times)

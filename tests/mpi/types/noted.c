@@ -25,6 +25,33 @@ __attribute__((visibility("default"))) int PMPI_Type_set_attr(MPI_Datatype type,
     return below(type, keyval, value);
 }
 
+static _Atomic long asked; /* how often Packwright has asked the MPI how a type was made */
+
+#if MPI_VERSION >= 4
+__attribute__((visibility("default"))) int PMPI_Type_get_contents_c(MPI_Datatype type, MPI_Count nints,
+                                                                    MPI_Count naddrs, MPI_Count ncounts,
+                                                                    MPI_Count ntypes, int *ints, MPI_Aint *addrs,
+                                                                    MPI_Count *counts, MPI_Datatype *types)
+{
+    int (*below)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int *, MPI_Aint *, MPI_Count *,
+                 MPI_Datatype *);
+
+    *(void **)&below = dlsym(RTLD_NEXT, "PMPI_Type_get_contents_c");
+    asked++;
+    return below(type, nints, naddrs, ncounts, ntypes, ints, addrs, counts, types);
+}
+#else
+__attribute__((visibility("default"))) int PMPI_Type_get_contents(MPI_Datatype type, int nints, int naddrs, int ntypes,
+                                                                  int *ints, MPI_Aint *addrs, MPI_Datatype *types)
+{
+    int (*below)(MPI_Datatype, int, int, int, int *, MPI_Aint *, MPI_Datatype *);
+
+    *(void **)&below = dlsym(RTLD_NEXT, "PMPI_Type_get_contents");
+    asked++;
+    return below(type, nints, naddrs, ntypes, ints, addrs, types);
+}
+#endif
+
 /* `n` doubles, every other one. */
 static MPI_Datatype strided(int n)
 {
@@ -155,6 +182,18 @@ static void check_alike(void)
         MPI_Type_free(&type);
     }
     CHECK(learned == before + FEW || rank > 1, "%ld of %d types of short blocks were learned", learned - before, FEW);
+}
+
+/* Only a receive may have to be staged for its type's sake, so a sender need not know how its type was made. */
+static void check_send_asks_nothing(void)
+{
+    enum { SOME = 500 }; /* doubles: more than MPICH delivers whole, and too few to learn the type for them */
+    MPI_Datatype type = committed(SOME);
+    long before = asked;
+
+    CHECK(send_stays(type, SOME), "a message of %d doubles", SOME);
+    CHECK(asked == before || rank == 1, "rank %d asked %ld times how the type was made", rank, asked - before);
+    MPI_Type_free(&type);
 }
 
 /* Several short objects in one call are as much as a long one. */
@@ -410,6 +449,7 @@ static void check(void)
 {
     check_short_uses();
     check_long_use();
+    check_send_asks_nothing();
     check_alike();
     check_counts();
     check_other_calls();
