@@ -93,6 +93,7 @@ static void started(int n)
 
 void pw_deferred_left(void)
 {
+    pw_gpu_show_together(false);
     started(starting);
     if (is_at_work)
         end_work();
