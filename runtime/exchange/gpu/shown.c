@@ -63,16 +63,31 @@ bool pw_gpu_show(int number, const pw_buffer *buffer)
     return status == PW_OK && holds(&s->exported, lowest, bytes);
 }
 
+/* Between the two calls of pw_gpu_show_together: the context whose program this thread has waited for. */
+static _Thread_local bool together;
+static _Thread_local const pw_gpu *waited_for;
+
+void pw_gpu_show_together(bool on)
+{
+    together = on;
+    waited_for = NULL;
+}
+
 /* Waits for what the program has put into the legacy default stream of the context. */
 static pw_status wait_for_program(pw_gpu *gpu)
 {
     pw_gpu_scope scope;
-    pw_status status = pw_gpu_enter(gpu, &scope);
+    pw_status status;
 
+    if (waited_for == gpu)
+        return PW_OK;
+    status = pw_gpu_enter(gpu, &scope);
     if (status != PW_OK)
         return pw_gpu_judge(gpu, status);
     status = pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
     pw_gpu_leave(&scope);
+    if (status == PW_OK && together)
+        waited_for = gpu;
     return pw_gpu_judge(gpu, status);
 }
 

@@ -6,7 +6,8 @@
  * whoever else reads the stand-in, the sender's GPU packs the message into device memory, which is copied to the
  * reader, as far as lazy memory serves it; messages of a channel that is not proven have pages.
  *
- * Like packing, this waits for the work of the legacy default stream, before MPI gets the message.
+ * Like packing, this waits for the work of the legacy default stream, before MPI gets the message. Messages of one call
+ * wait for it once (pw_gpu_show_together).
  *
  * All functions are thread safe; a stand-in belongs to the thread that has taken it.
  */
@@ -23,6 +24,8 @@ bool pw_gpu_may_show(void);
 bool pw_gpu_show(int number, const pw_buffer *buffer);
 /* Lets the stand-in stand for the buffer's objects. To be called once. */
 pw_status pw_gpu_show_begin(int number);
+/* Begins and ends a series of pw_gpu_show_begin of this thread, in which the program does nothing. */
+void pw_gpu_show_together(bool on);
 /* MPI has sent the message, or never got it. Gives the stand-in back, too. */
 void pw_gpu_show_end(int number);
 

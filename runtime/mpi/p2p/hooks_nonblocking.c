@@ -136,6 +136,9 @@ static void destroy_moved(pw_pending *p)
 }
 
 static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
+/* The operations of deferred sends that others read in the program's own buffer. */
+static const pw_pending_ops deferred_shown_ops = {
+    .complete = await_readers, .destroy = destroy_deferred, .sends = true};
 static const pw_pending_ops moved_send_ops = {.complete = finish_move, .destroy = destroy_moved, .sends = true};
 /* The operations of persistent sends from GPU memory to this process. */
 static const pw_pending_ops persistent_self_send_ops = {
@@ -248,7 +251,8 @@ static pw_verdict send_deferred(send_fn *init, pw_staging *s, const pw_entry *en
                                 MPI_Request *request, int *rc)
 {
     double ns = pw_staging_fused_ns(s, entry);
-    transfer *t = create(&deferred_send_ops, comm, s, NULL);
+    bool shown = s->strategy == &pw_strategy_direct;
+    transfer *t = create(shown ? &deferred_shown_ops : &deferred_send_ops, comm, s, NULL);
 
     if (!t) {
         pw_deferred_flush();

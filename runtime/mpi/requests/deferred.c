@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "runtime/engine/gpu/transfer.h"
+#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/errors.h"
 
@@ -25,6 +26,7 @@ static struct {
     pw_deferred *first, *last;
     pw_deferred *gathered; /* the first one whose packing has not begun; NULL: none */
     double ns;             /* the sum of those of what is gathered */
+    bool grown;            /* a send was added since the last call that began something else */
     unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
     /* Rounds of sends (deferred.h); a round ends when a call starts all of the queue, or in a pause. */
     int64_t last_ns;   /* when the last send had been added */
@@ -91,6 +93,7 @@ static void started(int n)
 
 void pw_deferred_left(void)
 {
+    pw_gpu_show_together(false);
     started(starting);
     if (is_at_work)
         end_work();
@@ -108,9 +111,14 @@ static void launch(void)
     pw_gpu_launch_begun();
 }
 
+/* A launch takes as long as several calls of MPI_Isend, so short messages wait for the call that needs them. A GPU that
+ * packs nothing begins with longer ones at once. */
 static bool is_launch_due(void)
 {
-    return queue.gathered && (queue.gathered == queue.first || queue.ns > queue.launch_ns);
+    enum { LONG = 10 }; /* packing takes more than a launch divided by that */
+    bool idle = queue.gathered == queue.first;
+
+    return queue.gathered && (queue.ns > queue.launch_ns || (idle && queue.last->ns * LONG > queue.launch_ns));
 }
 
 static pw_deferred *pop(void)
@@ -188,6 +196,9 @@ void pw_deferred_poll_slow(void)
     if (!begin_work())
         return;
     end_paused_round();
+    if (!queue.grown)
+        launch();
+    queue.grown = false;
     poll();
     end_work();
 }
@@ -198,8 +209,10 @@ static void flush(void)
 
     queue.round = 0;
     launch();
+    pw_gpu_show_together(true);
     while ((d = pop()) != NULL)
         start(d);
+    pw_gpu_show_together(false);
 }
 
 void pw_deferred_flush_slow(void)
@@ -230,6 +243,7 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     if (!queue.gathered)
         queue.gathered = d;
     queue.ns += d->ns;
+    queue.grown = true;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
     queue.as_predicted = ++queue.round == queue.predicted && ++queue.kept % AGAIN != 0;
     if (queue.as_predicted)

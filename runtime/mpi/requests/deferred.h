@@ -4,16 +4,19 @@
  * packed, and frees when it is complete (pw_pending.once).
  *
  * The sends of a process wait in one queue, and MPI starts them in the order of the calls, so messages do not overtake
- * each other. The first one of an empty queue is packed at once. Later ones are gathered, and packed by one launch as
- * soon as
+ * each other. They are gathered, and packed by one launch when a call needs them, or as soon as
  *
- *   - nothing of the queue is being packed any more, or
+ *   - nothing of the queue is being packed, and the last one takes a tenth of a launch or more, or
  *   - the modelled time of what is gathered exceeds that of a launch: then a longer batch gains nothing, and a second
  *     launch is hidden behind the first.
  *
- * Calls that neither wait for another process nor send start what is packed (pw_deferred_poll). The gate makes every
- * other call start everything, before MPI is asked (pw_deferred_flush): only then may a call wait, and only then are
- * all requests of the program active. A send that is not deferred comes after the queue for the same reason.
+ * Messages that are shown to their receivers, and not packed, are gathered, too: they wait for the program's
+ * work once.
+ *
+ * Calls that neither wait for another process nor send start what is packed, and the second one in a row has the rest
+ * packed (pw_deferred_poll). The gate makes every other call start everything, before MPI is asked (pw_deferred_flush):
+ * only then may a call wait, and only then are all requests of the program active. A send that is not deferred comes
+ * after the queue for the same reason.
  *
  * A program that computes after a round of sends would delay the last of them until its next call. Programs repeat
  * themselves: when pauses have followed two rounds of n sends, the n-th send of the next round is packed and started,

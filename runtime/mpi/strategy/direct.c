@@ -182,6 +182,14 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
     return packed->unpack(s, received);
 }
 
+/* Messages that are shown in one call wait for the program's work once. Longer ones leave at once. */
+static bool direct_is_fusable(const pw_staging *s)
+{
+    enum { MOST_TOGETHER = 1 << 20 };
+
+    return is_on_device(&s->buffer) && s->buffer.bytes <= MOST_TOGETHER;
+}
+
 static void direct_give(pw_staging *s)
 {
     if (s->role == PW_RECV)
@@ -201,6 +209,7 @@ static void direct_await(const pw_staging *s)
 const pw_strategy pw_strategy_direct = {.take = direct_take,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,
+                                        .is_fusable = direct_is_fusable,
                                         .await = direct_await,
                                         .give = direct_give,
                                         .expect = direct_expect};

@@ -194,7 +194,7 @@ double pw_staging_fused_ns(const pw_staging *s, const pw_entry *entry)
 
 bool pw_staging_is_packed(const pw_staging *s)
 {
-    return s->under_way && s->strategy->is_over(s);
+    return s->under_way ? s->strategy->is_over(s) : !s->strategy->begin;
 }
 
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received)

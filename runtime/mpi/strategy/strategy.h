@@ -108,8 +108,8 @@ typedef struct pw_strategy {
      */
     bool (*begin)(pw_staging *s, pw_direction direction, int64_t received);
     pw_status (*finish)(pw_staging *s);
-    /* For strategies with `begin`: whether short packing like this shares a launch with others that begin with it; and,
-     * while under_way, whether that is over, so that `finish` does not wait. NULL: the strategy cannot. */
+    /* Whether short packing like this takes less time together with others: it shares a launch, or a wait. And, while
+     * under_way, whether that is over, so that `finish` does not wait. NULL: the strategy cannot. */
     bool (*is_fusable)(const pw_staging *s);
     bool (*is_over)(const pw_staging *s);
     int memory, path; /* a pw_gpu_memory and a pw_gpu_path, of strategies for GPU memory */
