@@ -82,7 +82,7 @@ INLINE bool is_settled(const pw_settled_side *send, const pw_settled_side *recv,
                            const MPI_Datatype *sendtypes, const void *recvbuf, const void *recvcounts, \
                            const void *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm)          \
     {                                                                                                  \
-        const bool large = (form)&PW_SETTLED_LARGE, wide = (form) != 0;                                \
+        const bool large = (form) & PW_SETTLED_LARGE, wide = (form) != 0;                              \
         const pw_settled_side send = {sendbuf, {sendcounts, large}, {sdispls, wide}, sendtypes, 0},    \
                               recv = {recvbuf, {recvcounts, large}, {rdispls, wide}, recvtypes, 0};    \
                                                                                                        \

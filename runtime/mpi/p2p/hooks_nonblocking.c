@@ -251,7 +251,7 @@ static pw_verdict send_deferred(send_fn *init, pw_staging *s, const pw_entry *en
                                 MPI_Request *request, int *rc)
 {
     double ns = pw_staging_fused_ns(s, entry);
-    bool shown = s->strategy == &pw_strategy_direct;
+    bool shown = !s->strategy->begin;
     transfer *t = create(shown ? &deferred_shown_ops : &deferred_send_ops, comm, s, NULL);
 
     if (!t) {

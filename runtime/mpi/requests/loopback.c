@@ -80,8 +80,8 @@ static bool is_lost(MPI_Comm comm)
 
     if (!table.asked) {
         table.asked = true;
-        table.off = PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE ||
-                    pw_joining_is_barred();
+        table.off =
+            PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE || pw_joining_is_barred();
     }
     for (int i = 0; i < table.nlost && !table.off; i++)
         if (table.lost[i] == comm)
