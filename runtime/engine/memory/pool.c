@@ -25,8 +25,6 @@ enum {
     HUGE_SHIFT = 21    /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
-_Atomic(const pw_source *) pw_shared_source;
-
 /* The idle bytes that the pool keeps, of both sides together. */
 static const int64_t idle_limit = (int64_t)256 << 20;
 
