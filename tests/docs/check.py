@@ -2,7 +2,7 @@
 """check.py ROOT | --self-test: do the documents keep their rules?
 
 - README.md has at most 900 words, docs/mpi.md, docs/gpu.md and docs/messages.md at most 3,000 each.
-- All documents together have at most 50,000 words.
+- All documents together have at most 50,500 words.
 - Lines of all README.md and of docs/ have at most 100 columns. Rows of tables and code may be longer, but not in the
   first three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
@@ -22,7 +22,7 @@ import tempfile
 
 WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000, "docs/messages.md": 3000}
 WIDE_TABLES = ("docs/messages.md",)
-ALL_WORDS = 50000
+ALL_WORDS = 50500
 COLUMNS = 100
 README_LINES = 80
 SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
