@@ -50,6 +50,11 @@ foreach(target IN LISTS others)
 endforeach()
 list(REMOVE_DUPLICATES sanitized_tests)
 add_custom_target(sanitized-tests)
+# The interposer hands statistics to the command beside it: here that of the build outside, which is not built again.
+if(PW_SANITIZE AND PW_SANITIZED_COMMAND)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  file(CREATE_LINK ${PW_SANITIZED_COMMAND} ${CMAKE_BINARY_DIR}/bin/packwright SYMBOLIC)
+endif()
 add_dependencies(sanitized-tests ${sanitized_tests})
 
 # The preset's own build tree inside this one, configured with the tools of this one.
@@ -58,6 +63,7 @@ function(pw_sanitizer_tests preset)
   set(run_tests ${CMAKE_CTEST_COMMAND} --test-dir ${tree} --output-on-failure --no-tests=error -j 2)
   pw_sanitizer_step(${preset} configure SECONDS 120
     COMMAND ${CMAKE_COMMAND} --preset ${preset} -B ${tree} -DPW_TEST_TYPES=${PW_SANITIZER_TEST_TYPES} -DPW_FORTRAN=OFF
+            -DPW_SANITIZED_COMMAND=$<TARGET_FILE:packwright>
             -DPython3_EXECUTABLE=${Python3_EXECUTABLE} -DMPIEXEC_MPICH=${MPIEXEC_MPICH} -DMPIEXEC_OPENMPI=${MPIEXEC_OPENMPI})
   pw_sanitizer_step(${preset} build AFTER configure SECONDS 900
     COMMAND ${CMAKE_COMMAND} --build ${tree} --target sanitized-tests)
