@@ -36,7 +36,7 @@ SOURCES = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".in"}
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 FLOORS = ("runtime/choice", "runtime/engine", "runtime/exchange", "runtime/mpi")
-MPI = FLOORS[-1]
+CHOICE, MPI = FLOORS[0], FLOORS[-1]
 GENERATED = {"next.h", "hooks.h"}
 MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure",
                "include/packwright/packwright-mpi.h")
@@ -201,7 +201,8 @@ def objects_of_mpi(build):
 
 
 def impurities(build):
-    objects = [o for name in PURE for o in build.rglob(f"pw_choice.dir/{name}.o")]
+    """Of this build's own objects: sanitizer builds may lie within its folder."""
+    objects = [o for name in PURE for o in (build / CHOICE).rglob(f"pw_choice.dir/{name}.o")]
     own = symbols(objects, defined=True)
     if len(objects) != len(PURE):
         yield f"{build}: [pure] not all of {', '.join(PURE)} were built"
@@ -308,9 +309,9 @@ def lines_of_pure(needed):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_tree(root, {"need.c": f"double {needed}(double, double); double use(double x) {{ return {needed}(x, x); }}\n",
-                          "pw_choice.dir/keep": ""})
+                          f"{CHOICE}/pw_choice.dir/keep": "", f"asan/{CHOICE}/pw_choice.dir/way.c.o": ""})
         for name in PURE:
-            subprocess.run(["cc", "-O0", "-c", root / "need.c", "-o", root / f"pw_choice.dir/{name}.o"], check=True)
+            subprocess.run(["cc", "-O0", "-c", root / "need.c", "-o", root / CHOICE / f"pw_choice.dir/{name}.o"], check=True)
         return list(impurities(root))
 
 
