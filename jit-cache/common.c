@@ -40,17 +40,20 @@ struct pw_common {
 
 _Static_assert(sizeof(pw_common) == PW_COMMON_BYTES, "the entries fill the rest of the memory");
 
-/* Returns the slot of a key, which it takes for it if there is none; NULL: there is no room. Keys with one tag share a
- * slot, and the check of an entry tells them apart. */
-static slot *slot_of(pw_common *common, pw_hash key)
+/* Returns the slot of a key; NULL: it has none. `taking`: it gets one then, unless there is no room. Who only looks for
+ * an entry takes none, since most keys that are asked for have no entry. Keys with one tag share a slot, and the check
+ * of an entry tells them apart. */
+static slot *slot_of(pw_common *common, pw_hash key, bool taking)
 {
     uint64_t tag = key.lo | 1;
 
     for (uint64_t i = 0; i < PROBES; i++) {
         slot *s = &common->slots[(key.hi + i) % SLOTS];
-        uint64_t found = 0;
+        uint64_t found = atomic_load(&s->tag);
 
-        if (atomic_compare_exchange_strong(&s->tag, &found, tag) || found == tag)
+        if (found == 0 && !taking)
+            return NULL;
+        if (found == tag || (found == 0 && atomic_compare_exchange_strong(&s->tag, &found, tag)) || found == tag)
             return s;
     }
     return NULL;
@@ -64,7 +67,7 @@ static bool is_alive(int32_t process)
 bool pw_common_hold(pw_common *common, pw_hash key)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
-    slot *s = slot_of(common, key);
+    slot *s = slot_of(common, key, true);
     int32_t state = FREE;
 
     if (!s || atomic_compare_exchange_strong(&s->state, &state, getpid()))
@@ -76,7 +79,7 @@ bool pw_common_hold(pw_common *common, pw_hash key)
 
 void pw_common_let_go(pw_common *common, pw_hash key)
 {
-    slot *s = slot_of(common, key);
+    slot *s = slot_of(common, key, false);
     int32_t state = getpid();
 
     if (s)
@@ -98,7 +101,7 @@ static bool append(pw_common *common, slot *s, const void *entry, size_t size)
 
 void pw_common_put(pw_common *common, pw_hash key, const void *entry, size_t size)
 {
-    slot *s = slot_of(common, key);
+    slot *s = slot_of(common, key, true);
     int32_t state = FREE;
 
     if (s && (atomic_compare_exchange_strong(&s->state, &state, getpid()) || state == getpid()))
@@ -107,7 +110,7 @@ void pw_common_put(pw_common *common, pw_hash key, const void *entry, size_t siz
 
 void *pw_common_get(pw_common *common, pw_hash key, size_t *size)
 {
-    slot *s = slot_of(common, key);
+    slot *s = slot_of(common, key, false);
     uint32_t at, bytes;
     pw_diag diag;
     void *entry;
