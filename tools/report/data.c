@@ -79,7 +79,7 @@ void pw_data_put_saved(FILE *out, pw_data of)
         return;
     }
     fputs(saved < 0 ? "nothing: lost " : "", out);
-    pw_stats_put_time(out, fabs(saved));
+    pw_put_time(out, fabs(saved));
     fprintf(out, " in %lld uses, by trials", (long long)known);
     if (unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)unknown);

@@ -77,12 +77,12 @@ static void print_packing(FILE *out, pw_data type)
 {
     double bytes = pw_data_number(type, "packed_bytes"), ns = pw_data_ns(type, "packing_seconds");
 
-    pw_stats_put_bytes(out, pw_data_whole(type, "bytes"));
+    pw_put_bytes(out, pw_data_whole(type, "bytes"));
     fprintf(out, " each; packed %lld, unpacked %lld times, ", count(type, "packs"), count(type, "unpacks"));
-    pw_stats_put_bytes(out, pw_data_whole(type, "packed_bytes"));
+    pw_put_bytes(out, pw_data_whole(type, "packed_bytes"));
     if (ns > 0) {
         fputs(" in ", out);
-        pw_stats_put_time(out, ns);
+        pw_put_time(out, ns);
         fprintf(out, " (%.2f GB/s)", bytes / ns);
     }
 }
@@ -122,7 +122,7 @@ static bool print_times(FILE *out, pw_data strategies, const char *name, const c
         if (!strcmp(s->name, except) || !pw_data_has(s, name))
             continue;
         fprintf(out, "%s%s ", separator, s->name);
-        pw_stats_put_time(out, pw_data_ns(s, name));
+        pw_put_time(out, pw_data_ns(s, name));
         separator = ", ";
     }
     return separator != before;
@@ -137,13 +137,13 @@ static void print_choice(FILE *out, pw_data choice)
     bool is_host = !strcmp(place, "host memory");
 
     fputs("packwright:     ", out);
-    pw_stats_put_bytes(out, pw_data_whole(choice, "more_than_bytes"));
+    pw_put_bytes(out, pw_data_whole(choice, "more_than_bytes"));
     fputs(" to ", out);
-    pw_stats_put_bytes(out, pw_data_whole(choice, "up_to_bytes"));
+    pw_put_bytes(out, pw_data_whole(choice, "up_to_bytes"));
     fprintf(out, ", %s%s%s: %s", pw_data_text(choice, "kind"), is_host ? "" : ", ", is_host ? "" : place, most);
     if (pw_data_has(taken, "estimated_seconds")) {
         fputs(" at an estimated ", out);
-        pw_stats_put_time(out, pw_data_ns(taken, "estimated_seconds"));
+        pw_put_time(out, pw_data_ns(taken, "estimated_seconds"));
     }
     if (print_times(out, strategies, "estimated_seconds", " (", most))
         fputc(')', out);

@@ -3,7 +3,7 @@
  */
 #include "tools/report/numbers.h"
 
-void pw_stats_put_bytes(FILE *out, int64_t bytes)
+void pw_put_bytes(FILE *out, int64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double v = (double)bytes;
@@ -14,7 +14,7 @@ void pw_stats_put_bytes(FILE *out, int64_t bytes)
     fprintf(out, "%.4g %s", v, units[unit]);
 }
 
-void pw_stats_put_time(FILE *out, double ns)
+void pw_put_time(FILE *out, double ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     double v = ns < 0 ? -ns : ns;

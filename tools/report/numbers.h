@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /* Prints a number of bytes in the largest unit that it fills: "80 B", "32 KiB", "1.25 GiB". */
-void pw_stats_put_bytes(FILE *out, int64_t bytes);
+void pw_put_bytes(FILE *out, int64_t bytes);
 /* Prints a time with three digits: "364 ns", "15.4 us", "-1.2 ms", "71.2 s". */
-void pw_stats_put_time(FILE *out, double ns);
+void pw_put_time(FILE *out, double ns);
 
 #endif

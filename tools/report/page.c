@@ -103,14 +103,14 @@ static void open_number(FILE *out, double it)
 static void put_time_cell(FILE *out, double time)
 {
     open_number(out, time);
-    pw_stats_put_time(out, time);
+    pw_put_time(out, time);
     fputs("</td>", out);
 }
 
 static void put_bytes_cell(FILE *out, int64_t bytes)
 {
     open_number(out, (double)bytes);
-    pw_stats_put_bytes(out, bytes);
+    pw_put_bytes(out, bytes);
     fputs("</td>", out);
 }
 
@@ -130,7 +130,7 @@ static void put_bar(FILE *out, double time, double longest)
 /* Writes bytes, and the rate if a time is known. */
 static void put_rate(FILE *out, pw_data of)
 {
-    pw_stats_put_bytes(out, pw_data_whole(of, "packed_bytes"));
+    pw_put_bytes(out, pw_data_whole(of, "packed_bytes"));
     if (pw_data_number(of, "packing_seconds") > 0)
         fprintf(out, " at %.3g GB/s", pw_data_number(of, "packed_bytes") / pw_data_ns(of, "packing_seconds"));
 }
@@ -170,7 +170,7 @@ static void close_tile(FILE *out, double time, double share_of, const char *note
 static void put_tile(FILE *out, const char *title, double time, double share_of, const char *note)
 {
     open_tile(out, title);
-    pw_stats_put_time(out, time);
+    pw_put_time(out, time);
     close_tile(out, time, share_of, note);
 }
 
@@ -208,7 +208,7 @@ static void put_left(FILE *out, pw_data left)
     if (uses) {
         put_count(out, uses, "short use");
         fputs(" (", out);
-        pw_stats_put_bytes(out, pw_data_whole(left, "bytes"));
+        pw_put_bytes(out, pw_data_whole(left, "bytes"));
         fputs(") of types before they were learned", out);
     }
     fputs(".</p>\n", out);
@@ -268,13 +268,13 @@ static void put_why(FILE *out, pw_data choice)
     for (pw_data s = strategies ? strategies->first : NULL; s; s = s->next) {
         put_text(out, s->name);
         fputc(' ', out);
-        if (pw_json_member(s, "estimated_seconds", PW_JSON_NUMBER))
-            pw_stats_put_time(out, pw_data_ns(s, "estimated_seconds"));
+        if (pw_data_has(s, "estimated_seconds"))
+            pw_put_time(out, pw_data_ns(s, "estimated_seconds"));
         else
             fputs("not estimated", out);
-        if (pw_json_member(s, "tried_seconds", PW_JSON_NUMBER)) {
+        if (pw_data_has(s, "tried_seconds")) {
             fputs(" (tried: ", out);
-            pw_stats_put_time(out, pw_data_ns(s, "tried_seconds"));
+            pw_put_time(out, pw_data_ns(s, "tried_seconds"));
             fputs(")", out);
         }
         fputs("<br>", out);
@@ -297,9 +297,9 @@ static void put_choice(FILE *out, pw_data choice)
 
     fputs("<tbody><tr>", out);
     open_number(out, pw_data_number(choice, "up_to_bytes"));
-    pw_stats_put_bytes(out, pw_data_whole(choice, "more_than_bytes"));
+    pw_put_bytes(out, pw_data_whole(choice, "more_than_bytes"));
     fputs(" to ", out);
-    pw_stats_put_bytes(out, pw_data_whole(choice, "up_to_bytes"));
+    pw_put_bytes(out, pw_data_whole(choice, "up_to_bytes"));
     fputs("</td><td>", out);
     put_text(out, pw_data_text(choice, "kind"));
     if (strcmp(place, "host memory") != 0) {
@@ -369,7 +369,7 @@ static void put_kernel(FILE *out, pw_data type)
 static void put_counts(FILE *out, pw_data type)
 {
     fputs("<p class=\"soft\">", out);
-    pw_stats_put_bytes(out, pw_data_whole(type, "bytes"));
+    pw_put_bytes(out, pw_data_whole(type, "bytes"));
     fprintf(out, " each; packed %lld times, unpacked %lld times, ", (long long)pw_data_whole(type, "packs"),
             (long long)pw_data_whole(type, "unpacks"));
     put_rate(out, type);
@@ -388,9 +388,9 @@ static void put_spread(FILE *out, pw_data ranks)
         fprintf(out, "On one rank: %lld", (long long)pw_data_whole(ranks, "slowest"));
     } else {
         fprintf(out, "Packing on %lld ranks took from ", (long long)pw_data_whole(ranks, "count"));
-        pw_stats_put_time(out, pw_data_ns(ranks, "least_seconds"));
+        pw_put_time(out, pw_data_ns(ranks, "least_seconds"));
         fputs(" to ", out);
-        pw_stats_put_time(out, pw_data_ns(ranks, "most_seconds"));
+        pw_put_time(out, pw_data_ns(ranks, "most_seconds"));
         fprintf(out, " (rank %lld)", (long long)pw_data_whole(ranks, "slowest"));
     }
     fputs(".</p>\n", out);

@@ -13,14 +13,19 @@ enum { SCREEN_ROWS = 15, TYPE_COLUMNS = 61, ACCESS_COLUMNS = 10, UNFREED_ROWS = 
 
 typedef char cell[16];
 
-/* Prints into a cell by one of the functions of numbers.h. */
+/* A stream into a cell, which is empty at first. NULL: there is no memory. */
+static FILE *open_cell(cell out)
+{
+    *out = '\0';
+    return fmemopen(out, sizeof(cell), "w");
+}
+
 static char *time_cell(cell out, double ns)
 {
-    FILE *f = fmemopen(out, sizeof(cell), "w");
+    FILE *f = open_cell(out);
 
-    *out = '\0';
     if (f) {
-        pw_stats_put_time(f, ns);
+        pw_put_time(f, ns);
         fclose(f);
     }
     return out;
@@ -28,11 +33,10 @@ static char *time_cell(cell out, double ns)
 
 static char *bytes_cell(cell out, int64_t bytes)
 {
-    FILE *f = fmemopen(out, sizeof(cell), "w");
+    FILE *f = open_cell(out);
 
-    *out = '\0';
     if (f) {
-        pw_stats_put_bytes(f, bytes);
+        pw_put_bytes(f, bytes);
         fclose(f);
     }
     return out;
@@ -50,9 +54,9 @@ static void print_summary(FILE *out, pw_data report)
 
     fprintf(out, "packwright: %lld rank%s, %lld layout%s, %lld packs and unpacks of ", (long long)ranks, plural(ranks),
             (long long)layouts, plural(layouts), (long long)pw_data_whole(sum, "packs_and_unpacks"));
-    pw_stats_put_bytes(out, pw_data_whole(sum, "packed_bytes"));
+    pw_put_bytes(out, pw_data_whole(sum, "packed_bytes"));
     fputs(" in ", out);
-    pw_stats_put_time(out, pw_data_ns(sum, "packing_seconds"));
+    pw_put_time(out, pw_data_ns(sum, "packing_seconds"));
     if (pw_data_whole(sum, "messages") > 0)
         fprintf(out, "; %lld messages", (long long)pw_data_whole(sum, "messages"));
     if (pw_data_whole(sum, "accesses") > 0)
@@ -168,7 +172,7 @@ static void print_left(FILE *out, pw_data left)
         fprintf(out, "%lld type%s not worth learning%s", (long long)types, plural(types), uses > 0 ? "; " : "");
     if (uses > 0) {
         fprintf(out, "%lld short use%s of types before they were learned, ", (long long)uses, plural(uses));
-        pw_stats_put_bytes(out, pw_data_whole(left, "bytes"));
+        pw_put_bytes(out, pw_data_whole(left, "bytes"));
     }
     fputs(", left to MPI\n", out);
 }
