@@ -50,12 +50,13 @@ foreach(target IN LISTS others)
 endforeach()
 list(REMOVE_DUPLICATES sanitized_tests)
 add_custom_target(sanitized-tests)
+add_dependencies(sanitized-tests ${sanitized_tests})
+
 # The interposer hands statistics to the command beside it: here that of the build outside, which is not built again.
 if(PW_SANITIZE AND PW_SANITIZED_COMMAND)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   file(CREATE_LINK ${PW_SANITIZED_COMMAND} ${CMAKE_BINARY_DIR}/bin/packwright SYMBOLIC)
 endif()
-add_dependencies(sanitized-tests ${sanitized_tests})
 
 # The preset's own build tree inside this one, configured with the tools of this one.
 function(pw_sanitizer_tests preset)

@@ -51,7 +51,7 @@ void *pw_segment_take_least(size_t bytes);
 /* Takes a block as pw_segment_take does, of more than 4 KiB and of lazy memory (lazy.h), which no GPU of this process
  * uses. Other processes find its offer, and read the replica; whoever wants the bytes themselves asks the system. */
 void *pw_segment_take_lazy(size_t bytes);
-/* The same, of memory that may serve the threads of this process only. */
+/* Takes a block as pw_segment_take_lazy does, of memory that may serve the threads of this process only. */
 void *pw_segment_take_stand_in(size_t bytes);
 
 /* The offer of the block that begins at `data`. NULL: no block does, or it is one of 4 KiB, whose messages are not
