@@ -225,13 +225,32 @@ static void who_finds_nothing_lets_go(void **state)
     assert_true(pw_common_hold(common(), scene_key(s, 0)));
 }
 
+/* Many more keys are asked for than there are slots. */
+static void who_only_looks_takes_no_slot(void **state)
+{
+    enum { ASKED = 100000 };
+    scene *s = *state;
+    size_t size;
+
+    for (int i = 0; i < ASKED; i++)
+        assert_null(pw_common_get(common(), pw_hash_mix(scene_key(s, 0), (pw_hash){(uint64_t)i, 7}), &size));
+    assert_true(pw_common_hold(common(), scene_key(s, 0)));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(one_reads_for_all),           TEST(compiled_entries_are_passed_on),    TEST(absence_is_not_passed_on),
-        TEST(damaged_entries_are_refused), TEST(entries_of_other_keys_are_refused), TEST(memory_may_be_full),
-        TEST(a_dead_holder_keeps_nobody),  TEST(others_wait_for_who_looks),         TEST(who_finds_nothing_lets_go),
+        TEST(one_reads_for_all),
+        TEST(compiled_entries_are_passed_on),
+        TEST(absence_is_not_passed_on),
+        TEST(damaged_entries_are_refused),
+        TEST(entries_of_other_keys_are_refused),
+        TEST(memory_may_be_full),
+        TEST(a_dead_holder_keeps_nobody),
+        TEST(others_wait_for_who_looks),
+        TEST(who_finds_nothing_lets_go),
+        TEST(who_only_looks_takes_no_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
