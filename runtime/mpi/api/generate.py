@@ -363,12 +363,28 @@ def wrapper(f):
 def asking_body(f, straight, otherwise):
     """Sends the call straight on to MPI if a question says so."""
     arguments = ", ".join(p.name for p in f.call.params)
+    at_once = packing_at_once(f, arguments) if f.call.kind == "packing" else ""
     return f"""\
 {{
-    if ({straight})
-        return pw_next.{f.symbol}({arguments});
+    if ({straight}) {{
+{at_once}        return pw_next.{f.symbol}({arguments});
+    }}
     return {otherwise}_{f.symbol}({arguments});
 }}
+"""
+
+
+def packing_at_once(f, arguments):
+    """Packs or unpacks what is contiguous (runtime/mpi/p2p/hooks_pack.c)."""
+    at, = (p for p in f.call.params if p.direction == "inout")
+    return f"""\
+        MPI_Count at = {at.name} ? *{at.name} : -1;
+        int rc;
+
+        if (pw_{f.call.short}_contiguous({arguments.replace(at.name, "&at")}, &rc) == PW_DONE) {{
+            *{at.name} = ({ROLES[at.role][f.large]})at;
+            return rc;
+        }}
 """
 
 
@@ -456,7 +472,7 @@ def gated_body(f):
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
-           '#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
+           '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]

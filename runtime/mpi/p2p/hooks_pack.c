@@ -6,28 +6,38 @@
 #include "runtime/engine/gpu/between.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/errors.h"
+#include "runtime/mpi/p2p/pack.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 
-/*
- * Checks that a communicator is valid. Each thread remembers its last valid communicator; any other is passed to the
- * MPI below in a call that packs nothing. Returns an MPI error code; MPI has then called the error handler.
- */
+#include <string.h>
+
+/* The last communicator that this thread has packed for, and MPI has accepted. */
+static _Thread_local struct {
+    bool any;
+    MPI_Comm comm;
+} good;
+
+static inline bool is_good_comm(MPI_Comm comm)
+{
+    return good.any && comm == good.comm;
+}
+
+/* Checks that a communicator is valid, by a call that packs nothing unless it was the last one. Returns an MPI error
+ * code; MPI has then called the error handler. */
 static int check_comm(MPI_Comm comm)
 {
-    static _Thread_local MPI_Comm good;
-    static _Thread_local bool any_good;
     int position = 0, rc = MPI_SUCCESS;
     char nothing = 0;
 
-    if (any_good && comm == good)
+    if (is_good_comm(comm))
         return MPI_SUCCESS;
     rc = PMPI_Pack(&nothing, 0, MPI_BYTE, &nothing, 1, &position, comm);
     if (rc == MPI_SUCCESS) {
-        good = comm;
-        any_good = true;
+        good.comm = comm;
+        good.any = true;
     }
     return rc;
 }
@@ -103,6 +113,41 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
         return PW_PASS;
     *rc = pw_mpi_fail(comm, status);
     return PW_DONE;
+}
+
+/* Both sides are host memory (pw_registry_leaves). Programs pack headers value by value, and MPI's own way to a copy of
+ * a few bytes is longer than this one. */
+static inline __attribute__((always_inline)) pw_verdict move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size,
+                                                                        MPI_Count *position, MPI_Comm comm, int *rc)
+{
+    c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    if (!c.entry || pw_note_is(c.entry) || !c.entry->dense || !is_ordinary(&c, size, *position))
+        return PW_PASS;
+    *rc = check_comm(comm);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    c.user += c.entry->offset;
+    if (c.direction == PW_PACK)
+        memcpy(c.packed, c.user, (size_t)c.bytes);
+    else
+        memcpy(c.user, c.packed, (size_t)c.bytes);
+    *position += c.bytes;
+    return PW_DONE;
+}
+
+pw_verdict pw_Pack_contiguous(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
+                              MPI_Count outsize, MPI_Count *position, MPI_Comm comm, int *rc)
+{
+    return move_contiguous((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
+                           datatype, outsize, position, comm, rc);
+}
+
+pw_verdict pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
+                                MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm, int *rc)
+{
+    return move_contiguous(
+        (pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK}, datatype,
+        insize, position, comm, rc);
 }
 
 /*
