@@ -1,6 +1,6 @@
 /*
  * Checks that the hooks are live and do what they should. A tool below counts the calls that reach it: with Packwright,
- * no non-contiguous pack, and every other call; with "inert" as argument, every call.
+ * no pack of a type that it knows, and every other call; with "inert" as argument, every call.
  */
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/harness.h"
@@ -70,8 +70,9 @@ static void check_packs(void)
     CHECK(count_commit == commits + 2, "commits that reached the tool: %ld", count_commit - commits);
     MPI_Type_dup(strided, &dup);
     check_pack(strided, true, true, "strided");
-    check_pack(dense, false, false, "contiguous");
-    check_pack(MPI_INT, false, false, "predefined");
+    check_pack(dense, true, true, "contiguous");
+    check_pack(MPI_INT, false, true, "predefined, first use");
+    check_pack(MPI_INT, true, true, "predefined, later");
     check_pack(MPI_DOUBLE_INT, false, false, "pair");
     check_pack(dup, true, true, "dup");
     /* A handle that was committed by PMPI_ is known from the first successful call on. */

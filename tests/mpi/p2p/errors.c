@@ -24,7 +24,7 @@ typedef struct pack_case {
     bool null_comm, null_type, null_position, uncommitted;
 } pack_case;
 
-/* The type of the set occupies 160 bytes packed. */
+/* The types of the set occupy 160 bytes packed. */
 static const pack_case pack_cases[] = {
     {"nothing wrong", 1, 4096, 3, false, false, false, false},
     {"just enough room", 1, 163, 3, false, false, false, false},
@@ -75,10 +75,24 @@ static outcome run_pack(const pack_case *c, bool unpack, bool native)
     return o;
 }
 
+/* Whether an assertion of MPICH's ends the program: part of an element of a contiguous type is to be unpacked. */
+static bool is_deadly(const pack_case *c, bool unpack)
+{
+    int size = 0;
+    MPI_Aint lb, extent;
+
+    PMPI_Type_size(type, &size);
+    PMPI_Type_get_true_extent(type, &lb, &extent);
+    return unpack && extent == size && c->count > 0 && c->size - c->position < size && (c->size - c->position) % 8;
+}
+
 static void check_pack_cases(bool unpack)
 {
     for (size_t i = 0; i < sizeof pack_cases / sizeof *pack_cases; i++) {
         const pack_case *c = &pack_cases[i];
+
+        if (is_deadly(c, unpack))
+            continue;
         outcome ours = run_pack(c, unpack, false), theirs = run_pack(c, unpack, true);
         const char *name = unpack ? "unpack" : "pack";
 
@@ -90,6 +104,30 @@ static void check_pack_cases(bool unpack)
         CHECK(!memcmp(ours.packed, theirs.packed, sizeof packed), "%s, %s: packed bytes", name, c->what);
         CHECK(!memcmp(ours.memory, theirs.memory, sizeof ours.memory), "%s, %s: memory", name, c->what);
     }
+}
+
+static void check_packs(MPI_Datatype of)
+{
+    type = of;
+    MPI_Type_commit(&type);
+    memory = test_buffer_create(type, 1);
+    check_pack_cases(false);
+    check_pack_cases(true);
+}
+
+/* Contiguous types take a way of their own, also where their bytes begin behind the buffer. */
+static void check_contiguous_packs(void)
+{
+    MPI_Datatype of;
+
+    MPI_Type_create_hindexed_block(1, 20, (MPI_Aint[]){0}, MPI_DOUBLE, &of);
+    check_packs(of);
+    test_buffer_free(&memory);
+    MPI_Type_free(&type);
+    MPI_Type_create_hindexed_block(1, 20, (MPI_Aint[]){24}, MPI_DOUBLE, &of);
+    check_packs(of);
+    test_buffer_free(&memory);
+    MPI_Type_free(&type);
 }
 
 /* ---- send and receive -------------------------------------------------------------------------------------------- */
@@ -356,6 +394,7 @@ static void check_told(int rank, int elements)
 int main(int argc, char **argv)
 {
     MPI_Errhandler handler;
+    MPI_Datatype vector;
     int rc, rank, size;
 
     MPI_Init(&argc, &argv);
@@ -364,11 +403,9 @@ int main(int argc, char **argv)
     handler = test_handler_create(count_errors);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    MPI_Type_vector(20, 1, 3, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    memory = test_buffer_create(type, 1);
-    check_pack_cases(false);
-    check_pack_cases(true);
+    check_contiguous_packs();
+    MPI_Type_vector(20, 1, 3, MPI_DOUBLE, &vector);
+    check_packs(vector);
     check_p2p_cases();
     for (int elements = 1; elements <= 1024; elements *= 4)
         check_truncation_to_self(rank, elements);
