@@ -82,25 +82,33 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ways take turns; medians of their times. */
-static void measure(const shape *s, bool get, int turns, double *out)
+static double median(const double *of, int n)
 {
-    double times[WAYS][TURNS];
+    double sorted[TURNS];
+
+    memcpy(sorted, of, (size_t)n * sizeof *of);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    return sorted[n / 2];
+}
+
+/* Ways take turns: medians of their times, and of how many times longer than Packwright each took in the same turn. */
+static void measure(const shape *s, bool get, int turns, double *out, double *by_ours)
+{
+    double times[WAYS][TURNS], ratios[TURNS];
 
     for (int w = 0; w < WAYS; w++) {
         double once = time_of((way)w, s, get, LEARN);
-        int uses = 1 + (int)(LEAST_NS / (once + 1));
 
-        for (int turn = 0; turn < turns; turn++)
-            times[w][turn] = 0;
-        out[w] = uses;
+        out[w] = 1 + (int)(LEAST_NS / (once + 1)); /* uses */
     }
     for (int turn = 0; turn < turns; turn++)
         for (int w = 0; w < WAYS; w++)
             times[w][turn] = time_of((way)w, s, get, (int)out[w]);
     for (int w = 0; w < WAYS; w++) {
-        qsort(times[w], (size_t)turns, sizeof(double), by_size);
-        out[w] = times[w][turns / 2];
+        for (int turn = 0; turn < turns; turn++)
+            ratios[turn] = times[w][turn] / times[OURS][turn];
+        out[w] = median(times[w], turns);
+        by_ours[w] = median(ratios, turns);
     }
 }
 
@@ -138,12 +146,12 @@ static bool row(int block, int bytes, int turns)
     bool right = true;
 
     for (int get = 0; get < 2; get++) {
-        double ns[WAYS];
+        double ns[WAYS], by_ours[WAYS];
 
-        measure(&s, get, turns, ns);
+        measure(&s, get, turns, ns, by_ours);
         right = right && is_right(&s);
-        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.1f | %.1f |%s\n", get ? "get" : "put", bytes >> 10, block,
-               ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, ns[NATIVE] / ns[OURS], ns[BY_HAND] / ns[OURS],
+        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f |%s\n", get ? "get" : "put", bytes >> 10, block,
+               ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, by_ours[NATIVE], by_ours[BY_HAND],
                right ? "" : " WRONG");
         fflush(stdout);
     }

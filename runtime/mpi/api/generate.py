@@ -49,10 +49,10 @@ VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
               "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
-# runtime/mpi/strategy/operand.h).
+# runtime/mpi/one_sided/settled.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
-         "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "operand": None, "packing": None}
+         "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "transfer": None, "operand": None, "packing": None}
 ROLE_OF = {"in": "PW_SEND", "out": "PW_RECV", "inout": "PW_BOTH"}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
@@ -185,6 +185,10 @@ class Call:
             (buf, count, type), = buffers
             packed, = (p for p in self.params if p.role == "buffer" and p is not buf)
             return f"pw_registry_leaves({type.name}, {buf.name}, {count.name}, {packed.name})"
+        if self.kind == "transfer":
+            arguments = [str(buffers[0][0].direction == "out").lower(), *(p.name for p in buffers[0]),
+                         *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
+            return f"pw_transfer_is_settled({', '.join(arguments)})"
         kind, times = KINDS[self.kind]
         return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
@@ -471,7 +475,7 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/settled.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"

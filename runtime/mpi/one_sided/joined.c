@@ -7,11 +7,14 @@
 #include "runtime/engine/move/move.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/mapped.h"
+#include "runtime/mpi/one_sided/settled.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <stdatomic.h>
+
+_Thread_local pw_settled_transfer pw_settled_transfers[1 << PW_SETTLED_TRANSFER_BITS];
 
 /* Describes objects in host memory. Returns false if their type is not one that is handled. */
 static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m)
@@ -76,19 +79,47 @@ static void name_sides(const pw_transfer *t, pair *p)
     p->from->variant = (uint8_t)(4 * (puts ? PW_RMA_PUT : PW_RMA_GOT) + 2 * p->from->left_wrong);
 }
 
+/* Remembers a transfer that is left to MPI by `site`, if it cannot be staged either. `deaths`: the number from before
+ * the types were looked up. */
+static void settle(const pw_transfer *t, const pw_entry *own, const pw_entry *other, pw_site *site, unsigned deaths)
+{
+    const pw_origin *o = origin_of(t);
+    uint64_t origin = pw_type_key(o->type), target = pw_type_key(t->type);
+    int64_t lowest = pw_entry_is_left(own) ? 0 : own->lowest;
+    bool gets = t->family == PW_GET;
+
+    if (t->with_request || !other->layout || pw_strategy_is_forced() ||
+        !pw_memory_is_known_host((const char *)o->buf + lowest))
+        return;
+    *pw_settled_transfer_slot(gets, origin, target) = (pw_settled_transfer){.origin = origin,
+                                                                            .target = target,
+                                                                            .origin_count = o->count,
+                                                                            .target_count = t->count,
+                                                                            .lowest = lowest,
+                                                                            .site = site,
+                                                                            .deaths = deaths,
+                                                                            .gets = gets};
+}
+
 /* The quick check that the MPI moves the data: both sides are contiguous, or it was so before. */
 static bool is_left(const pw_transfer *t)
 {
+    unsigned deaths = pw_gate_deaths_now();
     const pw_origin *o = origin_of(t);
     const pw_entry *own = pw_registry_find(o->type), *other = pw_registry_find(t->type);
     pair p = {.own = {.entry = own, .kind = PW_CALL_ONE_SIDED}, .other = {.entry = other, .kind = PW_CALL_ONE_SIDED}};
+    pw_site *site;
 
     if (!own || !other || !(own->layout || other->layout))
         return true;
     name_sides(t, &p);
-    return !__builtin_mul_overflow((int64_t)(own->layout ? o->count : t->count), (own->layout ? own : other)->size,
-                                   &p.from->cost_bytes) &&
-           pw_message_is_left_again(p.from, p.to);
+    if (__builtin_mul_overflow((int64_t)(own->layout ? o->count : t->count), (own->layout ? own : other)->size,
+                               &p.from->cost_bytes))
+        return false;
+    site = pw_message_left_again(p.from, p.to);
+    if (site)
+        settle(t, own, other, site, deaths);
+    return site != NULL;
 }
 
 static bool open_move(const pw_transfer *t, pw_move *move)

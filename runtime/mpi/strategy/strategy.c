@@ -289,12 +289,15 @@ static pw_site *remembered(const pw_message *m)
     return m->entry->layout ? atomic_load_explicit(&m->entry->choices.to_oneself[m->kind], memory_order_acquire) : NULL;
 }
 
-bool pw_message_is_left_again(const pw_message *from, const pw_message *to)
+pw_site *pw_message_left_again(const pw_message *from, const pw_message *to)
 {
     pw_site *a = remembered(from), *b = remembered(to), *s = a ? a : b;
 
-    return s && (!from->entry->layout || a == s) && (!to->entry->layout || b == s) && from->cost_bytes >= s->least &&
-           from->cost_bytes <= s->most && s->key.place / VARIANT == from->variant && pw_site_again(s, pw_way_left);
+    bool is_left = s && (!from->entry->layout || a == s) && (!to->entry->layout || b == s) &&
+                   from->cost_bytes >= s->least && from->cost_bytes <= s->most &&
+                   s->key.place / VARIANT == from->variant && pw_site_again(s, pw_way_left);
+
+    return is_left ? s : NULL;
 }
 
 void pw_message_count_joined(const pw_message *from, const pw_message *to)

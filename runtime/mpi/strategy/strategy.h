@@ -16,6 +16,7 @@
 #define PW_RUNTIME_STRATEGY_H
 
 #include "base/status.h"
+#include "runtime/choice/site.h"
 #include "runtime/choice/way.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
@@ -151,9 +152,10 @@ bool pw_message_is_left(const pw_message *m);
  * described or dense, in host memory, of equal length, and at least one has a layout.
  */
 bool pw_message_is_joined(const pw_message *from, const pw_message *to);
-/* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns whether such a
- * message is certain to be left to MPI, as it was when its site was last asked. A yes counts as a use of the site. */
-bool pw_message_is_left_again(const pw_message *from, const pw_message *to);
+/* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns the site by which
+ * such a message is certain to be left to MPI, as it was when that was last asked, and counts a use of it; NULL: not
+ * certain. */
+pw_site *pw_message_left_again(const pw_message *from, const pw_message *to);
 /* Returns the first guess for a described message, which is not remembered. */
 pw_strategy_id pw_message_guess(const pw_message *m);
 /* Returns whether a strategy can carry a described message. */

@@ -5,21 +5,13 @@
  */
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/count_collectives.h"
+#include "tests/mpi/support/handles.h"
 #include "tests/mpi/support/harness.h"
 
-enum { SHORT = 8, LONG = 16384, OFTEN = 200, TRIES = 64 };
+enum { SHORT = 8, LONG = 16384, OFTEN = 200 };
 
 static int rank;
 static double *out, *in;
-
-static MPI_Datatype every_other(int blocks)
-{
-    MPI_Datatype type;
-
-    MPI_Type_vector(blocks, 1, 2, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    return type;
-}
 
 static void exchange(MPI_Datatype type)
 {
@@ -42,24 +34,6 @@ static void check_packed(MPI_Datatype type, const char *what)
     CHECK(rank != 0 || count_sent_type == MPI_BYTE, "%s was left to MPI", what);
 }
 
-/* Makes types until one has this handle. MPI_DATATYPE_NULL: none has. */
-static MPI_Datatype long_with_handle(MPI_Datatype handle)
-{
-    MPI_Datatype types[TRIES], found = MPI_DATATYPE_NULL;
-    int n = 0;
-
-    while (n < TRIES && found == MPI_DATATYPE_NULL) {
-        types[n] = every_other(LONG);
-        if (types[n] == handle)
-            found = types[n];
-        else
-            n++;
-    }
-    while (n-- > 0)
-        MPI_Type_free(&types[n]);
-    return found;
-}
-
 static void handles_are_reused(void)
 {
     MPI_Datatype other = every_other(LONG), type = every_other(SHORT), handle = type, again;
@@ -68,7 +42,7 @@ static void handles_are_reused(void)
     check_packed(other, "a long message");
     settle(type);
     MPI_Type_free(&type);
-    again = long_with_handle(handle);
+    again = every_other_with_handle(handle, LONG);
     is_reused = again != MPI_DATATYPE_NULL;
     MPI_Bcast(&is_reused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (!is_reused)

@@ -1,9 +1,12 @@
 /* A PMPI tool below Packwright, as profilers are: counts what reaches it and passes it on. */
 #include "tests/mpi/support/count_calls.h"
 
+#include <time.h>
+
 _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
 _Atomic(MPI_Datatype) count_sent_type;
 _Atomic(const void *) count_sent_from;
+_Atomic int count_put_objects, count_slow_put = -1;
 void (*count_after_recv)(void);
 
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
@@ -37,6 +40,17 @@ int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, M
     if (count_after_recv)
         count_after_recv();
     return rc;
+}
+
+int MPI_Put(const void *buf, int count, MPI_Datatype datatype, int target, MPI_Aint disp, int target_count,
+            MPI_Datatype target_datatype, MPI_Win win)
+{
+    struct timespec slow = {.tv_nsec = 20000};
+
+    count_put_objects = target_count;
+    if (target_count == count_slow_put)
+        nanosleep(&slow, NULL);
+    return PMPI_Put(buf, count, datatype, target, disp, target_count, target_datatype, win);
 }
 
 int MPI_Type_commit(MPI_Datatype *datatype)

@@ -7,6 +7,10 @@ extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_comm
 /* The arguments of the last send. */
 extern _Atomic(MPI_Datatype) count_sent_type;
 extern _Atomic(const void *) count_sent_from;
+/* The target's objects in the last MPI_Put; 0: the data was moved without MPI. */
+extern _Atomic int count_put_objects;
+/* An MPI_Put of so many of the target's objects takes long; -1: none does. */
+extern _Atomic int count_slow_put;
 /* Called when a message has arrived, before MPI_Recv returns. Does what another thread could do in between. */
 extern void (*count_after_recv)(void);
 
