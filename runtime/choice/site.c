@@ -147,7 +147,7 @@ void pw_round_end(pw_round *r, double ns)
 {
     if (r->lead) {
         pthread_mutex_lock(&sites.lock);
-        pw_trial_add(&r->lead->trial, r->turn, ns);
+        pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
         if (r->turn.slot == PW_TRIAL_USUAL)
             r->lead->uses_a_round = r->count;
         pthread_mutex_unlock(&sites.lock);
@@ -158,6 +158,7 @@ void pw_round_end(pw_round *r, double ns)
 void pw_round_drop(pw_round *r)
 {
     r->lead = NULL;
+    r->early = false;
     r->n = r->count = 0;
 }
 
@@ -171,6 +172,11 @@ void pw_round_join(pw_round *to, pw_round *from)
 void pw_round_spoil(pw_round *r)
 {
     r->turn.step = -1;
+}
+
+void pw_round_lacks_kernel(pw_round *r)
+{
+    r->early = r->lead != NULL;
 }
 
 /* ---- windows: all of this under the lock ------------------------------------------------------------------------- */

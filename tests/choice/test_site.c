@@ -228,6 +228,26 @@ static void sites_of_a_round_are_judged_together(void **state)
     assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
 }
 
+/* A site whose way has lost without its kernel tries it again before the second window. */
+static void a_missing_kernel_is_waited_for(void **state)
+{
+    mock m = {.costs = {11000, 10000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 56; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(&k, &q, &now, NULL, &s);
+
+        if (way == 1 && i < 12)
+            pw_round_lacks_kernel(&now);
+        pw_round_end(&now, way == 0 ? 2e5 : i < 12 ? 3e5 : 1e5);
+    }
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+}
+
 /* What was carried out otherwise than its turn said teaches nothing. */
 static void spoilt_uses_do_not_count(void **state)
 {
@@ -319,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
+        cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),
         cmocka_unit_test_setup(without_room_it_is_guessed, reset),
