@@ -207,16 +207,15 @@ static void adopt(pw_site *s, const pw_site *lead, int won)
     atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
 }
 
-/* Sites that lead windows of their own, in other rounds, go on with these. */
+/* A site that has begun a window of its own before it met these rounds ends that one, too. */
 static void close_window(pw_site *s, int64_t round)
 {
     int won = pw_trial_close(&s->trial, round);
 
     adopt(s, s, won);
     for (int i = 0; i < s->nwith; i++)
-        if (!s->with[i]->trial.record && s->with[i]->trial.n == s->trial.n)
+        if (s->with[i]->trial.n == s->trial.n)
             adopt(s->with[i], s, won);
-    s->nwith = 0;
 }
 
 /* Returns whether a round of a site lies in a window, and begins or ends the window if it does so here. */
@@ -230,6 +229,7 @@ static bool find_window(pw_site *s, int64_t round)
         uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
         pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
 
+        s->nwith = 0;
         pw_trial_open(&s->trial, record);
         if (record && !pw_trial_is_decided(&s->trial))
             return true;

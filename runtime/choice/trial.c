@@ -120,9 +120,12 @@ void pw_trial_admit(pw_trial *t, int slot, float ratio)
 
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own)
 {
+    int windows = t->windows + (t->record ? 1 : 0);
+
     t->own = own;
-    t->begin = other->begin;
-    t->windows = other->windows;
+    t->record = NULL;
+    t->begin = other->begin > t->begin ? other->begin : t->begin;
+    t->windows = other->windows > windows ? other->windows : windows;
     for (int i = 0; i < t->n; i++) {
         t->slots[i].result = other->slots[i].result;
         t->slots[i].ratio = other->slots[i].ratio;

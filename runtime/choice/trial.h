@@ -98,7 +98,8 @@ static inline bool pw_trial_is_due(const pw_trial *t, int64_t round)
 /* A site that takes part in the rounds of this trial's site can carry out a slot, which is expected to take `ratio`
  * times the time of what it takes otherwise. */
 void pw_trial_admit(pw_trial *t, int slot, float ratio);
-/* Lets a trial outside of its windows go on as another one that has just been closed, with slot `own` for slot 0. */
+/* Lets a trial go on as another one that has just been closed, with slot `own` for slot 0. Its window is over, and no
+ * later one finds the record of one that it has had. */
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own);
 /* Begins the window that is due, with a record that every rank finds for it. */
 void pw_trial_open(pw_trial *t, pw_trial_record *record);
