@@ -99,7 +99,7 @@ typedef struct pw_round {
     pw_site *lead; /* NULL: none */
     pw_trial_turn turn;
     bool early; /* a kernel was not there yet (trial.h) */
-    int count; /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
+    int count;  /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
     int n;
     pw_site *sites[PW_ROUND_SITES]; /* that have taken the slot, and count the round as one */
 } pw_round;

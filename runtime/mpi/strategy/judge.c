@@ -11,9 +11,9 @@
 
 static _Thread_local struct {
     pw_round call, flight;
-    int64_t begun; /* when the current call began to count */
+    int64_t begun;   /* when the current call began to count */
     unsigned lacked; /* pw_layout_lacks at that time */
-    int64_t ns;    /* what the operations in flight have taken so far */
+    int64_t ns;      /* what the operations in flight have taken so far */
     int posts, completions;
     bool completing; /* the current call completes operations */
 } judge;
