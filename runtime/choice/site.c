@@ -147,7 +147,7 @@ void pw_round_end(pw_round *r, double ns)
 {
     if (r->lead) {
         pthread_mutex_lock(&sites.lock);
-        pw_trial_add(&r->lead->trial, r->turn, ns);
+        pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
         if (r->turn.slot == PW_TRIAL_USUAL)
             r->lead->uses_a_round = r->count;
         pthread_mutex_unlock(&sites.lock);
@@ -158,6 +158,7 @@ void pw_round_end(pw_round *r, double ns)
 void pw_round_drop(pw_round *r)
 {
     r->lead = NULL;
+    r->early = false;
     r->n = r->count = 0;
 }
 
@@ -171,6 +172,11 @@ void pw_round_join(pw_round *to, pw_round *from)
 void pw_round_spoil(pw_round *r)
 {
     r->turn.step = -1;
+}
+
+void pw_round_lacks_kernel(pw_round *r)
+{
+    r->early = r->lead != NULL;
 }
 
 /* ---- windows: all of this under the lock ------------------------------------------------------------------------- */
@@ -201,16 +207,15 @@ static void adopt(pw_site *s, const pw_site *lead, int won)
     atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
 }
 
-/* Sites that lead windows of their own, in other rounds, go on with these. */
+/* A site that has begun a window of its own before it met these rounds ends that one, too. */
 static void close_window(pw_site *s, int64_t round)
 {
     int won = pw_trial_close(&s->trial, round);
 
     adopt(s, s, won);
     for (int i = 0; i < s->nwith; i++)
-        if (!s->with[i]->trial.record && s->with[i]->trial.n == s->trial.n)
+        if (s->with[i]->trial.n == s->trial.n)
             adopt(s->with[i], s, won);
-    s->nwith = 0;
 }
 
 /* Returns whether a round of a site lies in a window, and begins or ends the window if it does so here. */
@@ -224,6 +229,7 @@ static bool find_window(pw_site *s, int64_t round)
         uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
         pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
 
+        s->nwith = 0;
         pw_trial_open(&s->trial, record);
         if (record && !pw_trial_is_decided(&s->trial))
             return true;

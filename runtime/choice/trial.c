@@ -12,6 +12,10 @@
  */
 enum { LAST = 0x80, OVER = 0xff };
 
+enum { AGAIN_SHIFT = 8 }; /* in a verdict */
+
+enum { SETTLED = PW_TRIAL_ROUNDS + 1 }; /* in pw_trial.pending: the time of the step has been added */
+
 /* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told
  * apart, and of two that are alike the safe one is what all ranks of all nodes share. */
 static const float better = 0.95F;
@@ -101,7 +105,7 @@ static view look(const pw_trial *t, int steps)
 
 void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios)
 {
-    *t = (pw_trial){.n = n, .own = own, .safe = safe, .begin = PW_TRIAL_FIRST, .pending_step = -1};
+    *t = (pw_trial){.n = n, .own = own, .safe = safe, .begin = PW_TRIAL_FIRST, .last.step = -1};
     for (int i = 0; i < n; i++)
         t->slots[i] = (pw_trial_slot){.possible = ratios[i] >= 0, .ratio = ratios[i]};
 }
@@ -116,12 +120,16 @@ void pw_trial_admit(pw_trial *t, int slot, float ratio)
 
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own)
 {
+    int windows = t->windows + (t->record ? 1 : 0);
+
     t->own = own;
-    t->begin = other->begin;
-    t->windows = other->windows;
+    t->record = NULL;
+    t->begin = other->begin > t->begin ? other->begin : t->begin;
+    t->windows = other->windows > windows ? other->windows : windows;
     for (int i = 0; i < t->n; i++) {
         t->slots[i].result = other->slots[i].result;
         t->slots[i].ratio = other->slots[i].ratio;
+        t->slots[i].again = other->slots[i].again;
     }
 }
 
@@ -130,7 +138,7 @@ static float left_of_budget(const pw_trial *t, const view *v)
 {
     float best = v->time[v->best];
     float budget = t->begin == PW_TRIAL_FIRST    ? first_budget
-                   : t->begin == PW_TRIAL_SECOND ? second_budget
+                   : t->begin <= PW_TRIAL_SECOND ? second_budget
                                                  : part * (PW_TRIAL_LATER - 1) * (float)t->begin;
 
     for (int i = 1; i < t->n && best > 0; i++)
@@ -145,6 +153,12 @@ static bool keeps_up(const view *v, int slot)
     return v->time[slot] > 0 && v->time[slot] <= behind * v->time[v->best];
 }
 
+/* Whether the window only repeats the early turns of the first one. */
+static bool is_repetition(const pw_trial *t)
+{
+    return t->begin > PW_TRIAL_FIRST && t->begin < PW_TRIAL_SECOND;
+}
+
 /* Whether a slot gets its next turn. */
 static bool is_tried(const pw_trial *t, const view *v, int slot)
 {
@@ -154,7 +168,7 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
         return false;
     if (slot == t->own)
         return keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
-    if (v->turns[slot] > 0 && !keeps_up(v, slot))
+    if ((v->turns[slot] > 0 && !keeps_up(v, slot)) || (is_repetition(t) && !t->slots[slot].again))
         return false;
     ratio = v->turns[slot] > 0 ? v->time[slot] / v->time[v->best] : t->slots[slot].ratio;
     return PW_TRIAL_ROUNDS * (ratio - 1) <= left_of_budget(t, v);
@@ -188,13 +202,33 @@ static int next(const pw_trial *t, int step)
     return LAST + v.best;
 }
 
+/* Adds the time of the last step. Of some of its rounds another site may have been the one that led; half of them
+ * are enough. */
+static void settle(pw_trial *t)
+{
+    pw_trial_turn last = t->last;
+    int number;
+
+    if (last.step < 0 || t->pending < PW_TRIAL_ROUNDS / 2 || t->pending == SETTLED)
+        return;
+    t->pending = SETTLED;
+    number = look(t, last.step).turns[last.slot];
+    if (number >= PW_TRIAL_TURNS)
+        return;
+    if (t->is_early)
+        atomic_fetch_or_explicit(&t->record->early[number], (uint8_t)(1U << last.slot), memory_order_relaxed);
+    add(&t->record->sums[last.slot][number], (double)t->shortest);
+}
+
 /* Returns what a step takes. */
-static int step_of(const pw_trial *t, int step)
+static int step_of(pw_trial *t, int step)
 {
     uint8_t decided;
 
     if (step >= PW_TRIAL_STEPS)
         return OVER;
+    if (step != t->last.step)
+        settle(t);
     decided = atomic_load_explicit(&t->record->steps[step], memory_order_relaxed);
     if (decided == 0) {
         int mine = next(t, step);
@@ -215,12 +249,12 @@ static int step_at(const pw_trial *t, int64_t round)
 void pw_trial_open(pw_trial *t, pw_trial_record *record)
 {
     t->record = record;
-    t->pending_step = -1;
+    t->last.step = -1;
 }
 
 bool pw_trial_is_decided(const pw_trial *t)
 {
-    return atomic_load_explicit(&t->record->won, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&t->record->verdict, memory_order_relaxed) != 0;
 }
 
 bool pw_trial_is_over(pw_trial *t, int64_t round)
@@ -234,40 +268,35 @@ pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
 
     if (taken >= LAST && taken < LAST + t->n)
         return (pw_trial_turn){taken - LAST, -1};
-    if (slot < 0 || slot >= t->n || (t->pending_step == step && t->pending == PW_TRIAL_ROUNDS))
+    if (slot < 0 || slot >= t->n || (t->last.step == step && t->pending == SETTLED))
         return (pw_trial_turn){PW_TRIAL_USUAL, -1};
     return (pw_trial_turn){slot, step};
 }
 
-static bool is_hopeless(const pw_trial *t, int step)
+static bool is_hopeless(const pw_trial *t)
 {
     view v;
 
     if (t->pending != 2)
         return false;
-    v = look(t, step);
+    v = look(t, t->last.step);
     return v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
 }
 
-void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
+void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns, bool early)
 {
-    int number;
-
-    if (!t->record || turn.step < 0)
+    if (!t->record || turn.step < 0 || (turn.step == t->last.step && t->pending == SETTLED))
         return;
-    if (t->pending_step != turn.step) {
-        t->pending_step = turn.step;
+    if (t->last.step != turn.step) {
+        t->last = turn;
         t->pending = 0;
     }
-    t->shortest = t->pending == 0 || (float)ns < t->shortest ? (float)ns : t->shortest;
-    t->pending++;
-    if (is_hopeless(t, turn.step))
-        t->pending = PW_TRIAL_ROUNDS;
-    if (t->pending < PW_TRIAL_ROUNDS)
-        return;
-    number = look(t, turn.step).turns[turn.slot];
-    if (number < PW_TRIAL_TURNS)
-        add(&t->record->sums[turn.slot][number], (double)t->shortest);
+    if (t->pending == 0 || (float)ns < t->shortest) {
+        t->shortest = (float)ns;
+        t->is_early = early;
+    }
+    if (++t->pending == PW_TRIAL_ROUNDS || is_hopeless(t))
+        settle(t);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
@@ -283,18 +312,50 @@ static int judge(const pw_trial *t, const view *v)
     return found;
 }
 
-/* Returns the slot that has won, whoever has found it out. */
-static int verdict_of(const pw_trial *t, const view *v)
+/* Whether all times that a slot has are early. */
+static bool is_early(const pw_trial_record *r, int slot)
 {
-    uint8_t won = 0, mine = (uint8_t)(1 + judge(t, v));
+    bool timed = false, early = true;
 
-    if (atomic_compare_exchange_strong(&t->record->won, &won, mine))
-        won = mine;
-    return won <= t->n ? won - 1 : PW_TRIAL_USUAL;
+    for (int i = 0; i < PW_TRIAL_TURNS; i++)
+        if (count_of(atomic_load_explicit(&r->sums[slot][i], memory_order_relaxed)) > 0) {
+            timed = true;
+            early = early && atomic_load_explicit(&r->early[i], memory_order_relaxed) >> slot & 1;
+        }
+    return timed && early;
+}
+
+/* Returns the set of slots that are to be tried again, since they have lost to `found` in early rounds. What was usual
+ * so far is tried again by the slot of its way. */
+static unsigned early_losers(const pw_trial *t, const view *v, int found)
+{
+    int winner = found == PW_TRIAL_USUAL ? t->own : found;
+    unsigned set = 0;
+
+    for (int i = 1; i < t->n; i++)
+        set |= is_early(t->record, i) ? 1U << i : 0;
+    if (v->time[t->own] == 0 && is_early(t->record, PW_TRIAL_USUAL))
+        set |= 1U << t->own;
+    return set & ~(1U << winner | 1U << PW_TRIAL_USUAL);
+}
+
+/* Returns the slot that has won, and sets which ones are to be tried again: whoever has found it out. */
+static int verdict_of(pw_trial *t, const view *v)
+{
+    int found = judge(t, v);
+    unsigned again = t->begin == PW_TRIAL_FIRST ? early_losers(t, v, found) : 0;
+    uint16_t known = 0, mine = (uint16_t)(again << AGAIN_SHIFT | (unsigned)(1 + found));
+
+    if (atomic_compare_exchange_strong(&t->record->verdict, &known, mine))
+        known = mine;
+    for (int i = 0; i < t->n; i++)
+        t->slots[i].again = known >> AGAIN_SHIFT >> i & 1;
+    found = known & ((1 << AGAIN_SHIFT) - 1);
+    return found <= t->n ? found - 1 : PW_TRIAL_USUAL;
 }
 
 /* How many times as long as later on a slot may take in the first window, which meets memory that no process has
- * touched and kernels that are not compiled. */
+ * touched, and in early rounds. */
 static const float cold = 8;
 
 /* Keeps what the window has found out of each slot. */
@@ -308,7 +369,7 @@ static void conclude(pw_trial *t, const view *v, int found)
             float ratio = v->time[i] / best;
 
             s->result = v->time[i];
-            if (t->windows == 0 && ratio > s->ratio)
+            if ((t->windows == 0 || is_early(t->record, i)) && ratio > s->ratio)
                 ratio = fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }
@@ -320,9 +381,12 @@ static int64_t next_begin(const pw_trial *t)
 {
     bool was_short = t->record && atomic_load_explicit(&t->record->steps[1], memory_order_relaxed) >= LAST;
 
-    if (t->begin == PW_TRIAL_FIRST)
-        return was_short ? PW_TRIAL_LATER * PW_TRIAL_SECOND : PW_TRIAL_SECOND;
-    return PW_TRIAL_LATER * t->begin;
+    if (t->begin >= PW_TRIAL_SECOND)
+        return PW_TRIAL_LATER * t->begin;
+    for (int i = 0; i < t->n; i++)
+        if (t->slots[i].again && t->begin == PW_TRIAL_FIRST)
+            return PW_TRIAL_AGAIN;
+    return was_short && t->begin == PW_TRIAL_FIRST ? PW_TRIAL_LATER * PW_TRIAL_SECOND : PW_TRIAL_SECOND;
 }
 
 int pw_trial_close(pw_trial *t, int64_t round)
@@ -330,7 +394,10 @@ int pw_trial_close(pw_trial *t, int64_t round)
     int found = PW_TRIAL_USUAL;
 
     if (t->record) {
-        view v = look(t, PW_TRIAL_STEPS);
+        view v;
+
+        settle(t);
+        v = look(t, PW_TRIAL_STEPS);
 
         found = verdict_of(t, &v);
         conclude(t, &v, found);

@@ -228,6 +228,47 @@ static void sites_of_a_round_are_judged_together(void **state)
     assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
 }
 
+/* A site whose way has lost without its kernel tries it again before the second window. */
+static void a_missing_kernel_is_waited_for(void **state)
+{
+    mock m = {.costs = {11000, 10000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < 56; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(&k, &q, &now, NULL, &s);
+
+        if (way == 1 && i < 12)
+            pw_round_lacks_kernel(&now);
+        pw_round_end(&now, way == 0 ? 2e5 : i < 12 ? 3e5 : 1e5);
+    }
+    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
+}
+
+/* A site may have begun its window before it meets one that leads: both are judged once. */
+static void sites_that_meet_share_a_window(void **state)
+{
+    mock m = {.costs = {10000, 11000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key first = key(1, 1000), second = key(2, 1000);
+    pw_site *a, *b;
+
+    (void)state;
+    for (int i = 0; i < PW_TRIAL_SECOND; i++) {
+        pw_round now = {.n = 0};
+        int x = i < 2 ? 0 : pw_site_take(&first, &q, &now, NULL, &a), y = pw_site_take(&second, &q, &now, NULL, &b);
+
+        pw_round_end(&now, 5e4 + (x == 0 ? 1e5 : 2e4) + (y == 0 ? 1e5 : 2e4));
+        assert_true(i < 20 || (x == 1 && y == 1));
+    }
+    assert_int_equal(a->trial.windows, 1);
+    assert_int_equal(b->trial.windows, 1);
+    assert_true(a->trial.begin == PW_TRIAL_SECOND && b->trial.begin == PW_TRIAL_SECOND);
+}
+
 /* What was carried out otherwise than its turn said teaches nothing. */
 static void spoilt_uses_do_not_count(void **state)
 {
@@ -319,6 +360,8 @@ int main(void)
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
+        cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
+        cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),
         cmocka_unit_test_setup(without_room_it_is_guessed, reset),

@@ -22,6 +22,8 @@ typedef struct world {
     double noise; /* times are up to some three times this part longer */
     double late;  /* the part of rounds in which the peer comes late */
     double unit;  /* nanoseconds; 0: such that no round is short */
+    double slow;  /* what the last way takes before round `ready`, when its kernel is not there; 0: it always is */
+    int64_t ready;
 } world;
 
 /* One rank's site, as runtime/choice/site.c keeps it. */
@@ -87,17 +89,24 @@ static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64
 
     for (int64_t round = first; round < last; round++) {
         pw_trial_turn turns[RANKS];
+        bool early = false;
         double cost = 0;
 
         for (int i = 0; i < n; i++) {
+            bool lacks;
+            int way;
+
             turns[i] = turn(&ranks[i], round);
-            cost += w->cost[ranks[i].way[turns[i].slot]] / n;
+            way = ranks[i].way[turns[i].slot];
+            lacks = round < w->ready && way == w->ways - 1;
+            cost += (lacks ? w->slow : w->cost[way]) / n;
+            early = early || lacks;
         }
         sum += cost;
         for (int i = 0; i < n; i++) {
             double seen = unit * noisy(w, cost);
 
-            pw_trial_add(&ranks[i].trial, turns[i], seen);
+            pw_trial_add(&ranks[i].trial, turns[i], seen, early && i == 0);
         }
     }
     return sum / (double)(last - first);
@@ -202,7 +211,7 @@ static void ranks_agree(void **state)
                 double seen = 1e4 * (1 + uniform()) * w.cost[way];
 
                 assert_int_equal(ranks[i].way[mine.slot], way);
-                pw_trial_add(&ranks[i].trial, mine, seen);
+                pw_trial_add(&ranks[i].trial, mine, seen, false);
             }
         }
     }
@@ -236,6 +245,24 @@ static void short_rounds_wait(void **state)
     assert_true(run(&w, ranks, 0, 256) == 15);
     run(&w, ranks, 256, 300);
     assert_int_equal(ranks[0].way[0], 1);
+}
+
+/* A site leads in some rounds of a step, and takes part in others that another site leads and times. */
+static void half_of_the_rounds_are_enough(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {15, 10}};
+    rank r;
+
+    (void)state;
+    r = begin(&w, guesses);
+    for (int64_t round = 0; round < PW_TRIAL_SECOND; round++) {
+        pw_trial_turn t = turn(&r, round);
+
+        if (round % 2)
+            pw_trial_add(&r.trial, t, 2e4 * w.cost[r.way[t.slot]], false);
+    }
+    assert_int_equal(r.way[0], 1);
 }
 
 /* What another process has written to a record makes choices worse, and nothing else. */
@@ -302,6 +329,51 @@ static void a_changed_machine_is_noticed(void **state)
     assert_int_equal(ranks[1].way[0], 1);
 }
 
+/* Returns the way that two ranks take in a round, of two whose second one has its kernel from round `ready` on. */
+static int way_in(int64_t round, int64_t ready, double guess)
+{
+    const double guesses[] = {10, guess};
+    const world w = {.ways = 2, .cost = {27, 10}, .slow = 40, .ready = ready};
+    rank ranks[2];
+
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, round);
+    assert_int_equal(ranks[0].way[0], ranks[1].way[0]);
+    return ranks[0].way[0];
+}
+
+/* A way that has lost since its kernel was not there has another turn soon, and otherwise in the next window,
+ * whether it was the guess or not. One of two ranks may be the only one without a kernel. */
+static void early_turns_are_repeated(void **state)
+{
+    (void)state;
+    for (double guess = 8; guess <= 12; guess += 4) {
+        assert_int_equal(way_in(20, 20, guess), 0);
+        assert_int_equal(way_in(48, 20, guess), 1);
+        assert_int_equal(way_in(60, 60, guess), 0);
+        assert_int_equal(way_in(90, 60, guess), 1);
+    }
+}
+
+/* A repetition tries no way that has lost with its kernel, and comes once. */
+static void only_early_turns_are_repeated(void **state)
+{
+    const double guesses[] = {10, 11, 12};
+    const world w = {.ways = 3, .cost = {10, 12, 14}, .slow = 14, .ready = 1000};
+    rank ranks[2];
+    int64_t taken[3] = {0};
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    for (int64_t round = 0; round < PW_TRIAL_SECOND; round++) {
+        taken[ranks[0].way[turn(&ranks[0], round).slot]] += ranks[0].trial.windows > 0;
+        run(&w, ranks, round, round + 1);
+    }
+    assert_int_equal(ranks[0].trial.windows, 2);
+    assert_int_equal(taken[1], 0);
+    assert_int_equal(taken[2], PW_TRIAL_ROUNDS);
+}
+
 static void what_cannot_be_is_never_taken(void **state)
 {
     const float ratios[] = {1, 1, -1, 1.1F};
@@ -314,7 +386,7 @@ static void what_cannot_be_is_never_taken(void **state)
         pw_trial_turn t = turn(&r, round);
 
         assert_int_not_equal(t.slot, 2);
-        pw_trial_add(&r.trial, t, 1e5);
+        pw_trial_add(&r.trial, t, 1e5, false);
     }
 }
 
@@ -327,10 +399,13 @@ int main(void)
         cmocka_unit_test(ranks_agree),
         cmocka_unit_test(one_disturbed_rank_does_not_part),
         cmocka_unit_test(short_rounds_wait),
+        cmocka_unit_test(half_of_the_rounds_are_enough),
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_dear_waits),
         cmocka_unit_test(a_changed_machine_is_noticed),
+        cmocka_unit_test(early_turns_are_repeated),
+        cmocka_unit_test(only_early_turns_are_repeated),
         cmocka_unit_test(what_cannot_be_is_never_taken),
     };
 

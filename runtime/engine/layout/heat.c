@@ -31,6 +31,8 @@ enum {
 
 static const int64_t never = INT64_MAX;
 
+_Thread_local unsigned pw_layout_lacks;
+
 /* What is done when the mark is reached: cold kernels are looked up in the disk cache, loaded ones compiled, and done
  * ones left alone. Stored as the stage of a pw_kernel_demand. */
 typedef enum stage { COLD, LOADED, DONE } stage;

@@ -87,6 +87,7 @@ static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
 {
     pw_kernel_demand *d = &kernel->demand;
 
+    pw_layout_lacks++;
     return atomic_fetch_add_explicit(&d->bytes, bytes, memory_order_relaxed) + bytes >=
            atomic_load_explicit(&d->mark, memory_order_relaxed);
 }

@@ -28,7 +28,7 @@ static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role rol
 
     s->strategy = NULL;
     if (!entry || pw_entry_is_left(entry) || peer == MPI_PROC_NULL ||
-        (kind != PW_CALL_BLOCKING && !pw_pending_is_seen()) || pw_split_is_own(role, entry, buf, count, peer, comm))
+        (kind != PW_CALL_BLOCKING && !pw_pending_is_seen()))
         return false;
     m = (pw_message){.kind = kind,
                      .role = role,
@@ -36,6 +36,10 @@ static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role rol
                      .buffer = {.base = (void *)buf, .count = count},
                      .channel = role == PW_BOTH ? 0 : pw_message_channel(comm, peer, role),
                      .once = once};
+    if (pw_split_is_own(role, entry, buf, count, peer, comm)) {
+        pw_message_leave(&m);
+        return false;
+    }
     return pw_staging_try(s, &m);
 }
 

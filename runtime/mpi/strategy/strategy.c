@@ -246,6 +246,13 @@ bool pw_message_describe(pw_message *m)
     return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
 }
 
+/* Statistics count what was carried out, so while they are on a site is not asked in vain. */
+void pw_message_leave(pw_message *m)
+{
+    if (!chosen_by.counted && pw_message_describe(m))
+        pw_message_is_left(m);
+}
+
 /* Must be called before MPI: once a message is under way, another thread may free the type and its entry. */
 void pw_message_count(const pw_message *m, pw_strategy_id id)
 {

@@ -146,6 +146,9 @@ const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
+/* A message is left to MPI whatever its site says. If that says so, too, the next one takes the short path
+ * (is_native.h). Fills in the message as pw_message_describe does. */
+void pw_message_leave(pw_message *m);
 
 /*
  * Returns whether one kernel is to copy a message to oneself from the user's memory to the user's. `from` and `to` are
