@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/strategy_table.h"
+#include "jit-cache/cache.h"
 #include "tools/report/report.h"
 #include "tools/run/child.h"
 #include "tools/run/options.h"
@@ -35,6 +36,10 @@ static int take_option(void *options, const char *arg)
         o->dry_run = true;
     else if (!strcmp(arg, "--list-strategies"))
         o->list_strategies = true;
+    else if (!strcmp(arg, "--stage"))
+        o->run.stage.parent = "/dev/shm";
+    else if (!strncmp(arg, "--stage=/", 9))
+        o->run.stage.parent = arg + 8;
     else if (!strcmp(arg, "--stats"))
         pw_run_set(&o->run, PW_ENV_STATS, "1");
     else
@@ -131,12 +136,37 @@ static bool is_reported(const pw_run_settings *run)
     return pw_env_choice(PW_ENV_STATS) > 0 || *pw_env_string(PW_ENV_REPORT);
 }
 
+/* Has Slurm copy what is staged, if it does. */
+static bool broadcast(const run_options *o, int argc, char *const *argv)
+{
+    int at = pw_run_launcher_at(argc, argv);
+
+    return !*o->run.stage.file || at < 0 || !pw_stage_by_slurm(argv[at]) || pw_stage_broadcast(&o->run.stage, argv[at]);
+}
+
+/* The kernels that are staged are those of the cache which the run would use. */
+static bool find_cache(pw_run_settings *run)
+{
+    const char *name = pw_env_describe(PW_ENV_CACHE_DIR)->name;
+    size_t n = strlen(name);
+
+    for (int i = 0; i < run->n; i++)
+        if (!strncmp(run->setting[i], name, n) && run->setting[i][n] == '=')
+            return snprintf(run->stage.cache, sizeof run->stage.cache, "%s", run->setting[i] + n + 1) > 0;
+    if (pw_cache_default_dir(run->stage.cache, sizeof run->stage.cache))
+        return true;
+    pw_log(PW_LOG_ERROR, "--stage: there is no directory of kernels to pack to; say --cache-dir=DIR");
+    return false;
+}
+
 static int start(run_options *o, int argc, char *const *argv, pw_words *w)
 {
     char events[4096] = "";
     int status;
 
     if (!o->dry_run && is_reported(&o->run) && !pw_told_begin(&o->run, events, sizeof events))
+        return PW_EXIT_FAILURE;
+    if (o->run.stage.parent && !find_cache(&o->run))
         return PW_EXIT_FAILURE;
     status = pw_run_words(&o->run, argc, argv, w);
     if (status != PW_EXIT_OK && *events)
@@ -149,6 +179,11 @@ static int start(run_options *o, int argc, char *const *argv, pw_words *w)
     }
     if (o->verbose)
         print_words(stderr, w);
+    if (!broadcast(o, argc, argv)) {
+        if (*events)
+            unlink(events);
+        return PW_EXIT_FAILURE;
+    }
     if (*events && pw_words_preload(w))
         return watch(w, events, argv, o->run.page);
     if (*events)
@@ -196,9 +231,11 @@ const pw_command pw_command_run = {
     "  --report=FILE       write what was done in the run, as a page (.html) or as data (.json, PACKWRIGHT_REPORT)\n"
     "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
     "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n" PW_RUN_OPTIONS_HELP
+    "  --stage[=DIR]       copy the libraries and the cache to DIR of each node (/dev/shm) first, where they stay for\n"
+    "                      the next run: by srun --bcast within a job of Slurm, else by the first rank of each node\n"
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"
     "  -v, --verbose       print the command line before it is run\n"
-    "  -n, --dry-run       only print it\n\n"
+    "  -n, --dry-run       only print it (what is to be staged is packed)\n\n"
     "Exit status: that of the command; 127 when a program is not found; 126 when the program cannot be run this way\n"
     "(statically linked, not a program, for another machine, of an MPI that has no interposer here); 2 when the\n"
     "command line is wrong.\n",

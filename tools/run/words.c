@@ -9,6 +9,7 @@
 #include "tools/run/internal.h"
 #include "tools/run/program.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,11 +235,32 @@ static void add_settings(pw_words *w, const pw_run_settings *o, const char *prel
     add_word(w, "PACKWRIGHT_ALL_RANKS=1");
     for (int i = 0; i < o->n; i++)
         add_word(w, o->setting[i]);
+    if (o->stage.parent)
+        add_word(w, o->stage.setting);
+}
+
+/* Packs what is staged, and has the interposer and the cache be those of the node. */
+static bool add_stage(pw_words *w, pw_run_settings *o, const char *launcher, char *library, size_t size)
+{
+    char name[PATH_MAX];
+
+    if (!pw_stage_pack(&o->stage, library))
+        return false;
+    snprintf(name, sizeof name, "%s", pw_staged_name(library));
+    if (snprintf(library, size, "%s/lib/%s", o->stage.directory, name) >= (int)size)
+        return false;
+    if (pw_stage_by_slurm(launcher))
+        return true;
+    add_word(w, "/bin/sh");
+    add_word(w, "-c");
+    add_word(w, pw_stage_first);
+    add_word(w, o->stage.directory);
+    add_word(w, o->stage.file);
+    return true;
 }
 
 /* Adds the words [begin, end), preceded by the settings. */
-static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv, int begin, int end,
-                       const char *launcher)
+static int add_program(pw_words *w, pw_run_settings *o, char *const *argv, int begin, int end, const char *launcher)
 {
     const pw_mpi_abi *mpi = NULL;
     char library[4096], mpi_library[4096] = "", path[4096];
@@ -263,6 +285,8 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
         return refuse(PW_RUN_CANNOT, library,
                       "cannot be preloaded: its path has a blank or a colon; move the installation");
     warn_of_launcher(launcher, argv[begin], mpi);
+    if (o->stage.parent && !add_stage(w, o, launcher, library, sizeof library))
+        return PW_RUN_CANNOT;
     preload = late >= 0 ? strdup(library) : preload_setting(library); /* kept until the end of the process */
     if (!preload)
         return refuse(PW_EXIT_FAILURE, argv[begin], "cannot be started: out of memory");
@@ -279,7 +303,7 @@ static int add_program(pw_words *w, const pw_run_settings *o, char *const *argv,
 }
 
 /* argv[0] is the launcher. */
-static int add_launch(pw_words *w, const pw_run_settings *o, int argc, char *const *argv)
+static int add_launch(pw_words *w, pw_run_settings *o, int argc, char *const *argv)
 {
     pw_launcher_part part;
     int status = PW_EXIT_OK;
@@ -297,11 +321,7 @@ static int add_launch(pw_words *w, const pw_run_settings *o, int argc, char *con
     return status;
 }
 
-/*
- * Returns the place of the launcher: behind words such as `time` or `numactl -N 0`, which are programs without MPI. -1:
- * there is none.
- */
-static int launcher_at(int argc, char *const *argv)
+int pw_run_launcher_at(int argc, char *const *argv)
 {
     char path[4096];
     pw_program program;
@@ -319,9 +339,9 @@ static int launcher_at(int argc, char *const *argv)
     return -1;
 }
 
-int pw_run_words(const pw_run_settings *settings, int argc, char *const *argv, pw_words *out)
+int pw_run_words(pw_run_settings *settings, int argc, char *const *argv, pw_words *out)
 {
-    int at = launcher_at(argc, argv), status;
+    int at = pw_run_launcher_at(argc, argv), status;
     char path[4096];
 
     if (at >= 0 && !pw_program_find(argv[0], path, sizeof path))
