@@ -87,6 +87,10 @@ void pw_plan_print_header(FILE *out, const pw_plan_result *r, const char *begin,
     else
         fprintf(out, "copies share %.4g GB/s, first come first served", m->sim.memory);
     fprintf(out, "; each rank has a core of its own%s", end);
+    /* tests/plan/run; docs/results.md */
+    fprintf(out,
+            "%schecked against runs of 1 and 2 ranks on one node, within 15 %%; of more ranks or nodes, against none%s",
+            begin, end);
 }
 
 /* Copies and waiting: what is left, but for the rounding of sums. */
