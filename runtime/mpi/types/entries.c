@@ -22,9 +22,8 @@ static struct {
     pthread_mutex_t lock;            /* guards the fields below */
     uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
     int64_t kept;   /* entries that statistics keep alive */
-    pw_constructed_table constructed; /* holds references to entries; so does `alike` */
-    pw_alike_table alike;
-    pw_binding bindings; /* list heads */
+    pw_recent_table recent[PW_RECENT_KINDS]; /* hold references to entries */
+    pw_binding bindings;                     /* list heads */
     pw_entry list;
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .bindings = {.prev = &entries.bindings, .next = &entries.bindings},
@@ -211,13 +210,13 @@ pw_binding *pw_entries_bind_copy(const pw_binding *original, uintptr_t life)
     return b;
 }
 
-pw_binding *pw_entries_bind_constructed(const pw_constructed *how)
+pw_binding *pw_entries_bind_constructed(const pw_recent_key *how)
 {
     pw_binding *b = NULL;
     pw_entry *known;
 
     pthread_mutex_lock(&entries.lock);
-    known = pw_constructed_find(&entries.constructed, how);
+    known = pw_recent_find(&entries.recent[PW_RECENT_CONSTRUCTED], how);
     if (known)
         b = binding_create(known);
     if (b)
@@ -244,37 +243,25 @@ uintptr_t pw_entries_life(void)
     return life;
 }
 
-void pw_entries_remember_constructed(const pw_constructed *how, pw_entry *entry)
+void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry)
 {
     pw_entry *before;
 
     pthread_mutex_lock(&entries.lock);
     entry->refs++;
-    before = pw_constructed_put(&entries.constructed, how, entry);
+    before = pw_recent_put(&entries.recent[kind], key, entry);
     if (before)
         entry_unref(before);
     pthread_mutex_unlock(&entries.lock);
 }
 
-void pw_entries_remember_look(const pw_look *look, pw_entry *entry)
-{
-    pw_entry *before;
-
-    pthread_mutex_lock(&entries.lock);
-    entry->refs++;
-    before = pw_alike_put(&entries.alike, look, entry);
-    if (before)
-        entry_unref(before);
-    pthread_mutex_unlock(&entries.lock);
-}
-
-bool pw_entries_ask_alike(const pw_look *look, pw_entry_asked *asked, void *arg)
+bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void *arg)
 {
     pw_entry *entry;
     bool is;
 
     pthread_mutex_lock(&entries.lock);
-    entry = pw_alike_find(&entries.alike, look);
+    entry = pw_recent_find(&entries.recent[PW_RECENT_LOOK], look);
     is = entry && asked(arg, entry);
     pthread_mutex_unlock(&entries.lock);
     return is;
@@ -303,27 +290,19 @@ void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
         o->learned(layout, type);
 }
 
-static void forget_constructed(void)
+static void forget_recent(pw_recent_table *table)
 {
-    for (int i = 0; i < 1 << PW_CONSTRUCTED_BITS; i++)
-        if (entries.constructed.places[i].entry)
-            entry_unref(entries.constructed.places[i].entry);
-    entries.constructed = (pw_constructed_table){0};
-}
-
-static void forget_alike(void)
-{
-    for (int i = 0; i < 1 << PW_ALIKE_BITS; i++)
-        if (entries.alike.places[i].entry)
-            entry_unref(entries.alike.places[i].entry);
-    entries.alike = (pw_alike_table){0};
+    for (int i = 0; i < 1 << PW_RECENT_BITS; i++)
+        if (table->places[i].entry)
+            entry_unref(table->places[i].entry);
+    memset(table, 0, sizeof *table);
 }
 
 void pw_entries_clear(void)
 {
     pthread_mutex_lock(&entries.lock);
-    forget_constructed();
-    forget_alike();
+    for (int kind = 0; kind < PW_RECENT_KINDS; kind++)
+        forget_recent(&entries.recent[kind]);
     while (entries.bindings.next != &entries.bindings)
         binding_destroy(entries.bindings.next);
     while (entries.list.next != &entries.list)
