@@ -18,7 +18,6 @@ enum { KEPT_FOR_STATS = 4096 };
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
     pw_registry_observer *observers; /* a list, made at start */
-    pw_handle_table *layouts;        /* layout -> entry */
     pthread_mutex_t lock;            /* guards the fields below */
     uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
     int64_t kept;   /* entries that statistics keep alive */
@@ -28,6 +27,8 @@ static struct {
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .bindings = {.prev = &entries.bindings, .next = &entries.bindings},
              .list = {.prev = &entries.list, .next = &entries.list}};
+
+static pw_handle_table layouts; /* layout -> entry, under the lock */
 
 pw_entry pw_entry_left_to_mpi;
 
@@ -54,7 +55,7 @@ static void entry_unref(pw_entry *entry)
     for (const pw_registry_observer *o = entries.observers; o; o = o->next)
         if (o->dies)
             o->dies(entry);
-    pw_handle_table_remove(entries.layouts, (uint64_t)(uintptr_t)entry->layout);
+    pw_handle_table_remove(&layouts, (uint64_t)(uintptr_t)entry->layout);
     entry->prev->next = entry->next;
     entry->next->prev = entry->prev;
     pw_layout_unref(entry->layout);
@@ -80,7 +81,7 @@ static pw_entry *entry_create(pw_layout *layout)
 {
     pw_entry *entry = entry_with(layout);
 
-    if (!entry || pw_handle_table_insert(entries.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+    if (!entry || pw_handle_table_insert(&layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
         free(entry);
         return NULL;
     }
@@ -137,7 +138,7 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
         pw_layout_unref(layout);
         return entry;
     }
-    entry = pw_handle_table_find(entries.layouts, (uint64_t)(uintptr_t)layout);
+    entry = pw_handle_table_find(&layouts, (uint64_t)(uintptr_t)layout);
     if (entry) {
         pw_layout_unref(layout); /* the entry already holds a reference */
     } else if (!(entry = entry_create(layout))) {
@@ -271,7 +272,7 @@ bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void
 
 pw_status pw_entries_start(void)
 {
-    return pw_handle_table_create(&entries.layouts);
+    return pw_handle_table_open(&layouts);
 }
 
 /* A new life of MPI finds the observers of the one before. */
