@@ -58,5 +58,4 @@
       "set by `packwright run` and `compare`, which have looked at the variables: the file in which processes say "  \
       "that MPI has started and ended")                                                                              \
     X(TRACE, "PACKWRIGHT_TRACE", PATH, "",                                                                           \
-      "file to which the types that all ranks committed are written at MPI_Finalize")                                \
-    X(DUMP, "PACKWRIGHT_DUMP", PATH, "", "directory to which every stage of every compiled kernel is written")
+      "file to which the types that all ranks committed are written at MPI_Finalize")

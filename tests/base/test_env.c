@@ -98,12 +98,12 @@ static void paths_stay(void **state)
     (void)state;
     assert_non_null(getcwd(here, sizeof here));
     set(PW_ENV_TRACE, "a/types.ddt");
-    set(PW_ENV_DUMP, "/b/stages");
+    set(PW_ENV_REPORT, "/b/run.json");
     assert_int_equal(chdir("/"), 0);
     snprintf(expected, sizeof expected, "%s/a/types.ddt", here);
     assert_string_equal(pw_env_path(PW_ENV_TRACE), expected);
     assert_string_equal(pw_env_string(PW_ENV_TRACE), "a/types.ddt");
-    assert_string_equal(pw_env_path(PW_ENV_DUMP), "/b/stages");
+    assert_string_equal(pw_env_path(PW_ENV_REPORT), "/b/run.json");
     assert_string_equal(pw_env_path(PW_ENV_CACHE_DIR), "");
     assert_int_equal(chdir(here), 0);
 }

@@ -41,7 +41,7 @@ _packwright_choose()
 _packwright_value()
 {
     case "$2" in
-    --dir | --from | --cache | --cache-dir | --dump) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
+    --dir | --from | --cache | --cache-dir) mapfile -t COMPREPLY < <(compgen -d -- "$3") ;;
     --output | --header | --trace | --plot | --report | --model | --network) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
     *) _packwright_choose "$(_packwright_values "$1" "$2")" "$3" ;;
     esac

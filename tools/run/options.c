@@ -80,8 +80,8 @@ static const struct {
 } variables[] = {
     {"--jit=", PW_ENV_JIT, false},           {"--log=", PW_ENV_LOG, false},
     {"--strategy=", PW_ENV_STRATEGY, false}, {"--cache-dir=", PW_ENV_CACHE_DIR, false},
-    {"--trace=", PW_ENV_TRACE, true},        {"--dump=", PW_ENV_DUMP, true},
-    {"--stats=", PW_ENV_STATS, true},        {"--report=", PW_ENV_REPORT, true},
+    {"--trace=", PW_ENV_TRACE, true},        {"--stats=", PW_ENV_STATS, true},
+    {"--report=", PW_ENV_REPORT, true},
 };
 
 static int take_variable(const pw_run_options *o, const char *arg, pw_env_id id, const char *value)

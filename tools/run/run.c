@@ -229,8 +229,7 @@ const pw_command pw_command_run = {
     "  --stats             print at MPI_Finalize which datatypes took how long (PACKWRIGHT_STATS=1)\n"
     "  --stats=all         print of every datatype what was done with it, and why\n"
     "  --report=FILE       write what was done in the run, as a page (.html) or as data (.json, PACKWRIGHT_REPORT)\n"
-    "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n"
-    "  --dump=DIR          write every stage of every kernel (PACKWRIGHT_DUMP)\n" PW_RUN_OPTIONS_HELP
+    "  --trace=FILE        write down the types that are committed (PACKWRIGHT_TRACE)\n" PW_RUN_OPTIONS_HELP
     "  --stage[=DIR]       copy the libraries and the cache to DIR of each node (/dev/shm) first, where they stay for\n"
     "                      the next run: by srun --bcast within a job of Slurm, else by the first rank of each node\n"
     "  --list-strategies   print the strategies, each with what MPI gets by it, and exit\n"

@@ -8,7 +8,6 @@
 #include "runtime/engine/layout/internal.h"
 
 #include "passes/passes.h"
-#include "runtime/engine/layout/dump.h"
 #include "runtime/engine/layout/part.h"
 
 /* A type that is being compiled to a layout. */
@@ -177,13 +176,12 @@ pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash has
 pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
                             pw_diag *diag)
 {
-    compilation c = {.engine = engine, .raw = raw, .kept = engine->counted || pw_layout_dump_is_on()};
+    compilation c = {.engine = engine, .raw = raw, .kept = engine->counted};
     pw_status status = compile_layout(&c, raw_hash, out, diag);
 
     if (status && c.entry) {
         pw_layout_entry_free(c.entry);
     } else if (c.entry) {
-        pw_layout_dump(&c.entry->layout, raw, &c.canonical);
         status = pw_layout_adopt(engine, c.entry, raw_hash, out);
     }
     pw_nest_destroy(c.nest);

@@ -7,7 +7,6 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/layout/dump.h"
 
 #include <stdlib.h>
 
@@ -54,7 +53,6 @@ void pw_layout_config_from_env(pw_layout_config *config)
     config->cache.system = system_dir(config);
     config->cache.max_bytes = pw_env_size(PW_ENV_CACHE_SIZE);
     config->cache.backend = "llvm";
-    config->cache.load_backend = pw_layout_dump_is_on() ? pw_layout_dump_backend : NULL;
     if (pw_target_parse(NULL, pw_env_string(PW_ENV_TARGET_CPU), &config->target, &diag)) {
         pw_log_for_node("PACKWRIGHT_TARGET_CPU: %s; taking this machine's", diag.text);
         config->target = *pw_target_host();

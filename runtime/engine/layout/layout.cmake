@@ -3,7 +3,6 @@ pw_library(pw_layout
   ${CMAKE_CURRENT_LIST_DIR}/apart.c
   ${CMAKE_CURRENT_LIST_DIR}/memo.c
   ${CMAKE_CURRENT_LIST_DIR}/disjoint.c
-  ${CMAKE_CURRENT_LIST_DIR}/dump.c
   ${CMAKE_CURRENT_LIST_DIR}/compile.c
   ${CMAKE_CURRENT_LIST_DIR}/config.c
   ${CMAKE_CURRENT_LIST_DIR}/heat.c

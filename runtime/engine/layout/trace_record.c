@@ -146,3 +146,64 @@ bool pw_trace_parse(const char *line, size_t n, pw_trace_record *out)
         *out = r;
     return any;
 }
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+/* Reads the records of a text, each a line of counts and one of a type, which becomes a string. A record's owner is its
+ * place, and its hash is what the name tells of it. Returns how many there are. */
+static int64_t read_records(char *text, size_t size, pw_trace_record *records, const char **types)
+{
+    char *end = text + size, *name, *eol;
+    int64_t n = 0;
+
+    for (char *at = text; at < end; at = eol + 1) {
+        pw_trace_record r = {.owner = n};
+
+        eol = memchr(at, '\n', (size_t)(end - at));
+        name = eol ? eol + 1 : end;
+        eol = name < end ? memchr(name, '\n', (size_t)(end - name)) : NULL;
+        if (!eol)
+            break;
+        *eol = '\0';
+        types[n] = strstr(name, " = ");
+        if (!types[n] || !pw_trace_parse(at, (size_t)(name - 1 - at), &r))
+            continue;
+        types[n] += strlen(" = ");
+        r.hash.hi = strtoull(name + strlen("t_"), NULL, 16);
+        records[n++] = r;
+    }
+    return n;
+}
+
+char *pw_trace_merge_texts(char *texts, size_t size, int nranks, size_t *merged_size)
+{
+    size_t lines = 1;
+    pw_trace_record *records;
+    const char **types;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, merged_size);
+    int64_t n;
+
+    for (size_t i = 0; i < size; i++)
+        lines += texts[i] == '\n';
+    records = calloc(lines, sizeof *records);
+    types = calloc(lines, sizeof *types);
+    if (out && records && types) {
+        fprintf(out, "# Types that a run of %d rank%s committed. See packwright-trace(1).\n", nranks,
+                nranks == 1 ? "" : "s");
+        n = pw_trace_merge(records, read_records(texts, size, records, types));
+        for (int64_t i = 0; i < n; i++) {
+            char name[PW_TRACE_NAME];
+
+            pw_trace_name(records[i].hash, name);
+            pw_trace_print(out, &records[i], name, types[records[i].owner]);
+        }
+    }
+    if (out && (fclose(out) != 0 || !records || !types)) {
+        free(text);
+        text = NULL;
+    }
+    free(records);
+    free(types);
+    return text;
+}

@@ -23,7 +23,7 @@ typedef struct pw_trace_record {
 #define X(name) int64_t name;
     PW_TRACE_COUNTS(X)
 #undef X
-    int64_t owner; /* the rank that writes the text, or the record's place in a list */
+    int64_t owner; /* the record's place in a list */
 } pw_trace_record;
 
 enum { PW_TRACE_NAME = 20 };
@@ -44,5 +44,9 @@ void pw_trace_print(FILE *out, const pw_trace_record *record, const char *name, 
 /* Reads the counts of a comment line; counts that it does not have are 0. Returns false if the line is not one of a
  * trace. */
 bool pw_trace_parse(const char *line, size_t n, pw_trace_record *out);
+
+/* Returns the file for records that `nranks` ranks have printed, one behind the other; writes to `texts`. malloc'ed;
+ * NULL: out of memory. */
+char *pw_trace_merge_texts(char *texts, size_t size, int nranks, size_t *merged_size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The handle table: a front, whose slots threads fill and clear without a lock, and an array with open addressing
  * under a lock for all other keys. A version, odd while a writer moves entries, tells readers to look again; arrays
- * that were outgrown are kept until the table ends, so a reader never touches freed memory.
+ * that were outgrown are kept, so a reader never touches freed memory.
  */
 #include "runtime/engine/memory/handle_table.h"
 
@@ -16,7 +16,7 @@ enum { FIRST_SLOTS = 256, READER_ATTEMPTS = 16 };
 typedef pw_handle_slot slot;
 
 typedef struct pw_handle_slots {
-    struct pw_handle_slots *older; /* retired arrays, for pw_handle_table_destroy */
+    struct pw_handle_slots *older; /* retired arrays, which a reader may still look at */
     uint64_t mask;
     slot at[];
 } slots;
@@ -84,34 +84,6 @@ pw_status pw_handle_table_open(pw_handle_table *table)
     pthread_mutex_init(&table->lock, NULL);
     atomic_store_explicit(&table->current, first, memory_order_release);
     return PW_OK;
-}
-
-pw_status pw_handle_table_create(pw_handle_table **out)
-{
-    pw_handle_table *table = aligned_alloc(_Alignof(pw_handle_table), sizeof *table);
-    pw_status status = PW_ERR_NOMEM;
-
-    if (table) {
-        memset(table, 0, sizeof *table);
-        status = pw_handle_table_open(table);
-    }
-    if (status == PW_OK)
-        *out = table;
-    else
-        free(table);
-    return status;
-}
-
-void pw_handle_table_destroy(pw_handle_table *table)
-{
-    if (!table)
-        return;
-    for (slots *s = atomic_load(&table->current), *older; s; s = older) {
-        older = s->older;
-        free(s);
-    }
-    pthread_mutex_destroy(&table->lock);
-    free(table);
 }
 
 void *pw_handle_table_seek(pw_handle_table *table, uint64_t key)

@@ -45,8 +45,6 @@ typedef struct pw_handle_table {
 } pw_handle_table;
 
 pw_status pw_handle_table_open(pw_handle_table *table);
-pw_status pw_handle_table_create(pw_handle_table **out);
-void pw_handle_table_destroy(pw_handle_table *table); /* NULL is allowed */
 
 /* Handles differ in their low or middle bits; the multiplication carries both to the top bits. */
 static inline uint64_t pw_handle_hash(uint64_t key)

@@ -1,5 +1,5 @@
 /*
- * Messages that leave in a replica alone, and the channels on which that may be done. A channel pauses after one of
+ * Messages that leave in a replica alone, and the channels on which that may be done. A channel rests after one of
  * its messages was read on the host, and twice as long after each further one. Who reads the block gets the replica's
  * bytes, whoever it is.
  */
@@ -8,62 +8,60 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/choice/way.h"
+#include "runtime/exchange/evidence.h"
 #include "runtime/exchange/gpu/replica.h"
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
 
-enum { CHANNELS = 256, FIRST_PAUSE = 64, LAST_PAUSE = 4096 };
+#include <pthread.h>
+
+enum { CHANNELS = 256 };
 
 _Static_assert((int)PW_OPENED_LEAST == (int)PW_GPU_LAZY_LEAST, "costs know which messages are taken here");
 
-/* What the messages of a channel have told. Threads that update a channel at once may lose an update, which comes
- * again. */
-typedef struct channel {
-    _Atomic uint64_t key;         /* 0: not used yet */
-    _Atomic uint32_t pause, next; /* messages that are packed to host memory now, and after the next one that is read */
-} channel;
+/* A message that was read fails; none works so well that the next rest is a short one again. */
+static const pw_evidence_rule rule = {.proven = 1, .patience = 1, .least = 64, .most = 4096};
 
-/* The singleton. */
+/* The singleton, guarded by the lock. */
 static struct {
-    channel channels[CHANNELS];
-    atomic_flag has_told;
-} lazy = {.has_told = ATOMIC_FLAG_INIT};
+    pthread_mutex_t lock;
+    pw_evidence channels[CHANNELS]; /* one that falls on another's place takes it */
+    bool has_told;
+} lazy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
-/* Channels that share a slot displace each other. */
-static channel *channel_of(uint64_t key)
+/* The lock must be held. */
+static pw_evidence *channel_of(uint64_t key)
 {
-    channel *c = &lazy.channels[(key * 0x9e3779b97f4a7c15u) >> 56];
+    pw_evidence *e = &lazy.channels[(key * 0x9e3779b97f4a7c15u) >> 56];
 
-    if (atomic_load_explicit(&c->key, memory_order_relaxed) != key) {
-        atomic_store_explicit(&c->pause, 0, memory_order_relaxed);
-        atomic_store_explicit(&c->next, FIRST_PAUSE, memory_order_relaxed);
-        atomic_store_explicit(&c->key, key, memory_order_relaxed);
-    }
-    return c;
+    pw_evidence_of(e, key);
+    return e;
 }
 
-static bool is_pausing(uint64_t key)
+static bool may(uint64_t key)
 {
-    channel *c = channel_of(key);
-    uint32_t pause = atomic_load_explicit(&c->pause, memory_order_relaxed);
+    bool may;
 
-    if (pause > 0)
-        atomic_store_explicit(&c->pause, pause - 1, memory_order_relaxed);
-    return pause > 0;
+    pthread_mutex_lock(&lazy.lock);
+    may = pw_evidence_may(channel_of(key));
+    pthread_mutex_unlock(&lazy.lock);
+    return may;
 }
 
 static void note_read(uint64_t key)
 {
-    channel *c = channel_of(key);
-    uint32_t next = atomic_load_explicit(&c->next, memory_order_relaxed);
+    pw_evidence *e;
 
-    if (!atomic_flag_test_and_set(&lazy.has_told))
-        pw_log(PW_LOG_INFO, "a message of GPU memory was read by the CPU: the next %u there are packed to host memory",
-               next);
-    atomic_store_explicit(&c->pause, next, memory_order_relaxed);
-    atomic_store_explicit(&c->next, next < LAST_PAUSE ? 2 * next : LAST_PAUSE, memory_order_relaxed);
+    pthread_mutex_lock(&lazy.lock);
+    e = channel_of(key);
+    pw_evidence_failed(e, &rule);
+    if (!lazy.has_told)
+        pw_log(PW_LOG_INFO, "a message of GPU memory was read by the CPU: the next %d there are packed to host memory",
+               e->rest);
+    lazy.has_told = true;
+    pthread_mutex_unlock(&lazy.lock);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -77,7 +75,7 @@ pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
 {
     pw_gpu_block *block = NULL;
 
-    if (key == 0 || bytes < PW_GPU_LAZY_LEAST || !pw_segment_wants_replicas() || is_pausing(key) ||
+    if (key == 0 || bytes < PW_GPU_LAZY_LEAST || !pw_segment_wants_replicas() || !may(key) ||
         !pw_gpu_lazy_is_possible() || pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
         return NULL;
     if (pw_gpu_replica_alone(gpu, block))

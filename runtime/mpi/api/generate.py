@@ -18,7 +18,6 @@ from pathlib import Path
 ROLES = {
     "count": ("int", "MPI_Count"),
     "bytes": ("int", "MPI_Count"),
-    "external": ("MPI_Aint", "MPI_Count"),
     "displacement": ("int", "MPI_Aint"),
     "datatype": ("MPI_Datatype",) * 2,
     "comm": ("MPI_Comm",) * 2,

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 /* The number of sizes whose dense types are kept. Those of further sizes are made for one call, which bounds the memory
  * for programs that go on making types of new sizes. */
@@ -16,17 +15,17 @@ enum { KEPT = 1024 };
 
 /* The singleton. A kept type neither moves nor changes between two calls of pw_dense_type_leave. */
 static struct {
-    pthread_mutex_t lock;               /* guards what follows, except look-ups in by_size */
-    _Atomic(pw_handle_table *) by_size; /* size -> kept type; NULL before the first */
+    pthread_mutex_t lock; /* guards what follows, and what is entered in by_size */
+    bool is_open;
     MPI_Datatype kept[KEPT];
     int n;
 } dense_types = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static pw_handle_table by_size; /* size -> kept type */
+
 static MPI_Datatype *find(int64_t size)
 {
-    pw_handle_table *table = atomic_load_explicit(&dense_types.by_size, memory_order_acquire);
-
-    return table ? pw_handle_table_find(table, (uint64_t)size) : NULL;
+    return pw_handle_table_find(&by_size, (uint64_t)size);
 }
 
 static int make_contiguous(int64_t size, MPI_Datatype *out)
@@ -56,13 +55,11 @@ static MPI_Datatype make(int64_t size)
 /* Under the lock. */
 static bool keep(MPI_Datatype type, int64_t size)
 {
-    pw_handle_table *table = atomic_load_explicit(&dense_types.by_size, memory_order_relaxed);
-
-    if (dense_types.n == KEPT || (!table && pw_handle_table_create(&table) != PW_OK))
+    dense_types.is_open = dense_types.is_open || pw_handle_table_open(&by_size) == PW_OK;
+    if (dense_types.n == KEPT || !dense_types.is_open)
         return false;
-    atomic_store_explicit(&dense_types.by_size, table, memory_order_release);
     dense_types.kept[dense_types.n] = type;
-    if (pw_handle_table_insert(table, (uint64_t)size, &dense_types.kept[dense_types.n]) != PW_OK)
+    if (pw_handle_table_insert(&by_size, (uint64_t)size, &dense_types.kept[dense_types.n]) != PW_OK)
         return false;
     dense_types.n++;
     return true;
@@ -96,8 +93,8 @@ void pw_dense_type_give(pw_dense_type *dense_type)
 void pw_dense_type_leave(void)
 {
     pthread_mutex_lock(&dense_types.lock);
-    if (atomic_load_explicit(&dense_types.by_size, memory_order_relaxed))
-        pw_handle_table_clear(atomic_load_explicit(&dense_types.by_size, memory_order_relaxed));
+    if (dense_types.is_open)
+        pw_handle_table_clear(&by_size);
     for (int i = 0; i < dense_types.n; i++)
         PMPI_Type_free(&dense_types.kept[i]);
     dense_types.n = 0;

@@ -31,10 +31,8 @@ pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etyp
 pw_verdict pw_hook_File_close(MPI_File *fh, int *rc)
 {
     (void)rc;
-    if (fh && *fh != MPI_FILE_NULL) {
-        pw_io_split_abandon(*fh);
+    if (fh && *fh != MPI_FILE_NULL)
         pw_io_view_forget(*fh);
-    }
     return PW_PASS;
 }
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* When the MPI may do the work: in the call, or after it, for this rank alone (MPI_File_iread) or for all ranks that
- * have opened the file (MPI_File_iread_all, split collective calls). */
+ * have opened the file (MPI_File_iread_all). */
 typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER, PW_IO_LATER_TOGETHER } pw_io_time;
 
 /* ---- io_type.c --------------------------------------------------------------------------------------------------- */
@@ -88,21 +88,11 @@ bool pw_io_staging_open(pw_io_staging *s, const pw_io_call *call, pw_verdict *ve
  * what it needs later. They are taken before MPI is called, because an operation that has begun cannot be taken back.
  * NULL: as false above. */
 void *pw_io_staging_open_kept(pw_io_staging *s, int64_t bytes, const pw_io_call *call, pw_verdict *verdict, int *rc);
-/* Closes a staging buffer when memory runs out after it was opened, and sets what the hook returns. */
-void pw_io_staging_give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc);
 /* MPI has read into the staging buffer: unpacks what came to the program's buffer. */
 pw_status pw_io_staging_unpack(pw_io_staging *s, const MPI_Status *status);
 void pw_io_staging_close(pw_io_staging *s);
 
 /* Reports a failure of the runtime as a failure of the call on `fh`, as pw_mpi_fail does. */
 int pw_io_fail(MPI_File fh, pw_status status);
-
-/* ---- hooks_split.c ----------------------------------------------------------------------------------------------- */
-
-/* Ends the split collective call on a file that is about to be closed (MPI 4.0 section 14.4.5). It is an error of the
- * program if there is one. MPI then no longer uses the staging buffer, and what was read lies where both MPIs would
- * have put it.
- */
-void pw_io_split_abandon(MPI_File fh);
 
 #endif

@@ -101,7 +101,8 @@ bool pw_io_staging_open(pw_io_staging *s, const pw_io_call *call, pw_verdict *ve
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
-void pw_io_staging_give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+/* Closes a staging buffer when memory runs out after it was opened, and sets what the hook returns. */
+static void give_up(pw_io_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
     *verdict = PW_PASS;
     if (s->operand.staging.buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware()) {
@@ -119,7 +120,7 @@ void *pw_io_staging_open_kept(pw_io_staging *s, int64_t bytes, const pw_io_call 
         return NULL;
     kept = pw_pool_take(bytes);
     if (!kept)
-        pw_io_staging_give_up(s, call, verdict, rc);
+        give_up(s, call, verdict, rc);
     return kept;
 }
 

@@ -18,16 +18,17 @@ enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
 /* The singleton. */
 static struct {
     pthread_once_t once;
-    pw_handle_table *table;
     _Atomic bool lost; /* some view could not be noted: from then on no view counts as native */
 } views = {.once = PTHREAD_ONCE_INIT};
+
+static pw_handle_table table;
 
 static void start(void)
 {
     static const char *const symbols[] = {"MPI_File_set_view", "MPI_File_close", NULL};
     static pw_calls noting = {.symbols = symbols};
 
-    views.lost = pw_handle_table_create(&views.table) != PW_OK || !pw_calls_are_ours(&noting);
+    views.lost = pw_handle_table_open(&table) != PW_OK || !pw_calls_are_ours(&noting);
 }
 
 static bool is_predefined(MPI_Datatype type)
@@ -44,7 +45,7 @@ pw_io_view pw_io_view_of(MPI_File fh)
     pthread_once(&views.once, start);
     if (views.lost)
         return (pw_io_view){.native = false};
-    noted = (uintptr_t)pw_handle_table_find(views.table, pw_file_key(fh));
+    noted = (uintptr_t)pw_handle_table_find(&table, pw_file_key(fh));
     return (pw_io_view){.native = !noted || noted & NATIVE, .plain = !noted || noted & PLAIN};
 }
 
@@ -57,13 +58,13 @@ void pw_io_view_set(MPI_File fh, MPI_Datatype filetype, const char *representati
         view |= NATIVE;
     if (is_predefined(filetype))
         view |= PLAIN;
-    if (views.table && pw_handle_table_insert(views.table, pw_file_key(fh), (void *)view) != PW_OK)
+    if (!views.lost && pw_handle_table_insert(&table, pw_file_key(fh), (void *)view) != PW_OK)
         views.lost = true;
 }
 
 void pw_io_view_forget(MPI_File fh)
 {
     pthread_once(&views.once, start);
-    if (views.table)
-        pw_handle_table_remove(views.table, pw_file_key(fh));
+    if (!views.lost)
+        pw_handle_table_remove(&table, pw_file_key(fh));
 }

@@ -70,6 +70,9 @@ void pw_report_complete(pw_report *report)
         report->sum.messages += r->messages;
         report->sum.accesses += r->accesses;
         pw_stats_saved_add(&report->sum.saved, r->saved);
+        report->sum.noted.types += r->noted.types;
+        report->sum.noted.uses += r->noted.uses;
+        report->sum.noted.bytes += r->noted.bytes;
     }
 }
 
@@ -246,9 +249,9 @@ static void put_json(FILE *out, const pw_report *report)
     put_sums(&json, &report->sum);
     pw_json_close(&json, '}');
     pw_json_open(&json, "left_to_mpi", '{');
-    pw_json_int(&json, "types", report->noted.types);
-    pw_json_int(&json, "uses", report->noted.uses);
-    pw_json_int(&json, "bytes", report->noted.bytes);
+    pw_json_int(&json, "types", report->sum.noted.types);
+    pw_json_int(&json, "uses", report->sum.noted.uses);
+    pw_json_int(&json, "bytes", report->sum.noted.bytes);
     pw_json_close(&json, '}');
     pw_json_open(&json, "not_freed", '[');
     for (int64_t i = 0; i < report->nunfreed; i++) {

@@ -13,6 +13,7 @@ typedef struct pw_stats_rank {
     int64_t nanoseconds, calls, bytes; /* of packing and unpacking */
     int64_t messages, accesses;        /* transfers between ranks, and to windows and files */
     pw_stats_saved saved;
+    pw_note_totals noted; /* types that were not worth learning */
     char host[64];
 } pw_stats_rank;
 
@@ -22,8 +23,7 @@ typedef struct pw_report {
     const pw_stats_rank *ranks;     /* in order */
     const pw_stats_record *unfreed; /* types that were not freed, merged (unfreed.h) */
     int64_t n, nchoices, nranks, nunfreed;
-    pw_note_totals noted; /* types of all ranks that were not worth learning */
-    pw_stats_rank sum;    /* over all ranks; `elapsed` is the longest */
+    pw_stats_rank sum; /* over all ranks; `elapsed` is the longest */
     char program[128], mpi[128], date[32];
     char estimates[64]; /* where estimates come from: "defaults", or a model and the day when it was measured */
 } pw_report;

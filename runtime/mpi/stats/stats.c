@@ -144,12 +144,11 @@ typedef struct lists {
     pw_stats_rank *ranks; /* NULL: out of memory */
     pw_stats_record *unfreed;
     int64_t nranks, nunfreed;
-    pw_note_totals noted;
 } lists;
 
 static lists take_lists(int rank)
 {
-    lists all = {.ranks = calloc(1, sizeof *all.ranks), .noted = pw_note_total()};
+    lists all = {.ranks = calloc(1, sizeof *all.ranks)};
 
     all.nranks = all.ranks != NULL;
     all.unfreed = pw_unfreed_take(&all.nunfreed);
@@ -157,6 +156,7 @@ static lists take_lists(int rank)
     pw_site_each(take_choice, &all.choices);
     if (all.ranks) {
         all.ranks->rank = rank;
+        all.ranks->noted = pw_note_total();
         all.ranks->elapsed = pw_clock_ns() - began;
         gethostname(all.ranks->host, sizeof all.ranks->host - 1);
         sum_up(&all.records, &all.choices, all.ranks);
@@ -219,7 +219,7 @@ static void write_all(const pw_report *report, const char *path)
  * is. */
 static void report_lists(lists *all, const char *path)
 {
-    pw_report report = {.noted = all->noted};
+    pw_report report = {.n = 0};
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
     report.n = pw_stats_merge(all->records.at, all->records.n);
@@ -295,28 +295,6 @@ void pw_stats_close(void)
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
-/* Sums the totals of all ranks on rank 0. Collective. */
-static bool gather_noted(pw_note_totals *sum, MPI_Comm comm)
-{
-    pw_note_totals *each = malloc(sizeof *each);
-    void *data = each;
-    int64_t n = each ? 1 : 0;
-    bool ok;
-
-    if (each)
-        *each = *sum;
-    ok = pw_gather(&data, &n, sizeof *each, comm);
-    each = data;
-    *sum = (pw_note_totals){0};
-    for (int64_t i = 0; i < n; i++) {
-        sum->types += each[i].types;
-        sum->uses += each[i].uses;
-        sum->bytes += each[i].bytes;
-    }
-    free(each);
-    return ok;
-}
-
 /* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
 static bool gather(lists *all, MPI_Comm comm)
 {
@@ -333,7 +311,7 @@ static bool gather(lists *all, MPI_Comm comm)
     data = all->unfreed;
     ok = ok && pw_gather(&data, &all->nunfreed, sizeof *all->unfreed, comm);
     all->unfreed = data;
-    return ok && gather_noted(&all->noted, comm);
+    return ok;
 }
 
 void pw_stats_report_world(void)

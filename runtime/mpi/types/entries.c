@@ -18,17 +18,17 @@ enum { KEPT_FOR_STATS = 4096 };
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
     pw_registry_observer *observers; /* a list, made at start */
-    pw_handle_table *layouts;        /* layout -> entry */
     pthread_mutex_t lock;            /* guards the fields below */
     uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
     int64_t kept;   /* entries that statistics keep alive */
-    pw_constructed_table constructed; /* holds references to entries; so does `alike` */
-    pw_alike_table alike;
-    pw_binding bindings; /* list heads */
+    pw_recent_table recent[PW_RECENT_KINDS]; /* hold references to entries */
+    pw_binding bindings;                     /* list heads */
     pw_entry list;
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .bindings = {.prev = &entries.bindings, .next = &entries.bindings},
              .list = {.prev = &entries.list, .next = &entries.list}};
+
+static pw_handle_table layouts; /* layout -> entry, under the lock */
 
 pw_entry pw_entry_left_to_mpi;
 
@@ -55,7 +55,7 @@ static void entry_unref(pw_entry *entry)
     for (const pw_registry_observer *o = entries.observers; o; o = o->next)
         if (o->dies)
             o->dies(entry);
-    pw_handle_table_remove(entries.layouts, (uint64_t)(uintptr_t)entry->layout);
+    pw_handle_table_remove(&layouts, (uint64_t)(uintptr_t)entry->layout);
     entry->prev->next = entry->next;
     entry->next->prev = entry->prev;
     pw_layout_unref(entry->layout);
@@ -81,7 +81,7 @@ static pw_entry *entry_create(pw_layout *layout)
 {
     pw_entry *entry = entry_with(layout);
 
-    if (!entry || pw_handle_table_insert(entries.layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+    if (!entry || pw_handle_table_insert(&layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
         free(entry);
         return NULL;
     }
@@ -138,7 +138,7 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
         pw_layout_unref(layout);
         return entry;
     }
-    entry = pw_handle_table_find(entries.layouts, (uint64_t)(uintptr_t)layout);
+    entry = pw_handle_table_find(&layouts, (uint64_t)(uintptr_t)layout);
     if (entry) {
         pw_layout_unref(layout); /* the entry already holds a reference */
     } else if (!(entry = entry_create(layout))) {
@@ -211,13 +211,13 @@ pw_binding *pw_entries_bind_copy(const pw_binding *original, uintptr_t life)
     return b;
 }
 
-pw_binding *pw_entries_bind_constructed(const pw_constructed *how)
+pw_binding *pw_entries_bind_constructed(const pw_recent_key *how)
 {
     pw_binding *b = NULL;
     pw_entry *known;
 
     pthread_mutex_lock(&entries.lock);
-    known = pw_constructed_find(&entries.constructed, how);
+    known = pw_recent_find(&entries.recent[PW_RECENT_CONSTRUCTED], how);
     if (known)
         b = binding_create(known);
     if (b)
@@ -244,37 +244,25 @@ uintptr_t pw_entries_life(void)
     return life;
 }
 
-void pw_entries_remember_constructed(const pw_constructed *how, pw_entry *entry)
+void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry)
 {
     pw_entry *before;
 
     pthread_mutex_lock(&entries.lock);
     entry->refs++;
-    before = pw_constructed_put(&entries.constructed, how, entry);
+    before = pw_recent_put(&entries.recent[kind], key, entry);
     if (before)
         entry_unref(before);
     pthread_mutex_unlock(&entries.lock);
 }
 
-void pw_entries_remember_look(const pw_look *look, pw_entry *entry)
-{
-    pw_entry *before;
-
-    pthread_mutex_lock(&entries.lock);
-    entry->refs++;
-    before = pw_alike_put(&entries.alike, look, entry);
-    if (before)
-        entry_unref(before);
-    pthread_mutex_unlock(&entries.lock);
-}
-
-bool pw_entries_ask_alike(const pw_look *look, pw_entry_asked *asked, void *arg)
+bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void *arg)
 {
     pw_entry *entry;
     bool is;
 
     pthread_mutex_lock(&entries.lock);
-    entry = pw_alike_find(&entries.alike, look);
+    entry = pw_recent_find(&entries.recent[PW_RECENT_LOOK], look);
     is = entry && asked(arg, entry);
     pthread_mutex_unlock(&entries.lock);
     return is;
@@ -284,7 +272,7 @@ bool pw_entries_ask_alike(const pw_look *look, pw_entry_asked *asked, void *arg)
 
 pw_status pw_entries_start(void)
 {
-    return pw_handle_table_create(&entries.layouts);
+    return pw_handle_table_open(&layouts);
 }
 
 /* A new life of MPI finds the observers of the one before. */
@@ -303,27 +291,19 @@ void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
         o->learned(layout, type);
 }
 
-static void forget_constructed(void)
+static void forget_recent(pw_recent_table *table)
 {
-    for (int i = 0; i < 1 << PW_CONSTRUCTED_BITS; i++)
-        if (entries.constructed.places[i].entry)
-            entry_unref(entries.constructed.places[i].entry);
-    entries.constructed = (pw_constructed_table){0};
-}
-
-static void forget_alike(void)
-{
-    for (int i = 0; i < 1 << PW_ALIKE_BITS; i++)
-        if (entries.alike.places[i].entry)
-            entry_unref(entries.alike.places[i].entry);
-    entries.alike = (pw_alike_table){0};
+    for (int i = 0; i < 1 << PW_RECENT_BITS; i++)
+        if (table->places[i].entry)
+            entry_unref(table->places[i].entry);
+    memset(table, 0, sizeof *table);
 }
 
 void pw_entries_clear(void)
 {
     pthread_mutex_lock(&entries.lock);
-    forget_constructed();
-    forget_alike();
+    for (int kind = 0; kind < PW_RECENT_KINDS; kind++)
+        forget_recent(&entries.recent[kind]);
     while (entries.bindings.next != &entries.bindings)
         binding_destroy(entries.bindings.next);
     while (entries.list.next != &entries.list)

@@ -1,6 +1,6 @@
 /*
- * All entries, and what keeps them alive: the types that have them, by bindings; the latest ways in which types were
- * made (constructed.h) and the latest looks of types (alike.h); and statistics, which report entries after their types
+ * All entries, and what keeps them alive: the types that have them, by bindings; the latest types (recent.h); and
+ * statistics, which report entries after their types
  * have died. An entry whose last reference goes is freed, except that of the types that are left to MPI.
  *
  * All functions are thread safe and may be called by MPI's callbacks: they take the lock of the entries only, and call
@@ -9,8 +9,7 @@
 #ifndef PW_RUNTIME_ENTRIES_H
 #define PW_RUNTIME_ENTRIES_H
 
-#include "runtime/mpi/types/alike.h"
-#include "runtime/mpi/types/constructed.h"
+#include "runtime/mpi/types/recent.h"
 #include "runtime/mpi/types/registry.h"
 
 /* The reference of one type: the value of its attribute. Bindings are in a list, so that those of types which are alive
@@ -36,17 +35,15 @@ pw_binding *pw_entries_bind(pw_layout *layout, bool predefined, unsigned sizes);
 /* Binds a duplicate. Returns NULL without memory, or if the original is of another life. */
 pw_binding *pw_entries_bind_copy(const pw_binding *original, uintptr_t life);
 /* Binds a type to the entry of an earlier one that was made in the same way. Returns NULL if there is none. */
-pw_binding *pw_entries_bind_constructed(const pw_constructed *how);
+pw_binding *pw_entries_bind_constructed(const pw_recent_key *how);
 /* Frees a binding, unless it is of another life. */
 void pw_entries_unbind(pw_binding *b, uintptr_t life);
 
-/* Keep an entry alive for later types: for those that are made by the same constructor call, and for those that look
- * alike. */
-void pw_entries_remember_constructed(const pw_constructed *how, pw_entry *entry);
-void pw_entries_remember_look(const pw_look *look, pw_entry *entry);
+/* Keeps an entry alive for later types with the same key. */
+void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry);
 
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
-bool pw_entries_ask_alike(const pw_look *look, pw_entry_asked *asked, void *arg);
+bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void *arg);
 
 /* Tells the observers that a type with this layout was learned. */
 void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type);

@@ -140,10 +140,10 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
 /* Keeps `entry` alive for types that look like this one. */
 static void remember_look(MPI_Datatype type, pw_entry *entry)
 {
-    pw_look look;
+    pw_recent_key look;
 
     if (learning.remembers && entry->layout && pw_look_read(type, &look))
-        pw_entries_remember_look(&look, entry);
+        pw_entries_remember(PW_RECENT_LOOK, &look, entry);
 }
 
 /* Registers a predefined type, which matters for buffers in GPU memory only. */
@@ -166,7 +166,7 @@ bool pw_learning_is_basic(MPI_Datatype type)
 /* Returns the binding of a derived type. NULL: out of memory. */
 static pw_binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
-    pw_constructed how;
+    pw_recent_key how;
     pw_contents contents;
     pw_diag diag = {.status = PW_OK};
     unsigned sizes = 0;
@@ -185,7 +185,7 @@ static pw_binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelop
 
         b = pw_entries_bind(layout, false, sizes);
         if (b && said && b->entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
-            pw_entries_remember_constructed(&how, b->entry);
+            pw_entries_remember(PW_RECENT_CONSTRUCTED, &how, b->entry);
     }
     pw_contents_release(&contents);
     return b;

@@ -11,8 +11,8 @@
 
 enum { SKIPPED = 77, ROOM = 2 * SUBJECT_PACKED, N = 100 };
 
-typedef enum way { AT, AT_ALL, LATER, POINTER, ALL, HALVES, WAYS } way;
-static const char *const way_names[WAYS] = {"_at", "_at_all", "i_at", "", "_all", "_at_all_begin"};
+typedef enum way { AT, AT_ALL, LATER, POINTER, ALL, WAYS } way;
+static const char *const way_names[WAYS] = {"_at", "_at_all", "i_at", "", "_all"};
 
 static int rank;
 static gpu_memory user;
@@ -41,13 +41,6 @@ static unsigned char image[SUBJECT_SPAN], packed[SUBJECT_PACKED];
             PMPI_File_seek(fh, at, MPI_SEEK_SET);                                                                     \
             return write ? prefix##File_write(fh, buf, count, type, MPI_STATUS_IGNORE)                                \
                          : prefix##File_read(fh, buf, count, type, MPI_STATUS_IGNORE);                                \
-        case HALVES:                                                                                                  \
-            rc = write ? prefix##File_write_at_all_begin(fh, at, buf, count, type)                                    \
-                       : prefix##File_read_at_all_begin(fh, at, buf, count, type);                                    \
-            if (rc != MPI_SUCCESS)                                                                                    \
-                return rc;                                                                                            \
-            return write ? prefix##File_write_at_all_end(fh, buf, MPI_STATUS_IGNORE)                                  \
-                         : prefix##File_read_at_all_end(fh, buf, MPI_STATUS_IGNORE);                                  \
         default:                                                                                                      \
             PMPI_File_seek(fh, at, MPI_SEEK_SET);                                                                     \
             return write ? prefix##File_write_all(fh, buf, count, type, MPI_STATUS_IGNORE)                            \

@@ -36,7 +36,7 @@ void stress_close_file(lane *l)
     MPI_File_close(&l->file);
 }
 
-typedef enum way { AT, AT_ALL, HALVES, I_AT, I_AT_ALL, WAYS } way;
+typedef enum way { AT, AT_ALL, I_AT, I_AT_ALL, WAYS } way;
 
 /* The type is freed under way, except with ROMIO's nonblocking collective calls, which go on using its handle. */
 #define FILE_CALL(name)                                                                                \
@@ -48,10 +48,6 @@ typedef enum way { AT, AT_ALL, HALVES, I_AT, I_AT_ALL, WAYS } way;
         switch (w) {                                                                                   \
         case AT: MPI_File_##name##_at(l->file, at, origin, 1, type, &status); break;                   \
         case AT_ALL: MPI_File_##name##_at_all(l->file, at, origin, 1, type, MPI_STATUS_IGNORE); break; \
-        case HALVES:                                                                                   \
-            MPI_File_##name##_at_all_begin(l->file, at, origin, 1, type);                              \
-            MPI_File_##name##_at_all_end(l->file, origin, &status);                                    \
-            break;                                                                                     \
         case I_AT: MPI_File_i##name##_at(l->file, at, origin, 1, type, &request); break;               \
         default: MPI_File_i##name##_at_all(l->file, at, origin, 1, type, &request);                    \
         }                                                                                              \
