@@ -17,6 +17,7 @@ typedef struct operation {
     pw_operation head;
     pw_block_staging send, recv;
     pw_self self;
+    pw_remote_request *remote; /* of a persistent call; NULL: it has none */
 } operation;
 
 static pw_status pack(pw_operation *head)
@@ -30,6 +31,8 @@ static pw_status pack(pw_operation *head)
         pw_block_staging_expect(&o->recv);
         pw_self_begin(&o->self);
     }
+    if (status == PW_OK && o->remote)
+        pw_remote_request_start(o->remote);
     return status;
 }
 
@@ -38,11 +41,12 @@ static pw_status unpack(pw_operation *head)
 {
     operation *o = (operation *)head;
     pw_status status = pw_block_staging_unpack(&o->send);
+    pw_status remote = o->remote ? pw_remote_request_wait(o->remote) : PW_OK;
     pw_status self = pw_self_copy(&o->self);
 
     if (status == PW_OK)
         status = pw_block_staging_unpack(&o->recv);
-    return status != PW_OK ? status : self;
+    return status != PW_OK ? status : self != PW_OK ? self : remote;
 }
 
 static void close_sides(operation *o)
@@ -57,6 +61,16 @@ static void close(pw_operation *head)
 
     close_sides(o);
     pw_self_close(&o->self);
+    if (o->remote)
+        pw_remote_request_close(o->remote);
+    o->remote = NULL;
+}
+
+static bool is_held(pw_operation *head)
+{
+    operation *o = (operation *)head;
+
+    return o->remote && !pw_remote_request_is_over(o->remote);
 }
 
 static int call(pw_operation *head, const void *stand_in)
@@ -72,7 +86,7 @@ static int call(pw_operation *head, const void *stand_in)
 }
 
 static const pw_operation_kind kind = {
-    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
+    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .is_held = is_held, .close = close};
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
 
@@ -144,6 +158,7 @@ static pw_status open_all(operation *o, pw_collective *c)
     pw_status status;
 
     o->head.kind = &kind;
+    o->remote = NULL;
     if (!may_stage(c)) {
         *o = (operation){.head.kind = &kind};
         return PW_OK;
@@ -162,15 +177,21 @@ static pw_status open_all(operation *o, pw_collective *c)
 }
 
 /* If the runtime fails before it has called MPI, it leaves the call to MPI with the caller's own arguments, since the
- * other ranks wait for this one. If MPI cannot touch the buffers, the call fails. */
-static pw_verdict stage_and_call(pw_collective *c, int *rc)
+ * other ranks wait for this one. If MPI cannot touch the buffers, or has to do without some blocks, the call fails.
+ * `remote`: of these blocks; closed if the call fails. */
+static pw_verdict stage_and_call(pw_collective *c, pw_remote_request *remote, int *rc)
 {
     operation o;
     pw_status status = open_all(&o, c);
-    bool needed = o.send.needed || o.recv.needed;
+    bool needed = o.send.needed || o.recv.needed || remote;
 
-    if (status == PW_OK && !pw_block_staging_is_open(&o.send) && !pw_block_staging_is_open(&o.recv) && o.self.n == 0)
+    if (status == PW_OK && !pw_block_staging_is_open(&o.send) && !pw_block_staging_is_open(&o.recv) && o.self.n == 0 &&
+        !remote)
         return PW_PASS;
+    if (status == PW_OK)
+        o.remote = remote;
+    else if (remote)
+        pw_remote_request_close(remote);
     if (status == PW_OK)
         status = pw_operation_carry_out(&o.head, &c->way, c, rc);
     if (status != PW_OK && !needed)
@@ -186,10 +207,10 @@ static bool may_wait(const pw_collective *c)
     return c->way.mode == PW_BLOCKING || (pw_pending_is_seen() && may_stage(c));
 }
 
-static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, int *rc)
+static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, pw_remote_request *remote, int *rc)
 {
     switch (verdict) {
-    case PW_COLLECTIVE_SOUND: return stage_and_call(c, rc);
+    case PW_COLLECTIVE_SOUND: return stage_and_call(c, remote, rc);
     case PW_COLLECTIVE_UNKNOWN: return call_and_note(c, rc);
     case PW_COLLECTIVE_ERROR: return PW_DONE;
     default: return PW_PASS;
@@ -210,7 +231,7 @@ static pw_verdict call_with_remote(pw_collective *c, int *rc)
     if (verdict == PW_COLLECTIVE_LEFT)
         return PW_PASS;
     pw_remote_open(&remote, verdict == PW_COLLECTIVE_SOUND);
-    done = carry_out(c, verdict, rc);
+    done = carry_out(c, verdict, NULL, rc);
     if (done == PW_PASS)
         *rc = c->next(c);
     status = pw_remote_close(&remote);
@@ -219,11 +240,33 @@ static pw_verdict call_with_remote(pw_collective *c, int *rc)
     return PW_DONE;
 }
 
+/* Makes a persistent request of which some blocks may go without MPI. */
+static pw_verdict init_with_remote(pw_collective *c, int *rc)
+{
+    pw_collective_verdict verdict = pw_collective_check(c, rc);
+    pw_remote_request *request;
+    pw_remote_call remote;
+
+    if (verdict == PW_COLLECTIVE_ERROR)
+        return PW_DONE;
+    if (!c->way.request)
+        return PW_PASS;
+    pw_remote_agree(&remote, c);
+    if (verdict == PW_COLLECTIVE_LEFT)
+        return PW_PASS;
+    request = pw_remote_request_open(&remote, verdict == PW_COLLECTIVE_SOUND && pw_pending_is_seen());
+    return request || may_wait(c) ? carry_out(c, verdict, request, rc) : PW_PASS;
+}
+
 pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
-    if (c->way.mode == PW_BLOCKING && pw_remote_serves(c->family, c->send.form))
+    bool has_remote = pw_remote_serves(c->family, c->send.form);
+
+    if (has_remote && c->way.mode == PW_BLOCKING)
         return call_with_remote(c, rc);
+    if (has_remote && c->way.mode == PW_PERSISTENT)
+        return init_with_remote(c, rc);
     if ((is_native(&c->send) && is_native(&c->recv)) || !may_wait(c))
         return PW_PASS;
-    return carry_out(c, pw_collective_check(c, rc), rc);
+    return carry_out(c, pw_collective_check(c, rc), NULL, rc);
 }

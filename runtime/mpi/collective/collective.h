@@ -45,6 +45,7 @@ typedef struct pw_operation_kind {
     pw_status (*pack)(pw_operation *o);
     pw_status (*unpack)(pw_operation *o);
     int (*call)(pw_operation *o, const void *stand_in); /* calls the next function */
+    bool (*is_held)(pw_operation *o);                   /* as in pw_pending_ops; NULL: it never is */
     void (*close)(pw_operation *o);                     /* closes the stand-ins; must not call MPI */
 } pw_operation_kind;
 

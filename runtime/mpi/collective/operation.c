@@ -33,8 +33,16 @@ static void destroy(pw_pending *p)
     pw_pool_give(o, o->kind->bytes);
 }
 
+static bool is_held(pw_pending *p)
+{
+    pw_operation *o = (pw_operation *)p;
+
+    return o->kind->is_held && o->kind->is_held(o);
+}
+
 /* MPICH leaves in the status of a collective what an earlier operation had there, even the cancelled bit. */
-static const pw_pending_ops ops = {.start = start, .complete = complete, .destroy = destroy, .uncancellable = true};
+static const pw_pending_ops ops = {
+    .start = start, .complete = complete, .is_held = is_held, .destroy = destroy, .uncancellable = true};
 
 /* Moves an operation to memory that lives until its request completes, and packs it; a persistent operation is packed
  * in each start instead. On failure the operation is closed. */

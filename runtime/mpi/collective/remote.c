@@ -75,8 +75,7 @@ static void take_out(pw_remote_slot *slots, int n, pw_side *side, MPI_Count *cou
     }
 }
 
-/* Finds out of which blocks of the call both ranks agree, and takes them out of it. */
-static void negotiate(pw_remote_call *r, bool sound)
+void pw_remote_negotiate(pw_remote_call *r, bool sound)
 {
     pw_collective *c = r->call;
     pw_remote_group *g = r->group;
@@ -95,7 +94,7 @@ static void negotiate(pw_remote_call *r, bool sound)
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
-        pw_remote_answered(&g->in[i]);
+        pw_remote_answered(r, &g->in[i]);
     for (int i = 0; i < g->nout; i++)
         g->out[i].agreed = g->out[i].active && g->out[i].answer.reads;
     take_out(g->out, g->nout, &c->send, r->counts, PW_SEND);
@@ -109,7 +108,7 @@ void pw_remote_open(pw_remote_call *r, bool sound)
     if (!r->remote)
         return;
     r->rests = !pw_strategy_is_named(pw_remote_strategy);
-    negotiate(r, sound);
+    pw_remote_negotiate(r, sound);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)
             pw_remote_read(&g->in[i]);
@@ -142,7 +141,7 @@ pw_status pw_remote_close(pw_remote_call *r)
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nin; i++)
         if (g->in[i].agreed)
-            pw_remote_report(&g->in[i], r->remote->rank);
+            pw_remote_report(&g->in[i], r->remote->rank, true);
     wait_for(g->out, g->nout);
     wait_for(g->in, g->nin);
     for (int i = 0; i < g->nout; i++)

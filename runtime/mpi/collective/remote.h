@@ -12,6 +12,11 @@
  * that fails is an error of the call.
  *
  * A rank is ready if its block lies in host memory and reading it in its pieces is the cheapest strategy.
+ *
+ * Persistent calls do the same once, when the request is made: making it may wait for all ranks (MPI 4.0 section
+ * 6.13). Agreed blocks are then read in each start, without further questions: the sender says that its memory may be
+ * read, and the receiver that it has read it. What goes on between start and completion needs somebody who makes it go
+ * on, also while the program is in a call of MPI that knows nothing of it: a thread (remote_thread.c).
  */
 #ifndef PW_RUNTIME_COLLECTIVE_REMOTE_H
 #define PW_RUNTIME_COLLECTIVE_REMOTE_H
@@ -36,6 +41,7 @@ typedef struct pw_remote_group pw_remote_group;
 typedef struct pw_remote_call {
     pw_remote *remote;
     pw_remote_group *group; /* the blocks of which the ranks talk */
+    uint32_t id;            /* of the persistent request that is made; 0: none is */
     pw_collective *call;
     void *counts; /* memory for the counts that MPI gets */
     int64_t bytes;
@@ -51,6 +57,21 @@ void pw_remote_agree(pw_remote_call *r, pw_collective *c);
 void pw_remote_open(pw_remote_call *r, bool sound);
 /* Returns when the blocks have come, and those that go have been read. */
 pw_status pw_remote_close(pw_remote_call *r);
+
+/* ---- persistent calls -------------------------------------------------------------------------------------------- */
+
+typedef struct pw_remote_request pw_remote_request;
+
+/* In place of pw_remote_open: takes blocks out of the call for good. NULL: there are none. */
+pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound);
+/* Begins to move the blocks. To be called in each start. */
+void pw_remote_request_start(pw_remote_request *q);
+/* Lets the request and MPI go on. Returns whether the blocks of the latest start are moved; true before the first. */
+bool pw_remote_request_is_over(pw_remote_request *q);
+/* Waits until they are. */
+pw_status pw_remote_request_wait(pw_remote_request *q);
+/* The request is freed, and is over. NULL is allowed. */
+void pw_remote_request_close(pw_remote_request *q);
 
 /* For `packwright measure`: the transports (pw_net_transports) by which ranks of a communicator have agreed to read
  * blocks from their neighbours. NULL: they have not, or on none. */

@@ -12,7 +12,12 @@ static struct {
     pw_remote *all;
 } remotes = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
-static void close_slot(pw_remote_slot *s)
+uint32_t pw_remote_new_id(void)
+{
+    return ++remotes.ids;
+}
+
+void pw_remote_slot_close(pw_remote_slot *s)
 {
     free(s->text);
     pw_layout_unref(s->joined.layout);
@@ -23,7 +28,7 @@ static void close_slot(pw_remote_slot *s)
 static void close_slots(pw_remote_slot *slots, int n)
 {
     for (int i = 0; i < n; i++)
-        close_slot(&slots[i]);
+        pw_remote_slot_close(&slots[i]);
     free(slots);
 }
 
@@ -91,7 +96,7 @@ pw_remote *pw_remote_of(MPI_Comm comm, int rank)
     if (!r)
         return NULL;
     r->rank = rank;
-    r->id = ++remotes.ids;
+    r->id = pw_remote_new_id();
     enlist(r);
     if (PMPI_Comm_set_attr(comm, key, r) == MPI_SUCCESS)
         return r;
@@ -109,6 +114,7 @@ const char *packwright_network_of(MPI_Comm comm)
 /* MPI may still call the delete callback, which frees the rest. */
 void pw_remote_leave(void)
 {
+    pw_remote_thread_stop();
     pthread_mutex_lock(&remotes.lock);
     for (pw_remote *r = remotes.all; r; r = r->next)
         close_groups(r);

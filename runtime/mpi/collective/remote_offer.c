@@ -63,9 +63,42 @@ void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s)
         return;
     s->offer.bytes = 0;
     s->offer.again = true;
+    s->offer.id = r->id;
     if (r->ready)
         make_offer(s, &r->call->send);
     pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
     pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, r->remote->rank), &s->offer,
                  (int64_t)offer_bytes(&s->offer), &s->op);
+}
+
+/* The memory stays offered as long as the persistent request lives, under another key if it was unmapped since. */
+static bool renew(pw_remote_slot *s)
+{
+    pw_remote_offer *o = &s->offer;
+    pw_net_key key;
+
+    if (!pw_net->offer(s->first, s->span, &key))
+        return false;
+    pw_remote_withdraw(s);
+    s->registered = key.number;
+    o->again = s->key == key.number;
+    if (o->again)
+        return true;
+    s->key = key.number;
+    o->key_bytes = key.bytes;
+    o->text_bytes = 0;
+    memcpy(o->more, key.data, key.bytes);
+    return true;
+}
+
+void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank)
+{
+    s->op = (pw_net_op){0};
+    s->done = false;
+    s->offer.again = true;
+    s->offer.bytes = renew(s) ? s->bytes : 0;
+    s->stage = PW_REMOTE_OFFERED;
+    pw_net->receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
+                 &s->op);
 }

@@ -82,16 +82,26 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
     }
     s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
                 !is_left_to_mpi(s);
-    s->answer = (pw_remote_reply){.reads = s->agreed};
+    s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
     pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer,
                  &s->op);
     s->agreed &= !s->op.failed;
 }
 
-void pw_remote_answered(pw_remote_slot *s)
+void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s)
 {
     s->lost = s->agreed && s->op.failed;
-    s->agreed &= !s->lost;
+    s->agreed &= !s->lost || r->id != 0;
+}
+
+bool pw_remote_accept(pw_remote_slot *s)
+{
+    bool is_sound = s->offer.bytes == s->bytes && !s->op.failed;
+
+    if (is_sound && !s->offer.again)
+        keep_key(s);
+    s->op = (pw_net_op){0};
+    return is_sound && s->source;
 }
 
 /* Pieces on their way to the network. */
@@ -133,9 +143,9 @@ void pw_remote_read(pw_remote_slot *s)
     flush(&b);
 }
 
-void pw_remote_report(pw_remote_slot *s, int rank)
+void pw_remote_report(pw_remote_slot *s, int rank, bool read)
 {
-    s->done = !s->op.failed;
+    s->done = read && !s->op.failed;
     s->op = (pw_net_op){0};
     pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, rank), &s->done, sizeof s->done, &s->op);
 }

@@ -17,18 +17,21 @@ enum { PW_REMOTE_TEXT_BYTES = 1024 };
 typedef struct pw_remote_offer {
     int64_t bytes; /* 0: the sender is not ready */
     uint64_t address;
+    uint32_t id; /* of the persistent request that the sender makes; 0: it makes none */
     uint32_t key_bytes, text_bytes;
     bool again;
     char more[PW_NET_KEY_BYTES + PW_REMOTE_TEXT_BYTES];
 } pw_remote_offer;
 
 typedef struct pw_remote_reply {
-    bool reads; /* the receiver reads the block */
+    bool reads;  /* the receiver reads the block */
+    uint32_t id; /* as in an offer */
 } pw_remote_reply;
 
 typedef enum pw_remote_message { PW_REMOTE_OFFER, PW_REMOTE_ANSWER, PW_REMOTE_DONE } pw_remote_message;
 
-/* What a rank is known by to another one. `id`: what the other one calls the communicator. */
+/* What a rank is known by to another one. `id`: what the other one calls the communicator, or the persistent request.
+ */
 static inline uint64_t pw_remote_tag(uint32_t id, pw_remote_message kind, int rank)
 {
     return (uint64_t)id << 32 | (uint64_t)kind << 30 | (uint64_t)rank;
@@ -42,11 +45,20 @@ typedef struct pw_remote_shape {
     int64_t count;
 } pw_remote_shape;
 
+/* How far a block of a persistent request is. */
+typedef enum pw_remote_stage {
+    PW_REMOTE_OVER,
+    PW_REMOTE_OFFERED, /* a sender waits for the receiver's word */
+    PW_REMOTE_AWAITED, /* a receiver waits for the offer */
+    PW_REMOTE_READING,
+    PW_REMOTE_REPORTING
+} pw_remote_stage;
+
 /* A block between this rank and another one. */
 typedef struct pw_remote_slot {
     int block, rank; /* of the communicator */
     pw_net_peer *peer;
-    uint32_t id;           /* what the other rank calls the communicator */
+    uint32_t id;           /* what the other rank calls the communicator, or the persistent request */
     pw_remote_offer offer; /* the latest, sent or received */
     pw_remote_shape own;
     bool gains;          /* reading blocks of that shape does */
@@ -57,7 +69,8 @@ typedef struct pw_remote_slot {
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
-    pw_evidence talks; /* whether talking of blocks of so many bytes, its key, came to something */
+    pw_remote_stage stage; /* of a persistent request */
+    pw_evidence talks;     /* whether talking of blocks of so many bytes, its key, came to something */
     /* The call at hand. */
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
@@ -69,7 +82,7 @@ typedef struct pw_remote_slot {
     pw_net_op op;
 } pw_remote_slot;
 
-/* The blocks of one family of calls on a communicator. */
+/* The blocks of one family of calls on a communicator, or of one persistent request. */
 struct pw_remote_group {
     bool agreed;   /* whether the ranks have agreed, on yes or no */
     int64_t least; /* bytes of the shortest block of which two ranks talk */
@@ -88,8 +101,17 @@ struct pw_remote {
 
 /* Returns what is kept of a communicator, which is made at the first look. NULL: it cannot be kept. */
 pw_remote *pw_remote_of(MPI_Comm comm, int rank);
+/* Returns a new name of this process for a communicator or a persistent request. */
+uint32_t pw_remote_new_id(void);
+/* Frees what a slot holds. */
+void pw_remote_slot_close(pw_remote_slot *s);
 /* Frees the slots and what they hold. */
 void pw_remote_group_close(pw_remote_group *g);
+
+/* ---- remote.c ---------------------------------------------------------------------------------------------------- */
+
+/* Finds out of which blocks of the call both ranks agree, and takes them out of it. */
+void pw_remote_negotiate(pw_remote_call *r, bool sound);
 
 /* ---- remote_agree.c ---------------------------------------------------------------------------------------------- */
 
@@ -117,6 +139,8 @@ void pw_remote_withdraw(pw_remote_slot *s);
 
 /* Begins to offer a block, and to receive the answer. */
 void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s);
+/* Begins to offer an agreed block again, and to receive the word that it is read. `id` and `rank`: of this process. */
+void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank);
 
 /* ---- remote_read.c: the receiver --------------------------------------------------------------------------------- */
 
@@ -125,11 +149,45 @@ void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s);
 /* Looks at the offer, and tells the sender whether this rank reads the block. */
 void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s);
 /* Looks at whether the answer is sent. If it may be lost, nobody knows whether the sender gives the block to MPI: MPI
- * receives it, and the call fails. */
-void pw_remote_answered(pw_remote_slot *s);
+ * receives it, and the call fails. A persistent request keeps such a block, and its starts fail. */
+void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s);
+/* Looks at the offer of a block that was agreed before. Returns whether it may be read. */
+bool pw_remote_accept(pw_remote_slot *s);
 /* Begins to read the block. */
 void pw_remote_read(pw_remote_slot *s);
 /* Begins to tell the sender that its memory is read, or that it could not be. `rank`: of this process. */
-void pw_remote_report(pw_remote_slot *s, int rank);
+void pw_remote_report(pw_remote_slot *s, int rank, bool read);
+
+/* ---- persistent requests ----------------------------------------------------------------------------------------- */
+
+struct pw_remote_request {
+    pw_remote_request *next, **link; /* of the thread's list */
+    uint32_t id;
+    int rank;
+    pw_remote_group group; /* agreed slots only */
+    void *counts;          /* of the call, which MPI may read as long as the request lives */
+    int64_t bytes;
+    int open; /* slots that are not over; 0: it is not under way */
+};
+
+/* Takes the steps of a request under way that can be taken now. Calls no MPI. */
+void pw_remote_request_step(pw_remote_request *q);
+/* Frees the request's blocks, unless it is under way. */
+void pw_remote_request_clear(pw_remote_request *q);
+
+/* Starts the thread, unless it runs. False: it cannot be had. */
+bool pw_remote_thread_start(void);
+/* Ends the thread, and clears all requests. */
+void pw_remote_thread_stop(void);
+/* What is done to requests that the thread has is done between these. */
+void pw_remote_thread_lock(void);
+void pw_remote_thread_unlock(void);
+/* Under the lock: the thread takes the steps of this request whenever it is under way. */
+void pw_remote_thread_add(pw_remote_request *q);
+void pw_remote_thread_remove(pw_remote_request *q);
+/* Under the lock: a request has been started. */
+void pw_remote_thread_wake(void);
+/* Under the lock: the program looks at a request itself. */
+void pw_remote_thread_attend(void);
 
 #endif

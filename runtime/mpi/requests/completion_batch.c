@@ -90,6 +90,42 @@ int pw_batch_failed(const pw_batch *b)
     return -1;
 }
 
+bool pw_batch_is_held(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && pw_pending_is_held(b->ops[i]))
+            return true;
+    return false;
+}
+
+void pw_batch_await(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i])
+            pw_pending_await(b->ops[i]);
+}
+
+bool pw_batch_hide(pw_batch *b)
+{
+    bool any = false;
+
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && pw_pending_is_held(b->ops[i])) {
+            b->ops[i]->hidden = any = true;
+            b->requests[i] = MPI_REQUEST_NULL;
+        }
+    return any;
+}
+
+void pw_batch_show(pw_batch *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->ops[i] && b->ops[i]->hidden) {
+            b->ops[i]->hidden = false;
+            b->requests[i] = b->ops[i]->request;
+        }
+}
+
 void pw_batch_close(pw_batch *b)
 {
     for (int i = 0; i < b->n; i++)

@@ -29,6 +29,15 @@ static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, in
     return rc;
 }
 
+/* Answers that a claimed operation is not over. */
+static pw_verdict not_yet(pw_pending *p, int *flag, int *rc)
+{
+    pw_pending_unclaim(p);
+    *flag = 0;
+    *rc = MPI_SUCCESS;
+    return PW_DONE;
+}
+
 pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
@@ -37,6 +46,7 @@ pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
     if (!p)
         return PW_PASS;
     status = status == MPI_STATUS_IGNORE ? &own : status;
+    pw_pending_await(p);
     *rc = pw_next.MPI_Wait(request, status);
     *rc = completed(p, request, status, *rc);
     return PW_DONE;
@@ -49,6 +59,8 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
     if (!p)
         return PW_PASS;
+    if (pw_pending_is_held(p))
+        return not_yet(p, flag, rc);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *rc = pw_next.MPI_Test(request, flag, status);
     if (*rc == MPI_SUCCESS && !*flag)
@@ -72,6 +84,8 @@ pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status
     }
     if (!p)
         return PW_PASS;
+    if (pw_pending_is_held(p))
+        return not_yet(p, flag, rc);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *rc = pw_next.MPI_Request_get_status(request, flag, status);
     if (*rc == MPI_SUCCESS && *flag)

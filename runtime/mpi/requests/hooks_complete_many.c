@@ -54,6 +54,15 @@ static bool is_persistent(const pw_pending *p)
     return p->persistent || p->once;
 }
 
+/* Answers that no operation, or not each of them, is over. */
+static pw_verdict none_yet(pw_batch *b, int *flag, int *rc)
+{
+    pw_batch_close(b);
+    *flag = 0;
+    *rc = MPI_SUCCESS;
+    return PW_DONE;
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 /* Settles the operations when MPI has completed all, or has failed and completed some. */
@@ -194,6 +203,7 @@ pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuse
 
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
+    pw_batch_await(&b);
     gather_reads(&b);
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     doubt = is_in_doubt(&b);
@@ -221,6 +231,8 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
         return PW_PASS;
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
+    if (pw_batch_is_held(&b))
+        return none_yet(&b, flag, rc);
     statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     doubt = is_in_doubt(&b);
     if (doubt)
@@ -235,6 +247,32 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
 }
 
 /* ---- any -------------------------------------------------------------------------------------------------------- */
+
+/* MPI_Testany of the requests that MPI may complete. */
+static int test_any(pw_batch *b, int *place, int *flag, MPI_Status *status)
+{
+    bool hidden = pw_batch_hide(b);
+    int rc = pw_next.MPI_Testany(b->n, b->requests, place, flag, status);
+
+    pw_batch_show(b);
+    if (hidden && rc == MPI_SUCCESS && *place == MPI_UNDEFINED)
+        *flag = 0;
+    return rc;
+}
+
+/* MPI_Waitany, which tests as long as MPI must not complete some of the requests. */
+static int wait_any(pw_batch *b, int *place, MPI_Status *status)
+{
+    int rc = MPI_SUCCESS, flag = 0;
+
+    while (pw_batch_is_held(b)) {
+        rc = test_any(b, place, &flag, status);
+        if (rc != MPI_SUCCESS || flag)
+            return rc;
+        sched_yield();
+    }
+    return pw_next.MPI_Waitany(b->n, b->requests, place, status);
+}
 
 /* `place`: the request that MPI has named; MPI_UNDEFINED: none. */
 static int any_done(pw_batch *b, const MPI_Request *requests, int place, MPI_Status *status, int rc)
@@ -281,7 +319,7 @@ pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Sta
     status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     if (any_failed(&b, index, status, rc))
         return PW_DONE;
-    *rc = pw_next.MPI_Waitany(count, requests, &place, status);
+    *rc = wait_any(&b, &place, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
         *index = place;
     *rc = any_done(&b, requests, place, status, *rc);
@@ -304,7 +342,7 @@ pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *fl
         *flag = 1;
         return PW_DONE;
     }
-    *rc = pw_next.MPI_Testany(count, requests, &place, flag, status);
+    *rc = test_any(&b, &place, flag, status);
     if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
         *index = place;
     if (*rc != MPI_SUCCESS || *flag)
@@ -341,7 +379,33 @@ static int some_done(pw_batch *b, const MPI_Request *requests, int n, const int 
     return rc != MPI_SUCCESS && mpi_rc == MPI_SUCCESS ? pw_pending_report(comm, rc) : rc;
 }
 
-typedef int some_fn(int incount, MPI_Request *requests, int *n, int *indices, MPI_Status *statuses);
+/* MPI_Testsome of the requests that MPI may complete. */
+static int test_some(pw_batch *b, int *n, int *indices, MPI_Status *statuses)
+{
+    bool hidden = pw_batch_hide(b);
+    int rc = pw_next.MPI_Testsome(b->n, b->requests, n, indices, statuses);
+
+    pw_batch_show(b);
+    if (hidden && rc == MPI_SUCCESS && *n == MPI_UNDEFINED)
+        *n = 0;
+    return rc;
+}
+
+/* MPI_Waitsome, which tests as long as MPI must not complete some of the requests. */
+static int wait_some(pw_batch *b, int *n, int *indices, MPI_Status *statuses)
+{
+    int rc;
+
+    while (pw_batch_is_held(b)) {
+        rc = test_some(b, n, indices, statuses);
+        if (rc != MPI_SUCCESS || *n != 0)
+            return rc;
+        sched_yield();
+    }
+    return pw_next.MPI_Waitsome(b->n, b->requests, n, indices, statuses);
+}
+
+typedef int some_fn(pw_batch *b, int *n, int *indices, MPI_Status *statuses);
 
 static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *outcount, int *indices,
                        MPI_Status *statuses, int *rc)
@@ -364,7 +428,7 @@ static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *o
         pw_batch_close(&b);
         return PW_DONE;
     }
-    *rc = next(incount, requests, &n, indices, statuses);
+    *rc = next(&b, &n, indices, statuses);
     if (*rc == MPI_SUCCESS || n != MPI_UNDEFINED)
         *outcount = n;
     *rc = some_done(&b, requests, n == MPI_UNDEFINED ? 0 : n, indices, statuses, *rc);
@@ -375,13 +439,13 @@ static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *o
 pw_verdict pw_hook_Waitsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return some(pw_next.MPI_Waitsome, incount, requests, outcount, indices, statuses, rc);
+    return some(wait_some, incount, requests, outcount, indices, statuses, rc);
 }
 
 pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return some(pw_next.MPI_Testsome, incount, requests, outcount, indices, statuses, rc);
+    return some(test_some, incount, requests, outcount, indices, statuses, rc);
 }
 
 /* ---- looking at some --------------------------------------------------------------------------------------------- */
@@ -404,12 +468,12 @@ static int settle_reported(pw_batch *b, int n, const int *indices, MPI_Status *s
 }
 
 /* Does what pw_batch_open does. Also returns false with PW_DONE and success if other threads have claimed some
- * operations: then none counts as complete. */
+ * operations, or MPI must not complete some yet: then none counts as complete. */
 static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
 {
     bool open = pw_batch_open(b, n, requests, rc, verdict);
 
-    if (*verdict == PW_DONE || !b->elsewhere)
+    if (*verdict == PW_DONE || (!b->elsewhere && !(open && pw_batch_is_held(b))))
         return open;
     if (open)
         pw_batch_close(b);

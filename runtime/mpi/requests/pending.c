@@ -11,6 +11,7 @@
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
 
+#include <sched.h>
 #include <stddef.h>
 
 _Atomic int64_t pw_pending_live = 1;
@@ -116,7 +117,7 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
 {
     pw_stagings_handed_over();
     p->active = !p->persistent;
-    p->settled = false;
+    p->settled = p->hidden = false;
     p->error = MPI_SUCCESS;
     p->request = request;
     if (!p->persistent && pw_request_is_shared(request)) {
@@ -184,6 +185,20 @@ void pw_pending_free_once(const pw_pending *p, MPI_Request *request)
 {
     if (p->once && *request != MPI_REQUEST_NULL)
         PMPI_Request_free(request);
+}
+
+bool pw_pending_is_held(pw_pending *p)
+{
+    return p->ops->is_held && p->active && !p->settled && p->ops->is_held(p);
+}
+
+void pw_pending_await(pw_pending *p)
+{
+    enum { PATIENCE = 64 };
+
+    for (int tries = 1; pw_pending_is_held(p); tries++)
+        if (tries % PATIENCE == 0)
+            sched_yield();
 }
 
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)

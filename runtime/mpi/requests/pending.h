@@ -45,6 +45,11 @@ typedef struct pw_pending_ops {
      */
     bool (*begin_start)(pw_pending *p);
     bool (*begin_complete)(pw_pending *p, const MPI_Status *status);
+    /*
+     * Returns whether a part of the active operation is still under way that MPI does not know of, and lets it and MPI
+     * go on. As long as it is, completing calls must not let MPI complete the request. NULL: there is no such part.
+     */
+    bool (*is_held)(pw_pending *p);
     /* Releases the operation. Must not call MPI, which may have ended. */
     void (*destroy)(pw_pending *p);
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
@@ -63,6 +68,7 @@ struct pw_pending {
     /* The table sets what follows. */
     int error;    /* of a deferred send that could not be packed or started: completing calls return it */
     bool active;  /* started and not completed; always true unless persistent */
+    bool hidden;  /* from MPI, in the call that completes it (completion_batch.c) */
     bool settled; /* complete has run, but the request lives on (MPI_Request_get_status) */
     MPI_Request request;
     pw_pending_node node;
@@ -123,6 +129,10 @@ void pw_pending_started(pw_pending *p, MPI_Request request);
 /* Called when the claimed operation of `*request` is over, before it is settled: frees a request that is persistent for
  * MPI only, as MPI does with other requests. */
 void pw_pending_free_once(const pw_pending *p, MPI_Request *request);
+/* Returns whether MPI must not complete the request of a claimed operation yet (pw_pending_ops.is_held). */
+bool pw_pending_is_held(pw_pending *p);
+/* Waits until MPI may. */
+void pw_pending_await(pw_pending *p);
 /* Begin what pw_pending_settle or pw_pending_prepare is about to do with a claimed operation. They return false if the
  * caller should ask again when another operation is done. */
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status);

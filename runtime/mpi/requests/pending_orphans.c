@@ -89,6 +89,10 @@ static bool finish(pw_pending *p, bool wait)
     MPI_Status status;
     int done = 1, rc;
 
+    if (wait)
+        pw_pending_await(p);
+    else if (pw_pending_is_held(p))
+        return false;
     rc = wait ? PMPI_Wait(&request, &status) : PMPI_Test(&request, &done, &status);
     if (rc == MPI_SUCCESS && !done)
         return false;
