@@ -214,7 +214,7 @@ static void run(int layout, int bytes, double seconds)
 
         if (rank == 0 && us > 0)
             printf(" | %s %9.1f µs %6.2f GB/s", modes[mode].name, us,
-                   test_packed_bytes(r.type, 1) * messages_of(mode) / us * 1e-3);
+                   (double)test_packed_bytes(r.type, 1) * messages_of(mode) / us * 1e-3);
     }
     if (rank == 0)
         printf("\n");

@@ -6,7 +6,7 @@
  *
  * With -m the same messages go by persistent requests (startall), or by one MPI_Neighbor_alltoallw (neighbours).
  *
- * usage: device_sends_<mpi> [-t seconds a row] [-f layout] [-m isend|startall|neighbours] [-d driver]
+ * usage: device_sends_<mpi> [-t seconds a row] [-f layout] [-n messages] [-m isend|startall|neighbours] [-d driver]
  */
 #include "base/samples.h"
 #include "bench/clock.h"
@@ -240,13 +240,13 @@ int main(int argc, char **argv)
     device_options o = {.seconds = 0.2};
     int rc;
 
-    if (!device_read_options(argc, argv, "t:f:d:m:", &o) || !choose(o.mode))
+    if (!device_read_options(argc, argv, "t:f:n:d:m:", &o) || !choose(o.mode))
         return 2;
     if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
     peer = ranks - 1 - rank;
     for (int i = 0; i < ROWS; i++)
-        if (!o.only || !strcmp(o.only, rows[i].name))
+        if ((!o.only || !strcmp(o.only, rows[i].name)) && (o.flight == 0 || o.flight == rows[i].messages))
             run(i, o.seconds);
     rc = test_result();
     MPI_Finalize();

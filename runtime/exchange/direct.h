@@ -24,7 +24,7 @@
 #include "runtime/exchange/lazy.h"
 
 enum {
-    PW_SEGMENT_STAND_INS = 32,
+    PW_SEGMENT_STAND_INS = 256,          /* as many messages as a receiver expects at a time (inbound.c) */
     PW_SEGMENT_STAND_IN_BYTES = 32 << 20 /* addresses of one: the longest message that it stands for */
 };
 

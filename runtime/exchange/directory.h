@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 10,
+    PW_SEGMENT_VERSION = 11,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -28,7 +28,8 @@ enum {
     PW_SEGMENT_TEXT_BYTES = 1 << 20, /* the longest text of a layout */
     PW_SEGMENT_SIGNALS = 32,
     PW_SEGMENT_NO_SIGNAL = PW_SEGMENT_SIGNALS,
-    PW_SEGMENT_WATCHED = 64
+    PW_SEGMENT_WATCHED = 64,
+    PW_SEGMENT_PARTS = 128
 };
 
 /* An allocation of GPU memory that other processes may open, as the driver and the hardware identify it. */
@@ -45,6 +46,12 @@ typedef struct pw_segment_late {
     _Atomic uint32_t signal;  /* the reader's; PW_SEGMENT_NO_SIGNAL: it asks to be watched */
     _Atomic uint64_t value;   /* of the signal when the read is over; or the identity of the reader's segment */
 } pw_segment_late;
+
+/* A part of a block that one process reads: one of the blocks of an exchange, which all lie in one of the segment. */
+typedef struct pw_segment_part {
+    _Atomic uint64_t address; /* in the owning process; 0: there is none */
+    pw_segment_late late;
+} pw_segment_part;
 
 /* A word of its own cache line that launches of the owner set, each to the number after the last. */
 typedef struct pw_segment_signal {
@@ -113,6 +120,8 @@ typedef struct pw_segment_header {
     _Atomic uint64_t removed; /* how often the owner has given back memory that others may have attached */
     pw_segment_signal signals[PW_SEGMENT_SIGNALS];
     _Atomic int32_t watched[PW_SEGMENT_WATCHED]; /* processes whose segment the owner sees, by their numbers */
+    _Atomic uint32_t nparts;                     /* entries of `parts` that were ever used */
+    pw_segment_part parts[PW_SEGMENT_PARTS];
 } pw_segment_header;
 
 _Static_assert(sizeof(pw_segment_header) <= PW_SEGMENT_GRAIN, "the first piece begins behind the header");

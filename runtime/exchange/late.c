@@ -63,6 +63,67 @@ void pw_late_await(pw_segment_late *late)
         await(reader, signal, value);
 }
 
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+enum { BEING_FILLED = 1 };
+
+static void raise_to(_Atomic uint32_t *high, uint32_t n)
+{
+    uint32_t now = atomic_load_explicit(high, memory_order_relaxed);
+
+    while (now < n && !atomic_compare_exchange_weak_explicit(high, &now, n, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+static bool take(pw_segment_part *part)
+{
+    uint64_t nothing = 0;
+
+    return !atomic_load_explicit(&part->address, memory_order_relaxed) &&
+           atomic_compare_exchange_strong_explicit(&part->address, &nothing, BEING_FILLED, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+void pw_late_begin_part(const void *data)
+{
+    pw_segment_header *own = pw_segment_own_header();
+
+    for (uint32_t i = 0; own && i < PW_SEGMENT_PARTS; i++)
+        if (take(&own->parts[i])) {
+            pw_late_begin(&own->parts[i].late, true);
+            atomic_store_explicit(&own->parts[i].address, (uintptr_t)data, memory_order_release);
+            raise_to(&own->nparts, i + 1);
+            return;
+        }
+}
+
+void pw_late_await_parts(const void *data, int64_t bytes)
+{
+    pw_segment_header *own = pw_segment_own_header();
+    uint32_t n = own ? atomic_load_explicit(&own->nparts, memory_order_relaxed) : 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        pw_segment_part *part = &own->parts[i];
+
+        if (atomic_load_explicit(&part->address, memory_order_relaxed) - (uintptr_t)data >= (uint64_t)bytes)
+            continue;
+        pw_late_await(&part->late);
+        atomic_store_explicit(&part->address, 0, memory_order_release);
+    }
+}
+
+pw_segment_late *pw_late_part_at(pw_segment_header *sender, uint64_t address)
+{
+    uint32_t n = atomic_load_explicit(&sender->nparts, memory_order_acquire);
+
+    for (uint32_t i = 0; i < n && i < PW_SEGMENT_PARTS; i++)
+        if (atomic_load_explicit(&sender->parts[i].address, memory_order_acquire) == address)
+            return &sender->parts[i].late;
+    return NULL;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
 bool pw_late_may(const pw_segment_header *sender, pw_segment_late *late)
 {
     const pw_segment_header *own = pw_segment_own_header();

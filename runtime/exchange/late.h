@@ -11,6 +11,8 @@
  * reader gives its process and the identity of its segment in the offer, and a sender that sees that segment watches
  * the process from then on.
  *
+ * The blocks of an exchange are parts of one block of the segment, so each has a record in the header.
+ *
  * All functions are thread safe; one message has one sender and one reader.
  */
 #ifndef PW_RUNTIME_LATE_H
@@ -25,10 +27,18 @@ void pw_late_begin(pw_segment_late *late, bool allowed);
 /* To be called when MPI has sent the message: waits until a late read is over, or the reader has ended. */
 void pw_late_await(pw_segment_late *late);
 
+/* Lets the process that reads the part of a block that begins at `data` do so late, if there is a record left for it.
+ * The sender calls pw_late_await_parts. */
+void pw_late_begin_part(const void *data);
+/* Does what pw_late_await does for all parts that begin in these bytes. */
+void pw_late_await_parts(const void *data, int64_t bytes);
+
 /* ---- the reader's side ------------------------------------------------------------------------------------------- */
 
 /* Whether this message may be read late. If only the sender does not watch this process yet, asks it to. */
 bool pw_late_may(const pw_segment_header *sender, pw_segment_late *late);
+/* The record of the part that begins at this address of the sender. NULL: it has none. */
+pw_segment_late *pw_late_part_at(pw_segment_header *sender, uint64_t address);
 /* Tells the sender that the message is being read, until the signal of this process has reached the value. */
 void pw_late_tell(pw_segment_late *late, uint32_t signal, uint64_t value);
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "runtime/engine/memory/handle_table.h"
+#include "runtime/exchange/late.h"
 #include "runtime/exchange/sharing.h"
 
 #include <dirent.h>
@@ -276,6 +277,7 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
     pw_segment_offer *o = &m->offers[number];
+    pw_segment_late *part = pw_late_part_at(p->header, m->piece.address + at);
     pw_peer_block block = {.base = m->base + number * bytes,
                            .bytes = bytes,
                            .message = atomic_load_explicit(&o->bytes, memory_order_acquire),
@@ -286,7 +288,7 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
                            .address = m->piece.address + number * bytes,
                            .replica = {.segment = p->header, .wanted = &p->header->wanted},
                            .offer = o,
-                           .late = &o->late};
+                           .late = part ? part : &o->late};
 
     if (block.message > bytes)
         block.message = 0;

@@ -34,7 +34,7 @@ typedef struct pw_peer_block {
     bool replicated;          /* the block's replica holds the message, too */
     pw_peer_exported replica; /* its memory is valid if `replicated`, and for objects */
     pw_segment_offer *offer;  /* may hold anything, and change at any time */
-    pw_segment_late *late;    /* of the message in the block */
+    pw_segment_late *late;    /* of the message in the block, or of its part */
 } pw_peer_block;
 
 /* Returns the address in this process of the `bytes` bytes at address `remote` of process `pid`, and fills *block.

@@ -24,6 +24,7 @@
 enum {
     LEAST_PIECE = 64 << 10,
     MOST_PIECE = 32 << 20,
+    MOST_LAZY_PIECE = 1 << 30, /* addresses without memory */
     HUGE_PAGE = 2 << 20,
     LEAST_FOR_COMMONS = 8 * PW_COMMONS_BYTES, /* of the file */
     STEP = 1 << 20 /* bytes whose pages one system call makes; after a signal the call repeats only one step */
@@ -334,13 +335,14 @@ static bool add_piece(uint32_t shift, uint32_t count, bool lazy)
  * room for so many. */
 static bool add_blocks(uint32_t shift, bool lazy)
 {
-    uint64_t bytes = 0, block = (uint64_t)1 << shift;
+    uint64_t bytes = 0, block = (uint64_t)1 << shift, most = lazy ? MOST_LAZY_PIECE : MOST_PIECE;
     uint32_t n = atomic_load_explicit(&segment.npieces, memory_order_relaxed);
 
     for (uint32_t i = 0; i < n; i++)
         if (segment.pieces[i].shift == shift && segment.pieces[i].lazy == lazy)
             bytes += bytes_of(&segment.pieces[i]);
-    bytes = bytes < LEAST_PIECE ? LEAST_PIECE : bytes > MOST_PIECE ? MOST_PIECE : bytes;
+    most = most >> shift > PW_SEGMENT_PIECE_BLOCKS ? (uint64_t)PW_SEGMENT_PIECE_BLOCKS << shift : most;
+    bytes = bytes < LEAST_PIECE ? LEAST_PIECE : bytes > most ? most : bytes;
     return (bytes > block && add_piece(shift, (uint32_t)(bytes >> shift), lazy)) || add_piece(shift, 1, lazy);
 }
 

@@ -627,6 +627,26 @@ static void without_userfaultfd_nothing_is_taken(void **state)
     assert_int_equal(in_child(is_refused), 0);
 }
 
+/* All messages of a window have stand-ins, in few pieces. */
+static bool many_stand_for_messages(void)
+{
+    enum { WINDOW = 64, PIECES = 8 };
+    int numbers[WINDOW], n = 0;
+
+    pw_segment_open();
+    while (n < WINDOW && (numbers[n] = pw_direct_take(CHANNEL, MESSAGE)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        pw_direct_give(numbers[i]);
+    return n == WINDOW && atomic_load(&pw_segment_own_header()->npieces) <= PIECES;
+}
+
+static void windows_have_stand_ins(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(many_stand_for_messages), 0);
+}
+
 /* Both processes write; neither sees what the other has written since the fork. */
 static bool forks_have_copies(void)
 {
@@ -664,6 +684,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_userfaultfd_nothing_is_taken),
         cmocka_unit_test(a_child_of_fork_has_a_copy),
+        cmocka_unit_test(windows_have_stand_ins),
         CASE(messages_go_from_memory_to_memory),
         COMPILED(messages_go_from_memory_to_memory),
         POOR(messages_go_from_memory_to_memory),

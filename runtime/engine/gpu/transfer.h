@@ -31,6 +31,7 @@ typedef struct pw_gpu_order {
                           (runtime/exchange/gpu/replica.h); 0: none */
     bool alone;        /* pw_gpu_begin launches it at once, and not together with others */
     bool ahead;        /* pw_gpu_begin starts it however long it is */
+    bool in_call;      /* it unpacks a block of the blocking collective that this thread is in */
     bool foreign;      /* it reads memory of another process, which takes as long as a link does */
 } pw_gpu_order;
 

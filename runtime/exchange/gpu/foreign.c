@@ -88,7 +88,7 @@ typedef struct ending {
 
 /* The reads that this thread gathers. */
 static _Thread_local struct {
-    bool on;
+    pw_gathering what;
     int reads, before;      /* that wait for their launch; at the last look */
     ending next, under_way; /* of the launch that they wait for; of the one before */
 } gathered;
@@ -110,10 +110,15 @@ static void launch_gathered(void)
     gathered.reads = gathered.before = 0;
 }
 
-void pw_gpu_foreign_gather(bool on)
+void pw_gpu_foreign_gather(pw_gathering what)
 {
     launch_gathered();
-    gathered.on = on;
+    gathered.what = what;
+}
+
+pw_gathering pw_gpu_foreign_gathers(void)
+{
+    return gathered.what;
 }
 
 void pw_gpu_foreign_look(void)
@@ -128,7 +133,9 @@ void pw_gpu_foreign_look(void)
 /* Whether the read can wait for others. */
 static bool is_gathered(const pw_gpu_order *order)
 {
-    return gathered.on && pw_gpu_is_fusable(order);
+    bool suits = gathered.what == PW_GATHER_ALL || (gathered.what == PW_GATHER_BLOCKS && order->in_call);
+
+    return suits && pw_gpu_is_fusable(order);
 }
 
 /* Launches a read that holds what *r says, or gathers it. The launch has a lane of its own, or shares it with the reads
@@ -156,6 +163,8 @@ static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *rec
             gathered.next = end;
         }
         pw_late_tell(record, end.signal, end.value);
+        if (gathered.what == PW_GATHER_BLOCKS && !is_under_way(&gathered.under_way))
+            launch_gathered();
         return true;
     }
     pw_cell_give(kept);

@@ -32,11 +32,14 @@ pw_status pw_gpu_foreign_finish(void *late);
 
 /*
  * From now on, or no longer, this thread gathers short late reads, to launch them together. Whoever has begun that must
- * make MPI go on, call pw_gpu_foreign_look after each step, and end it: a sender may wait for a read before it sends
- * what MPI waits for here. A look launches the reads unless the step has brought another one, or the launch before is
- * under way.
+ * make MPI go on, and end it: a sender may wait for a read before it sends what MPI waits for here. So between messages
+ * pw_gpu_foreign_look follows each step, and launches the reads unless the step has brought another one, or the launch
+ * before is under way. Within a collective no rank sends on what it receives, so blocks that are expected for it
+ * (`in_call` of their orders) need no looks: a read is launched at once if the GPU reads nothing, else with later ones.
  */
-void pw_gpu_foreign_gather(bool on);
+typedef enum pw_gathering { PW_GATHER_NOTHING, PW_GATHER_ALL, PW_GATHER_BLOCKS } pw_gathering;
+void pw_gpu_foreign_gather(pw_gathering what);
+pw_gathering pw_gpu_foreign_gathers(void);
 void pw_gpu_foreign_look(void);
 
 #endif

@@ -112,7 +112,7 @@ static bool lives(const void *context)
 const pw_reach pw_gpu_exported_row = {.patience = 1, .open = open_exported, .close = close_exported, .lives = lives};
 const pw_reach pw_gpu_registered_row = {.anywhere = true,
                                         .patience = REFUSALS,
-                                        .most = (uint64_t)1 << 30,
+                                        .most = (uint64_t)2 << 30, /* what the sender's pool keeps (pool.c) */
                                         .open = register_block,
                                         .close = unregister_block,
                                         .lives = lives};

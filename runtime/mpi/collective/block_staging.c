@@ -2,6 +2,7 @@
 #include "runtime/mpi/collective/block_staging.h"
 
 #include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/late.h"
 
 pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
 {
@@ -115,10 +116,23 @@ void pw_block_staging_expect(pw_block_staging *b)
         }
 }
 
+/* Blocks of GPU memory that are exchanged, each of which its receiver may read late. */
+static void allow_late(pw_block_staging *b)
+{
+    pw_run *runs = pw_block_staging_runs(b);
+    bool may = b->whole.once && b->whole.channel && b->whole.buffer.place.kind == PW_PLACE_DEVICE;
+
+    for (int64_t i = 0; may && i < b->runs; i++)
+        if (!runs[i].by_cpu && runs[i].use == PW_USE_READ && runs[i].buffer.bytes >= PW_LEAST_READ)
+            pw_late_begin_part((char *)b->whole.data + runs[i].at);
+}
+
 pw_status pw_block_staging_pack(pw_block_staging *b)
 {
-    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV)
+    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV) {
         pw_staging_announce(&b->whole);
+        allow_late(b);
+    }
     return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
 }
 

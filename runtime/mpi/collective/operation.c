@@ -6,6 +6,7 @@
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/mpi/errors.h"
 
 /* ---- with a request ---------------------------------------------------------------------------------------------- */
@@ -85,13 +86,15 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
 
 static pw_status run(pw_operation *o, const pw_collective_way *way, const void *substitute, int *rc)
 {
-    pw_status status = o->kind->pack(o);
+    pw_status status;
 
-    if (status == PW_OK) {
+    pw_gpu_foreign_gather(PW_GATHER_BLOCKS);
+    status = o->kind->pack(o);
+    if (status == PW_OK)
         *rc = o->kind->call(o, substitute);
-        if (*rc == MPI_SUCCESS)
-            *rc = pw_mpi_fail(way->comm, o->kind->unpack(o));
-    }
+    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
+    if (status == PW_OK && *rc == MPI_SUCCESS)
+        *rc = pw_mpi_fail(way->comm, o->kind->unpack(o));
     o->kind->close(o);
     return status;
 }

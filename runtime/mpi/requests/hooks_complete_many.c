@@ -185,14 +185,14 @@ static void gather_reads(const pw_batch *b)
 
     if (PW_MPI_IS_OPEN_MPI || pw_inbound_takers() < 2)
         return;
-    pw_gpu_foreign_gather(true);
+    pw_gpu_foreign_gather(PW_GATHER_ALL);
     for (int i = 0; i < b->n && rc == MPI_SUCCESS; i++)
         for (int flag = !is_read_by_gpu(b->ops[i]); !flag && rc == MPI_SUCCESS; pw_gpu_foreign_look()) {
             rc = PMPI_Request_get_status(b->requests[i], &flag, &status);
             if (++tries % PATIENCE == 0)
                 sched_yield();
         }
-    pw_gpu_foreign_gather(false);
+    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
 pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)

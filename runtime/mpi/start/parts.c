@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/device.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/net/net.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
@@ -58,9 +59,14 @@ typedef struct part {
     void (*close)(void);        /* called after MPI has ended */
 } part;
 
+static void end_gathering(void)
+{
+    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
+}
+
 /* Parts start from the first to the last. All other functions are called from the last to the first. */
 static const part parts[] = {
-    {.leave = pw_gpu_stop, .close = pw_gpu_close},                                  /* GPU memory */
+    {.leave = pw_gpu_stop, .close = pw_gpu_close, .abandon_call = end_gathering},   /* GPU memory */
     {.start = pw_segment_open, .close = pw_segment_end},                            /* the node's shared memory */
     {.start = pw_sharing_start},                                                    /* where peers are */
     {.close = pw_pool_trim},                                                        /* staging buffers */

@@ -221,8 +221,9 @@ static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_show
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
 static void gpu_expect(pw_staging *s)
 {
-    const taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes)};
+    taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes)};
 
+    t.order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else if (is_of_many(s) && is_in_host_memory(s))
@@ -297,8 +298,10 @@ static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
-    if (is_of_many(s))
+    if (is_of_many(s)) {
         pw_inbound_forget_blocks(s->data, s->buffer.bytes);
+        pw_late_await_parts(s->data, s->buffer.bytes);
+    }
     if (pw_gpu_is_lazy(s->own))
         pw_gpu_lazy_give(s->buffer.place.gpu, s->own, s->channel);
     else if (s->own)

@@ -4,8 +4,9 @@
  * back, so a sender that may use its buffer too early spoils what is received: rank 0 overwrites each buffer as soon as
  * MPI completes the send, in every way to complete one, in blocking sends, in both directions, and in threads. Rank 0
  * must not need the CPU of rank 1 for it. Receives are longer or shorter than what comes, persistent, freed, or in host
- * memory. In the end a launch fails: the receive must fail, and the send must end. On a GPU work of the program's
- * default stream holds launches back, and they are not counted.
+ * memory. The blocks of a neighbourhood collective are read so, too, by few launches. In the end a launch fails: the
+ * receive must fail, and the send must end. On a GPU work of the program's default stream holds launches back, and they
+ * are not counted.
  *
  * usage: late <driver, or -> [fault, or dense: contiguous messages]. Exits 77, for "skipped", where no GPU reads
  * another process's memory.
@@ -326,6 +327,62 @@ static void of_other_lengths(flight *f)
     MPI_Comm_free(&comm);
 }
 
+static bool is_set(const char *variable, const char *word)
+{
+    const char *value = getenv(variable);
+
+    return value && !strcmp(value, word);
+}
+
+static void exchange_blocks(flight *out, flight *in, unsigned first, MPI_Comm graph)
+{
+    MPI_Aint outs[FLIGHT], ins[FLIGHT];
+    MPI_Datatype types[FLIGHT];
+    int ones[FLIGHT];
+
+    for (int i = 0; i < FLIGHT; i++) {
+        ones[i] = 1;
+        types[i] = type;
+        outs[i] = (MPI_Aint)out->m[i].at;
+        ins[i] = (MPI_Aint)in->m[i].at;
+        fill(&out->m[i], first + (unsigned)i);
+        fill(&in->m[i], 9);
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, outs, types, MPI_BOTTOM, ones, ins, types, graph);
+    spoil(out);
+    judge_all(in, first, "blocks");
+}
+
+/* FLIGHT blocks each way. The first read is launched at once and held back; the others share a launch, or two. A
+ * replica that is alone is packed by one launch, else each block by its own. */
+static void blocks_are_read_together(void)
+{
+    enum { HELD_MS = 60, READS = FLIGHT / 2 };
+    flight out = make_flight(GPU_DEVICE), in = make_flight(GPU_DEVICE);
+    int peers[FLIGHT], weights[FLIGHT], packs = is_set("PACKWRIGHT_LAZY", "0") ? FLIGHT : 1;
+    MPI_Comm graph;
+    long before;
+
+    for (int i = 0; i < FLIGHT; i++) {
+        peers[i] = 1 - rank;
+        weights[i] = 1;
+    }
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, FLIGHT, peers, weights, FLIGHT, peers, weights, MPI_INFO_NULL, 0,
+                                   &graph);
+    for (unsigned round = 0; round < 4; round++)
+        exchange_blocks(&out, &in, 500 + 10 * round, graph);
+    delay(HELD_MS);
+    before = gpu_is_fake() ? launches() : 0;
+    exchange_blocks(&out, &in, 600, graph);
+    if (gpu_is_fake())
+        CHECK(launches() - before <= packs + READS, "%ld launches for %d blocks", launches() - before, FLIGHT);
+    delay(0);
+    MPI_Comm_free(&graph);
+    free_flight(&out);
+    free_flight(&in);
+}
+
 static void *in_thread(void *comm)
 {
     flight f;
@@ -425,6 +482,8 @@ int main(int argc, char **argv)
     gpu_set_current_of(rank);
     make_types(argc > 2 && !strcmp(argv[2], "dense"));
     run(given == MPI_THREAD_MULTIPLE);
+    if (argc <= 2 && is_set("PACKWRIGHT_STRATEGY", "staged"))
+        blocks_are_read_together();
     if (argc > 2 && !strcmp(argv[2], "fault") && gpu_is_fake()) {
         f = make_flight(GPU_DEVICE);
         for (unsigned i = 0; i < 3; i++)
