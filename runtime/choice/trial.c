@@ -351,7 +351,7 @@ static int verdict_of(pw_trial *t, const view *v)
     for (int i = 0; i < t->n; i++)
         t->slots[i].again = known >> AGAIN_SHIFT >> i & 1;
     found = known & ((1 << AGAIN_SHIFT) - 1);
-    return found <= t->n ? found - 1 : PW_TRIAL_USUAL;
+    return found >= 1 && found <= t->n ? found - 1 : PW_TRIAL_USUAL; /* a peer may have written anything */
 }
 
 /* How many times as long as later on a slot may take in the first window, which meets memory that no process has

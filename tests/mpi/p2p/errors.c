@@ -75,7 +75,8 @@ static outcome run_pack(const pack_case *c, bool unpack, bool native)
     return o;
 }
 
-/* Whether an assertion of MPICH's ends the program: part of an element of a contiguous type is to be unpacked. */
+/* Whether MPICH, with a contiguous type, ends the program by an assertion, since part of an element is to be unpacked,
+ * or writes in front of the buffer. */
 static bool is_deadly(const pack_case *c, bool unpack)
 {
     int size = 0;
@@ -83,7 +84,9 @@ static bool is_deadly(const pack_case *c, bool unpack)
 
     PMPI_Type_size(type, &size);
     PMPI_Type_get_true_extent(type, &lb, &extent);
-    return unpack && extent == size && c->count > 0 && c->size - c->position < size && (c->size - c->position) % 8;
+    if (extent != size || c->count <= 0)
+        return false;
+    return c->position < 0 || (unpack && c->size - c->position < size && (c->size - c->position) % 8);
 }
 
 static void check_pack_cases(bool unpack)
