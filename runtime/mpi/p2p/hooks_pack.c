@@ -117,11 +117,10 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
 
 /* Both sides are host memory (pw_registry_leaves). Programs pack headers value by value, and MPI's own way to a copy of
  * a few bytes is longer than this one. */
-static inline __attribute__((always_inline)) pw_verdict move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size,
+static inline __attribute__((always_inline)) pw_verdict move_contiguous(pack_call c, MPI_Count size,
                                                                         MPI_Count *position, MPI_Comm comm, int *rc)
 {
-    c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    if (!c.entry || pw_note_is(c.entry) || !c.entry->dense || !is_ordinary(&c, size, *position))
+    if (!is_ordinary(&c, size, *position))
         return PW_PASS;
     *rc = check_comm(comm);
     if (*rc != MPI_SUCCESS)
@@ -135,18 +134,19 @@ static inline __attribute__((always_inline)) pw_verdict move_contiguous(pack_cal
     return PW_DONE;
 }
 
-pw_verdict pw_Pack_contiguous(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
+pw_verdict pw_Pack_contiguous(const void *inbuf, MPI_Count incount, const pw_entry *entry, void *outbuf,
                               MPI_Count outsize, MPI_Count *position, MPI_Comm comm, int *rc)
 {
-    return move_contiguous((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
-                           datatype, outsize, position, comm, rc);
+    return move_contiguous(
+        (pack_call){.entry = entry, .user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
+        outsize, position, comm, rc);
 }
 
 pw_verdict pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-                                MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm, int *rc)
+                                MPI_Count outcount, const pw_entry *entry, MPI_Comm comm, int *rc)
 {
     return move_contiguous(
-        (pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK}, datatype,
+        (pack_call){.entry = entry, .user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
         insize, position, comm, rc);
 }
 
