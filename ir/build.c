@@ -1,3 +1,4 @@
+/* The builder of trees: nodes in an arena, with an error that sticks; deep copies. */
 #include "ir/measure.h"
 #include "ir/memo.h"
 

@@ -1,3 +1,4 @@
+/* Cuts placed trees in parts, so that two sides of a join end at the same packed byte. */
 #include "ir/join_internal.h"
 
 pw_placed pw_placed_peel(pw_builder *b, pw_placed p)

@@ -1,3 +1,4 @@
+/* Tables of offsets and lengths in nests: entries in the narrowest width, with a common step. */
 #include "base/gcd.h"
 #include "ir/nest_build.h"
 

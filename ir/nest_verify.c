@@ -1,3 +1,4 @@
+/* Checks every invariant of a nest; names the region and the reason. */
 #include "ir/nest_build.h"
 
 #include <inttypes.h>

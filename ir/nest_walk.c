@@ -1,3 +1,4 @@
+/* The reference semantics of nests: their blocks in packed order, slow and simple. */
 #include "ir/nest.h"
 
 /* A walk over one object of a joined nest. */

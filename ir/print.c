@@ -1,3 +1,4 @@
+/* Writes trees in the text form that parse.c reads. */
 #include "ir/ir.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* The reference semantics of trees: the blocks of a type in packed order, slow and simple. */
 #include "ir/ir.h"
 
 /*

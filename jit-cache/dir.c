@@ -1,3 +1,4 @@
+/* The directory of the cache: is it fit, private and the one that was opened? */
 #include "jit-cache/disk.h"
 
 #include "base/env.h"

@@ -1,3 +1,4 @@
+/* Reads an entry of the directory: open, check, refuse. */
 #include "jit-cache/disk.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* Writes entries into the directory, whole or not at all. */
 #include "jit-cache/disk.h"
 
 #include "base/log.h"

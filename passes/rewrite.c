@@ -1,3 +1,4 @@
+/* Rewriting from the leaves up, which the tree passes share. */
 #include "passes/internal.h"
 
 #include "ir/memo.h"

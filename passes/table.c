@@ -1,3 +1,4 @@
+/* All passes in order, with their contracts. */
 #include "passes/internal.h"
 #include "passes/nest_passes.h"
 

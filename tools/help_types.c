@@ -1,3 +1,4 @@
+/* packwright help types: the datatype language on one screen. */
 #include "tools/command.h"
 
 #include <stdio.h>

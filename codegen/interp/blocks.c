@@ -1,3 +1,4 @@
+/* Kernels for blocks of varying length. */
 #include "codegen/interp/internal.h"
 
 #define KERNEL(offs_bits, starts_bits, name, mem_is_src)                                                \

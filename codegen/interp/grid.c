@@ -1,3 +1,4 @@
+/* Kernels for one or two loops around a block of one length. */
 #include "codegen/interp/internal.h"
 
 /* The inner loop is unrolled by hand: compilers do not unroll loops of unknown length at this size. */

@@ -1,3 +1,4 @@
+/* Kernels for a table of offsets of blocks of one length. */
 #include "codegen/interp/internal.h"
 
 #define STEP(copy, k, mem_is_src)                       \

@@ -1,3 +1,4 @@
+/* One region with the numbers of a call: its outer loops, and the choice of a kernel for the inner ones. */
 #include "codegen/interp/internal.h"
 
 /*

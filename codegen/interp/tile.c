@@ -1,3 +1,4 @@
+/* Transposes of small elements in tiles. */
 #include "codegen/interp/internal.h"
 
 /* Vectors for in-register transposes, at any address. */

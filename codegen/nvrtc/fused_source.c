@@ -1,3 +1,4 @@
+/* The text of the kernels that carry out several moves in one launch. */
 #include "codegen/nvrtc/fused.h"
 #include "codegen/nvrtc/source.h"
 

@@ -6,14 +6,14 @@
 - Lines of all README.md and of docs/ have at most 100 columns. Rows of tables and code may be longer, but not in the
   first three.
 - Every folder with three or more sources has a README.md of at most 80 lines. Folders below tests/ may do without.
-- Files that a folder's README lists (tables whose first column is "file", "files" or "folder") are there.
-- Where a folder's README lists its files so, it lists all sources: by name, without the ending, or by a pattern.
+- What a folder's README lists (tables whose first column is "file" or "folder") is there.
+- A source of C, C++ or CUDA begins with a comment that says what it is for, or its header does. Sources below tests/
+  may do without.
 - Links within the repository lead to a file, and to a heading of it.
 - Paths in backticks exist, where the first component is a folder of the repository or of the document's own.
   docs/results.md may name what was there when something was measured.
 - Paths in comments of C, C++ and CUDA exist, where the first component is a folder of the repository.
 """
-import fnmatch
 import glob
 import os
 import re
@@ -22,7 +22,7 @@ import tempfile
 
 WORDS = {"README.md": 900, "docs/mpi.md": 3000, "docs/gpu.md": 3000, "docs/messages.md": 3000}
 WIDE_TABLES = ("docs/messages.md",)
-ALL_WORDS = 50500
+ALL_WORDS = 45000
 COLUMNS = 100
 README_LINES = 80
 SOURCES = (".c", ".h", ".cpp", ".cuh", ".re", ".f90", ".api")
@@ -130,7 +130,7 @@ def check_map(root, path, text):
     folder = os.path.join(root, os.path.dirname(path))
     if os.path.basename(path) != "README.md" or os.listdir(folder) == ["README.md"]:
         return
-    for table in re.findall(r"^\| (?:files?|folder) \|.*\n((?:\|.*\n)*)", text, re.M):
+    for table in re.findall(r"^\| (?:file|folder) \|.*\n((?:\|.*\n)*)", text, re.M):
         for row in table.split("\n"):
             for name in re.findall(r"`([^`]+)`", row.split("|")[1] if "|" in row else ""):
                 homes = (folder, os.path.join(folder, "*"), root)
@@ -138,27 +138,29 @@ def check_map(root, path, text):
                     yield "%s: there is no `%s`" % (path, name)
 
 
-def check_whole_map(root, folder, sources, text):
-    """The sources that no row of the folder's table names. `x.c` stands for x.h, too, and `_y` for any name's end."""
-    if folder.startswith("tests") or not re.search(r"^\| files? \|", text, re.M):
-        return
-    listed = re.findall(r"`([^`\n]+)`", text)
-    for source in sources:
-        stem, ending = os.path.splitext(source)
-        names = (source, stem) + ((stem + ".c",) if ending == ".h" else ())
-        if not any(fnmatch.fnmatch(name, entry) for name in names for entry in listed) and not any(
-                entry.startswith("_") and stem.endswith(entry) for entry in listed):
-            yield "%s/README.md: no row for %s" % (folder, source)
+def check_heads(folder, files, root):
+    """The sources that do not say what they are for."""
+    silent = {}
+    for source in sorted(file for file in files if file.endswith(COMMENTED)):
+        with open(os.path.join(root, folder, source), encoding="utf-8") as file:
+            text = file.read()
+        # A header may have its guard and its includes first.
+        text = re.sub(r"^(?:#.*\n|\s)*", "", text) if source.endswith((".h", ".cuh")) else text
+        stem = os.path.splitext(source)[0]
+        silent[stem] = silent.get(stem, True) and not text.startswith(("/*", "//"))
+    if not folder.startswith("tests"):
+        yield from ("%s: no comment at its beginning says what it is for" % os.path.normpath(os.path.join(folder, stem))
+                    for stem in silent if silent[stem])
 
 
 def check_readmes(root):
     for folder, files in walk(root):
+        yield from check_heads(folder, files, root)
         sources = [file for file in files if file.endswith(SOURCES)]
         if "README.md" in files:
             with open(os.path.join(root, folder, "README.md"), encoding="utf-8") as file:
                 text = file.read()
             n = text.count("\n")
-            yield from check_whole_map(root, folder, sources, text)
             if folder != "." and n > README_LINES:
                 yield "%s/README.md: %d lines, at most %d" % (folder, n, README_LINES)
         elif len(sources) >= LEAST_SOURCES and not folder.startswith("tests" + os.sep):
@@ -191,7 +193,8 @@ def self_test():
     """Each rule refuses a tree in which it is broken, and only that."""
     sound = {"README.md": "# Title\n\nSee [docs](docs/mpi.md#one-call) and `src/a.c`.\n",
              "docs/mpi.md": "# MPI\n\n## One call\n\n`src/b`, `src/*.h`, `coll/x`.\n",
-             "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "", "src/b.h": "",
+             "src/README.md": "# src\n\n`a.c`\n", "src/a.c": "/* A. */\n",
+             "src/b.h": "#ifndef B_H\n#define B_H\n\n/* B. */\n#endif\n",
              "src/b.c": "/* src/a.c, src/b, src/*.h, and/or, ../src/c, DIR/src/c */\nchar s[] = \"/* src/c */\"; // src/a.c.\n"}
     broken = {"words": ("docs/mpi.md", "# MPI\n## One call\n" + "word\n" * 3000),
               "all words": ("docs/ir.md", ("word " * 19 + "word\n") * 2900),
@@ -201,7 +204,7 @@ def self_test():
               "lines": ("src/README.md", "line\n" * 81),
               "readme": ("src/README.md", None),
               "file": ("src/README.md", "| file | what |\n|---|---|\n| `a`, `b.c`, `none` | |\n"),
-              "row": ("src/README.md", "| file | what |\n|---|---|\n| `b*` | |\n"),
+              "head": ("src/a.c", "int a; /* A. */\n"),
               "link": ("README.md", "[x](docs/none.md)\n"),
               "anchor": ("README.md", "[x](docs/mpi.md#none)\n"),
               "path": ("docs/mpi.md", "# MPI\n## One call\n`src/none.c`\n"),

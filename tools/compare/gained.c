@@ -1,3 +1,4 @@
+/* What the report of a run says of packing, and of what was saved. */
 #include "tools/compare/compare.h"
 
 #include <math.h>

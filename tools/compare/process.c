@@ -1,3 +1,4 @@
+/* One run of the program and its time. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "tools/compare/compare.h"

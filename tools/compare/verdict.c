@@ -1,3 +1,4 @@
+/* From the times of pairs of runs to a verdict with its spread. */
 #include "tools/compare/compare.h"
 
 #include <math.h>

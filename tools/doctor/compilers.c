@@ -1,3 +1,4 @@
+/* Checks of code generators, of the GPU and of its compiler. */
 #include "codegen/backend.h"
 #include "codegen/nvrtc/nvrtc.h"
 #include "tools/doctor/doctor.h"

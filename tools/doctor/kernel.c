@@ -1,3 +1,4 @@
+/* Checks of what the system's kernel permits, and of limits. */
 #include "tools/doctor/doctor.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Checks of the version, interposers, launchers and variables. */
 #include "base/env.h"
 #include "codegen/target.h"
 #include "tools/doctor/doctor.h"

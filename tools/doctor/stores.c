@@ -1,3 +1,4 @@
+/* Checks of the kernel cache, of the models, and of what makes pictures. */
 #include "base/card.h"
 #include "base/env.h"
 #include "codegen/target.h"

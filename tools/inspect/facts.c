@@ -1,3 +1,4 @@
+/* Finds what --why and --json say of a type beyond its stages. */
 #include "base/env.h"
 #include "jit-cache/disk.h"
 #include "tools/inspect/inspect.h"

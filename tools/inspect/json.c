@@ -1,3 +1,4 @@
+/* packwright inspect --json. */
 #include "tools/inspect/inspect.h"
 
 #include <stdlib.h>

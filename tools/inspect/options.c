@@ -1,3 +1,4 @@
+/* The command line of packwright inspect. */
 #include "base/env.h"
 #include "tools/command.h"
 #include "tools/inspect/inspect.h"

@@ -1,3 +1,4 @@
+/* Takes a type through the compiler, up to the last stage that is wanted. */
 #define _GNU_SOURCE /* asprintf */
 #include "codegen/nvrtc/source.h"
 #include "codegen/shape.h"

@@ -1,3 +1,4 @@
+/* packwright inspect --why: the reasons for what became of a type. */
 #include "tools/inspect/inspect.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* The command line of packwright plan. */
 #include "tools/plan/plan.h"
 
 #include "tools/command.h"

@@ -1,3 +1,4 @@
+/* Reads what an ELF file says of the libraries that it needs. Nothing in the file is trusted. */
 #include "tools/run/internal.h"
 
 #include "base/env.h"

@@ -1,3 +1,4 @@
+/* Finds where in a launcher's command line the programs are. */
 #include "tools/run/internal.h"
 
 #include "tools/run/program.h"

@@ -1,3 +1,4 @@
+/* The exchanges of three small applications, each by datatypes and packed by hand. */
 #include "grids.h"
 
 #include <stdlib.h>
