@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "tools/run/built.h"
 #include "tools/run/child.h"
+#include "tools/run/stage_text.h" /* generated: stage_pack.sh and stage_unpack.sh, as `pack` and `unpack` */
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,59 +12,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/*
- * What the file does on a node, in the shell, since nothing of Packwright is there yet. Whoever comes while another
- * rank unpacks waits for its lock, which ends with it, and a directory has its name only when it is whole. The
- * directory above must be this user's, for others may create one of that name. d and n, set before: the directory, and
- * the line at which the archive begins.
- */
-static const char unpack[] =
-    "umask 077\n"
-    "p=${d%/*}\n"
-    "fail() { echo \"packwright: error: $(uname -n): $d $1\" >&2; exit 126; }\n"
-    "end() { case $0 in *.copied) rm -f \"$0\";; esac; }\n"
-    "trap end EXIT\n"
-    "mkdir -p \"$p\" 2>/dev/null\n"
-    "[ -d \"$p\" ] && [ -O \"$p\" ] && [ ! -L \"$p\" ] || fail \"cannot be made: $p is no directory of this user\"\n"
-    "touch \"$p/lock\" || fail 'cannot be written'\n"
-    "exec 9>\"$p/lock\"\n"
-    "flock 9 || fail 'cannot be locked'\n"
-    "[ ! -d \"$d\" ] || exit 0\n"
-    "t=$(mktemp -d \"$p/XXXXXXXX\") || fail 'cannot be made'\n"
-    "drop() { rm -rf \"$t\"; fail \"$1\"; }\n"
-    "tail -n \"+$n\" \"$0\" | tar -xf - -C \"$t\" || drop \"cannot be unpacked from $0: see above\"\n"
-    "\"$t/bin/packwright\" --version >/dev/null || drop 'cannot be used: nothing can be run from there'\n"
-    "mv -T \"$t\" \"$d\" || drop 'cannot be renamed to'\n"
-    "exit 0\n";
-
-/*
- * Writes the file, named by a checksum of all that is in it, so that a run that changes nothing finds it. $1: the
- * libraries' directory, $2: this command, $3: the cache, $4: where directories are made on nodes, $5: the text above.
- * Prints the names of the file and of the directory. Files that no run has asked for in a day are removed.
- */
-static const char pack[] =
-    "set -e\n"
-    "umask 077\n"
-    "out=$3/stage\n"
-    "mkdir -p \"$out\"\n"
-    "t=$(mktemp \"$out/XXXXXXXX\")\n"
-    "trap 'rm -f \"$t\" \"$t.sh\"' EXIT\n"
-    "section() { tar -rf \"$t\" --sort=name --transform=\"s,^,$1/,S\" -C \"$2\" -- $3; }\n"
-    "section lib \"$1\" \"$(cd \"$1\" && ls -d libpackwright* packwright-kernels packwright 2>/dev/null || :)\"\n"
-    "section bin \"${2%/*}\" \"${2##*/}\"\n"
-    "[ ! -d \"$3/v1\" ] || section cache \"$3\" v1\n"
-    "name=$({ echo \"$4 $5\"; cat \"$t\"; } | cksum | tr ' ' -)\n"
-    "d=$4/$name\n"
-    "n=$(($(printf '%s' \"$5\" | wc -l) + 3))\n"
-    "if [ ! -e \"$out/$name.sh\" ]; then\n"
-    "  { printf \"#!/bin/sh\\nd='%s' n=%s\\n%s\" \"$d\" \"$n\" \"$5\"; cat \"$t\"; } >\"$t.sh\"\n"
-    "  chmod 700 \"$t.sh\"\n"
-    "  mv \"$t.sh\" \"$out/$name.sh\"\n"
-    "fi\n"
-    "touch \"$out/$name.sh\"\n"
-    "find \"$out\" -name '*.sh' -mtime +0 -exec rm -f {} +\n"
-    "printf '%s\\n%s\\n' \"$out/$name.sh\" \"$d\"\n";
 
 const char pw_stage_first[] =
     "p=${0%/*}; [ -d \"$0\" ] && [ -O \"$p\" ] && [ ! -L \"$p\" ] || \"$1\" || exit; shift; exec \"$@\"";
