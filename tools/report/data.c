@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-const char *const pw_data_transfers[PW_DATA_TRANSFERS] = {"sends", "receives", "puts", "gets", "writes", "reads"};
-
 bool pw_data_has(pw_data of, const char *name)
 {
     return pw_json_member(of, name, PW_JSON_NUMBER) != NULL;
@@ -83,4 +81,88 @@ void pw_data_put_saved(FILE *out, pw_data of)
     fprintf(out, " in %lld uses, by trials", (long long)known);
     if (unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
+}
+
+/* ---- what was done with a type ---------------------------------------------------------------------------------- */
+
+static long long count(pw_data of, const char *name)
+{
+    return (long long)pw_data_whole(of, name);
+}
+
+static void print_kernel(FILE *out, pw_data type)
+{
+    pw_data kernel = pw_data_object(type, "kernel");
+    long long ranks = count(pw_data_object(type, "ranks"), "count");
+    const char *separator = "; kernel";
+
+    if (count(kernel, "ranks_compiled")) {
+        fprintf(out, "%s compiled by %lld of %lld ranks, %.1f ms", separator, count(kernel, "ranks_compiled"), ranks,
+                pw_data_ns(kernel, "longest_compile_seconds") * 1e-6);
+        separator = ",";
+    }
+    if (count(kernel, "ranks_loaded")) {
+        fprintf(out, "%s from the disk cache in %lld of %lld ranks, %.2f ms", separator, count(kernel, "ranks_loaded"),
+                ranks, pw_data_ns(kernel, "longest_load_seconds") * 1e-6);
+        separator = ",";
+    }
+    if (count(kernel, "ranks_failed")) {
+        fprintf(out, "%s not to be had in %lld of %lld ranks", separator, count(kernel, "ranks_failed"), ranks);
+        separator = ",";
+    }
+    if (separator[0] == ';' && count(kernel, "gpu_ranks_compiled") + count(kernel, "gpu_ranks_loaded") == 0)
+        fputs("; no kernel yet", out);
+    if (count(kernel, "gpu_ranks_compiled"))
+        fprintf(out, "; GPU kernel compiled by %lld of %lld ranks", count(kernel, "gpu_ranks_compiled"), ranks);
+    if (count(kernel, "gpu_ranks_loaded"))
+        fprintf(out, "; GPU kernel from the disk cache in %lld of %lld ranks", count(kernel, "gpu_ranks_loaded"),
+                ranks);
+}
+
+/* The words for transfers, in the order in which reports have them. */
+static const char *const transfers[] = {"sends", "receives", "puts", "gets", "writes", "reads"};
+
+/* Prints how many transfers took which strategy: "; 200 packed, 6 native sends". */
+static void print_transfers(FILE *out, pw_data type)
+{
+    for (size_t i = 0; i < sizeof transfers / sizeof *transfers; i++) {
+        pw_data by = pw_data_object(type, transfers[i]);
+
+        for (pw_data s = by ? by->first : NULL; s; s = s->next)
+            fprintf(out, "%s%.0f %s", s == by->first ? "; " : ", ", s->number, s->name);
+        if (by && by->first)
+            fprintf(out, " %s", transfers[i]);
+    }
+}
+
+static void print_packing(FILE *out, pw_data type)
+{
+    double bytes = pw_data_number(type, "packed_bytes"), ns = pw_data_ns(type, "packing_seconds");
+
+    pw_put_bytes(out, pw_data_whole(type, "bytes"));
+    fprintf(out, " each; packed %lld, unpacked %lld times, ", count(type, "packs"), count(type, "unpacks"));
+    pw_put_bytes(out, pw_data_whole(type, "packed_bytes"));
+    if (ns > 0) {
+        fputs(" in ", out);
+        pw_put_time(out, ns);
+        fprintf(out, " (%.2f GB/s)", bytes / ns);
+    }
+}
+
+void pw_data_put_done(FILE *out, pw_data type)
+{
+    double calls = pw_data_number(type, "packs") + pw_data_number(type, "unpacks");
+
+    print_packing(out, type);
+    if (count(type, "streamed") > 0)
+        fprintf(out, "; %lld messages streamed past the caches", count(type, "streamed"));
+    if (count(type, "unpacked_from_sender") > 0)
+        fprintf(out, "; %lld messages unpacked from the sender's memory", count(type, "unpacked_from_sender"));
+    if (count(type, "unpacked_from_sender_gpu") > 0)
+        fprintf(out, ", %lld of them from its GPU's", count(type, "unpacked_from_sender_gpu"));
+    if (calls > 0)
+        fprintf(out, "; tier 1 in %.0f %% of calls",
+                100.0 * pw_data_number(pw_data_object(type, "kernel"), "calls") / calls);
+    print_kernel(out, type);
+    print_transfers(out, type);
 }

@@ -12,48 +12,6 @@ static long long count(pw_data of, const char *name)
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-static void print_kernel(FILE *out, pw_data type)
-{
-    pw_data kernel = pw_data_object(type, "kernel");
-    long long ranks = count(pw_data_object(type, "ranks"), "count");
-    const char *separator = "; kernel";
-
-    if (count(kernel, "ranks_compiled")) {
-        fprintf(out, "%s compiled by %lld of %lld ranks, %.1f ms", separator, count(kernel, "ranks_compiled"), ranks,
-                pw_data_ns(kernel, "longest_compile_seconds") * 1e-6);
-        separator = ",";
-    }
-    if (count(kernel, "ranks_loaded")) {
-        fprintf(out, "%s from the disk cache in %lld of %lld ranks, %.2f ms", separator, count(kernel, "ranks_loaded"),
-                ranks, pw_data_ns(kernel, "longest_load_seconds") * 1e-6);
-        separator = ",";
-    }
-    if (count(kernel, "ranks_failed")) {
-        fprintf(out, "%s not to be had in %lld of %lld ranks", separator, count(kernel, "ranks_failed"), ranks);
-        separator = ",";
-    }
-    if (separator[0] == ';' && count(kernel, "gpu_ranks_compiled") + count(kernel, "gpu_ranks_loaded") == 0)
-        fputs("; no kernel yet", out);
-    if (count(kernel, "gpu_ranks_compiled"))
-        fprintf(out, "; GPU kernel compiled by %lld of %lld ranks", count(kernel, "gpu_ranks_compiled"), ranks);
-    if (count(kernel, "gpu_ranks_loaded"))
-        fprintf(out, "; GPU kernel from the disk cache in %lld of %lld ranks", count(kernel, "gpu_ranks_loaded"),
-                ranks);
-}
-
-/* Prints how many transfers took which strategy: "; 200 packed, 6 native sends". */
-static void print_transfers(FILE *out, pw_data type)
-{
-    for (int i = 0; i < PW_DATA_TRANSFERS; i++) {
-        pw_data by = pw_data_object(type, pw_data_transfers[i]);
-
-        for (pw_data s = by ? by->first : NULL; s; s = s->next)
-            fprintf(out, "%s%.0f %s", s == by->first ? "; " : ", ", s->number, s->name);
-        if (by && by->first)
-            fprintf(out, " %s", pw_data_transfers[i]);
-    }
-}
-
 /* Prints the layout that a type as it was built has, and where it was made. */
 static void print_origin(FILE *out, pw_data type, const pw_places *places)
 {
@@ -73,40 +31,14 @@ static void print_origin(FILE *out, pw_data type, const pw_places *places)
         fputc('\n', out);
 }
 
-static void print_packing(FILE *out, pw_data type)
-{
-    double bytes = pw_data_number(type, "packed_bytes"), ns = pw_data_ns(type, "packing_seconds");
-
-    pw_put_bytes(out, pw_data_whole(type, "bytes"));
-    fprintf(out, " each; packed %lld, unpacked %lld times, ", count(type, "packs"), count(type, "unpacks"));
-    pw_put_bytes(out, pw_data_whole(type, "packed_bytes"));
-    if (ns > 0) {
-        fputs(" in ", out);
-        pw_put_time(out, ns);
-        fprintf(out, " (%.2f GB/s)", bytes / ns);
-    }
-}
-
 static void print_record(FILE *out, pw_data type, const pw_places *places)
 {
     const char *name = pw_data_text(type, "name");
-    double calls = pw_data_number(type, "packs") + pw_data_number(type, "unpacks");
 
     fprintf(out, "packwright:   %s%s%s\n", name, *name ? " = " : "", pw_data_type(type));
     print_origin(out, type, places);
     fputs("packwright:     ", out);
-    print_packing(out, type);
-    if (count(type, "streamed") > 0)
-        fprintf(out, "; %lld messages streamed past the caches", count(type, "streamed"));
-    if (count(type, "unpacked_from_sender") > 0)
-        fprintf(out, "; %lld messages unpacked from the sender's memory", count(type, "unpacked_from_sender"));
-    if (count(type, "unpacked_from_sender_gpu") > 0)
-        fprintf(out, ", %lld of them from its GPU's", count(type, "unpacked_from_sender_gpu"));
-    if (calls > 0)
-        fprintf(out, "; tier 1 in %.0f %% of calls",
-                100.0 * pw_data_number(pw_data_object(type, "kernel"), "calls") / calls);
-    print_kernel(out, type);
-    print_transfers(out, type);
+    pw_data_put_done(out, type);
     fputc('\n', out);
 }
 

@@ -6,76 +6,15 @@
 #include "base/markup.h"
 #include "tools/report/data.h"
 #include "tools/report/numbers.h"
+#include "tools/report/page_text.h" /* generated: page.css and page.js, as `style` and `script` */
 #include "tools/report/report.h"
 #include "tools/report/source.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Types that the script shows at once, the rest behind a click; ranks that are listed. */
 enum { TOP_TYPES = 20, MOST_RANKS = 64 };
-
-static const char style[] =
-    ":root{color-scheme:light dark;--ink:#1c2024;--soft:#5b6570;--line:#d8dde2;--paper:#fff;--tile:#f4f6f8;"
-    "--taken:#2f6fb3;--saved:#2e8b57;--lost:#b5472f}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#9aa5b0;--line:#39424b;--paper:#15191d;"
-    "--tile:#1e242a;--taken:#6ba6e6;--saved:#5fbf8a;--lost:#e58a72}}\n"
-    "*{box-sizing:border-box}body{margin:0 auto;max-width:72rem;padding:1.5rem 1rem 4rem;color:var(--ink);"
-    "background:var(--paper);font:16px/1.45 system-ui,sans-serif}\n"
-    "h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .6rem}p{margin:.4rem 0}"
-    ".soft{color:var(--soft);font-size:.9rem}\n"
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));gap:.8rem;margin:1.2rem 0}"
-    ".tile{background:var(--tile);border:1px solid var(--line);border-radius:.5rem;padding:.7rem .9rem}"
-    ".tile b{display:block;font-size:1.5rem;font-variant-numeric:tabular-nums}\n"
-    ".num{font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    "code{font:.85rem/1.4 ui-monospace,monospace;overflow-wrap:anywhere}.good{color:var(--saved)}"
-    ".bad{color:var(--lost)}\n"
-    ".bar{height:.4rem;margin:.35rem 0;background:var(--tile);border-radius:.2rem;overflow:hidden}"
-    ".bar i{display:block;height:100%;background:var(--taken)}\n"
-    "details{margin-top:.3rem}summary{cursor:pointer;color:var(--soft);font-size:.9rem}.wide{overflow-x:auto}"
-    "table{border-collapse:collapse;font-size:.88rem;margin:.5rem 0;min-width:100%}"
-    "th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}"
-    "th{color:var(--soft);font-weight:600;white-space:nowrap}td.num,th.num{text-align:right}\n"
-    "button{all:unset;cursor:pointer}button:focus-visible{outline:2px solid var(--taken)}"
-    "th[aria-sort] button::after{content:' \\25be'}th[aria-sort=ascending] button::after{content:' \\25b4'}"
-    ".all{color:var(--taken);font-size:.9rem}.all[hidden]{display:none}\n"
-    "tr:not(:last-child)>td{border:0;padding-bottom:0}tbody[hidden]{display:none}\n"
-    "@media(max-width:44rem){.stack,.stack>thead,.stack>tbody:not([hidden]),.stack>tbody>tr{display:block}"
-    ".stack>thead>tr{display:flex;flex-wrap:wrap;gap:.1rem 1rem}.stack>thead th{border:0;padding:0}"
-    ".stack>tbody{border-bottom:1px solid var(--line);padding:.5rem 0}"
-    ".stack>tbody>tr>td{display:flex;justify-content:space-between;gap:1rem;border:0;"
-    "padding:.1rem 0;text-align:right;white-space:normal}"
-    ".stack>tbody>tr>td::before{content:attr(data-l);color:var(--soft);text-align:left}"
-    ".stack>tbody>tr>td.main{display:block;text-align:left}.stack>tbody>tr>td.main::before{content:none}}\n";
-
-static const char script[] =
-    "for (const table of document.querySelectorAll('table')) {\n"
-    "  const items = [...table.tBodies], heads = [...table.tHead.rows[0].cells], all = "
-    "table.parentNode.nextElementSibling;\n"
-    "  const cell = (item, i) => item.rows[0].cells[i], value = (item, i) => cell(item, i).dataset.v ?? cell(item, "
-    "i).textContent;\n"
-    "  const show = () => items.forEach((item, i) => item.hidden = table.dataset.top <= i);\n"
-    "  for (const item of items)\n"
-    "    heads.forEach((head, i) => cell(item, i).dataset.l = head.textContent);\n"
-    "  table.classList.add('stack');\n"
-    "  heads.forEach((head, i) => {\n"
-    "    const button = document.createElement('button');\n"
-    "    button.append(...head.childNodes);\n"
-    "    head.append(button);\n"
-    "    button.onclick = () => {\n"
-    "      const sign = head.getAttribute('aria-sort') === 'descending' ? 1 : -1;\n"
-    "      heads.forEach(other => other.removeAttribute('aria-sort'));\n"
-    "      head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');\n"
-    "      items.sort((a, b) => sign * (value(a, i) - value(b, i) || value(a, i).localeCompare(value(b, i))));\n"
-    "      table.append(...items);\n"
-    "      show();\n"
-    "    };\n"
-    "  });\n"
-    "  if (table.dataset.top < items.length) {\n"
-    "    all.hidden = false;\n"
-    "    all.onclick = () => { delete table.dataset.top; all.hidden = true; show(); };\n"
-    "  }\n"
-    "  show();\n"
-    "}\n";
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
@@ -334,51 +273,21 @@ static void put_choices(FILE *out, pw_data choice, const char *heading)
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-static void put_transfers(FILE *out, pw_data type)
+static void put_done(FILE *out, pw_data type)
 {
-    for (int i = 0; i < PW_DATA_TRANSFERS; i++) {
-        pw_data by = pw_data_object(type, pw_data_transfers[i]);
+    char *text = NULL;
+    size_t size;
+    FILE *plain = open_memstream(&text, &size);
 
-        for (pw_data s = by ? by->first : NULL; s; s = s->next) {
-            fprintf(out, "; %lld ", (long long)s->number);
-            put_text(out, s->name);
-            fprintf(out, " %s", pw_data_transfers[i]);
-        }
+    if (!plain)
+        return;
+    pw_data_put_done(plain, type);
+    if (!fclose(plain)) {
+        fputs("<p class=\"soft\">", out);
+        put_text(out, text);
+        fputs("</p>\n", out);
     }
-}
-
-static void put_kernel(FILE *out, pw_data type)
-{
-    pw_data kernel = pw_data_object(type, "kernel");
-    long long ranks = pw_data_whole(pw_data_object(type, "ranks"), "count");
-    int64_t calls = pw_data_whole(type, "packs") + pw_data_whole(type, "unpacks");
-
-    if (calls > 0)
-        fprintf(out, "; compiled kernel in %.0f %% of calls", percent(pw_data_number(kernel, "calls"), (double)calls));
-    if (pw_data_whole(kernel, "ranks_compiled"))
-        fprintf(out, "; compiled by %lld of %lld ranks in %.1f ms", (long long)pw_data_whole(kernel, "ranks_compiled"),
-                ranks, 1e3 * pw_data_number(kernel, "longest_compile_seconds"));
-    if (pw_data_whole(kernel, "ranks_loaded"))
-        fprintf(out, "; kernel from the cache in %lld of %lld ranks", (long long)pw_data_whole(kernel, "ranks_loaded"),
-                ranks);
-    if (pw_data_whole(kernel, "ranks_failed"))
-        fprintf(out, "; no kernel to be had in %lld of %lld ranks", (long long)pw_data_whole(kernel, "ranks_failed"),
-                ranks);
-}
-
-static void put_counts(FILE *out, pw_data type)
-{
-    fputs("<p class=\"soft\">", out);
-    pw_put_bytes(out, pw_data_whole(type, "bytes"));
-    fprintf(out, " each; packed %lld times, unpacked %lld times, ", (long long)pw_data_whole(type, "packs"),
-            (long long)pw_data_whole(type, "unpacks"));
-    put_rate(out, type);
-    put_transfers(out, type);
-    if (pw_data_whole(type, "unpacked_from_sender"))
-        fprintf(out, "; %lld unpacked from the sender's memory",
-                (long long)pw_data_whole(type, "unpacked_from_sender"));
-    put_kernel(out, type);
-    fputs("</p>\n", out);
+    free(text);
 }
 
 static void put_spread(FILE *out, pw_data ranks)
@@ -429,7 +338,7 @@ static void put_more(FILE *out, pw_data type, bool accesses)
         put_text(out, pw_data_text(type, "ddt"));
         fputs("</code></p>\n", out);
     }
-    put_counts(out, type);
+    put_done(out, type);
     put_spread(out, pw_data_object(type, "ranks"));
     put_choices(out, pw_data_first(type, "choices"), "");
     fputs("</details></td></tr>", out);
