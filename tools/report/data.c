@@ -161,7 +161,7 @@ void pw_data_put_done(FILE *out, pw_data type)
     if (count(type, "unpacked_from_sender_gpu") > 0)
         fprintf(out, ", %lld of them from its GPU's", count(type, "unpacked_from_sender_gpu"));
     if (calls > 0)
-        fprintf(out, "; tier 1 in %.0f %% of calls",
+        fprintf(out, "; compiled kernel in %.0f %% of calls",
                 100.0 * pw_data_number(pw_data_object(type, "kernel"), "calls") / calls);
     print_kernel(out, type);
     print_transfers(out, type);
