@@ -113,6 +113,24 @@ static void one_for_both_directions(void **state)
     pw_layout_engine_destroy(engine);
 }
 
+/* Another process's offer may name any hash. */
+static void no_hash_finds_a_joined_one(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_layout *a = layout_of(engine, COLUMNS), *b = layout_of(engine, ROWS);
+    pw_joined joined;
+
+    assert_int_equal(pw_layout_join(a, b, &joined, NULL), PW_OK);
+    assert_null(pw_layout_known(engine, joined.layout->hash));
+    assert_int_equal(joined.layout->refs, 1);
+    assert_ptr_equal(pw_layout_known(engine, a->hash), a);
+    pw_layout_unref(a);
+    pw_layout_unref(joined.layout);
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_engine_destroy(engine);
+}
+
 static void copies_count_at_both_types(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
@@ -277,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tier0_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(tier1_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(one_for_both_directions, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(no_hash_finds_a_joined_one, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(copies_count_at_both_types, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(what_does_not_join_is_refused, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(overlap_is_told_by_bounds, scene_setup, scene_teardown),

@@ -94,6 +94,8 @@ void pw_layout_engine_resume(pw_layout_engine *engine);
  * distinguished by their 128-bit hash alone. PW_ERR_UNSUPPORTED: the compiler cannot handle the type, and the caller
  * leaves it to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
  */
+/* Returns the layout of the canonical type with this hash, with a reference. NULL: the engine has none. */
+pw_layout *pw_layout_known(pw_layout_engine *engine, pw_hash hash);
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
