@@ -146,8 +146,6 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
 /* Finds the bytes from the lowest to the highest that `count` > 0 objects touch: *bytes of them, *lo from the first
  * object's address on. False: 64 bits do not hold these numbers. */
 bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64_t *bytes);
-/* May a copy of `bytes` bytes touch the same memory on both sides? Told by the bounds of what each side touches. */
-bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes);
 /* Is it certain that `bytes` bytes of each side are different bytes, even if the two alternate in one array? A side
  * without a layout is contiguous bytes. Layouts of lists are told apart by their bounds only. */
 bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem,
