@@ -16,25 +16,16 @@ static bool is_before(pw_hash a, pw_hash b)
     return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
 }
 
-static pw_status raise(const pw_layout *layout, pw_arena *arena, pw_type *out)
-{
-    pw_builder b = {.arena = arena};
-    pw_type raised = {.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
-    pw_diag diag;
-
-    return raised.root ? pw_canonicalise(&raised, arena, out, NULL, &diag) : b.status;
-}
-
 static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_layout *b, pw_hash hash, pw_layout **out,
                       pw_diag *diag)
 {
     pw_arena *arena = pw_arena_create();
     pw_nest *nest = NULL;
     pw_type types[2];
-    pw_status status = arena ? raise(a, arena, &types[0]) : PW_ERR_NOMEM;
+    pw_status status = arena ? pw_layout_raise(a, arena, &types[0]) : PW_ERR_NOMEM;
 
     if (!status)
-        status = raise(b, arena, &types[1]);
+        status = pw_layout_raise(b, arena, &types[1]);
     if (!status)
         status = pw_lower_join(&types[0], &types[1], &nest, NULL, diag);
     pw_arena_destroy(arena);

@@ -83,7 +83,6 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 /* Ends the engine's threads: no kernel is compiled any more, except in sync mode. NULL is allowed. */
 void pw_layout_engine_stop(pw_layout_engine *engine);
-pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
 /* Called around fork(), in both processes: between the two, no other thread changes the table, so that the child can
  * use its copy. */
 void pw_layout_engine_pause(pw_layout_engine *engine);
@@ -94,9 +93,9 @@ void pw_layout_engine_resume(pw_layout_engine *engine);
  * distinguished by their 128-bit hash alone. PW_ERR_UNSUPPORTED: the compiler cannot handle the type, and the caller
  * leaves it to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
  */
+pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 /* Returns the layout of the canonical type with this hash, with a reference. NULL: the engine has none. */
 pw_layout *pw_layout_known(pw_layout_engine *engine, pw_hash hash);
-pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
 
@@ -155,9 +154,5 @@ bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layo
 char *pw_layout_text(const pw_layout *layout);
 /* Returns the layout that a text of the IR describes, with a reference. NULL: it describes none, or memory is short. */
 pw_layout *pw_layout_of_text(pw_layout_engine *engine, const char *text);
-
-/* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
- * back into the engine. */
-void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);
 
 #endif
