@@ -48,18 +48,16 @@ PACKWRIGHT_API packwright_status packwright_from_mpi(MPI_Datatype datatype, pack
 /*
  * Commits a datatype as MPI_Type_commit does, and prepares the interposer of this process for it, where there is one:
  * it learns the type and compiles its kernel before the call returns, not in the background while messages are sent.
- * With PACKWRIGHT_ONE_COPY=1 the ranks of a node also show each other their layouts, and compile the kernels that copy
- * from each of these layouts into their own. Ranks may pass types of different layouts.
+ * Ranks may pass types of different layouts.
  *
  * Collective over `comm`: all of its ranks call it, also those without the interposer, for which it is MPI_Type_commit.
- * It creates a communicator of the ranks of each node and frees it again; on an intercommunicator it prepares nothing
- * for peers. It takes as long as the compiler, some 10 ms a kernel that is not in the cache.
+ * No rank waits for another one. It takes as long as the compiler, some 10 ms a kernel that is not in the cache.
  *
- * Returns an MPI error code. A communicator that is none, and failures of communication, are raised on `comm` by MPI; a
- * type that cannot be committed is raised as by MPI_Type_commit, and if that returns, this rank takes part with nothing
- * to prepare, and returns MPI_Type_commit's error. A layout that cannot be prepared is no error: messages then go as
- * they do after MPI_Type_commit. Threads may call it at the same time on different communicators, if MPI was
- * initialised for MPI_THREAD_MULTIPLE; otherwise it counts as any MPI call for the thread level.
+ * Returns an MPI error code. A communicator that is none is raised on `comm` by MPI; a type that cannot be committed is
+ * raised as by MPI_Type_commit, and if that returns, so does this function, with that error. A layout that cannot be
+ * prepared is no error: messages then go as they do after MPI_Type_commit. Threads may call it at the same time on
+ * different communicators, if MPI was initialised for MPI_THREAD_MULTIPLE; otherwise it counts as any MPI call for the
+ * thread level.
  */
 PACKWRIGHT_API int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type);
 

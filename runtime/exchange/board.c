@@ -1,18 +1,15 @@
 /*
- * Writing: texts of layouts never change or go, so others read them without a lock. Reading: what was read is kept as
- * layouts, with references, in a table of KEPT places. A hash means the same layout in all processes.
+ * Writing: texts of layouts never change or go, so others read them without a lock. Reading: the engine keeps the
+ * layouts that were read, and finds them by their hash, which means the same layout in all processes.
  */
 #include "runtime/exchange/board.h"
 
 #include "base/log.h"
-#include "base/lru.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEPT = 64 };
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
@@ -72,18 +69,6 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-typedef struct kept {
-    pw_lru lru;
-    pw_layout *layout; /* NULL: the place is free */
-} kept;
-
-/* The singleton: layouts of other processes. */
-static struct {
-    pthread_mutex_t lock;
-    kept all[KEPT];
-    uint64_t uses;
-} read_before = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* The text is copied before it is parsed, since its owner could change it meanwhile. */
 static pw_layout *read_text(pid_t pid, const pw_segment_text *t, pw_layout_engine *engine)
 {
@@ -101,54 +86,9 @@ static pw_layout *read_text(pid_t pid, const pw_segment_text *t, pw_layout_engin
     return NULL;
 }
 
-static pw_layout *look_up(const pw_segment_text *t)
-{
-    pw_layout *layout = NULL;
-
-    pthread_mutex_lock(&read_before.lock);
-    for (kept *k = read_before.all; k < read_before.all + KEPT && !layout; k++)
-        if (k->layout && is_of(t, k->layout->hash)) {
-            k->lru.used = ++read_before.uses;
-            layout = pw_layout_ref(k->layout);
-        }
-    pthread_mutex_unlock(&read_before.lock);
-    return layout;
-}
-
-static void keep(pw_layout *layout)
-{
-    pw_layout *before;
-    kept *k;
-
-    pthread_mutex_lock(&read_before.lock);
-    k = pw_lru_find(read_before.all, KEPT, sizeof(kept), false);
-    before = k->layout;
-    *k = (kept){{.used = ++read_before.uses}, pw_layout_ref(layout)};
-    pthread_mutex_unlock(&read_before.lock);
-    pw_layout_unref(before);
-}
-
 pw_layout *pw_board_get(pid_t pid, const pw_segment_text *text, pw_layout_engine *engine)
 {
-    pw_layout *layout = look_up(text);
+    pw_layout *layout = pw_layout_known(engine, (pw_hash){.lo = text->hash_lo, .hi = text->hash_hi});
 
-    if (layout)
-        return layout;
-    layout = read_text(pid, text, engine);
-    if (layout)
-        keep(layout);
-    return layout;
-}
-
-void pw_board_forget(void)
-{
-    for (int i = 0; i < KEPT; i++) {
-        pw_layout *layout;
-
-        pthread_mutex_lock(&read_before.lock);
-        layout = read_before.all[i].layout;
-        read_before.all[i] = (kept){.layout = NULL};
-        pthread_mutex_unlock(&read_before.lock);
-        pw_layout_unref(layout);
-    }
+    return layout ? layout : read_text(pid, text, engine);
 }

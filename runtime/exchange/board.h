@@ -1,7 +1,7 @@
 /*
  * The board: layouts that a process shows to the other processes of its node, as text of the IR. The text of a layout
- * is written once, to a block of the segment (segment.h) that is never given back. Another process reads the text once,
- * and keeps the layout that it makes of it among the latest 64 that it has read of any process.
+ * is written once, to a block of the segment (segment.h) that is never given back. Another process reads the text
+ * unless its engine knows the layout.
  *
  * All functions are thread safe.
  */
@@ -22,8 +22,5 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out);
 /* Returns the layout of this text of another process, as a layout of `engine`, with a reference. NULL: the text cannot
  * be read, or what it says is not what its hash says. *text may hold anything. Takes long when called first. */
 pw_layout *pw_board_get(pid_t pid, const pw_segment_text *text, pw_layout_engine *engine);
-
-/* Releases the layouts that were kept. To be called before their engine is destroyed. */
-void pw_board_forget(void);
 
 #endif

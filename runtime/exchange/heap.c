@@ -1,13 +1,11 @@
 /*
- * The blocks of the segment that the program has, found by address without a lock. The child of a fork would share
- * their pages, so the fork waits until the child has put private copies in their place.
+ * The blocks of the segment that the program has, found by address without a lock. The child of a fork does not have
+ * the segment, so the parent copies the blocks before it forks, and the child puts the copies in their place.
  */
 #include "runtime/exchange/heap.h"
 
 #include "runtime/exchange/segment.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -32,62 +30,53 @@ static struct {
     _Atomic int high, live; /* entries that were ever used; blocks in use */
     size_t bytes;
     bool follows_forks;
-    int copied[2]; /* a pipe in which the child of a fork says that it has its copies; -1: none is needed */
-} heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .copied = {-1, -1}};
+    void *copies[BLOCKS]; /* during a fork; MAP_FAILED: there is none */
+} heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uintptr_t begin_of(int i)
+{
+    return atomic_load_explicit(&heap.blocks[i].begin, memory_order_acquire);
+}
+
+static size_t bytes_of(int i)
+{
+    return atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed);
+}
+
+static int high(void)
+{
+    return atomic_load_explicit(&heap.high, memory_order_acquire);
+}
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
-/* The lock is held from here on until both processes go on. */
+/* The lock is held from here on until both processes go on. The copies are private memory, which the child inherits. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&heap.lock);
-    heap.copied[0] = heap.copied[1] = -1;
-    if (pw_heap_is_used() && pipe2(heap.copied, O_CLOEXEC) != 0)
-        heap.copied[0] = heap.copied[1] = -1;
+    for (int i = 0; i < high(); i++) {
+        heap.copies[i] = MAP_FAILED;
+        if (begin_of(i))
+            heap.copies[i] = mmap(NULL, bytes_of(i), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (heap.copies[i] != MAP_FAILED)
+            memcpy(heap.copies[i], (const void *)begin_of(i), bytes_of(i));
+    }
 }
 
 static void in_parent(void)
 {
-    char done;
-
-    if (heap.copied[0] >= 0) {
-        close(heap.copied[1]);
-        while (read(heap.copied[0], &done, 1) < 0 && errno == EINTR)
-            ;
-        close(heap.copied[0]);
-    }
+    for (int i = 0; i < high(); i++)
+        if (heap.copies[i] != MAP_FAILED)
+            munmap(heap.copies[i], bytes_of(i));
     pthread_mutex_unlock(&heap.lock);
 }
 
-/* Puts private memory with the same contents in the place of a block. UCX puts a function of its own in the place of
- * mremap, which does not pass the new address on. */
-static void copy_block(char *begin, size_t bytes)
-{
-    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (copy == MAP_FAILED)
-        return;
-    memcpy(copy, begin, bytes);
-    if (syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) != (long)(uintptr_t)begin)
-        munmap(copy, bytes);
-}
-
+/* UCX puts a function of its own in the place of mremap, which does not pass the new address on. */
 static void in_child(void)
 {
-    int high = atomic_load_explicit(&heap.high, memory_order_relaxed);
-
-    for (int i = 0; i < high; i++) {
-        uintptr_t begin = atomic_load_explicit(&heap.blocks[i].begin, memory_order_relaxed);
-
-        if (begin)
-            copy_block((char *)begin, atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed));
-    }
-    if (heap.copied[1] >= 0) {
-        while (write(heap.copied[1], "", 1) < 0 && errno == EINTR)
-            ;
-        close(heap.copied[0]);
-        close(heap.copied[1]);
-    }
+    for (int i = 0; i < high(); i++)
+        if (heap.copies[i] != MAP_FAILED)
+            syscall(SYS_mremap, heap.copies[i], bytes_of(i), bytes_of(i), MREMAP_MAYMOVE | MREMAP_FIXED, begin_of(i));
     pthread_mutex_unlock(&heap.lock);
 }
 
@@ -105,13 +94,13 @@ static bool enter(void *memory, size_t bytes)
 {
     int i = 0;
 
-    while (i < BLOCKS && atomic_load_explicit(&heap.blocks[i].begin, memory_order_relaxed))
+    while (i < BLOCKS && begin_of(i))
         i++;
-    if (i == BLOCKS || madvise(memory, bytes, MADV_DOFORK) != 0)
+    if (i == BLOCKS)
         return false;
     atomic_store_explicit(&heap.blocks[i].bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&heap.blocks[i].begin, (uintptr_t)memory, memory_order_release);
-    if (i >= atomic_load_explicit(&heap.high, memory_order_relaxed))
+    if (i >= high())
         atomic_store_explicit(&heap.high, i + 1, memory_order_release);
     atomic_fetch_add_explicit(&heap.live, 1, memory_order_relaxed);
     heap.bytes += bytes;
@@ -147,31 +136,23 @@ void *pw_heap_take(size_t bytes)
 /* The entry whose block has this byte. -1: none. */
 static int find(const void *byte)
 {
-    int high = atomic_load_explicit(&heap.high, memory_order_acquire);
-
-    for (int i = 0; i < high; i++) {
-        uintptr_t begin = atomic_load_explicit(&heap.blocks[i].begin, memory_order_acquire);
-
-        if (begin && (uintptr_t)byte - begin < atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed))
+    for (int i = 0, n = high(); i < n; i++)
+        if (begin_of(i) && (uintptr_t)byte - begin_of(i) < bytes_of(i))
             return i;
-    }
     return -1;
 }
 
 bool pw_heap_give(void *memory)
 {
     int i = pw_heap_is_used() ? find(memory) : -1;
-    size_t bytes;
 
-    if (i < 0 || atomic_load_explicit(&heap.blocks[i].begin, memory_order_relaxed) != (uintptr_t)memory)
+    if (i < 0 || begin_of(i) != (uintptr_t)memory)
         return false;
     pthread_mutex_lock(&heap.lock);
-    bytes = atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed);
     atomic_store_explicit(&heap.blocks[i].begin, 0, memory_order_release);
     atomic_fetch_sub_explicit(&heap.live, 1, memory_order_relaxed);
-    heap.bytes -= bytes;
+    heap.bytes -= bytes_of(i);
     pthread_mutex_unlock(&heap.lock);
-    madvise(memory, bytes, MADV_DONTFORK);
     pw_segment_give(memory);
     return true;
 }
@@ -185,7 +166,5 @@ bool pw_heap_holds(const void *memory, size_t bytes)
 {
     int i = pw_heap_is_used() ? find(memory) : -1;
 
-    return i >= 0 &&
-           bytes <= atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed) -
-                        ((uintptr_t)memory - atomic_load_explicit(&heap.blocks[i].begin, memory_order_relaxed));
+    return i >= 0 && bytes <= bytes_of(i) - ((uintptr_t)memory - begin_of(i));
 }

@@ -3,7 +3,7 @@
  * for MPI_Alloc_mem, if PACKWRIGHT_ONE_COPY says so. All pages of a block are made when it is taken.
  *
  * The memory is shared with whoever maps the segment. A child of fork nevertheless gets a copy of its own, as of other
- * memory: fork returns when the child has copied all blocks that are in use.
+ * memory: all blocks that are in use are copied for it.
  *
  * All functions are thread safe.
  */

@@ -164,16 +164,6 @@ void pw_inbound_forget_blocks(const void *data, int64_t bytes)
 
 /* ---- arriving ---------------------------------------------------------------------------------------------------- */
 
-bool pw_inbound_is_expected(void)
-{
-    int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
-
-    for (int i = 0; i < high; i++)
-        if (atomic_load_explicit(&expected.places[i], memory_order_relaxed) > BEING_FILLED)
-            return true;
-    return false;
-}
-
 pw_inbound *pw_inbound_at(const void *to)
 {
     int high = atomic_load_explicit(&expected.high, memory_order_relaxed);

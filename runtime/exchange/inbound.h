@@ -67,9 +67,8 @@ void pw_inbound_forget(pw_inbound *in);
 
 /* ---- for the code that copies ------------------------------------------------------------------------------------ */
 
-/* Whether any message is expected. This and the next function may be called anywhere, also in signal handlers. */
-bool pw_inbound_is_expected(void);
-/* Returns the expected message whose staging memory contains `to`. NULL: none. */
+/* Returns the expected message whose staging memory contains `to`. NULL: none. May be called anywhere, also in signal
+ * handlers. */
 pw_inbound *pw_inbound_at(const void *to);
 /* The number of bytes from `to` to the end of that memory. */
 int64_t pw_inbound_room(const pw_inbound *in, const void *to);

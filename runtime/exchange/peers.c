@@ -321,17 +321,6 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     return m->base + (address - m->piece.address);
 }
 
-void pw_peer_prepare(pid_t pid, size_t bytes)
-{
-    peer *p = peer_of(pid);
-    pw_segment_piece piece;
-
-    for (uint32_t i = 0; p->header && i < PW_SEGMENT_PIECES; i++)
-        if (pw_segment_piece_at(p->header, (uint64_t)p->file.st_size, i, &piece) && !piece.lazy &&
-            bytes <= (size_t)1 << piece.shift && bytes > (size_t)1 << piece.shift >> 1)
-            mapped_with(p, piece.address, 1);
-}
-
 /* Asks the system, which asks the owner. If that process ends meanwhile, the system may deliver zeros. */
 static bool copy_lazy(const pw_peer_block *block, void *to, uint64_t address, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /*
  * The segments (segment.h) of other processes of the node, mapped for reading. This process maps the header of a
- * segment when it first looks for memory of its owner, and a piece when it first reads a message in it or is told to
- * beforehand. A process that has no segment at the first look is taken to have none for good. A pid that has come to
- * mean another process is looked up again.
+ * segment when it first looks for memory of its owner, and a piece when it first reads a message in it. A process that
+ * has no segment at the first look is taken to have none for good. A pid that has come to mean another process is
+ * looked up again.
  *
  * All functions are thread safe.
  */
@@ -41,10 +41,6 @@ typedef struct pw_peer_block {
  * NULL: they are not all in one block of an open segment. The address is valid until MPI reports to that process that
  * its message was read. */
 const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_block *block);
-
-/* Maps the pieces of process `pid` that have blocks for messages of `bytes` bytes, so that the first message need not.
- */
-void pw_peer_prepare(pid_t pid, size_t bytes);
 
 /* Copies `bytes` bytes of the block, which are at `from` in this process, to `to`. False: they cannot be read, with the
  * reason in errno; some of them may be there. */

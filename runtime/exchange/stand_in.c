@@ -4,6 +4,7 @@
  */
 #include "runtime/exchange/stand_in.h"
 
+#include "runtime/engine/move/move.h"
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/peers.h"
 
@@ -11,8 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-enum { TILE = 16 << 10 };
 
 static const size_t most_copied = (size_t)1 << 30;
 
@@ -156,34 +155,15 @@ bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
     return true;
 }
 
-/* Two passes over memory that stays in the first caches. */
-static void move_in_tiles(const pw_stand_in *s, pw_layout *layout, void *to)
-{
-    _Alignas(64) char tile[TILE];
-
-    for (int64_t first = 0, last; first < s->bytes; first = last) {
-        last = s->bytes - first > TILE ? first + TILE : s->bytes;
-        pw_layout_pack_part(s->layout, s->memory, first, last, tile);
-        pw_layout_unpack_part(layout, to, first, last, tile);
-    }
-}
-
 bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to)
 {
-    pw_joined joined;
-    pw_diag diag;
-    bool joins;
+    const pw_buffer objects = {.layout = layout, .base = to, .count = s->bytes / layout->size, .bytes = s->bytes};
+    pw_buffer from = {.layout = s->layout, .count = s->count, .bytes = s->bytes};
 
     if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
         return false;
-    joins = s->bytes % layout->size == 0 && pw_layout_join(s->layout, layout, &joined, &diag) == PW_OK;
-    if (joins && pw_joined_is_ready(&joined, s->bytes))
-        pw_layout_copy(&joined, s->memory, to, s->bytes);
-    else
-        move_in_tiles(s, layout, to);
-    if (joins)
-        pw_layout_unref(joined.layout);
-    return true;
+    from.base = (void *)s->memory;
+    return pw_move_now(&from, &objects, NULL) == PW_OK;
 }
 
 void pw_stand_in_close(pw_stand_in *s, int64_t bytes)

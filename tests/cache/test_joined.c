@@ -113,6 +113,24 @@ static void one_for_both_directions(void **state)
     pw_layout_engine_destroy(engine);
 }
 
+/* Another process's offer may name any hash. */
+static void no_hash_finds_a_joined_one(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
+    pw_layout *a = layout_of(engine, COLUMNS), *b = layout_of(engine, ROWS);
+    pw_joined joined;
+
+    assert_int_equal(pw_layout_join(a, b, &joined, NULL), PW_OK);
+    assert_null(pw_layout_known(engine, joined.layout->hash));
+    assert_int_equal(joined.layout->refs, 1);
+    assert_ptr_equal(pw_layout_known(engine, a->hash), a);
+    pw_layout_unref(a);
+    pw_layout_unref(joined.layout);
+    pw_layout_unref(a);
+    pw_layout_unref(b);
+    pw_layout_engine_destroy(engine);
+}
+
 static void copies_count_at_both_types(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
@@ -153,20 +171,20 @@ static void what_does_not_join_is_refused(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-static void overlap_is_told_by_bounds(void **state)
+static void overlap_is_told(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_OFF, 0, false);
     pw_layout *a = layout_of(engine, CELL), *b = layout_of(engine, "type(lb 0, extent -16) { bytes 16 align 8 }");
     char *mem = malloc(4096);
 
-    assert_false(pw_layout_may_overlap(a, mem, a, mem + 40, 32)); /* [0, 40) */
-    assert_true(pw_layout_may_overlap(a, mem, a, mem + 39, 32));
-    assert_true(pw_layout_may_overlap(a, mem + 39, a, mem, 32));
-    assert_false(pw_layout_may_overlap(b, mem + 1000, a, mem + 1016, 32)); /* [984, 1016) */
-    assert_true(pw_layout_may_overlap(b, mem + 1000, a, mem + 1015, 32));
-    assert_true(pw_layout_may_overlap(b, mem + 1000, a, mem + 945, 32));
-    assert_false(pw_layout_may_overlap(b, mem + 1000, a, mem + 944, 32));
-    assert_false(pw_layout_may_overlap(a, mem, a, mem, 0));
+    assert_true(pw_layout_are_disjoint(a, mem, a, mem + 40, 32)); /* [0, 40) */
+    assert_false(pw_layout_are_disjoint(a, mem, a, mem + 39, 32));
+    assert_false(pw_layout_are_disjoint(a, mem + 39, a, mem, 32));
+    assert_true(pw_layout_are_disjoint(b, mem + 1000, a, mem + 1016, 32)); /* [984, 1016) */
+    assert_false(pw_layout_are_disjoint(b, mem + 1000, a, mem + 1015, 32));
+    assert_false(pw_layout_are_disjoint(b, mem + 1000, a, mem + 945, 32));
+    assert_true(pw_layout_are_disjoint(b, mem + 1000, a, mem + 944, 32));
+    assert_true(pw_layout_are_disjoint(a, mem, a, mem, 0));
     free(mem);
     pw_layout_unref(a);
     pw_layout_unref(b);
@@ -277,9 +295,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(tier0_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(tier1_copies_the_right_bytes, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(one_for_both_directions, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(no_hash_finds_a_joined_one, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(copies_count_at_both_types, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(what_does_not_join_is_refused, scene_setup, scene_teardown),
-        cmocka_unit_test_setup_teardown(overlap_is_told_by_bounds, scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(overlap_is_told, scene_setup, scene_teardown),
         cmocka_unit_test_setup_teardown(sides_of_one_array_are_told_apart, scene_setup, scene_teardown),
     };
 

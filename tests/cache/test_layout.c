@@ -1,4 +1,5 @@
 /* The layout engine: equal types share a layout; tiers; short and empty types. */
+#include "runtime/engine/layout/internal.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/support/random_ir.h"
 
@@ -96,17 +97,12 @@ static void freed_types_come_back(void **state)
     pw_layout_engine_destroy(engine);
 }
 
-static void count_layout(void *arg, const pw_layout *layout)
-{
-    assert_non_null(layout->nest);
-    ++*(int64_t *)arg;
-}
-
 static int64_t layouts_known(pw_layout_engine *engine)
 {
     int64_t n = 0;
 
-    pw_layout_each(engine, count_layout, &n);
+    for (const pw_layout_entry *e = engine->first; e; e = e->next, n++)
+        assert_non_null(e->layout.nest);
     return n;
 }
 
@@ -203,7 +199,7 @@ static void off_never_compiles(void **state)
 
     for (int i = 0; i < 100; i++)
         pw_layout_pack(layout, memory, 4, packed);
-    pw_cache_drain(pw_layout_engine_cache(engine));
+    pw_cache_drain(engine->cache);
     assert_null(layout->kernel);
     assert_int_equal(fake()->compiles, 0);
     assert_int_equal(layout->stats.tier1_calls, 0);
@@ -215,7 +211,7 @@ static void off_never_compiles(void **state)
 static void async_warms_up(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_ASYNC, 100 * 512, false);
-    pw_cache *cache = pw_layout_engine_cache(engine);
+    pw_cache *cache = engine->cache;
     pw_layout *layout = layout_of(engine, VECTOR);
     int calls = 0;
 
@@ -246,7 +242,7 @@ static void async_counts_at_the_kernel(void **state)
 {
     enum { FACES = 26, CALLS = 100, EACH = 64 * 8 };
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_ASYNC, (int64_t)CALLS * EACH, false);
-    pw_cache *cache = pw_layout_engine_cache(engine);
+    pw_cache *cache = engine->cache;
     pw_layout *face[FACES];
     pw_kernel *kernel;
     char text[128];
@@ -287,7 +283,7 @@ static void async_loads_early(void **state)
     layout = layout_of(engine, VECTOR);
     for (int i = 0; i < 32; i++)
         pw_layout_pack(layout, memory, 1, packed);
-    pw_cache_drain(pw_layout_engine_cache(engine));
+    pw_cache_drain(engine->cache);
     assert_int_equal(layout->kernel->state, PW_KERNEL_READY);
     assert_int_equal(layout->kernel->origin, PW_ORIGIN_DISK);
     pw_layout_unref(layout);
@@ -306,7 +302,7 @@ static void break_even_is_bounded(void **state)
         pw_layout_pack(layout, memory, 8, packed);
         moved += 8 * 512;
         if (moved % (256 << 10) == 0)
-            pw_cache_drain(pw_layout_engine_cache(engine));
+            pw_cache_drain(engine->cache);
         assert_true(moved <= 5 << 20);
     }
     assert_true(moved >= 256 << 10);

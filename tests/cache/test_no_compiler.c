@@ -1,4 +1,5 @@
 /* With LLVM: the first process compiles, the second finds everything on disk and never maps libLLVM. */
+#include "runtime/engine/layout/internal.h"
 #include "tests/cache/layout_scene.h"
 #include "tests/support/random_ir.h"
 
@@ -36,8 +37,8 @@ static bool check_type(run *r, pw_layout_engine *engine, int seed)
     pw_layout *layout = layout_of_type(engine, &type);
 
     if (layout->kernel && r->mode == PW_JIT_ASYNC) {
-        pw_cache_request(pw_layout_engine_cache(engine), layout->kernel, PW_WANT_COMPILE);
-        pw_cache_drain(pw_layout_engine_cache(engine));
+        pw_cache_request(engine->cache, layout->kernel, PW_WANT_COMPILE);
+        pw_cache_drain(engine->cache);
     }
     /* A shape that was used before still has the origin that it got then. */
     CHILD_CHECK(!layout->kernel || layout->kernel->state == PW_KERNEL_READY);

@@ -32,7 +32,7 @@ typedef struct scenery {
     pw_segment_text shown[SHOWN];
 } scenery;
 
-/* A text that is like the first one but for what is wrong with it. */
+/* A text that is like another one but for what is wrong with it. */
 static pw_segment_text broken(pw_segment_text t, int what)
 {
     t.hash_lo += what == FALSE_HASH;
@@ -54,8 +54,9 @@ static void be_another(pw_layout_engine *engine, int tell)
         good &= pw_board_put(layout_of(engine, texts[i]), &shown[i]);
     for (int i = 0; i < TEXTS; i++)
         good &= pw_board_put(layout_of(engine, texts[i]), &again) && again.address == shown[i].address;
+    /* A text that can be read is known by its own hash from then on. */
     for (int i = TEXTS; i < SHOWN; i++)
-        shown[i] = broken(shown[0], i);
+        shown[i] = broken(shown[i == FALSE_HASH], i);
     if (good && write(tell, shown, sizeof shown) == (ssize_t)sizeof shown)
         pause();
     _exit(1);
@@ -85,7 +86,6 @@ static int tear_down(void **state)
 
     kill(s->pid, SIGKILL);
     waitpid(s->pid, NULL, 0);
-    pw_board_forget();
     pw_layout_engine_destroy(s->engine);
     scene_teardown(&s->files);
     free(s);

@@ -1,5 +1,4 @@
 /* Messages that are taken from the sender's own memory: what arrives, who may touch a stand-in, and what ends it. */
-#include "runtime/exchange/board.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/inbound.h"
@@ -325,7 +324,6 @@ static int tear_down(void **state)
     scenery *s = *state;
 
     close(s->socket);
-    pw_board_forget();
     pw_layout_unref(s->layout);
     pw_layout_engine_destroy(s->engine);
     scene_teardown(&s->files);

@@ -1,5 +1,5 @@
 /* Traces: the records of all ranks as bytes, merged; and a line of counts as text. */
-#include "runtime/engine/layout/trace_record.h"
+#include "frontend/ddt/trace_record.h"
 #include "tests/fuzz/check.h"
 
 #include <stdlib.h>

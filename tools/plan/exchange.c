@@ -2,8 +2,8 @@
 #include "tools/plan/plan.h"
 
 #include "frontend/ddt/ddt.h"
+#include "frontend/ddt/trace_record.h"
 #include "passes/passes.h"
-#include "runtime/engine/layout/trace_record.h"
 #include "tools/command.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* packwright trace: reads files that PACKWRIGHT_TRACE has written, and others like them. */
 #include "base/replace.h"
 #include "frontend/ddt/ddt.h"
+#include "frontend/ddt/trace_record.h"
 #include "jit-cache/hash_map.h"
 #include "passes/passes.h"
-#include "runtime/engine/layout/trace_record.h"
 #include "tools/command.h"
 #include "tools/input/source.h"
 

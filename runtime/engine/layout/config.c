@@ -104,11 +104,6 @@ void pw_layout_engine_stop(pw_layout_engine *engine)
         pw_cache_stop(engine->cache);
 }
 
-pw_cache *pw_layout_engine_cache(pw_layout_engine *engine)
-{
-    return engine->cache;
-}
-
 void pw_layout_engine_pause(pw_layout_engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
@@ -116,13 +111,5 @@ void pw_layout_engine_pause(pw_layout_engine *engine)
 
 void pw_layout_engine_resume(pw_layout_engine *engine)
 {
-    pthread_mutex_unlock(&engine->lock);
-}
-
-void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg)
-{
-    pthread_mutex_lock(&engine->lock);
-    for (pw_layout_entry *e = engine->first; e; e = e->next)
-        fn(arg, &e->layout);
     pthread_mutex_unlock(&engine->lock);
 }

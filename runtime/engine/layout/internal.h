@@ -77,6 +77,11 @@ void pw_layout_refuse(pw_layout_engine *engine, pw_hash hash);
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
 
+/* ---- text.c -------------------------------------------------------------------------------------- */
+
+/* Makes the canonical type of a layout that is not joined, in `arena`. */
+pw_status pw_layout_raise(const pw_layout *layout, pw_arena *arena, pw_type *out);
+
 /* ---- heat.c -------------------------------------------------------------------------------------- */
 
 /* Begins to count for a kernel that a layout has got: sets the first mark, unless another layout has done so. */

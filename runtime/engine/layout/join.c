@@ -16,25 +16,16 @@ static bool is_before(pw_hash a, pw_hash b)
     return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
 }
 
-static pw_status raise(const pw_layout *layout, pw_arena *arena, pw_type *out)
-{
-    pw_builder b = {.arena = arena};
-    pw_type raised = {.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
-    pw_diag diag;
-
-    return raised.root ? pw_canonicalise(&raised, arena, out, NULL, &diag) : b.status;
-}
-
 static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_layout *b, pw_hash hash, pw_layout **out,
                       pw_diag *diag)
 {
     pw_arena *arena = pw_arena_create();
     pw_nest *nest = NULL;
     pw_type types[2];
-    pw_status status = arena ? raise(a, arena, &types[0]) : PW_ERR_NOMEM;
+    pw_status status = arena ? pw_layout_raise(a, arena, &types[0]) : PW_ERR_NOMEM;
 
     if (!status)
-        status = raise(b, arena, &types[1]);
+        status = pw_layout_raise(b, arena, &types[1]);
     if (!status)
         status = pw_lower_join(&types[0], &types[1], &nest, NULL, diag);
     pw_arena_destroy(arena);
@@ -118,7 +109,7 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
     note(&joined->to->stats, &joined->to->stats.unpacks, bytes, tier1, ns);
 }
 
-/* ---- overlap ------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------- */
 
 bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64_t *bytes)
 {
@@ -128,27 +119,4 @@ bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64
            !__builtin_add_overflow(layout->nest->lo, last < 0 ? last : 0, lo) &&
            !__builtin_add_overflow(layout->nest->hi, last > 0 ? last : 0, &hi) &&
            !__builtin_sub_overflow(hi, *lo, bytes);
-}
-
-/* The addresses that objects touch, as signed distances from address 0, which no address wraps around. */
-typedef struct touched {
-    __int128 lo, hi;
-} touched;
-
-static touched find_touched(const pw_layout *l, const void *mem, int64_t bytes)
-{
-    __int128 last = (__int128)(bytes / l->size - 1) * l->extent, base = (__int128)(uintptr_t)mem;
-
-    return (touched){base + l->nest->lo + (last < 0 ? last : 0), base + l->nest->hi + (last > 0 ? last : 0)};
-}
-
-bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes)
-{
-    touched x, y;
-
-    if (bytes == 0)
-        return false;
-    x = find_touched(a, a_mem, bytes);
-    y = find_touched(b, b_mem, bytes);
-    return x.lo < y.hi && y.lo < x.hi;
 }

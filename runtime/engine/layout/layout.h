@@ -83,7 +83,6 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 /* Ends the engine's threads: no kernel is compiled any more, except in sync mode. NULL is allowed. */
 void pw_layout_engine_stop(pw_layout_engine *engine);
-pw_cache *pw_layout_engine_cache(pw_layout_engine *engine);
 /* Called around fork(), in both processes: between the two, no other thread changes the table, so that the child can
  * use its copy. */
 void pw_layout_engine_pause(pw_layout_engine *engine);
@@ -95,6 +94,8 @@ void pw_layout_engine_resume(pw_layout_engine *engine);
  * leaves it to MPI. In sync mode the kernel is ready on return, unless compiling has failed.
  */
 pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag);
+/* Returns the layout of the canonical type with this hash, with a reference. NULL: the engine has none. */
+pw_layout *pw_layout_known(pw_layout_engine *engine, pw_hash hash);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
 
@@ -144,8 +145,6 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
 /* Finds the bytes from the lowest to the highest that `count` > 0 objects touch: *bytes of them, *lo from the first
  * object's address on. False: 64 bits do not hold these numbers. */
 bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64_t *bytes);
-/* May a copy of `bytes` bytes touch the same memory on both sides? Told by the bounds of what each side touches. */
-bool pw_layout_may_overlap(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem, int64_t bytes);
 /* Is it certain that `bytes` bytes of each side are different bytes, even if the two alternate in one array? A side
  * without a layout is contiguous bytes. Layouts of lists are told apart by their bounds only. */
 bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem,
@@ -155,9 +154,5 @@ bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layo
 char *pw_layout_text(const pw_layout *layout);
 /* Returns the layout that a text of the IR describes, with a reference. NULL: it describes none, or memory is short. */
 pw_layout *pw_layout_of_text(pw_layout_engine *engine, const char *text);
-
-/* Calls fn for every layout that the engine knows, unreferenced ones included, in order of creation. fn must not call
- * back into the engine. */
-void pw_layout_each(pw_layout_engine *engine, void (*fn)(void *arg, const pw_layout *layout), void *arg);
 
 #endif

@@ -100,6 +100,17 @@ pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
     return layout;
 }
 
+/* A joined layout is no type's, whoever asks for its hash. */
+pw_layout *pw_layout_known(pw_layout_engine *engine, pw_hash hash)
+{
+    pw_layout *layout = pw_layout_find(engine, hash, hash);
+
+    if (!layout || !layout->nest->joined)
+        return layout;
+    pw_layout_unref(layout);
+    return NULL;
+}
+
 pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out)
 {
     pw_layout_entry *earlier;

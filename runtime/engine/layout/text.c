@@ -5,21 +5,25 @@
 #include "ir/ir.h"
 #include "ir/join.h"
 #include "passes/passes.h"
-#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/layout/internal.h"
+
+pw_status pw_layout_raise(const pw_layout *layout, pw_arena *arena, pw_type *out)
+{
+    pw_builder b = {.arena = arena};
+    pw_type raised = {.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
+    pw_diag diag;
+
+    return raised.root ? pw_canonicalise(&raised, arena, out, NULL, &diag) : b.status;
+}
 
 char *pw_layout_text(const pw_layout *layout)
 {
     pw_arena *arena = pw_arena_create();
-    pw_builder b = {.arena = arena};
     char *text = NULL;
-    pw_type raised, canonical;
-    pw_diag diag;
+    pw_type type;
 
-    if (!arena)
-        return NULL;
-    raised = (pw_type){.root = pw_nest_raise(&b, layout->nest), .extent = layout->extent};
-    if (raised.root && pw_canonicalise(&raised, arena, &canonical, NULL, &diag) == PW_OK)
-        text = pw_print(&canonical, 0);
+    if (arena && pw_layout_raise(layout, arena, &type) == PW_OK)
+        text = pw_print(&type, 0);
     pw_arena_destroy(arena);
     return text;
 }

@@ -4,64 +4,73 @@
 
 #include <inttypes.h>
 
+/* A type that is being made. The first failure stays, and nothing is checked or made behind it. */
+typedef struct making {
+    packwright_status status;
+    pw_builder b;
+    pw_storage *storage;
+} making;
+
 /* ---- checks of arguments ------------------------------------------------------------------------------- */
 
-static packwright_status is_null(const char *name)
+/* Describes the first failure, in a form that callers can use as a statement. */
+#define FAIL(m, what, ...) ((m)->status = (m)->status ? (m)->status : pw_library_fail(what, __VA_ARGS__))
+#define REFUSE(m, ...) FAIL(m, PACKWRIGHT_ERR_INVALID, __VA_ARGS__)
+
+static void check_given(making *m, const char *name, const void *pointer)
 {
-    return pw_library_fail(PACKWRIGHT_ERR_INVALID, "%s is NULL", name);
+    if (!pointer)
+        REFUSE(m, "%s is NULL", name);
 }
 
-static packwright_status check_count(const char *name, int64_t n)
+static void check_count(making *m, const char *name, int64_t n)
 {
-    return n >= 0 ? PACKWRIGHT_OK
-                  : pw_library_fail(PACKWRIGHT_ERR_INVALID, "%s is %" PRId64 ", and must not be negative", name, n);
+    if (n < 0)
+        REFUSE(m, "%s is %" PRId64 ", and must not be negative", name, n);
 }
 
-static packwright_status check_ends(const packwright_type *old, packwright_type **out)
+static void check_ends(making *m, const packwright_type *old, packwright_type **out)
 {
-    return !old ? is_null("old") : !out ? is_null("out") : PACKWRIGHT_OK;
+    check_given(m, "old", old);
+    check_given(m, "out", out);
 }
 
-static packwright_status check_list(const char *name, int64_t n, const int64_t *list, int64_t least)
+static void check_list(making *m, const char *name, int64_t n, const int64_t *list, int64_t least)
 {
-    if (!list)
-        return n > 0 ? is_null(name) : PACKWRIGHT_OK;
-    for (int64_t i = 0; i < n; i++)
+    if (n > 0)
+        check_given(m, name, list);
+    for (int64_t i = 0; i < n && !m->status; i++)
         if (list[i] < least)
-            return pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                                   "%s[%" PRId64 "] is %" PRId64 ", and must be at least %" PRId64, name, i, list[i],
-                                   least);
-    return PACKWRIGHT_OK;
+            REFUSE(m, "%s[%" PRId64 "] is %" PRId64 ", and must be at least %" PRId64, name, i, list[i], least);
 }
 
 /* Displacements may have any value. */
-static packwright_status check_displacements(const char *name, int64_t n, const int64_t *list)
+static void check_displacements(making *m, bool in_bytes, int64_t n, const int64_t *list)
 {
-    return check_list(name, n, list, INT64_MIN);
+    if (n > 0)
+        check_given(m, in_bytes ? "displacements_bytes" : "displacements", list);
 }
 
 /* ---- making one ---------------------------------------------------------------------------------------- */
 
 enum { NODE_BYTES = (sizeof(pw_node) + 15) / 16 * 16 };
 
-typedef struct making {
-    pw_builder b;
-    pw_storage *storage;
-} making;
-
-/* Makes room for so many nodes and list entries. The storage grows if a constructor needs more. */
-static packwright_status begin(making *m, int64_t nodes, int64_t entries)
+/* Makes room for two nodes and, for each of `n` parts, so many nodes and list entries. The storage grows if a
+ * constructor needs more. Returns whether the type can be made. */
+static bool begin(making *m, int64_t n, int nodes, int entries)
 {
-    enum { SLACK = 64 };
-    int64_t most = INT64_MAX / 64;
+    enum { SLACK = 64, MOST = 1 << 12 /* bytes for one part */ };
 
-    m->storage = NULL;
-    if (nodes < most / NODE_BYTES && entries < most)
-        m->storage = pw_storage_create((size_t)(nodes * NODE_BYTES + entries * (int64_t)sizeof(int64_t) + SLACK));
+    if (m->status)
+        return false;
+    if (n < INT64_MAX / MOST)
+        m->storage =
+            pw_storage_create((size_t)((2 + n * nodes) * NODE_BYTES + n * entries * (int64_t)sizeof(int64_t) + SLACK));
     if (!m->storage)
-        return pw_library_no_memory();
-    m->b = (pw_builder){.arena = m->storage->arena};
-    return PACKWRIGHT_OK;
+        m->status = pw_library_no_memory();
+    else
+        m->b = (pw_builder){.arena = m->storage->arena};
+    return m->storage;
 }
 
 /* Holds references to the storages of `n` old types; neighbours that share a storage count once. False: out of memory.
@@ -127,46 +136,34 @@ static packwright_status end_one(making *m, pw_dt dt, const packwright_type *old
 
 packwright_status packwright_bytes(int64_t bytes, int64_t align, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_count("bytes", bytes);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (status)
-        return status;
+    check_count(&m, "bytes", bytes);
     if (align < 1 || align > 16 || (align & (align - 1)))
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "align is %" PRId64 ", and must be a power of two from 1 to 16",
-                               align);
-    if (!out)
-        return is_null("out");
-    status = begin(&m, 1, 0);
-    return status ? status : end(&m, pw_dt_basic(&m.b, bytes, align), 0, NULL, out);
+        REFUSE(&m, "align is %" PRId64 ", and must be a power of two from 1 to 16", align);
+    check_given(&m, "out", out);
+    return begin(&m, 0, 0, 0) ? end(&m, pw_dt_basic(&m.b, bytes, align), 0, NULL, out) : m.status;
 }
 
 packwright_status packwright_contiguous(int64_t count, const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_count("count", count);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (!status)
-        status = check_ends(old, out);
-    if (!status)
-        status = begin(&m, 2, 0);
-    return status ? status : end_one(&m, pw_dt_contiguous(&m.b, count, old->dt), old, out);
+    check_count(&m, "count", count);
+    check_ends(&m, old, out);
+    return begin(&m, 0, 0, 0) ? end_one(&m, pw_dt_contiguous(&m.b, count, old->dt), old, out) : m.status;
 }
 
 static packwright_status vector(bool in_bytes, int64_t count, int64_t blocklength, int64_t stride,
                                 const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_count("count", count);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (!status)
-        status = check_count("blocklength", blocklength);
-    if (!status)
-        status = check_ends(old, out);
-    if (!status)
-        status = begin(&m, 2, 0);
-    if (status)
-        return status;
+    check_count(&m, "count", count);
+    check_count(&m, "blocklength", blocklength);
+    check_ends(&m, old, out);
+    if (!begin(&m, 0, 0, 0))
+        return m.status;
     return end_one(&m,
                    in_bytes ? pw_dt_hvector(&m.b, count, blocklength, stride, old->dt)
                             : pw_dt_vector(&m.b, count, blocklength, stride, old->dt),
@@ -187,23 +184,19 @@ packwright_status packwright_hvector(int64_t count, int64_t blocklength, int64_t
 
 packwright_status packwright_resized(int64_t lb, int64_t extent, const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_ends(old, out);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (!status)
-        status = begin(&m, 0, 0);
-    return status ? status : end_one(&m, pw_dt_resized(&m.b, lb, extent, old->dt), old, out);
+    check_ends(&m, old, out);
+    return begin(&m, 0, 0, 0) ? end_one(&m, pw_dt_resized(&m.b, lb, extent, old->dt), old, out) : m.status;
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
-static packwright_status check_blocks(int64_t n, const int64_t *lengths, const char *name, const int64_t *displacements)
+static void check_blocks(making *m, bool in_bytes, int64_t n, const int64_t *lengths, const int64_t *displacements)
 {
-    packwright_status status = check_count("n", n);
-
-    if (!status)
-        status = check_list("blocklengths", n, lengths, 0);
-    return status ? status : check_displacements(name, n, displacements);
+    check_count(m, "n", n);
+    check_list(m, "blocklengths", n, lengths, 0);
+    check_displacements(m, in_bytes, n, displacements);
 }
 
 /* Stands in for a NULL list: callers may pass NULL for an empty list, the algebra does not take it. */
@@ -214,55 +207,46 @@ static const int64_t *list_or_none(const int64_t *list)
     return list ? list : none;
 }
 
+static packwright_status indexed(bool in_bytes, int64_t n, const int64_t *blocklengths, const int64_t *displacements,
+                                 const packwright_type *old, packwright_type **out)
+{
+    making m = {.status = PACKWRIGHT_OK};
+
+    check_blocks(&m, in_bytes, n, blocklengths, displacements);
+    check_ends(&m, old, out);
+    if (!begin(&m, n, 0, 2))
+        return m.status;
+    blocklengths = list_or_none(blocklengths);
+    displacements = list_or_none(displacements);
+    return end_one(&m,
+                   in_bytes ? pw_dt_hindexed(&m.b, n, blocklengths, displacements, old->dt)
+                            : pw_dt_indexed(&m.b, n, blocklengths, displacements, old->dt),
+                   old, out);
+}
+
 packwright_status packwright_indexed(int64_t n, const int64_t *blocklengths, const int64_t *displacements,
                                      const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_blocks(n, blocklengths, "displacements", displacements);
-
-    if (!status)
-        status = check_ends(old, out);
-    if (!status)
-        status = begin(&m, 2, 2 * n);
-    return status
-               ? status
-               : end_one(&m, pw_dt_indexed(&m.b, n, list_or_none(blocklengths), list_or_none(displacements), old->dt),
-                         old, out);
+    return indexed(false, n, blocklengths, displacements, old, out);
 }
 
 packwright_status packwright_hindexed(int64_t n, const int64_t *blocklengths, const int64_t *displacements_bytes,
                                       const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_blocks(n, blocklengths, "displacements_bytes", displacements_bytes);
-
-    if (!status)
-        status = check_ends(old, out);
-    if (!status)
-        status = begin(&m, 2, 2 * n);
-    return status ? status
-                  : end_one(
-                        &m,
-                        pw_dt_hindexed(&m.b, n, list_or_none(blocklengths), list_or_none(displacements_bytes), old->dt),
-                        old, out);
+    return indexed(true, n, blocklengths, displacements_bytes, old, out);
 }
 
 static packwright_status indexed_block(bool in_bytes, int64_t n, int64_t blocklength, const int64_t *displacements,
                                        const packwright_type *old, packwright_type **out)
 {
-    making m;
-    packwright_status status = check_count("n", n);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (!status)
-        status = check_count("blocklength", blocklength);
-    if (!status)
-        status = check_displacements(in_bytes ? "displacements_bytes" : "displacements", n, displacements);
-    if (!status)
-        status = check_ends(old, out);
-    if (!status)
-        status = begin(&m, 2, n);
-    if (status)
-        return status;
+    check_count(&m, "n", n);
+    check_count(&m, "blocklength", blocklength);
+    check_displacements(&m, in_bytes, n, displacements);
+    check_ends(&m, old, out);
+    if (!begin(&m, n, 0, 1))
+        return m.status;
     displacements = list_or_none(displacements);
     return end_one(&m,
                    in_bytes ? pw_dt_hindexed_block(&m.b, n, blocklength, displacements, old->dt)
@@ -282,33 +266,27 @@ packwright_status packwright_hindexed_block(int64_t n, int64_t blocklength, cons
     return indexed_block(true, n, blocklength, displacements_bytes, old, out);
 }
 
-static packwright_status check_olds(int64_t n, packwright_type *const *olds)
+static void check_olds(making *m, int64_t n, packwright_type *const *olds)
 {
-    if (!olds)
-        return n > 0 ? is_null("olds") : PACKWRIGHT_OK;
-    for (int64_t i = 0; i < n; i++)
+    if (n > 0)
+        check_given(m, "olds", olds);
+    for (int64_t i = 0; i < n && !m->status; i++)
         if (!olds[i])
-            return pw_library_fail(PACKWRIGHT_ERR_INVALID, "olds[%" PRId64 "] is NULL", i);
-    return PACKWRIGHT_OK;
+            REFUSE(m, "olds[%" PRId64 "] is NULL", i);
 }
 
 packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, const int64_t *displacements_bytes,
                                     packwright_type *const *olds, packwright_type **out)
 {
-    making m;
+    making m = {.status = PACKWRIGHT_OK};
     pw_dt *parts;
-    packwright_status status = check_blocks(n, blocklengths, "displacements_bytes", displacements_bytes);
 
-    if (!status)
-        status = check_olds(n, olds);
-    if (!status && !out)
-        status = is_null("out");
-    /* Nodes: at most one for each block of several elements, and one for the whole. Entries: the lists of the struct,
-     * and its parts. */
-    if (!status)
-        status = n < INT64_MAX / 1024 ? begin(&m, 1 + n, 4 * n) : pw_library_no_memory();
-    if (status)
-        return status;
+    check_blocks(&m, true, n, blocklengths, displacements_bytes);
+    check_olds(&m, n, olds);
+    check_given(&m, "out", out);
+    /* Nodes: at most one for each block of several elements. Entries: the lists of the struct, and its parts. */
+    if (!begin(&m, n, 1, 4))
+        return m.status;
     parts = pw_arena_take_array(m.b.arena, (size_t)n, sizeof *parts);
     if (!parts) {
         pw_storage_unref(m.storage);
@@ -322,115 +300,90 @@ packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, cons
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
-static packwright_status check_array(int64_t ndims, packwright_order order, const packwright_type *old,
-                                     packwright_type **out)
+static void check_array(making *m, int64_t ndims, packwright_order order, const packwright_type *old,
+                        packwright_type **out)
 {
     if (ndims < 1)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "ndims is %" PRId64 ", and must be at least 1", ndims);
+        REFUSE(m, "ndims is %" PRId64 ", and must be at least 1", ndims);
     if (order != PACKWRIGHT_ORDER_C && order != PACKWRIGHT_ORDER_FORTRAN)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "order is %d, which is no packwright_order", (int)order);
-    return check_ends(old, out);
+        REFUSE(m, "order is %d, which is no packwright_order", (int)order);
+    check_ends(m, old, out);
 }
 
-static packwright_status check_parts(int64_t ndims, const int64_t *sizes, const int64_t *subsizes,
-                                     const int64_t *starts)
+static void check_parts(making *m, int64_t ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts)
 {
-    for (int64_t i = 0; i < ndims; i++)
+    for (int64_t i = 0; i < ndims && !m->status; i++)
         if (subsizes[i] > sizes[i] || starts[i] > sizes[i] - subsizes[i])
-            return pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                                   "dimension %" PRId64 ": starts %" PRId64 " and subsizes %" PRId64
-                                   " reach beyond sizes %" PRId64,
-                                   i, starts[i], subsizes[i], sizes[i]);
-    return PACKWRIGHT_OK;
+            REFUSE(m, "dimension %" PRId64 ": starts %" PRId64 " and subsizes %" PRId64 " reach beyond sizes %" PRId64,
+                   i, starts[i], subsizes[i], sizes[i]);
 }
 
 packwright_status packwright_subarray(int64_t ndims, const int64_t *sizes, const int64_t *subsizes,
                                       const int64_t *starts, packwright_order order, const packwright_type *old,
                                       packwright_type **out)
 {
-    making m;
-    packwright_status status = check_array(ndims, order, old, out);
+    making m = {.status = PACKWRIGHT_OK};
 
-    if (!status)
-        status = check_list("sizes", ndims, sizes, 0);
-    if (!status)
-        status = check_list("subsizes", ndims, subsizes, 0);
-    if (!status)
-        status = check_list("starts", ndims, starts, 0);
-    if (!status)
-        status = check_parts(ndims, sizes, subsizes, starts);
-    if (!status)
-        status = begin(&m, 1 + ndims, 4);
-    return status
-               ? status
-               : end_one(&m, pw_dt_subarray(&m.b, ndims, sizes, subsizes, starts, (pw_order)order, old->dt), old, out);
+    check_array(&m, ndims, order, old, out);
+    check_list(&m, "sizes", ndims, sizes, 0);
+    check_list(&m, "subsizes", ndims, subsizes, 0);
+    check_list(&m, "starts", ndims, starts, 0);
+    check_parts(&m, ndims, sizes, subsizes, starts);
+    if (!begin(&m, ndims, 1, 0))
+        return m.status;
+    return end_one(&m, pw_dt_subarray(&m.b, ndims, sizes, subsizes, starts, (pw_order)order, old->dt), old, out);
 }
 
-static packwright_status check_grid(int64_t size, int64_t rank, int64_t ndims, const int64_t *psizes)
+static void check_grid(making *m, int64_t size, int64_t rank, int64_t ndims, const int64_t *psizes)
 {
     int64_t product = 1;
 
-    for (int64_t i = 0; i < ndims; i++)
+    for (int64_t i = 0; i < ndims && !m->status; i++)
         if (__builtin_mul_overflow(product, psizes[i], &product))
-            return pw_library_fail(PACKWRIGHT_ERR_OVERFLOW, "the product of psizes does not fit 64 bits");
+            FAIL(m, PACKWRIGHT_ERR_OVERFLOW, "the product of psizes does not fit 64 bits");
     if (product != size)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "size is %" PRId64 ", but the product of psizes is %" PRId64,
-                               size, product);
+        REFUSE(m, "size is %" PRId64 ", but the product of psizes is %" PRId64, size, product);
     if (rank < 0 || rank >= size)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID, "rank is %" PRId64 ", and must be from 0 to size - 1, %" PRId64,
-                               rank, size - 1);
-    return PACKWRIGHT_OK;
+        REFUSE(m, "rank is %" PRId64 ", and must be from 0 to size - 1, %" PRId64, rank, size - 1);
 }
 
 /* Checks the argument of dimension i against its distribution. */
-static packwright_status check_distribution(int64_t i, int64_t gsize, packwright_distribution distribution,
-                                            int64_t argument, int64_t psize)
+static void check_distribution(making *m, int64_t i, int64_t gsize, packwright_distribution distribution,
+                               int64_t argument, int64_t psize)
 {
     bool automatic = argument == PACKWRIGHT_DISTRIBUTE_DEFAULT_ARG;
     int64_t held;
 
     switch (distribution) {
     case PACKWRIGHT_DISTRIBUTE_NONE:
-        return psize == 1
-                   ? PACKWRIGHT_OK
-                   : pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                                     "distributions[%" PRId64 "] is NONE, but psizes[%" PRId64 "] is not 1", i, i);
+        if (psize != 1)
+            REFUSE(m, "distributions[%" PRId64 "] is NONE, but psizes[%" PRId64 "] is not 1", i, i);
+        return;
     case PACKWRIGHT_DISTRIBUTE_BLOCK:
     case PACKWRIGHT_DISTRIBUTE_CYCLIC: break;
     default:
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                               "distributions[%" PRId64 "] is %d, which is no packwright_distribution", i,
-                               (int)distribution);
+        REFUSE(m, "distributions[%" PRId64 "] is %d, which is no packwright_distribution", i, (int)distribution);
+        return;
     }
     if (!automatic && argument < 1)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                               "arguments[%" PRId64 "] is %" PRId64
-                               ", and must be positive or PACKWRIGHT_DISTRIBUTE_DEFAULT_ARG",
-                               i, argument);
+        REFUSE(m, "arguments[%" PRId64 "] is %" PRId64 ", and must be positive or PACKWRIGHT_DISTRIBUTE_DEFAULT_ARG", i,
+               argument);
     if (!automatic && distribution == PACKWRIGHT_DISTRIBUTE_BLOCK && !__builtin_mul_overflow(argument, psize, &held) &&
         held < gsize)
-        return pw_library_fail(PACKWRIGHT_ERR_INVALID,
-                               "arguments[%" PRId64 "] is %" PRId64
-                               ": blocks of that length do not hold gsizes[%" PRId64 "], %" PRId64,
-                               i, argument, i, gsize);
-    return PACKWRIGHT_OK;
+        REFUSE(m,
+               "arguments[%" PRId64 "] is %" PRId64 ": blocks of that length do not hold gsizes[%" PRId64 "], %" PRId64,
+               i, argument, i, gsize);
 }
 
-static packwright_status check_darray(int64_t ndims, const int64_t *gsizes,
-                                      const packwright_distribution *distributions, const int64_t *arguments,
-                                      const int64_t *psizes)
+static void check_darray(making *m, int64_t ndims, const int64_t *gsizes, const packwright_distribution *distributions,
+                         const int64_t *arguments, const int64_t *psizes)
 {
-    packwright_status status = check_list("gsizes", ndims, gsizes, 1);
-
-    if (!status && !distributions)
-        status = is_null("distributions");
-    if (!status && !arguments)
-        status = is_null("arguments");
-    if (!status)
-        status = check_list("psizes", ndims, psizes, 1);
-    for (int64_t i = 0; i < ndims && !status; i++)
-        status = check_distribution(i, gsizes[i], distributions[i], arguments[i], psizes[i]);
-    return status;
+    check_list(m, "gsizes", ndims, gsizes, 1);
+    check_given(m, "distributions", distributions);
+    check_given(m, "arguments", arguments);
+    check_list(m, "psizes", ndims, psizes, 1);
+    for (int64_t i = 0; i < ndims && !m->status; i++)
+        check_distribution(m, i, gsizes[i], distributions[i], arguments[i], psizes[i]);
 }
 
 packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, const int64_t *gsizes,
@@ -438,19 +391,15 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
                                     const int64_t *psizes, packwright_order order, const packwright_type *old,
                                     packwright_type **out)
 {
-    making m;
+    making m = {.status = PACKWRIGHT_OK};
     pw_distribution *d;
-    packwright_status status = check_array(ndims, order, old, out);
 
-    if (!status)
-        status = check_darray(ndims, gsizes, distributions, arguments, psizes);
-    if (!status)
-        status = check_grid(size, rank, ndims, psizes);
+    check_array(&m, ndims, order, old, out);
+    check_darray(&m, ndims, gsizes, distributions, arguments, psizes);
+    check_grid(&m, size, rank, ndims, psizes);
     /* Each dimension has at most two blocks, a stream of blocks, and both together: four nodes. */
-    if (!status)
-        status = ndims < INT64_MAX / 4096 ? begin(&m, 1 + 4 * ndims, 4 + 6 * ndims) : pw_library_no_memory();
-    if (status)
-        return status;
+    if (!begin(&m, ndims, 4, 6))
+        return m.status;
     d = pw_arena_take_array(m.b.arena, (size_t)ndims, sizeof *d);
     for (int64_t i = 0; d && i < ndims; i++)
         d[i] = (pw_distribution)distributions[i];

@@ -6,7 +6,7 @@
  *     type.c     types: references, facts, canonical form
  *     build.c    the constructors
  *     text.c     types from text and to text
- *     tree.c     the blocks of a type by its tree: any part of them, in packed order
+ *     tree.c     the blocks of a type by its tree: any of them, in packed order
  *     move.c     pack, unpack, ranges, lists of blocks, copies from type to type
  *     device.c   pack, unpack and copies where memory is a GPU's
  */
@@ -16,6 +16,7 @@
 #include "base/direction.h"
 #include "frontend/combiner.h"
 #include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/buffer.h"
 
 #include <packwright/packwright.h>
 
@@ -91,7 +92,7 @@ packwright_status pw_library_layout(const packwright_type *type, pw_layout **out
 
 /* ---- moves (move.c) ------------------------------------------------------------------------------------ */
 
-/* Gives up what a type remembers of a copy; NULL is allowed. */
+/* Gives up what a type remembers of a copy. */
 void pw_library_copied_free(pw_library_copied *copied);
 
 /* Checks the arguments that every move has. *bytes is the length of the packed stream. */
@@ -107,16 +108,20 @@ packwright_status pw_library_move_host(const packwright_type *type, pw_direction
 packwright_status pw_library_check_copy(const packwright_type *from_type, int64_t from_count,
                                         const packwright_type *to_type, int64_t to_count, int64_t *bytes);
 
-/* Sets *out to the layout joined from both, with a reference, and remembers it at the type that is copied from. Returns
- * false if the layouts do not join or memory is short. */
-bool pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to, pw_joined *out);
+/* Returns what two layouts join to, and remembers it at the type that is copied from. NULL: not remembered. */
+const pw_joined *pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to);
+
+/* `count` objects at `memory`, whose packed form has `bytes` bytes. */
+static inline pw_buffer pw_library_view(pw_layout *layout, void *memory, int64_t count, int64_t bytes)
+{
+    return (pw_buffer){.layout = layout->contiguous ? NULL : layout,
+                       .base = memory,
+                       .offset = layout->nest->lo,
+                       .count = count,
+                       .bytes = bytes};
+}
 
 /* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */
-
-/* Calls fn for the contiguous blocks of packed bytes [first, last) of one object, in packed order: `n` bytes, `off`
- * bytes from the object's origin. The first and the last block may be cut. */
-typedef void pw_block_part_fn(void *arg, int64_t off, int64_t n);
-void pw_tree_range(const pw_node *node, int64_t origin, int64_t first, int64_t last, pw_block_part_fn *fn, void *arg);
 
 /* Writes the blocks of one object from block `skip` on, at most `max` of them, with addresses counted from `base`.
  * Returns how many it has written. */

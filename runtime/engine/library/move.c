@@ -1,6 +1,8 @@
 /* Moves between host buffers. */
 #include "runtime/engine/library/internal.h"
 
+#include "runtime/engine/move/move.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,32 +16,37 @@ static pw_layout *known_layout(const packwright_type *type)
 
 typedef struct tree_move {
     bool unpack;
-    uintptr_t object; /* where the current object's origin is */
-    char *packed;     /* where the next byte goes */
+    uintptr_t object;        /* where the current object's origin is */
+    int64_t at, first, last; /* packed bytes: of the current block's begin, and those that are moved */
+    char *packed;            /* where the next byte goes */
 } tree_move;
 
-static void move_block(void *arg, int64_t off, int64_t n)
+/* Moves what the range has of a block. Returns whether the range goes on behind it. */
+static bool move_block(void *arg, int64_t off, int64_t n)
 {
     tree_move *t = arg;
-    char *at = (char *)(t->object + (uintptr_t)off);
+    int64_t skip = t->first > t->at ? t->first - t->at : 0, end = t->last - t->at < n ? t->last - t->at : n;
+    char *at = (char *)(t->object + (uintptr_t)(off + skip));
 
-    memcpy(t->unpack ? at : t->packed, t->unpack ? t->packed : at, (size_t)n);
-    t->packed += n;
+    if (skip < end) {
+        memcpy(t->unpack ? at : t->packed, t->unpack ? t->packed : at, (size_t)(end - skip));
+        t->packed += end - skip;
+    }
+    t->at += n;
+    return t->at < t->last;
 }
 
+/* Passes all blocks of the first object that lie before the range, one by one. */
 static void move_by_tree(const packwright_type *type, pw_direction direction, char *memory, int64_t first, int64_t last,
                          char *packed)
 {
     const pw_node *tree = pw_library_tree(type);
-    int64_t size = tree->size;
-    tree_move t = {.unpack = direction == PW_UNPACK, .packed = packed};
+    int64_t object = tree->size > 0 ? first / tree->size : 0;
+    tree_move t = {.unpack = direction == PW_UNPACK, .first = first, .last = last, .packed = packed};
 
-    while (first < last) {
-        int64_t object = first / size, begin = object * size, end = last - begin < size ? last - begin : size;
-
+    for (t.at = object * tree->size; t.at < last; object++) {
         t.object = (uintptr_t)memory + (uintptr_t)object * (uintptr_t)pw_dt_extent(&type->dt);
-        pw_tree_range(tree, 0, first - begin, end, move_block, &t);
-        first = begin + end;
+        pw_walk(tree, 0, move_block, &t);
     }
 }
 
@@ -133,6 +140,7 @@ typedef struct side {
     const packwright_type *type;
     pw_layout *layout;
     char *memory;
+    int64_t count; /* of a copy */
 } side;
 
 static void move_part(const side *s, pw_direction direction, int64_t first, int64_t last, char *packed)
@@ -225,107 +233,70 @@ packwright_status packwright_iovs(const packwright_type *type, const void *memor
 
 /* ---- from type to type --------------------------------------------------------------------------------- */
 
-/* So many bytes are packed and unpacked again while they are in the first-level cache. They are on this thread's stack.
- */
-enum { PIECE = 16 << 10 };
-
-/* Returns the length of a piece: whole objects of the side whose objects are larger, if they fit, because kernels are
- * fastest with whole objects. */
-static int64_t piece_bytes(int64_t from, int64_t to)
-{
-    int64_t larger = from > to ? from : to, smaller = from > to ? to : from;
-
-    return larger <= PIECE ? PIECE / larger * larger : smaller <= PIECE ? PIECE / smaller * smaller : PIECE;
-}
-
-static void copy_by_pieces(const side *from, const side *to, int64_t bytes)
-{
-    int64_t step = piece_bytes(packwright_size(from->type), packwright_size(to->type));
-    _Alignas(64) char piece[PIECE];
-
-    for (int64_t at = 0; at < bytes; at += step) {
-        int64_t end = bytes - at < step ? bytes : at + step;
-
-        move_part(from, PW_PACK, at, end, piece);
-        move_part(to, PW_UNPACK, at, end, piece);
-    }
-}
-
 void pw_library_copied_free(pw_library_copied *copied)
 {
-    if (!copied)
-        return;
     pw_layout_unref(copied->joined.layout);
     pw_layout_unref(copied->to);
     free(copied);
 }
 
-/* Remembers the joined layout at the type that is copied from, if that has none yet. Returns whether it took the
- * reference. */
-static bool remember(const packwright_type *from, pw_layout *to, const pw_joined *joined)
+/* Remembers what two layouts join to at the type that is copied from, which has nothing of that kind yet. Returns what
+ * it then has. NULL: they do not join, or memory is short. */
+static pw_library_copied *remember(packwright_type *from_type, pw_layout *from, pw_layout *to)
 {
-    packwright_type *lazy = (packwright_type *)from;
-    pw_library_copied *none = NULL, *copied;
+    pw_library_copied *none = NULL, *copied = malloc(sizeof *copied);
 
-    if (atomic_load_explicit(&lazy->copied, memory_order_relaxed) || !(copied = malloc(sizeof *copied)))
-        return false;
-    *copied = (pw_library_copied){.to = pw_layout_ref(to), .joined = *joined};
-    if (atomic_compare_exchange_strong(&lazy->copied, &none, copied))
-        return true;
-    pw_layout_unref(copied->to);
-    free(copied);
-    return false;
-}
-
-bool pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to, pw_joined *out)
-{
-    const pw_library_copied *known =
-        atomic_load_explicit(&((packwright_type *)from_type)->copied, memory_order_acquire);
-
-    if (known && known->to == to) {
-        *out = known->joined;
-        pw_layout_ref(out->layout);
-        return true;
+    if (!copied || pw_layout_join(from, to, &copied->joined, NULL)) {
+        free(copied);
+        return NULL;
     }
-    if (pw_layout_join(from, to, out, NULL))
-        return false;
-    if (remember(from_type, to, out))
-        pw_layout_ref(out->layout);
-    return true;
+    copied->to = pw_layout_ref(to);
+    if (atomic_compare_exchange_strong(&from_type->copied, &none, copied))
+        return copied;
+    pw_library_copied_free(copied);
+    return none;
 }
 
-/* Copies in one pass, by a layout joined from both. False: the layouts do not join, memory is short, or the two buffers
- * may overlap. (Of overlapping buffers a packed piece is read whole before any of it is written.) */
-static bool copy_joined(const side *from, const side *to, int64_t bytes)
+const pw_joined *pw_library_join(const packwright_type *from_type, pw_layout *from, pw_layout *to)
 {
-    const pw_library_copied *known;
-    pw_joined joined;
+    packwright_type *lazy = (packwright_type *)from_type;
+    const pw_library_copied *known = atomic_load_explicit(&lazy->copied, memory_order_acquire);
 
-    if (!from->layout || !to->layout ||
-        pw_layout_may_overlap(from->layout, from->memory, to->layout, to->memory, bytes))
-        return false;
-    known = atomic_load_explicit(&((packwright_type *)from->type)->copied, memory_order_acquire);
-    if (known && known->to == to->layout) {
-        pw_layout_copy(&known->joined, from->memory, to->memory, bytes);
-        return true;
+    if (!known && !from->contiguous && !to->contiguous)
+        known = remember(lazy, from, to);
+    return known && known->to == to ? &known->joined : NULL;
+}
+
+/* A side without a layout is moved by its tree, so all of the message is packed in between. */
+static packwright_status copy_packed(const side *from, const side *to, int64_t bytes)
+{
+    char *packed = malloc((size_t)bytes);
+
+    if (!packed)
+        return pw_library_no_memory();
+    move_part(from, PW_PACK, 0, bytes, packed);
+    move_part(to, PW_UNPACK, 0, bytes, packed);
+    free(packed);
+    return PACKWRIGHT_OK;
+}
+
+/* A copy whose kernel is there is short: it needs no views. */
+static packwright_status copy(const side *from, const side *to, int64_t bytes)
+{
+    const pw_joined *joined;
+    pw_buffer source, target;
+
+    if (!from->layout || !to->layout)
+        return copy_packed(from, to, bytes);
+    joined = pw_library_join(from->type, from->layout, to->layout);
+    if (joined && pw_joined_is_ready(joined, bytes)) {
+        pw_layout_copy(joined, from->memory, to->memory, bytes);
+        return PACKWRIGHT_OK;
     }
-    if (pw_layout_join(from->layout, to->layout, &joined, NULL))
-        return false;
-    pw_layout_copy(&joined, from->memory, to->memory, bytes);
-    if (!remember(from->type, to->layout, &joined))
-        pw_layout_unref(joined.layout);
-    return true;
-}
-
-/* Copies between two types. A side that is its own packed form needs no packing. */
-static void copy(const side *from, const side *to, int64_t bytes)
-{
-    if (from->layout && from->layout->contiguous)
-        move_part(to, PW_UNPACK, 0, bytes, from->memory + from->layout->nest->lo);
-    else if (to->layout && to->layout->contiguous)
-        move_part(from, PW_PACK, 0, bytes, to->memory + to->layout->nest->lo);
-    else if (!copy_joined(from, to, bytes))
-        copy_by_pieces(from, to, bytes);
+    source = pw_library_view(from->layout, from->memory, from->count, bytes);
+    target = pw_library_view(to->layout, to->memory, to->count, bytes);
+    pw_move_now(&source, &target, joined);
+    return PACKWRIGHT_OK;
 }
 
 packwright_status pw_library_check_copy(const packwright_type *from_type, int64_t from_count,
@@ -353,7 +324,8 @@ packwright_status pw_library_check_copy(const packwright_type *from_type, int64_
 packwright_status packwright_copy(const packwright_type *from_type, const void *from, int64_t from_count,
                                   const packwright_type *to_type, void *to, int64_t to_count)
 {
-    side source = {.type = from_type, .memory = (char *)from}, target = {.type = to_type, .memory = to};
+    side source = {.type = from_type, .memory = (char *)from, .count = from_count};
+    side target = {.type = to_type, .memory = to, .count = to_count};
     int64_t bytes;
     packwright_status status = pw_library_check_copy(from_type, from_count, to_type, to_count, &bytes);
 
@@ -361,7 +333,5 @@ packwright_status packwright_copy(const packwright_type *from_type, const void *
         status = pw_library_layout(from_type, &source.layout);
     if (!status)
         status = pw_library_layout(to_type, &target.layout);
-    if (!status && bytes > 0)
-        copy(&source, &target, bytes);
-    return status;
+    return status || bytes == 0 ? status : copy(&source, &target, bytes);
 }

@@ -75,11 +75,14 @@ packwright_type *packwright_dup(const packwright_type *type)
 
 void packwright_type_free(packwright_type *type)
 {
+    pw_library_copied *copied;
     pw_canonical *canonical;
 
     if (!type || atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) > 1)
         return;
-    pw_library_copied_free(atomic_load(&type->copied));
+    copied = atomic_load(&type->copied);
+    if (copied)
+        pw_library_copied_free(copied);
     pw_layout_unref(atomic_load(&type->layout));
     canonical = atomic_load(&type->canonical);
     if (canonical)

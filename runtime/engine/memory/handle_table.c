@@ -300,12 +300,3 @@ void pw_handle_table_each(pw_handle_table *table, void (*fn)(void *arg, uint64_t
         if (atomic_load(&s->at[i].value) && !is_free(&s->at[i], load_key(&s->at[i])))
             fn(arg, load_key(&s->at[i]), atomic_load(&s->at[i].value));
 }
-
-size_t pw_handle_table_size(pw_handle_table *table)
-{
-    size_t n = table->used;
-
-    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
-        n += !is_free(&table->front[i], load_key(&table->front[i]));
-    return n;
-}

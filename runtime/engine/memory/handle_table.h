@@ -152,6 +152,5 @@ void *pw_handle_table_remove(pw_handle_table *table, uint64_t key);
 void pw_handle_table_clear(pw_handle_table *table);
 /* Calls fn for every key. Nobody else may write meanwhile. */
 void pw_handle_table_each(pw_handle_table *table, void (*fn)(void *arg, uint64_t key, void *value), void *arg);
-size_t pw_handle_table_size(pw_handle_table *table);
 
 #endif

@@ -1,7 +1,13 @@
 /* Taking, putting and aging of idle blocks. A block belongs to whoever has exchanged it out of its slot. */
 #include "runtime/engine/memory/idle.h"
 
+#include "runtime/engine/memory/source.h"
+
 #include <stddef.h>
+
+/* The singleton of source.h. It is not in pool.c, whose thread-local memory libpackwright.so must not have: for a
+ * library that is loaded late there may be no room. */
+_Atomic(const pw_source *) pw_shared_source;
 
 static void *take_from(pw_idle *idle, pw_idle_slot *slot, int shelf)
 {

@@ -1,13 +1,17 @@
 /*
  * Moves by the CPU or by one GPU. Opening decides who moves and joins the layouts; nothing is moved before
  * pw_move_begin, and all of it is in place when pw_move_finish has returned. Where the layouts do not join, a GPU
- * takes two passes.
+ * takes two passes, and the CPU two over tiles that stay in its first cache. Between two memories the bytes go through
+ * pinned memory.
  */
 #include "runtime/engine/move/move.h"
 
+#include "runtime/engine/gpu/between.h"
 #include "runtime/engine/gpu/joined.h"
 
 #include <string.h>
+
+enum { TILE = 16 << 10 };
 
 static bool is_dense(const pw_buffer *view)
 {
@@ -38,14 +42,21 @@ bool pw_move_is_possible(const pw_buffer *from, const pw_buffer *to)
            pw_layout_are_disjoint(from->layout, origin(from), to->layout, origin(to), from->bytes);
 }
 
-bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to)
+/* Joins the layouts of two views with whole objects. False: a side is dense, or they do not join. */
+static bool join(const pw_buffer *from, const pw_buffer *to, pw_joined *out)
 {
     pw_diag diag;
 
+    return !is_dense(from) && !is_dense(to) && to->bytes % from->layout->size == 0 &&
+           to->bytes % to->layout->size == 0 && pw_layout_join(from->layout, to->layout, out, &diag) == PW_OK;
+}
+
+bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to)
+{
     *m = (pw_move){.from = *from, .to = *to};
-    if (from->layout && to->layout && pw_layout_join(from->layout, to->layout, &m->joined, &diag) != PW_OK) {
+    if (!join(from, to, &m->joined)) {
         m->joined.layout = NULL;
-        if (!is_on_gpu(m))
+        if (!is_on_gpu(m) && !is_dense(from) && !is_dense(to))
             return false;
     }
     if (from->layout)
@@ -130,23 +141,51 @@ void pw_moves_launch(void)
 
 /* ---- by the CPU -------------------------------------------------------------------------------------------------- */
 
-static void move_on_host(const pw_move *m)
+/* Whole objects of the side whose objects are larger, if they fit, because kernels are fastest with whole objects. */
+static int64_t tile_bytes(int64_t a, int64_t b)
 {
-    if (m->joined.layout)
-        pw_layout_copy(&m->joined, m->from.base, m->to.base, m->to.bytes);
-    else if (m->from.layout)
-        pw_layout_pack(m->from.layout, m->from.base, m->from.count, dense_bytes(&m->to));
-    else if (m->to.layout)
-        pw_layout_unpack(m->to.layout, m->to.base, m->to.count, dense_bytes(&m->from));
+    int64_t larger = a > b ? a : b, smaller = a > b ? b : a;
+
+    return larger <= TILE ? TILE / larger * larger : smaller <= TILE ? TILE / smaller * smaller : TILE;
+}
+
+static void move_in_tiles(const pw_buffer *from, const pw_buffer *to)
+{
+    int64_t step = tile_bytes(from->layout->size, to->layout->size);
+    _Alignas(64) char tile[TILE];
+
+    for (int64_t first = 0, last; first < to->bytes; first = last) {
+        last = to->bytes - first > step ? first + step : to->bytes;
+        pw_layout_pack_part(from->layout, from->base, first, last, tile);
+        pw_layout_unpack_part(to->layout, to->base, first, last, tile);
+    }
+}
+
+/* Until the joined layout's kernel is there, the kernels of both sides are faster than its tier 0. */
+static bool is_for_tiles(const pw_joined *joined, int64_t bytes)
+{
+    return !joined || (joined->layout->kernel && !pw_joined_is_ready(joined, bytes));
+}
+
+static void move_on_host(const pw_buffer *from, const pw_buffer *to, const pw_joined *joined)
+{
+    if (is_dense(from) && is_dense(to))
+        memcpy(dense_bytes(to), dense_bytes(from), (size_t)to->bytes);
+    else if (is_dense(to))
+        pw_layout_pack(from->layout, from->base, from->count, dense_bytes(to));
+    else if (is_dense(from))
+        pw_layout_unpack_part(to->layout, to->base, 0, to->bytes, dense_bytes(from));
+    else if (is_for_tiles(joined, to->bytes))
+        move_in_tiles(from, to);
     else
-        memcpy(dense_bytes(&m->to), dense_bytes(&m->from), (size_t)m->to.bytes);
+        pw_layout_copy(joined, from->base, to->base, to->bytes);
 }
 
 pw_status pw_move_finish(pw_move *m)
 {
     if (is_on_gpu(m))
         return move_on_gpu(m);
-    move_on_host(m);
+    move_on_host(&m->from, &m->to, m->joined.layout ? &m->joined : NULL);
     return PW_OK;
 }
 
@@ -158,4 +197,61 @@ void pw_move_close(pw_move *m)
     pw_layout_unref(m->joined.layout);
     pw_layout_unref(m->from.layout);
     pw_layout_unref(m->to.layout);
+}
+
+/* ---- between any two memories ------------------------------------------------------------------------------------ */
+
+static pw_status move_within(const pw_buffer *from, const pw_buffer *to, const pw_joined *joined)
+{
+    pw_move m = {.from = *from, .to = *to};
+
+    if (!is_on_gpu(&m)) {
+        move_on_host(from, to, joined);
+        return PW_OK;
+    }
+    if (joined)
+        m.joined = *joined;
+    return move_on_gpu(&m);
+}
+
+/* Pinned memory is what the CPU and the GPUs reach. */
+static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
+{
+    pw_gpu *gpu = to->place.kind == PW_PLACE_DEVICE ? to->place.gpu : from->place.gpu;
+    pw_buffer dense = {.bytes = to->bytes};
+    pw_gpu_block *block = NULL;
+    pw_status status = pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, to->bytes, &block);
+
+    if (status != PW_OK)
+        return status;
+    dense.base = block->host;
+    status = pw_move_now(from, &dense, NULL);
+    if (status == PW_OK)
+        status = pw_move_now(&dense, to, NULL);
+    pw_gpu_give(gpu, block);
+    return status;
+}
+
+static pw_status move_between(const pw_buffer *from, const pw_buffer *to)
+{
+    if (is_dense(to))
+        return pw_gpu_move_between(from, PW_PACK, dense_bytes(to), to->place);
+    if (is_dense(from))
+        return pw_gpu_move_between(to, PW_UNPACK, dense_bytes(from), from->place);
+    return move_through_pinned(from, to);
+}
+
+pw_status pw_move_now(const pw_buffer *from, const pw_buffer *to, const pw_joined *known)
+{
+    pw_joined joined;
+    bool is_joined;
+    pw_status status;
+
+    if (from->place.kind != to->place.kind || from->place.gpu != to->place.gpu)
+        return move_between(from, to);
+    is_joined = !known && join(from, to, &joined);
+    status = move_within(from, to, is_joined ? &joined : known);
+    if (is_joined)
+        pw_layout_unref(joined.layout);
+    return status;
 }

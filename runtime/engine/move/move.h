@@ -39,4 +39,8 @@ pw_status pw_move_finish(pw_move *m);
 /* Releases what an open move holds, after what is under way. */
 void pw_move_close(pw_move *m);
 
+/* Moves all of `from` to `to`, which are of equal length and have no byte in common, wherever the two lie, and waits.
+ * The objects of `to` may end within one. `known` is what their layouts join to; NULL: that is looked up. */
+pw_status pw_move_now(const pw_buffer *from, const pw_buffer *to, const pw_joined *known);
+
 #endif

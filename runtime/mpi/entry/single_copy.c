@@ -149,7 +149,7 @@ __attribute__((visibility("default"))) ssize_t process_vm_readv(pid_t pid, const
 {
     bool may_be = nlocal == 1 && nremote == 1 && flags == 0;
     bool is_own = may_be && pw_segment_is_open() && is_of_mpi(__builtin_return_address(0));
-    pw_inbound *in = may_be && pw_inbound_is_expected() ? pw_inbound_at(local->iov_base) : NULL;
+    pw_inbound *in = may_be ? pw_inbound_at(local->iov_base) : NULL;
 
     return (is_own || in) && local->iov_len == remote->iov_len
                ? read_for_mpi(in, pid, local, remote)

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/replace.h"
 #include "frontend/ddt/ddt.h"
+#include "frontend/ddt/trace_record.h"
 #include "jit-cache/hash_map.h"
-#include "runtime/engine/layout/trace_record.h"
 #include "runtime/mpi/stats/gather.h"
 #include "runtime/mpi/types/registry.h"
 

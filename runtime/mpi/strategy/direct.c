@@ -6,7 +6,6 @@
 #include "runtime/mpi/strategy/direct.h"
 
 #include "base/env.h"
-#include "runtime/exchange/board.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/shown.h"
 #include "runtime/exchange/inbound.h"
@@ -41,7 +40,6 @@ void pw_direct_start(void)
 
 void pw_direct_leave(void)
 {
-    pw_board_forget();
     pw_xpmem_end();
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/exchange/peers.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
@@ -63,18 +62,5 @@ void packwright_prepare_type(MPI_Datatype type)
         choose(entry);
         pw_layout_make_kernel(layout);
     }
-    pw_gate_leave();
-}
-
-void packwright_prepare_peer(MPI_Datatype type, int pid)
-{
-    pw_gate_mark mark;
-    const pw_layout *layout;
-
-    if (!pw_gate_enter(&mark))
-        return;
-    layout = layout_of(pw_registry_learned(type));
-    if (layout)
-        pw_peer_prepare(pid, (size_t)layout->size);
     pw_gate_leave();
 }

@@ -1,5 +1,5 @@
 /*
- * Prepares a committed type, so that no message has to learn it or do without its kernel. These functions are what the
+ * Prepares a committed type, so that no message has to learn it or do without its kernel. This function is what the
  * interposer exports for libpackwright-mpi (runtime/mpi/library/commit_all.c), which finds them as weak symbols. They
  * do nothing where the interposer leaves all calls to MPI. Thread safe.
  */
@@ -10,8 +10,5 @@
 
 /* Learns the type, compiles its kernel in this thread, and makes staging memory for one object. */
 __attribute__((visibility("default"))) void packwright_prepare_type(MPI_Datatype type);
-/* Maps the staging memory of another process of the node that messages of `type`, which is to be a prepared one, will
- * lie in. */
-__attribute__((visibility("default"))) void packwright_prepare_peer(MPI_Datatype type, int pid);
 
 #endif

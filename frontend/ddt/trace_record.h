@@ -6,8 +6,8 @@
  *
  * Equal types have equal names in all traces. Knows no MPI: `packwright trace merge` reads and writes the same text.
  */
-#ifndef PW_RUNTIME_TRACE_RECORD_H
-#define PW_RUNTIME_TRACE_RECORD_H
+#ifndef PW_DDT_TRACE_RECORD_H
+#define PW_DDT_TRACE_RECORD_H
 
 #include "base/hash.h"
 

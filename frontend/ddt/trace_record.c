@@ -2,7 +2,7 @@
  * Records of a trace: adding, merging, printing and parsing. Counts are summed with saturation; after a merge each
  * hash is there once, and the most used types come first.
  */
-#include "runtime/engine/layout/trace_record.h"
+#include "frontend/ddt/trace_record.h"
 
 #include <ctype.h>
 #include <inttypes.h>
