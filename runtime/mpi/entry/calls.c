@@ -22,6 +22,11 @@ static const void *own_base(void)
     return base_of(&inside);
 }
 
+bool pw_calls_is_here(const void *function)
+{
+    return base_of(function) == own_base();
+}
+
 static const void *program_base(void)
 {
     const struct link_map *map = NULL;
@@ -37,11 +42,19 @@ static const void *program_base(void)
 
 /* An address inside the main program is an entry of its own linkage table, through which non-PIC programs name every
  * function. */
+const char *pw_calls_taken_by(const char *symbol)
+{
+    const void *function = dlsym(RTLD_DEFAULT, symbol);
+    Dl_info info;
+
+    if (!function || !dladdr(function, &info) || info.dli_fbase == own_base() || info.dli_fbase == program_base())
+        return NULL;
+    return info.dli_fname;
+}
+
 static bool is_ours(const char *symbol)
 {
-    const void *base = base_of(dlsym(RTLD_DEFAULT, symbol));
-
-    return base && (base == own_base() || base == program_base());
+    return dlsym(RTLD_DEFAULT, symbol) && !pw_calls_taken_by(symbol);
 }
 
 static bool are_ours(const char *const *symbols)

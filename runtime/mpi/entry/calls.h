@@ -20,4 +20,9 @@ typedef struct pw_calls {
  * scope, which is slow. Thread safe. */
 bool pw_calls_are_ours(pw_calls *list);
 
+/* Returns the file of the library whose definition of `symbol` comes before this library's; NULL: there is none. */
+const char *pw_calls_taken_by(const char *symbol);
+/* Returns whether this library contains a function. */
+bool pw_calls_is_here(const void *function);
+
 #endif

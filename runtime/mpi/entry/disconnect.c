@@ -25,6 +25,7 @@
 #include "runtime/mpi/entry/version.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -131,25 +132,18 @@ static bool redirect(const calls *to)
 
 /* ---- the first disconnect ---------------------------------------------------------------------------------------- */
 
-typedef struct search {
-    uintptr_t code;
-    pw_linkage *found;
-} search;
-
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+/* Finds the object whose calls are to be redirected. */
+static bool find_caller(const char *path)
 {
-    search *s = arg;
+    bool found = false;
+    size_t n;
+    pw_linkage *list = pw_linkage_list(&n, NULL);
 
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-        if (p->p_type == PT_LOAD && s->code - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) {
-            pw_linkage_read(s->found, info);
-            return 1;
-        }
-    }
-    return 0;
+    for (size_t i = 0; i < n && !found; i++)
+        if ((found = !strcmp(list[i].path, path)))
+            state.caller = list[i];
+    free(list);
+    return found;
 }
 
 static bool needs_answers(void)
@@ -160,11 +154,10 @@ static bool needs_answers(void)
     return version >= FIRST_VERSION && version <= LAST_VERSION && !by_shared_memory;
 }
 
-/* `code`: in the MPI that disconnects. If its calls cannot be redirected, MPI ends as it would natively. */
-static void start_answering(void *code, const char *path)
+/* `path`: of the MPI that disconnects. If its calls cannot be redirected, MPI ends as it would natively. */
+static void start_answering(const char *path)
 {
     static const calls ours = {progress, release, destroy};
-    search s = {(uintptr_t)code, &state.caller};
 
     state.next = (calls){
         (unsigned (*)(void *))(uintptr_t)pw_locate_behind(path, "ucp_worker_progress"),
@@ -172,9 +165,8 @@ static void start_answering(void *code, const char *path)
         (void (*)(void *))(uintptr_t)pw_locate_behind(path, "ucp_worker_destroy"),
     };
     state.ends = false;
-    state.answers = state.next.progress && state.next.release && state.next.destroy &&
-                    dl_iterate_phdr(look_at_object, &s) && redirect(&ours) &&
-                    pw_thread_start(&state.thread, 0, answer, NULL) == 0;
+    state.answers = state.next.progress && state.next.release && state.next.destroy && find_caller(path) &&
+                    redirect(&ours) && pw_thread_start(&state.thread, 0, answer, NULL) == 0;
     if (!state.answers)
         pw_log(PW_LOG_INFO, "the calls of %s to UCX cannot be redirected: MPI_Finalize may wait forever", path);
 }
@@ -193,7 +185,7 @@ __attribute__((visibility("default"))) void *ucp_disconnect_nb(void *endpoint)
     if (!next || next == ucp_disconnect_nb)
         return result;
     if (!state.tried && needs_answers())
-        start_answering(code, info.dli_fname);
+        start_answering(info.dli_fname);
     state.tried = true;
     pthread_mutex_lock(&state.lock);
     result = next(endpoint);

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The names of binding libraries begin with one of these: MPICH's, the common name of its ABI (Intel MPI, MVAPICH), and
@@ -25,8 +26,6 @@ static void *substitute(void *self, const char *name)
 
 /* ---- all that are mapped ---------------------------------------------------------------------------------------- */
 
-enum { MOST_LIBRARIES = 16 };
-
 /* The singleton, guarded by its lock. */
 static struct {
     pthread_mutex_t lock;
@@ -34,13 +33,6 @@ static struct {
     unsigned long long seen; /* the loader's count of all objects it had ever mapped, when last read */
     bool incomplete;         /* the calls of some library could not be redirected */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* What one iteration over the mapped objects finds. Asking the loader before the iteration ends would deadlock. */
-typedef struct found {
-    pw_linkage libraries[MOST_LIBRARIES];
-    int n;
-    unsigned long long added;
-} found;
 
 static bool is_binding(const char *path)
 {
@@ -51,20 +43,6 @@ static bool is_binding(const char *path)
         if (!strncmp(name, bindings[i], strlen(bindings[i])))
             return true;
     return false;
-}
-
-/* Returns 1, which ends the iteration at its first object, if no object was mapped since the last time. */
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    found *f = arg;
-
-    (void)size;
-    f->added = info->dlpi_adds;
-    if (f->added == state.seen)
-        return 1;
-    if (f->n < MOST_LIBRARIES && is_binding(info->dlpi_name))
-        pw_linkage_read(&f->libraries[f->n++], info);
-    return 0;
 }
 
 /* Redirects the calls of a library. Doing so again changes nothing. */
@@ -81,16 +59,20 @@ static void take_in(const pw_linkage *l)
 
 bool pw_fortran_redirect(void)
 {
-    found f = {.n = 0};
+    pw_linkage *list;
     bool complete;
+    size_t n;
 
     pthread_mutex_lock(&state.lock);
-    dl_iterate_phdr(look_at_object, &f);
-    state.seen = f.added;
-    if (f.n > 0 && !state.self)
-        state.self = pw_linkage_own_handle();
-    for (int i = 0; i < f.n; i++)
-        take_in(&f.libraries[i]);
+    list = pw_linkage_list(&n, &state.seen);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_binding(list[i].path))
+            continue;
+        if (!state.self)
+            state.self = pw_linkage_own_handle();
+        take_in(&list[i]);
+    }
+    free(list);
     complete = !state.incomplete;
     pthread_mutex_unlock(&state.lock);
     return complete;

@@ -6,6 +6,7 @@
 #include "runtime/mpi/entry/linkage.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ static void read_dynamic(pw_linkage *l, const ElfW(Dyn) * entry)
         }
 }
 
-void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info)
+static void read_object(pw_linkage *l, const struct dl_phdr_info *info)
 {
     *l = (pw_linkage){.path = info->dlpi_name, .base = info->dlpi_addr};
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -47,6 +48,41 @@ void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info)
             l->relro_end = (l->relro_begin + p->p_memsz) & -(uintptr_t)sysconf(_SC_PAGESIZE);
         }
     }
+}
+
+typedef struct object_list {
+    pw_linkage *at;
+    size_t n;
+    unsigned long long added, *seen; /* the loader's count of all objects it had ever mapped */
+} object_list;
+
+/* Asking the loader before its iteration ends would deadlock. Returning 1 ends the iteration. */
+static int take_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    object_list *list = arg;
+    pw_linkage *grown;
+
+    (void)size;
+    list->added = info->dlpi_adds;
+    if (list->seen && list->added == *list->seen)
+        return 1;
+    grown = realloc(list->at, (list->n + 1) * sizeof *grown);
+    if (!grown)
+        return 1;
+    list->at = grown;
+    read_object(&list->at[list->n++], info);
+    return 0;
+}
+
+pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen)
+{
+    object_list list = {.seen = seen};
+
+    dl_iterate_phdr(take_object, &list);
+    if (seen)
+        *seen = list.added;
+    *n = list.n;
+    return list.at;
 }
 
 /* An object without relocations counts as readable, too. */

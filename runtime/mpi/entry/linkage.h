@@ -22,8 +22,9 @@ typedef struct pw_linkage {
     uintptr_t relro_begin, relro_end; /* the loader made this read-only after relocating */
 } pw_linkage;
 
-/* Fills in the description of an object that dl_iterate_phdr passes to its callback. */
-void pw_linkage_read(pw_linkage *l, const struct dl_phdr_info *info);
+/* Returns the descriptions of all mapped objects, malloc'ed, and their number. `seen`, if it is not NULL, is the
+ * loader's count of mapped objects at the last call: without further ones there is none in the list. */
+pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen);
 
 /* `choose` below returns this for a name that no library defines: weak references to the name become NULL, and other
  * references stay as they are. */

@@ -8,7 +8,9 @@
 #include "base/env.h"
 #include "base/events.h"
 #include "base/log.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/entry/fortran.h"
+#include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/mpi_compat.h"
 
@@ -22,29 +24,6 @@
 static const char probe[] = "MPI_Type_commit";
 
 /* ---- an MPI outside the global scope --------------------------------------------------------------------- */
-
-typedef struct name_list {
-    char **names;
-    size_t n;
-} name_list;
-
-static int collect_name(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    name_list *list = arg;
-    char **grown;
-
-    (void)size;
-    if (!info->dlpi_name || !info->dlpi_name[0])
-        return 0;
-    grown = realloc(list->names, (list->n + 1) * sizeof *grown);
-    if (!grown)
-        return 1;
-    list->names = grown;
-    list->names[list->n] = strdup(info->dlpi_name);
-    if (list->names[list->n])
-        list->n++;
-    return 0;
-}
 
 /* Brings the library that defines PMPI symbols into the global scope, if `name` or a library that it depends on defines
  * them. */
@@ -69,16 +48,13 @@ static bool promote_from(const char *name)
 
 static void promote_mpi(void)
 {
-    name_list list = {NULL, 0};
     bool found = false;
+    size_t n;
+    pw_linkage *list = pw_linkage_list(&n, NULL);
 
-    /* A dlopen inside the iteration would take the loader's lock twice, so the iteration only collects names. */
-    dl_iterate_phdr(collect_name, &list);
-    for (size_t i = 0; i < list.n; i++) {
-        found = found || promote_from(list.names[i]);
-        free(list.names[i]);
-    }
-    free(list.names);
+    for (size_t i = 0; i < n && !found; i++)
+        found = *list[i].path && promote_from(list[i].path);
+    free(list);
 }
 
 void *pw_locate_behind(const char *path, const char *symbol)
@@ -112,47 +88,6 @@ void *pw_locate_next(const char *symbol)
 }
 
 /* ---- the self-test ----------------------------------------------------------------------------------------- */
-
-/* Returns the file that an address belongs to, and sets where the file is mapped. */
-static const char *object_of(const void *address, void **base)
-{
-    Dl_info info;
-
-    if (!address || !dladdr(address, &info)) {
-        *base = NULL;
-        return NULL;
-    }
-    *base = info.dli_fbase;
-    return info.dli_fname;
-}
-
-static void *own_base(void)
-{
-    void *base;
-
-    object_of(probe, &base);
-    return base;
-}
-
-/*
- * Returns the library whose definition of the probe comes before this library's, or NULL if there is none. An address
- * inside the main program does not count: it is the program's own linkage table, through which non-PIC programs name
- * every function.
- */
-static const char *shadowing_object(void)
-{
-    void *base, *program;
-    const char *name = object_of(dlsym(RTLD_DEFAULT, probe), &base);
-    const struct link_map *map = NULL;
-    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-
-    if (self && dlinfo(self, RTLD_DI_LINKMAP, (void *)&map) != 0)
-        map = NULL;
-    object_of(map ? (const void *)map->l_ld : NULL, &program);
-    if (self)
-        dlclose(self);
-    return name && base != own_base() && base != program ? name : NULL;
-}
 
 /* Logs one line for each process, though the shadowing may be found twice: at load and at start. */
 static bool complain(const char *why, const char *what)
@@ -224,17 +159,16 @@ static bool bound_too_early(void)
 
 bool pw_locate_check(void)
 {
-    const char *shadow = shadowing_object();
-    void *base;
+    const char *shadow = pw_calls_taken_by(probe);
+    void *next = pw_locate_next(probe);
 
     if (shadow)
         return complain("MPI_Type_commit resolves to another library before this one: ", shadow);
-    object_of(pw_locate_next(probe), &base);
-    if (!base)
+    if (!next)
         return complain("MPI calls arrive, but there is no MPI library in this process", "");
     if (bound_too_early())
         return complain("LD_BIND_NOW is set, and the MPI was loaded later and apart", "");
-    if (base == own_base())
+    if (pw_calls_is_here(next))
         return complain("MPI_Type_commit leads back to this library", "");
     if (!check_version())
         return false;
@@ -253,7 +187,7 @@ bool pw_locate_check(void)
  */
 __attribute__((constructor)) static void check_at_load(void)
 {
-    const char *shadow = shadowing_object();
+    const char *shadow = pw_calls_taken_by(probe);
 
     pw_event_leave(PW_EVENT_LOADED);
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_version") && !check_version())
