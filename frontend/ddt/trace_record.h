@@ -45,8 +45,4 @@ void pw_trace_print(FILE *out, const pw_trace_record *record, const char *name, 
  * trace. */
 bool pw_trace_parse(const char *line, size_t n, pw_trace_record *out);
 
-/* Returns the file for records that `nranks` ranks have printed, one behind the other; writes to `texts`. malloc'ed;
- * NULL: out of memory. */
-char *pw_trace_merge_texts(char *texts, size_t size, int nranks, size_t *merged_size);
-
 #endif

@@ -88,7 +88,8 @@ static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const vo
 
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
 {
-    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_layout_use_is_timed()}, NULL, 0);
+    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_layout_use_is_reported()}, NULL,
+                  0);
 }
 
 pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)

@@ -28,12 +28,8 @@ static const char *system_dir(pw_layout_config *config)
 
 bool pw_layout_use_is_reported(void)
 {
-    return pw_layout_use_is_timed() || *pw_env_string(PW_ENV_TRACE) != '\0';
-}
-
-bool pw_layout_use_is_timed(void)
-{
-    return pw_env_choice(PW_ENV_STATS) > 0 || *pw_env_string(PW_ENV_REPORT) != '\0';
+    return pw_env_choice(PW_ENV_STATS) > 0 || *pw_env_string(PW_ENV_REPORT) != '\0' ||
+           *pw_env_string(PW_ENV_TRACE) != '\0';
 }
 
 pw_jit_mode pw_jit_mode_from_env(void)
@@ -48,7 +44,7 @@ void pw_layout_config_from_env(pw_layout_config *config)
     *config = (pw_layout_config){.mode = pw_jit_mode_from_env(),
                                  .hot_bytes = pw_env_size(PW_ENV_HOT_BYTES),
                                  .counted = pw_layout_use_is_reported(),
-                                 .timed = pw_layout_use_is_timed()};
+                                 .timed = pw_layout_use_is_reported()};
     config->cache.dir = cache_dir(config);
     config->cache.system = system_dir(config);
     config->cache.max_bytes = pw_env_size(PW_ENV_CACHE_SIZE);

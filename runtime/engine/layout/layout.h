@@ -73,8 +73,6 @@ typedef struct pw_layout_config {
 /* Returns whether statistics or a trace report every type at the program's end (PACKWRIGHT_STATS, _REPORT, _TRACE).
  * Then no use may go uncounted. */
 bool pw_layout_use_is_reported(void);
-/* Returns whether statistics do, which also say how long uses took (PACKWRIGHT_STATS, _REPORT). */
-bool pw_layout_use_is_timed(void);
 /* Fills in the configuration from the environment: PACKWRIGHT_JIT, _CACHE, _CACHE_DIR, _CACHE_SIZE, _HOT_BYTES, _STATS,
  * _REPORT, _TARGET_CPU, _DUMP. */
 void pw_layout_config_from_env(pw_layout_config *config);

@@ -13,7 +13,6 @@
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
-#include "runtime/mpi/stats/trace.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -62,10 +61,8 @@ static bool is_last_user(void)
 
 static void report_process(void)
 {
-    if (pw_layout_use_is_timed())
+    if (pw_layout_use_is_reported())
         pw_stats_report_process();
-    if (pw_trace_is_on())
-        pw_trace_write_process();
 }
 
 static void user_gone(bool last)
@@ -105,10 +102,8 @@ pw_verdict pw_hook_Finalize(int *rc)
     if (!initialised || finalised)
         return PW_PASS;
     pw_pending_sweep(true);
-    if (pw_layout_use_is_timed())
+    if (pw_layout_use_is_reported())
         pw_stats_report_world();
-    if (pw_trace_is_on())
-        pw_trace_write_world();
     if (last)
         pw_parts_leave();
     atomic_store(&in_finalize, true);

@@ -44,7 +44,7 @@ static void start_notes(void)
 {
     const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
                                           pw_jit_mode_from_env() == PW_JIT_SYNC,
-                                   .reported = pw_layout_use_is_timed(),
+                                   .reported = pw_layout_use_is_reported(),
                                    .most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX};
 
     pw_note_start(&config);
@@ -74,7 +74,6 @@ static const part parts[] = {
     /* layouts of other processes */
     {.start = pw_direct_start, .close = pw_direct_leave},
     {.start = pw_stats_start, .close = pw_stats_close},             /* statistics */
-    {.start = pw_trace_start, .close = pw_trace_close},             /* the trace */
     {.start = pw_strategy_start, .abandon_call = pw_stagings_left}, /* strategies */
     {.abandon_call = pw_judge_abandon},                             /* trials of choices */
     {.start = start_notes},                                         /* types not learned yet */

@@ -19,12 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BUILT = 1 << 12 }; /* each process notes at most so many layouts */
+enum { MOST_BUILT = 1 << 16 }; /* each process notes at most so many layouts */
 
 typedef struct built {
     char text[PW_STATS_DDT];
     const void *made[PW_STATS_PLACES]; /* NULL: no further place is known */
     char names[PW_STATS_NAME];         /* with commas */
+    int64_t commits;
 } built;
 
 /* The singleton. Its lock is taken after the registry's. */
@@ -69,6 +70,8 @@ static void note(pw_layout *layout, MPI_Datatype type)
     it = pw_hash_map_begin(&all.by_layout, layout->hash, sizeof *it, MOST_BUILT);
     if (it && !*it->text)
         memcpy(it->text, text, sizeof text);
+    if (it)
+        it->commits++;
     if (it && place)
         add_place(it, place);
     pthread_mutex_unlock(&all.lock);
@@ -133,7 +136,7 @@ int pw_hook_Type_set_name(MPI_Datatype datatype, const char *name)
     int rc = pw_next.MPI_Type_set_name(datatype, name);
     pw_hash layout;
 
-    if (rc == MPI_SUCCESS && pw_layout_use_is_timed() && layout_of(datatype, &layout))
+    if (rc == MPI_SUCCESS && pw_layout_use_is_reported() && layout_of(datatype, &layout))
         note_name(layout, name);
     return rc;
 }
@@ -144,7 +147,7 @@ void pw_built_start(void)
 {
     static pw_registry_observer observer = {.learned = note};
 
-    if (pw_layout_use_is_timed())
+    if (pw_layout_use_is_reported())
         pw_registry_observe(&observer);
 }
 
@@ -173,6 +176,7 @@ void pw_built_take(pw_stats_record *record)
     if (it) {
         memcpy(record->built, it->text, sizeof it->text);
         memcpy(record->name, it->names, sizeof it->names);
+        record->commits = it->commits;
         for (int i = 0; i < PW_STATS_PLACES && it->made[i]; i++)
             pw_built_locate(it->made[i], &record->made[i]);
     }

@@ -11,7 +11,7 @@
 
 /* Begins to watch which types are learned. */
 void pw_built_start(void);
-/* Fills in `built`, `made` and `name` of a record by its hash. */
+/* Fills in `built`, `made`, `name` and `commits` of a record by its hash. */
 void pw_built_take(pw_stats_record *record);
 /* Finds the file that the address of a return was loaded from, and where in it the call is. */
 void pw_built_locate(const void *address, pw_stats_place *out);

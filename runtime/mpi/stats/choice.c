@@ -8,15 +8,15 @@
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
 
-static const char *const names[] = {
+const char *const pw_stats_strategies[] = {
 #define X(symbol, name, packed, help) #name,
     PW_STRATEGIES(X)
 #undef X
 };
-static const char *const kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
-static const char *const memories[] = {"", "GPU memory"};
+const char *const pw_stats_kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
+const char *const pw_stats_memories[] = {"host memory", "GPU memory"};
 
-_Static_assert(sizeof kinds / sizeof *kinds == PW_CALL_KINDS, "every kind has a name");
+_Static_assert(sizeof pw_stats_kinds / sizeof *pw_stats_kinds == PW_CALL_KINDS, "every kind has a name");
 
 bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
 {
@@ -43,23 +43,6 @@ bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
             pw_stats_saved_count(&out->saved, to->uses, d->cells[pw_way_left].tried, tried);
     }
     return uses > 0;
-}
-
-/* ---- words --------------------------------------------------------------------------------------------------- */
-
-const char *pw_stats_choice_kind(const pw_stats_choice *choice)
-{
-    return kinds[choice->kind];
-}
-
-const char *pw_stats_choice_place(const pw_stats_choice *choice)
-{
-    return memories[choice->memory];
-}
-
-const char *pw_stats_strategy(int id)
-{
-    return names[id];
 }
 
 /* ---- what was saved ------------------------------------------------------------------------------------------- */

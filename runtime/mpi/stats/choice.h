@@ -48,10 +48,8 @@ bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out);
 int pw_stats_choice_most_used(const pw_stats_choice *choice);
 /* Whether these are blocks that a rank sends to itself by one copy, or could. Their hash is of two layouts. */
 bool pw_stats_choice_is_to_oneself(const pw_stats_choice *choice);
-/* The words for the kind of call, and for the place of the buffer ("" for host memory). */
-const char *pw_stats_choice_kind(const pw_stats_choice *choice);
-const char *pw_stats_choice_place(const pw_stats_choice *choice);
-const char *pw_stats_strategy(int id);
+/* Words: of strategies, of kinds of calls, of places of buffers. */
+extern const char *const pw_stats_strategies[], *const pw_stats_kinds[], *const pw_stats_memories[];
 
 /* Merges, in place, records of one size class, and then neighbouring classes that mostly took the same strategy. Orders
  * by layout, place, kind of call and size. Returns how many are left. */

@@ -33,30 +33,18 @@ static int64_t larger(int64_t a, int64_t b)
 
 static void add(pw_stats_record *to, const pw_stats_record *from)
 {
-    to->packs += from->packs;
-    to->unpacks += from->unpacks;
-    to->bytes += from->bytes;
-    to->nanoseconds += from->nanoseconds;
-    to->tier1_calls += from->tier1_calls;
-    to->streamed += from->streamed;
-    to->shared += from->shared;
-    to->from_gpu += from->from_gpu;
+#define X(name) to->name += from->name;
+    PW_STATS_SUMS(X)
+#undef X
     for (int of = 0; of < PW_TRANSFERS; of++)
         for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
             to->used[of][id][PW_SEND] += from->used[of][id][PW_SEND];
             to->used[of][id][PW_RECV] += from->used[of][id][PW_RECV];
         }
-    to->moved += from->moved;
     if (from->most > to->most)
         to->slowest = from->slowest;
     to->most = larger(to->most, from->most);
     to->least = from->least < to->least ? from->least : to->least;
-    to->ranks += from->ranks;
-    to->compiled += from->compiled;
-    to->loaded += from->loaded;
-    to->failed += from->failed;
-    to->gpu_compiled += from->gpu_compiled;
-    to->gpu_loaded += from->gpu_loaded;
     to->compile_ns = larger(to->compile_ns, from->compile_ns);
     to->load_ns = larger(to->load_ns, from->load_ns);
     if (!*to->name)

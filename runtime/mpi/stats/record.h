@@ -15,20 +15,30 @@ typedef struct pw_stats_place {
     uint64_t offset;  /* of the call there */
 } pw_stats_place;
 
+/* X(name): what is summed over ranks. Uses of the layout as the engine counts them, and its transfers to itself (moved,
+ * as in pw_entry_choices); ranks with the layout, and those that compiled or loaded its kernel, or could not; types
+ * with the layout that were committed. */
+#define PW_STATS_SUMS(X)                                                                                              \
+    X(packs)                                                                                                          \
+    X(unpacks)                                                                                                        \
+    X(bytes)                                                                                                          \
+    X(nanoseconds) X(tier1_calls) X(streamed) X(shared) X(from_gpu) X(moved) X(ranks) X(compiled) X(loaded) X(failed) \
+        X(gpu_compiled) X(gpu_loaded) X(commits)
+
 typedef struct pw_stats_record {
     pw_hash hash; /* of the canonical type */
     int64_t size;
-    int64_t packs, unpacks, bytes, nanoseconds, tier1_calls, streamed, shared, from_gpu;
-    int64_t used[PW_TRANSFERS][PW_STRATEGY_COUNT][2], moved; /* as in pw_entry_choices */
-    int64_t least, most;                                     /* the least and the longest time that a rank packed */
-    int64_t slowest;                                         /* the rank that packed longest */
-    int64_t ranks, compiled, loaded, failed;                 /* ranks with the layout; those that got its kernel so */
-    int64_t compile_ns, load_ns;                             /* the longest time that any rank took */
-    int64_t gpu_compiled, gpu_loaded;                        /* ranks that compiled or loaded the kernel for GPUs */
-    int64_t unfreed;                                         /* of unfreed.h: types that were not freed */
-    char name[PW_STATS_NAME];                                /* the names of its types; "": they have none */
+#define X(name) int64_t name;
+    PW_STATS_SUMS(X)
+#undef X
+    int64_t used[PW_TRANSFERS][PW_STRATEGY_COUNT][2]; /* as in pw_entry_choices */
+    int64_t least, most;                              /* the least and the longest time that a rank packed */
+    int64_t slowest;                                  /* the rank that packed longest */
+    int64_t compile_ns, load_ns;                      /* the longest time that any rank took */
+    int64_t unfreed;                                  /* of unfreed.h: types that were not freed */
+    char name[PW_STATS_NAME];                         /* the names of its types; "": they have none */
     char built[PW_STATS_DDT];             /* a type with the layout as the program built it; "": not known */
-    char ddt[PW_STATS_DDT];               /* the canonical type in the datatype language, shortened */
+    const char *ddt;                      /* the canonical type in the datatype language; set when ranks are gathered */
     pw_stats_place made[PW_STATS_PLACES]; /* where types with the layout were committed */
 } pw_stats_record;
 

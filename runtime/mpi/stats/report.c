@@ -108,7 +108,7 @@ static void put_sums(pw_json *json, const pw_stats_rank *r)
 
 static void put_strategy(pw_json *json, const pw_stats_cell *cell, int id)
 {
-    pw_json_open(json, pw_stats_strategy(id), '{');
+    pw_json_open(json, pw_stats_strategies[id], '{');
     pw_json_int(json, "uses", cell->uses);
     if (cell->ranks)
         put_seconds(json, "estimated_seconds", cell->total);
@@ -122,9 +122,9 @@ static void put_choice(pw_json *json, const pw_stats_choice *c)
     pw_json_open(json, NULL, '{');
     pw_json_int(json, "more_than_bytes", c->low);
     pw_json_int(json, "up_to_bytes", c->high);
-    pw_json_string(json, "kind", pw_stats_choice_kind(c));
-    pw_json_string(json, "place", *pw_stats_choice_place(c) ? pw_stats_choice_place(c) : "host memory");
-    pw_json_string(json, "mostly", pw_stats_strategy(pw_stats_choice_most_used(c)));
+    pw_json_string(json, "kind", pw_stats_kinds[c->kind]);
+    pw_json_string(json, "place", pw_stats_memories[c->memory]);
+    pw_json_string(json, "mostly", pw_stats_strategies[pw_stats_choice_most_used(c)]);
     pw_json_open(json, "strategies", '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (c->cells[id].uses || c->cells[id].ranks)
@@ -157,7 +157,7 @@ static void put_used(pw_json *json, const pw_stats_record *r, pw_transfer_kind o
     pw_json_open(json, pw_stats_transfer_word(of, direction), '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (r->used[of][id][direction])
-            pw_json_int(json, pw_stats_strategy(id), r->used[of][id][direction]);
+            pw_json_int(json, pw_stats_strategies[id], r->used[of][id][direction]);
     pw_json_close(json, '}');
 }
 
@@ -201,13 +201,23 @@ static void put_places(pw_json *json, const pw_stats_record *r)
     pw_json_close(json, ']');
 }
 
+/* Writes a text, and ends one that is too long for a report with dots. */
+static void put_shortened(pw_json *json, const char *name, const char *text)
+{
+    char out[PW_STATS_DDT];
+
+    if (snprintf(out, sizeof out, "%s", text) >= (int)sizeof out)
+        memcpy(out + sizeof out - 5, " ...", 5);
+    pw_json_string(json, name, out);
+}
+
 static void put_type(pw_json *json, const pw_report *report, const pw_stats_record *r)
 {
     int most = pw_stats_most_used(r);
 
     pw_json_open(json, NULL, '{');
     pw_json_string(json, "name", r->name);
-    pw_json_string(json, "ddt", r->ddt);
+    put_shortened(json, "ddt", r->ddt);
     pw_json_string(json, "built", r->built);
     put_places(json, r);
     pw_json_hash(json, "hash", r->hash);
@@ -219,7 +229,7 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_int(json, "moved_bytes", r->moved);
     pw_json_int(json, "messages", pw_stats_transfers(r, PW_TRANSFER_MESSAGE));
     pw_json_int(json, "accesses", pw_stats_accesses(r));
-    pw_json_string(json, "mostly", most < PW_STRATEGY_COUNT ? pw_stats_strategy(most) : "");
+    pw_json_string(json, "mostly", most < PW_STRATEGY_COUNT ? pw_stats_strategies[most] : "");
     for (int of = 0; of < PW_TRANSFERS; of++)
         for (int direction = PW_SEND; direction <= PW_RECV; direction++)
             put_used(json, r, (pw_transfer_kind)of, direction);

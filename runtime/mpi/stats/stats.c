@@ -14,13 +14,14 @@
 #include "frontend/ddt/ddt.h"
 #include "runtime/engine/gpu/layout.h"
 #include "runtime/mpi/stats/built.h"
-#include "runtime/mpi/stats/gather.h"
 #include "runtime/mpi/stats/report.h"
 #include "runtime/mpi/stats/show.h"
+#include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/stats/unfreed.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +35,10 @@ static int64_t began;
 typedef struct record_list {
     pw_stats_record *at;
     int64_t n, room;
+    FILE *texts; /* the types of the records, one after the other, each with its zero */
 } record_list;
 
 /* ---- this process ------------------------------------------------------------------------------------------------ */
-
-/* Writes the canonical type in the datatype language, and ends a text that is too long with dots. */
-static void describe(const pw_type *type, char out[PW_STATS_DDT])
-{
-    char *text = pw_ddt_print(type);
-
-    if (snprintf(out, PW_STATS_DDT, "%s", text ? text : "?") >= PW_STATS_DDT)
-        memcpy(out + PW_STATS_DDT - 5, " ...", 5);
-    free(text);
-}
 
 static void take_kernel(pw_stats_record *r, const pw_kernel *kernel)
 {
@@ -69,6 +61,7 @@ static void take_record(void *arg, const pw_entry *entry)
     record_list *list = arg;
     const pw_layout *layout = entry->layout;
     pw_stats_record *r = pw_grow(list->at, list->n, &list->room, sizeof *r);
+    char *text;
 
     if (!r)
         return; /* without memory the report is shorter */
@@ -96,7 +89,9 @@ static void take_record(void *arg, const pw_entry *entry)
     take_kernel(r, layout->kernel);
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
-    describe(layout->type, r->ddt);
+    text = pw_ddt_print(layout->type);
+    fprintf(list->texts, "%s%c", text ? text : "?", 0);
+    free(text);
     pw_built_take(r);
 }
 
@@ -140,6 +135,8 @@ static void sum_up(const record_list *list, const choice_list *choices, pw_stats
 /* What this process has to report. */
 typedef struct lists {
     record_list records;
+    char *texts; /* those of the records */
+    int64_t ntexts;
     choice_list choices;
     pw_stats_rank *ranks; /* NULL: out of memory */
     pw_stats_record *unfreed;
@@ -149,10 +146,17 @@ typedef struct lists {
 static lists take_lists(int rank)
 {
     lists all = {.ranks = calloc(1, sizeof *all.ranks)};
+    size_t bytes = 0;
 
+    all.records.texts = open_memstream(&all.texts, &bytes);
+    if (all.records.texts) {
+        pw_registry_each(take_record, &all.records);
+        if (fclose(all.records.texts) != 0)
+            all.records.n = 0;
+    }
+    all.ntexts = (int64_t)bytes;
     all.nranks = all.ranks != NULL;
     all.unfreed = pw_unfreed_take(&all.nunfreed);
-    pw_registry_each(take_record, &all.records);
     pw_site_each(take_choice, &all.choices);
     if (all.ranks) {
         all.ranks->rank = rank;
@@ -167,6 +171,7 @@ static lists take_lists(int rank)
 static void free_lists(lists *all)
 {
     free(all->records.at);
+    free(all->texts);
     free(all->choices.at);
     free(all->ranks);
     free(all->unfreed);
@@ -215,13 +220,24 @@ static void write_all(const pw_report *report, const char *path)
     pw_event_leave(PW_EVENT_REPORTED);
 }
 
-/* `path` is the file to write; NULL: none. In data, numbers are those of the C locale, whatever the program's
- * is. */
-static void report_lists(lists *all, const char *path)
+/* Gives each record its text. */
+static void find_texts(lists *all)
+{
+    const char *at = all->texts;
+
+    for (int64_t i = 0; i < all->records.n; i++) {
+        all->records.at[i].ddt = at;
+        at += strlen(at) + 1;
+    }
+}
+
+/* The files to write; NULL: none. In data, numbers are those of the C locale, whatever the program's is. */
+static void report_lists(lists *all, const char *path, const char *trace)
 {
     pw_report report = {.n = 0};
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
+    find_texts(all);
     report.n = pw_stats_merge(all->records.at, all->records.n);
     report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
     report.nranks = all->nranks;
@@ -231,7 +247,10 @@ static void report_lists(lists *all, const char *path)
     report.nunfreed = pw_unfreed_merge(all->unfreed, all->nunfreed);
     report.unfreed = all->unfreed;
     pw_report_complete(&report);
-    write_all(&report, path);
+    if (pw_env_choice(PW_ENV_STATS) != STATS_OFF || path)
+        write_all(&report, path);
+    if (trace)
+        pw_trace_write(&report, trace);
     uselocale(own);
     if (c)
         freelocale(c);
@@ -269,21 +288,29 @@ void pw_stats_check_files(void)
     }
 }
 
+/* Returns the name of a file for this process alone; the process's place in the name is behind `stem` bytes of it. */
+static const char *own_name(char *out, size_t size, const char *file, size_t stem, int number)
+{
+    char host[64] = "host";
+
+    gethostname(host, sizeof host - 1);
+    snprintf(out, size, "%.*s.%s-%ld-%d%s", (int)stem, file, host, (long)getpid(), number, file + stem);
+    return out;
+}
+
 void pw_stats_report_process(void)
 {
     static int number;
     lists all = take_lists(0);
-    const char *file = report_path();
-    char path[4096], host[64] = "host";
+    const char *file = report_path(), *trace = pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL;
+    char path[4096], traced[4096];
 
-    if (file) {
-        const char *ending = strrchr(file, '.');
-
-        gethostname(host, sizeof host - 1);
-        snprintf(path, sizeof path, "%.*s.%s-%ld-%d%s", (int)(ending - file), file, host, (long)getpid(), number++,
-                 ending);
-    }
-    report_lists(&all, file ? path : NULL);
+    if (file)
+        file = own_name(path, sizeof path, file, (size_t)(strrchr(file, '.') - file), number);
+    if (trace)
+        trace = own_name(traced, sizeof traced, trace, strlen(trace), number);
+    number++;
+    report_lists(&all, file, trace);
     free_lists(&all);
 }
 
@@ -295,21 +322,92 @@ void pw_stats_close(void)
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
+/* Makes a communicator of the whole world for this library's own messages. Collective. False: MPI has failed. */
+static bool open_world(MPI_Comm *comm, int *rank, int *nranks)
+{
+    /* MPI_Comm_split, unlike MPI_Comm_dup, copies no attributes, so none of the application's callbacks run. */
+    PMPI_Comm_rank(MPI_COMM_WORLD, rank);
+    if (PMPI_Comm_split(MPI_COMM_WORLD, 0, *rank, comm) != MPI_SUCCESS)
+        return false;
+    PMPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_size(*comm, nranks);
+    return true;
+}
+
+/* Makes room for the items of all ranks at rank 0, which keeps its own in front. Sets displs to where the items of each
+ * rank begin. */
+static bool make_room(void **data, size_t item_bytes, const int *counts, int *displs, int nranks, int64_t *total)
+{
+    void *grown;
+
+    *total = 0;
+    for (int i = 0; i < nranks; i++) {
+        displs[i] = (int)*total;
+        *total += counts[i];
+        if (*total > INT_MAX)
+            return false;
+    }
+    grown = realloc(*data, (size_t)(*total + 1) * item_bytes);
+    if (grown)
+        *data = grown;
+    return grown != NULL;
+}
+
+/*
+ * Gathers a list. Collective. On rank 0, the list of *n items at *data (malloc'ed, or NULL) grows to the lists of all
+ * ranks, in the order of ranks; on other ranks it stays. Returns false on every rank if the list is too long for any,
+ * or memory or MPI has failed; all lists are then as they were.
+ */
+static bool gather_list(void **data, int64_t *n, size_t item_bytes, MPI_Comm comm)
+{
+    int rank, nranks, mine = *n <= INT_MAX ? (int)*n : -1, ok;
+    int64_t total = 0;
+    int *counts, *displs;
+    MPI_Datatype item;
+
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &nranks);
+    /* Only rank 0 needs the counts. If it lacks memory for them, all ranks find out before the data moves. */
+    counts = rank == 0 ? calloc((size_t)nranks * 2, sizeof *counts) : NULL;
+    displs = counts ? counts + nranks : NULL;
+    PMPI_Type_contiguous((int)item_bytes, MPI_BYTE, &item);
+    PMPI_Type_commit(&item);
+    ok = (rank != 0 || counts) && mine >= 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, comm);
+    if (ok)
+        PMPI_Gather(&mine, 1, MPI_INT, counts, 1, MPI_INT, 0, comm);
+    if (ok && rank == 0)
+        ok = make_room(data, item_bytes, counts, displs, nranks, &total);
+    PMPI_Bcast(&ok, 1, MPI_INT, 0, comm);
+    if (ok) {
+        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : *data, mine, item, *data, counts, displs, item, 0, comm) ==
+             MPI_SUCCESS;
+        if (rank == 0 && ok)
+            *n = total;
+    }
+    PMPI_Type_free(&item);
+    free(counts);
+    return ok;
+}
+
 /* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
 static bool gather(lists *all, MPI_Comm comm)
 {
     void *data = all->records.at;
-    bool ok = pw_gather(&data, &all->records.n, sizeof *all->records.at, comm);
+    bool ok = gather_list(&data, &all->records.n, sizeof *all->records.at, comm);
 
     all->records.at = data;
+    data = all->texts;
+    ok = ok && gather_list(&data, &all->ntexts, 1, comm);
+    all->texts = data;
     data = all->choices.at;
-    ok = ok && pw_gather(&data, &all->choices.n, sizeof *all->choices.at, comm);
+    ok = ok && gather_list(&data, &all->choices.n, sizeof *all->choices.at, comm);
     all->choices.at = data;
     data = all->ranks;
-    ok = ok && pw_gather(&data, &all->nranks, sizeof *all->ranks, comm);
+    ok = ok && gather_list(&data, &all->nranks, sizeof *all->ranks, comm);
     all->ranks = data;
     data = all->unfreed;
-    ok = ok && pw_gather(&data, &all->nunfreed, sizeof *all->unfreed, comm);
+    ok = ok && gather_list(&data, &all->nunfreed, sizeof *all->unfreed, comm);
     all->unfreed = data;
     return ok;
 }
@@ -320,13 +418,13 @@ void pw_stats_report_world(void)
     int rank, nranks;
     lists all;
 
-    if (!pw_gather_open(&comm, &rank, &nranks))
+    if (!open_world(&comm, &rank, &nranks))
         return;
     all = take_lists(rank);
     if (!gather(&all, comm))
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
-        report_lists(&all, report_path());
+        report_lists(&all, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
     PMPI_Comm_free(&comm);
     free_lists(&all);
 }

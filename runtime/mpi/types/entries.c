@@ -86,7 +86,7 @@ static pw_entry *entry_create(pw_layout *layout)
         return NULL;
     }
     /* Statistics report entries after their types have died, so they hold one more reference until the end. */
-    entry->refs = pw_layout_use_is_timed() && entries.kept < KEPT_FOR_STATS;
+    entry->refs = pw_layout_use_is_reported() && entries.kept < KEPT_FOR_STATS;
     entries.kept += entry->refs;
     entry->prev = entries.list.prev;
     entry->next = &entries.list;
