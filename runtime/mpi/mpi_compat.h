@@ -79,14 +79,21 @@ static inline unsigned pw_mpich_request(MPI_Request request)
 #define PW_MPI_CONST_REQUESTS const
 #endif
 
-/* Returns a datatype handle as the key of a table; 0 stands for no type. */
-static inline uint64_t pw_type_key(MPI_Datatype type)
-{
-    uint64_t key = 0;
+/* Functions that return a handle as the key of a table; 0 stands for none. */
+#define PW_KEY_OF(name, handle_type)                \
+    static inline uint64_t name(handle_type handle) \
+    {                                               \
+        uint64_t key = 0;                           \
+                                                    \
+        memcpy(&key, &handle, sizeof handle);       \
+        return key;                                 \
+    }
 
-    memcpy(&key, &type, sizeof type);
-    return key;
-}
+PW_KEY_OF(pw_type_key, MPI_Datatype)
+PW_KEY_OF(pw_communicator_key, MPI_Comm)
+PW_KEY_OF(pw_request_key, MPI_Request)
+PW_KEY_OF(pw_win_key, MPI_Win)
+PW_KEY_OF(pw_file_key, MPI_File)
 
 /* A copy callback for keyvals that copies nothing. It replaces MPI_COMM_NULL_COPY_FN, which is a symbol in Open MPI:
  * with it, this library could not be loaded into a process without MPI. */

@@ -60,14 +60,6 @@ typedef struct pw_communicator {
 /* Handle -> pw_communicator. */
 extern pw_handle_table pw_communicators;
 
-static inline uint64_t pw_communicator_key(MPI_Comm comm)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &comm, sizeof comm);
-    return key;
-}
-
 /* Returns what is remembered of a communicator; valid as long as the communicator is. NULL: nothing is remembered. */
 static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
 {

@@ -32,15 +32,6 @@ bool pw_io_type_is_plain(MPI_Datatype type);
  * program sets them, because MPI_File_get_view makes datatypes, which takes as long as a short write. Thread safe.
  */
 
-/* Returns a file handle as the key of a table; it is not 0 for an open file. */
-static inline uint64_t pw_file_key(MPI_File fh)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &fh, sizeof fh);
-    return key;
-}
-
 typedef struct pw_io_view {
     bool native; /* the data representation: the file holds the bytes as memory does */
     bool plain;  /* the file type is predefined: the view has no holes */

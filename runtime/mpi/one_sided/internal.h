@@ -11,15 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns a window handle as the key of a table; it is not 0 for a window. */
-static inline uint64_t pw_win_key(MPI_Win win)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &win, sizeof win);
-    return key;
-}
-
 /* ---- basic_type.c ------------------------------------------------------------------------------------------------ */
 
 /* A predefined type whose objects lie one after the other without gaps. */

@@ -16,14 +16,6 @@
 
 _Atomic int64_t pw_pending_live = 1;
 
-static uint64_t key_of(MPI_Request request)
-{
-    uint64_t key = 0;
-
-    memcpy(&key, &request, sizeof request);
-    return key;
-}
-
 static pw_pending *of_node(pw_pending_node *node)
 {
     return node ? (pw_pending *)((char *)node - offsetof(pw_pending, node)) : NULL;
@@ -125,12 +117,12 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
         return;
     }
     atomic_fetch_add_explicit(&pw_pending_live, 1, memory_order_relaxed);
-    pw_pending_node_insert(&p->node, key_of(request));
+    pw_pending_node_insert(&p->node, pw_request_key(request));
 }
 
 pw_pending *pw_pending_claim_to_look(MPI_Request request, bool *elsewhere)
 {
-    return of_node(pw_pending_node_claim(key_of(request), elsewhere));
+    return of_node(pw_pending_node_claim(pw_request_key(request), elsewhere));
 }
 
 pw_pending *pw_pending_claim(MPI_Request request)
@@ -230,7 +222,7 @@ void pw_pending_started(pw_pending *p, MPI_Request request)
         return;
     pw_pending_node_remove(&p->node);
     p->request = request;
-    pw_pending_node_insert(&p->node, key_of(request)); /* no other thread knows the new request yet */
+    pw_pending_node_insert(&p->node, pw_request_key(request)); /* no other thread knows the new request yet */
 }
 
 static void forget_comm(void *comm, pw_pending_node *node)
