@@ -8,7 +8,7 @@
 
 enum { MAX_DEPTH = 32 };
 
-bool pw_type_is_contiguous(MPI_Datatype type)
+static bool is_contiguous(MPI_Datatype type)
 {
     MPI_Count size, lb, extent, true_lb, true_extent;
 
@@ -41,8 +41,7 @@ bool pw_basic_type_of(MPI_Datatype type, pw_basic_type *out)
 {
     MPI_Count size = 0;
 
-    if (!find(type, 0, &out->type) || !pw_type_is_contiguous(out->type) ||
-        PMPI_Type_size_x(out->type, &size) != MPI_SUCCESS)
+    if (!find(type, 0, &out->type) || !is_contiguous(out->type) || PMPI_Type_size_x(out->type, &size) != MPI_SUCCESS)
         return false;
     out->size = size;
     return size > 0;

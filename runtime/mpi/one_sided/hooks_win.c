@@ -6,8 +6,6 @@
 #include "hooks.h"
 #include "next.h"
 
-#include <stdlib.h>
-
 /* Settles operations after MPI's call. If that has failed, the operations wait for the next call. */
 static pw_verdict settle(MPI_Win win, int target, uint64_t mark, int *rc)
 {
@@ -60,13 +58,9 @@ ONE_TARGET(Win_flush_local, LOCALLY())
     pw_verdict pw_hook_##call(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win, \
                               bool large, int *rc)                                                                  \
     {                                                                                                               \
-        pw_mapped_before *before = (shared) ? NULL : pw_mapped_list(size);                                          \
-                                                                                                                    \
         *rc = pw_call_##call(size, unit, info, comm, base, win, large);                                             \
         if (*rc == MPI_SUCCESS)                                                                                     \
-            pw_mapped_enter(*win, comm, shared, before);                                                            \
-        else                                                                                                        \
-            free(before);                                                                                           \
+            pw_mapped_enter(*win, comm, shared);                                                                    \
         return PW_DONE;                                                                                             \
     }
 

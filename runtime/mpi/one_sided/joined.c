@@ -64,56 +64,44 @@ typedef struct pair {
     pw_message *from, *to;
 } pair;
 
-static const pw_origin *origin_of(const pw_transfer *t)
-{
-    return t->family == PW_PUT ? &t->sent : &t->got;
-}
-
 static void name_sides(const pw_transfer *t, pair *p)
 {
-    bool puts = t->family == PW_PUT;
-
-    p->from = puts ? &p->own : &p->other;
-    p->to = puts ? &p->other : &p->own;
-    p->from->left_wrong = t->with_request && !pw_transfer_request_is_honest(t);
-    p->from->variant = (uint8_t)(4 * (puts ? PW_RMA_PUT : PW_RMA_GOT) + 2 * p->from->left_wrong);
+    p->from = t->gets ? &p->other : &p->own;
+    p->to = t->gets ? &p->own : &p->other;
+    p->from->variant = (uint8_t)(2 * t->gets);
 }
 
 /* Remembers a transfer that is left to MPI by `site`, if it cannot be staged either. `deaths`: the number from before
  * the types were looked up. */
 static void settle(const pw_transfer *t, const pw_entry *own, const pw_entry *other, pw_site *site, unsigned deaths)
 {
-    const pw_origin *o = origin_of(t);
-    uint64_t origin = pw_type_key(o->type), target = pw_type_key(t->type);
+    uint64_t origin = pw_type_key(t->origin), target = pw_type_key(t->type);
     int64_t lowest = pw_entry_is_left(own) ? 0 : own->lowest;
-    bool gets = t->family == PW_GET;
 
-    if (t->with_request || !other->layout || pw_strategy_is_forced() ||
-        !pw_memory_is_known_host((const char *)o->buf + lowest))
+    if (!other->layout || pw_strategy_is_forced() || !pw_memory_is_known_host((const char *)t->buf + lowest))
         return;
-    *pw_settled_transfer_slot(gets, origin, target) = (pw_settled_transfer){.origin = origin,
-                                                                            .target = target,
-                                                                            .origin_count = o->count,
-                                                                            .target_count = t->count,
-                                                                            .lowest = lowest,
-                                                                            .site = site,
-                                                                            .deaths = deaths,
-                                                                            .gets = gets};
+    *pw_settled_transfer_slot(t->gets, origin, target) = (pw_settled_transfer){.origin = origin,
+                                                                               .target = target,
+                                                                               .origin_count = t->origin_count,
+                                                                               .target_count = t->count,
+                                                                               .lowest = lowest,
+                                                                               .site = site,
+                                                                               .deaths = deaths,
+                                                                               .gets = t->gets};
 }
 
 /* The quick check that the MPI moves the data: both sides are contiguous, or it was so before. */
 static bool is_left(const pw_transfer *t)
 {
     unsigned deaths = pw_gate_deaths_now();
-    const pw_origin *o = origin_of(t);
-    const pw_entry *own = pw_registry_find(o->type), *other = pw_registry_find(t->type);
+    const pw_entry *own = pw_registry_find(t->origin), *other = pw_registry_find(t->type);
     pair p = {.own = {.entry = own, .kind = PW_CALL_ONE_SIDED}, .other = {.entry = other, .kind = PW_CALL_ONE_SIDED}};
     pw_site *site;
 
     if (!own || !other || !(own->layout || other->layout))
         return true;
     name_sides(t, &p);
-    if (__builtin_mul_overflow((int64_t)(own->layout ? o->count : t->count), (own->layout ? own : other)->size,
+    if (__builtin_mul_overflow((int64_t)(own->layout ? t->origin_count : t->count), (own->layout ? own : other)->size,
                                &p.from->cost_bytes))
         return false;
     site = pw_message_left_again(p.from, p.to);
@@ -124,10 +112,9 @@ static bool is_left(const pw_transfer *t)
 
 static bool open_move(const pw_transfer *t, pw_move *move)
 {
-    const pw_origin *o = origin_of(t);
     pair p;
 
-    if (is_left(t) || !describe_target(t, &p.other) || !describe(o->buf, o->count, o->type, &p.own))
+    if (is_left(t) || !describe_target(t, &p.other) || !describe(t->buf, t->origin_count, t->origin, &p.own))
         return false;
     name_sides(t, &p);
     if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer) || !pw_message_is_joined(p.from, p.to))
@@ -144,7 +131,7 @@ static int call_with_nothing(const pw_transfer *t)
 {
     pw_transfer nothing = *t;
 
-    nothing.sent.count = nothing.got.count = nothing.count = 0;
+    nothing.origin_count = nothing.count = 0;
     return nothing.next(&nothing);
 }
 
@@ -152,7 +139,7 @@ pw_verdict pw_transfer_move(const pw_transfer *t, int *rc)
 {
     pw_move move;
 
-    if ((t->family != PW_PUT && t->family != PW_GET) || !open_move(t, &move))
+    if (!open_move(t, &move))
         return PW_PASS;
     *rc = call_with_nothing(t);
     if (*rc == MPI_SUCCESS) {

@@ -8,25 +8,149 @@
 
 #include "base/env.h"
 #include "runtime/engine/memory/handle_table.h"
-#include "runtime/mpi/one_sided/announced.h"
+#include "runtime/exchange/commons.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/rma.h"
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAPPINGS = 512, RANKS = 1 << 16, LINE = 512 };
+/* ---- where ranks say that their parts lie ------------------------------------------------------------------------ */
+
+/*
+ * MPIs map one file for the memory that a window has on a node, so a part of a window is known by that file and its
+ * rank in the window. A rank announces its own part in memory that all ranks of the node have in common
+ * (runtime/exchange/commons.h). No rank sends a message or waits, so ranks without Packwright may take part in the
+ * window.
+ *
+ * The table has records, found by a hash of file and rank. The process that has taken a record is the only one that
+ * writes it until it gives it back. Others read a record's fields before and after its tag, so they never use a record
+ * that changes meanwhile.
+ */
+
+/* The part of a window that one rank has. */
+typedef struct part {
+    uint64_t device, inode; /* of the file, as /proc/self/maps has them */
+    int64_t at, bytes;      /* offset in the file; length */
+    int64_t unit;           /* of displacements */
+    int rank;               /* in the window */
+} part;
+
+enum { RECORDS = 1 << 16, PROBES = 64 };
+
+static const uint64_t FREE = 0, TAKEN = 1; /* other tags are hashes */
+
+typedef struct record {
+    _Alignas(64) _Atomic uint64_t tag;
+    _Atomic uint64_t device, inode;
+    _Atomic int64_t at, bytes, unit;
+    _Atomic int64_t rank;
+} record;
+
+_Static_assert(RECORDS * sizeof(record) <= PW_COMMONS_PART_BYTES, "the table has room in the memory in common");
+
+static record *records(void)
+{
+    return pw_commons_part_of(PW_COMMONS_WINDOWS);
+}
+
+static uint64_t tag_of(const part *p)
+{
+    uint64_t tag = (p->inode * UINT64_C(0x9e3779b97f4a7c15)) ^ (p->device * UINT64_C(0xbf58476d1ce4e5b9));
+
+    tag = (tag ^ (uint64_t)p->rank ^ tag >> 29) * UINT64_C(0x94d049bb133111eb);
+    return (tag ^ tag >> 32) | 2;
+}
+
+static record *probe(record *table, uint64_t tag, int i)
+{
+    return &table[(tag + (uint64_t)i) % RECORDS];
+}
+
+static bool is_of(const record *r, const part *p)
+{
+    return atomic_load_explicit(&r->device, memory_order_relaxed) == p->device &&
+           atomic_load_explicit(&r->inode, memory_order_relaxed) == p->inode &&
+           atomic_load_explicit(&r->rank, memory_order_relaxed) == p->rank;
+}
+
+/* Announces a part. Returns false if there is no room, or no memory in common. */
+static bool announce(const part *p)
+{
+    record *table = records();
+    uint64_t tag = tag_of(p);
+
+    for (int i = 0; i < PROBES && table; i++) {
+        record *r = probe(table, tag, i);
+        uint64_t expected = FREE;
+
+        if (!atomic_compare_exchange_strong_explicit(&r->tag, &expected, TAKEN, memory_order_acquire,
+                                                     memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&r->device, p->device, memory_order_relaxed);
+        atomic_store_explicit(&r->inode, p->inode, memory_order_relaxed);
+        atomic_store_explicit(&r->rank, p->rank, memory_order_relaxed);
+        atomic_store_explicit(&r->at, p->at, memory_order_relaxed);
+        atomic_store_explicit(&r->bytes, p->bytes, memory_order_relaxed);
+        atomic_store_explicit(&r->unit, p->unit, memory_order_relaxed);
+        atomic_store_explicit(&r->tag, tag, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+/* Finds a record from the probe `*from` on. */
+static record *find(record *table, const part *p, int *from)
+{
+    uint64_t tag = tag_of(p);
+
+    while (table && *from < PROBES) {
+        record *r = probe(table, tag, (*from)++);
+
+        if (atomic_load_explicit(&r->tag, memory_order_acquire) == tag && is_of(r, p))
+            return r;
+    }
+    return NULL;
+}
+
+/* Takes back what this process has announced. */
+static void withdraw(const part *p)
+{
+    int from = 0;
+    record *r = find(records(), p, &from);
+
+    if (r)
+        atomic_store_explicit(&r->tag, FREE, memory_order_release);
+}
+
+/* Finds the part of the rank in out->rank of the window in the file of *out, and fills in the rest. Returns false if no
+ * rank has announced it, or several have. */
+static bool find_part(part *out)
+{
+    record *table = records();
+    int from = 0;
+    record *r = find(table, out, &from);
+
+    if (!r)
+        return false;
+    out->at = atomic_load_explicit(&r->at, memory_order_relaxed);
+    out->bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed);
+    out->unit = atomic_load_explicit(&r->unit, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&r->tag, memory_order_relaxed) == tag_of(out) && !find(table, out, &from);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+enum { RANKS = 1 << 16, LINE = 512 };
 
 /* A shared mapping of a file, whose byte at an address of this process is at offset address + shift. */
 typedef struct mapping {
     uint64_t begin, end, shift;
     uint64_t device, inode; /* of the file, as /proc/self/maps has them */
 } mapping;
-
-struct pw_mapped_before {
-    int n;
-    mapping mappings[MAPPINGS];
-};
 
 typedef struct target {
     _Atomic bool found; /* the rest is constant then */
@@ -37,7 +161,7 @@ typedef struct target {
 typedef struct window {
     uint64_t key;
     bool shared, announced;
-    pw_window_part part; /* of this process; the file is known in any case */
+    part part; /* of this process; the file is known in any case */
     mapping mapping;
     int ranks;
     pthread_mutex_t lock; /* of a thread that looks for a target */
@@ -68,54 +192,22 @@ static bool parse(const char *line, mapping *out)
     return true;
 }
 
-/* Lists up to `most` shared mappings, or those that have the byte at an address, and returns their number. */
-static int list_mappings(mapping *out, int most, const void *byte)
+/* Finds the shared mapping that has the byte at an address. */
+static bool find_mapping_of(const void *byte, mapping *out)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[LINE];
-    int n = 0;
+    bool found = false;
 
-    while (maps && n < most && fgets(line, sizeof line, maps))
-        n += parse(line, &out[n]) && (!byte || (uintptr_t)byte - out[n].begin < out[n].end - out[n].begin);
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = parse(line, out) && (uintptr_t)byte - out->begin < out->end - out->begin;
     if (maps)
         fclose(maps);
-    return n;
+    return found;
 }
 
-pw_mapped_before *pw_mapped_list(MPI_Aint bytes)
-{
-    pw_mapped_before *before = bytes == 0 ? malloc(sizeof *before) : NULL;
-
-    if (before)
-        before->n = list_mappings(before->mappings, MAPPINGS, NULL);
-    return before;
-}
-
-static bool is_among(const pw_mapped_before *list, const mapping *m)
-{
-    for (int i = 0; i < list->n; i++)
-        if (list->mappings[i].inode == m->inode && list->mappings[i].device == m->device)
-            return true;
-    return false;
-}
-
-/* Finds the one file that has been mapped since `before`. */
-static bool find_new(const pw_mapped_before *before, mapping *out)
-{
-    pw_mapped_before *now = before->n < MAPPINGS ? pw_mapped_list(0) : NULL;
-    int found = 0;
-
-    for (int i = 0; now && i < now->n; i++)
-        if (!is_among(before, &now->mappings[i])) {
-            *out = now->mappings[i];
-            found++;
-        }
-    free(now);
-    return found == 1;
-}
-
-/* Finds the mapping that has the memory of the window. */
-static bool find_mapping(MPI_Win win, const pw_mapped_before *before, window *w)
+/* Finds the mapping that has the memory of the window. A rank that brings no memory does not know it. */
+static bool find_mapping(MPI_Win win, window *w)
 {
     int found = 0, *unit;
     MPI_Aint *bytes;
@@ -127,9 +219,7 @@ static bool find_mapping(MPI_Win win, const pw_mapped_before *before, window *w)
         return false;
     w->part.bytes = *bytes;
     w->part.unit = *unit;
-    if (*bytes == 0)
-        return before && find_new(before, &w->mapping);
-    return list_mappings(&w->mapping, 1, base) == 1 &&
+    return *bytes > 0 && find_mapping_of(base, &w->mapping) &&
            (w->part.at = (int64_t)((uint64_t)(uintptr_t)base + w->mapping.shift)) >= 0;
 }
 
@@ -138,7 +228,7 @@ static bool find_mapping(MPI_Win win, const pw_mapped_before *before, window *w)
 static void destroy(window *w)
 {
     if (w->announced)
-        pw_window_withdraw(&w->part);
+        withdraw(&w->part);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -195,35 +285,28 @@ static window *make(MPI_Win win, MPI_Comm comm, bool shared)
 }
 
 /* Finds out where this rank's memory lies, and announces that. */
-static bool look(MPI_Win win, const pw_mapped_before *before, window *w)
+static bool look(MPI_Win win, window *w)
 {
     if (w->shared)
         return true;
-    if (!find_mapping(win, before, w))
+    if (!find_mapping(win, w))
         return false;
     w->part.device = w->mapping.device;
     w->part.inode = w->mapping.inode;
-    w->announced = w->part.bytes > 0 && pw_window_announce(&w->part);
+    w->announced = announce(&w->part);
     return true;
 }
 
-static void enter(MPI_Win win, MPI_Comm comm, bool shared, const pw_mapped_before *before)
+void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared)
 {
-    window *w = is_ready() ? make(win, comm, shared) : NULL;
+    window *w = pw_env_bool(PW_ENV_SHARED) && is_ready() ? make(win, comm, shared) : NULL;
 
     if (!w)
         return;
-    if (!look(win, before, w) || PMPI_Win_set_attr(win, windows.keyval, w) != MPI_SUCCESS)
+    if (!look(win, w) || PMPI_Win_set_attr(win, windows.keyval, w) != MPI_SUCCESS)
         destroy(w);
     else
         pw_handle_table_insert(&windows.table, w->key, w); /* if that fails, the window is not found */
-}
-
-void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared, pw_mapped_before *before)
-{
-    if (pw_env_bool(PW_ENV_SHARED))
-        enter(win, comm, shared, before);
-    free(before);
 }
 
 void pw_rma_leave(void)
@@ -252,15 +335,15 @@ static bool ask(MPI_Win win, int rank, pw_window_memory *out)
 /* Finds what a rank has announced, where it lies in the mapping of this process. */
 static bool find_announced(const window *w, int rank, pw_window_memory *out)
 {
-    pw_window_part part = w->part;
+    part theirs = w->part;
     const mapping *m = &w->mapping;
     int64_t begin = (int64_t)(m->begin + m->shift), end = (int64_t)(m->end + m->shift);
 
-    part.rank = rank;
-    if (!pw_window_part_find(&part) || part.bytes <= 0 || part.at < begin || part.at >= end ||
-        part.bytes > end - part.at || part.unit <= 0)
+    theirs.rank = rank;
+    if (!find_part(&theirs) || theirs.bytes <= 0 || theirs.at < begin || theirs.at >= end ||
+        theirs.bytes > end - theirs.at || theirs.unit <= 0)
         return false;
-    *out = (pw_window_memory){(char *)(uintptr_t)((uint64_t)part.at - m->shift), part.bytes, part.unit};
+    *out = (pw_window_memory){(char *)(uintptr_t)((uint64_t)theirs.at - m->shift), theirs.bytes, theirs.unit};
     return true;
 }
 

@@ -163,20 +163,19 @@ static void run(round_t *r, int variant, const char *text)
     free(got);
 }
 
-/* MPICH's own requests of gets complete early, so without `strict` they are flushed. */
-static ending ending_of(pw_rng *rng, bool strict)
+/* MPICH's requests of gets complete early, so they are flushed. */
+static ending ending_of(pw_rng *rng)
 {
     ending e = (ending)pw_rng_range(rng, 0, ENDINGS - 1);
 
 #ifdef MPICH
-    if (e == REQUEST && !strict)
+    if (e == REQUEST)
         e = REQUEST_FLUSHED;
 #endif
-    (void)strict;
     return e;
 }
 
-static void run_round(round_t *r, int variant, bool strict)
+static void run_round(round_t *r, int variant)
 {
     static const pw_random_mpi_limits limits = {.depth = 3, .max_entries = 2000, .max_span = 8000};
     pw_rng rng = {r->seed * 0x9e3779b97f4a7c15u | 1};
@@ -188,7 +187,7 @@ static void run_round(round_t *r, int variant, bool strict)
     side one, other;
 
     r->epoch = (epoch){.w = r->w,
-                       .ending = ending_of(&rng, strict),
+                       .ending = ending_of(&rng),
                        .target = (r->rank + shift) % r->ranks,
                        .origin = (r->rank - shift + r->ranks) % r->ranks};
     r->get = pw_rng_one_in(&rng, 2);
@@ -310,7 +309,6 @@ static void check_order(int rank, int ranks)
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 200, rc;
-    const char *strategy = getenv("PACKWRIGHT_STRATEGY");
     round_t r = {.seed = 0};
 
     MPI_Init(&argc, &argv);
@@ -324,7 +322,7 @@ int main(int argc, char **argv)
         r.w = &w;
         for (int i = 0; i < ROUNDS_OF_A_WINDOW; i++) {
             r.seed++;
-            run_round(&r, variant, strategy && !strcmp(strategy, "joined"));
+            run_round(&r, variant);
         }
         MPI_Win_free(&w.win);
     }
