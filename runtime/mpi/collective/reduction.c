@@ -1,14 +1,30 @@
 /*
- * Reductions of GPU memory with an MPI that does not take it: mirrors stand in for the buffers. Counts, types and
- * operation stay the caller's, so MPI checks them. Everything else is left to MPI as it is.
+ * MPI_Reduce and MPI_Allreduce (MPI 4.0 section 6.9), blocking, nonblocking and persistent.
+ *
+ * MPI combines elements of the user's type, so packing gains nothing: MPI gets buffers in host memory as they are. For
+ * buffers in GPU memory, with an MPI that does not take them, MPI gets mirrors in host memory. Counts, types and
+ * operations stay the caller's, so each rank decides alone. A user-defined operation then sees host memory.
  */
-#include "runtime/mpi/collective/reduction.h"
-
+#include "runtime/mpi/collective/hooks_collective.h"
 #include "runtime/mpi/errors.h"
-#include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/operand.h"
 
-/* ---- the substitutes -----------------------------------------------------------------------------------------------
- */
+typedef enum pw_reduction_family { PW_REDUCE, PW_ALLREDUCE } pw_reduction_family;
+
+typedef struct pw_reduction pw_reduction;
+
+struct pw_reduction {
+    pw_reduction_family family;
+    int (*next)(const pw_reduction *r); /* calls the next function with the arguments in `r` */
+    void *send, *recv;                  /* `send` is not written */
+    MPI_Count count;
+    MPI_Datatype type;
+    MPI_Op op;
+    int root; /* PW_REDUCE */
+    pw_collective_way way;
+};
+
+/* ---- the substitutes --------------------------------------------------------------------------------------------- */
 
 typedef struct operation {
     pw_operation head;
@@ -47,33 +63,39 @@ static int call(pw_operation *head, const void *substitute)
 static const pw_operation_kind kind = {
     .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .close = close};
 
-static pw_status open_side(pw_operand *o, const pw_reduction_side *side, const pw_entry *entry, const void *buf)
+/* Finds out how MPI uses the buffers on this rank. Returns false if MPI must check the arguments itself. Between groups
+ * each group gets the result of the other; there is no contribution in place. */
+static bool check(const pw_reduction *r, const pw_communicator *group, unsigned *send, unsigned *recv)
+{
+    bool rooted = r->family == PW_REDUCE, receives = !rooted || group->as_root == r->root;
+    bool gives = !rooted || !group->between_groups || r->root >= 0, in_place = gives && r->send == MPI_IN_PLACE;
+
+    if (rooted && !group->between_groups && (r->root < 0 || r->root >= group->size))
+        return false;
+    *send = gives && !in_place ? PW_USE_READ : 0;
+    *recv = !receives ? 0 : in_place ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE;
+    return r->count >= 0 && !(in_place && (group->between_groups || !receives)) &&
+           !(receives && r->recv == MPI_IN_PLACE);
+}
+
+static pw_status open_side(pw_operand *o, const pw_reduction *r, unsigned use, const void *buf)
 {
     *o = (pw_operand){.buf = NULL};
-    return side->use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_role(side->use), entry, buf, side->count) : PW_OK;
+    return use ? pw_operand_open(o, PW_CALL_COLLECTIVE, pw_use_role(use), pw_registry_find(r->type), buf, r->count)
+               : PW_OK;
 }
 
 /* Opens what is needed and turns the call into its substitute. */
-static pw_status open_sides(operation *o, pw_reduction *r, pw_reduction_side *send, pw_reduction_side *recv)
+static pw_status open_sides(operation *o, pw_reduction *r, unsigned send, unsigned recv)
 {
-    const pw_entry *entry = pw_registry_find(r->type);
-    bool same = send->use && recv->use && r->send == r->recv; /* an error, which MPI reports */
-    pw_status status;
+    bool same = send && recv && r->send == r->recv; /* an error, which MPI reports */
+    pw_status sent = open_side(&o->send, r, same ? 0 : send, r->send);
+    pw_status received = open_side(&o->recv, r, same ? send | recv : recv, r->recv);
 
     o->head.kind = &kind;
-    if (same) {
-        recv->use = PW_USE_READ | PW_USE_WRITE;
-        recv->count = recv->count > send->count ? recv->count : send->count;
-        send->use = 0;
-    }
-    status = open_side(&o->send, send, entry, r->send);
-    if (status == PW_OK)
-        status = open_side(&o->recv, recv, entry, r->recv);
-    else
-        o->recv = (pw_operand){.buf = NULL};
-    if (status != PW_OK) {
+    if (sent != PW_OK || received != PW_OK) {
         close(&o->head);
-        return status;
+        return sent != PW_OK ? sent : received;
     }
     r->send = pw_operand_buffer(same ? &o->recv : &o->send, r->send);
     r->recv = pw_operand_buffer(&o->recv, r->recv);
@@ -93,17 +115,17 @@ static bool is_needed(const pw_reduction *r, const pw_entry *entry)
 static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
 {
     pw_reduction substitute = *r;
-    pw_reduction_side send, recv;
     pw_communicator unknown;
     const pw_communicator *group = pw_communicator_look(r->way.comm, &unknown, rc);
+    unsigned send, recv;
     pw_status status;
     operation o;
 
     if (!group)
         return PW_DONE; /* MPI has reported an invalid communicator */
-    if (!pw_reduction_check(r, group, &send, &recv))
+    if (!check(r, group, &send, &recv))
         return PW_PASS;
-    status = open_sides(&o, &substitute, &send, &recv);
+    status = open_sides(&o, &substitute, send, recv);
     if (status == PW_OK && !pw_operand_is_open(&o.send) && !pw_operand_is_open(&o.recv))
         return PW_PASS;
     if (status == PW_OK)
@@ -113,25 +135,32 @@ static pw_verdict stage_and_call(const pw_reduction *r, int *rc)
     return PW_DONE;
 }
 
-/* Returns whether the call combines any elements: only then does MPI check the type. */
-static bool combines(const pw_reduction *r)
-{
-    return r->family == PW_REDUCE_SCATTER ? r->counts.at && pw_count_at(r->counts, 0) > 0 : r->count > 0;
-}
-
-pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
+static pw_verdict pw_reduction_call(const pw_reduction *r, int *rc)
 {
     const pw_entry *entry;
 
     /* The types of calls with null buffers are learned, so that the next call knows them. */
     if (pw_operands_are_native(r->send, r->recv, r->type))
-        return (!r->send || !r->recv) && combines(r) ? PW_LEARN : PW_PASS;
+        return (!r->send || !r->recv) && r->count > 0 ? PW_LEARN : PW_PASS;
     entry = pw_operand_entry(r->type, r->send);
     if (!entry)
-        return combines(r) ? PW_LEARN : PW_PASS;
+        return r->count > 0 ? PW_LEARN : PW_PASS;
     if (!is_needed(r, entry))
         return PW_PASS;
     if (r->way.mode != PW_BLOCKING && (!r->way.request || !pw_pending_is_seen()))
         return PW_PASS;
     return stage_and_call(r, rc);
 }
+
+/* ---- the hooks --------------------------------------------------------------------------------------------------- */
+
+#define TO_ALL_PARAMS const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op
+#define TO_ALL_SIDES .send = (void *)sendbuf, .recv = recvbuf, .count = count, .type = datatype, .op = op
+#define TO_ALL_ARGS c->send, c->recv, c->count, c->type, c->op
+
+#define ROOTED_PARAMS TO_ALL_PARAMS, int root
+#define ROOTED_SIDES TO_ALL_SIDES, .root = root
+#define ROOTED_ARGS TO_ALL_ARGS, c->root
+
+PW_REDUCTION_HOOKS(Reduce, Ireduce, Reduce_init, ROOTED, PW_REDUCE)
+PW_REDUCTION_HOOKS(Allreduce, Iallreduce, Allreduce_init, TO_ALL, PW_ALLREDUCE)

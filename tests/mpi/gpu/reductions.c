@@ -1,7 +1,7 @@
 /*
- * Reductions of buffers in GPU memory: every call and form, in place and between groups, of predefined types, pairs
- * with a hole, and types of the program's own under operations of its own, which see host memory. The oracle is the MPI
- * below, on copies in host memory.
+ * MPI_Reduce and MPI_Allreduce of buffers in GPU memory: every form, in place and between groups, of predefined types,
+ * pairs with a hole, and types of the program's own under operations of its own, which see host memory. The oracle is
+ * the MPI below, on copies in host memory.
  *
  * usage: reductions <driver, or -> [rounds]. Exits 77, for "skipped", without a GPU.
  */
@@ -27,7 +27,6 @@ typedef struct kind {
     void (*set)(unsigned char *at, uint64_t random);
     bool (*is_member)(int byte); /* of the byte at this distance from the lowest one */
     bool own;                    /* the type and the operation are the program's own */
-    bool ordered;                /* the operation does not commute */
 } kind;
 
 static void set_int(unsigned char *at, uint64_t random)
@@ -117,7 +116,6 @@ static void multiply_elements(void *in, void *inout, int *n, MPI_Datatype *type)
 static kind matrix_kind(bool behind)
 {
     kind k = {.name = behind ? "matrices behind" : "matrices",
-              .ordered = !behind,
               .extent = MATRIX_EXTENT,
               .lowest = MATRIX_AT + (behind ? BEHIND : 0),
               .set = set_matrix,
@@ -138,9 +136,9 @@ enum { KINDS = 5 };
 static kind make_kind(int i)
 {
     switch (i) {
-    case 0: return (kind){"ints", MPI_INT, MPI_SUM, sizeof(int), 0, set_int, is_always, false, false};
-    case 1: return (kind){"doubles", MPI_DOUBLE, MPI_MAX, sizeof(double), 0, set_double, is_always, false, false};
-    case 2: return (kind){"pairs", MPI_DOUBLE_INT, MPI_MAXLOC, 16, 0, set_pair, is_in_pair, false, false};
+    case 0: return (kind){"ints", MPI_INT, MPI_SUM, sizeof(int), 0, set_int, is_always, false};
+    case 1: return (kind){"doubles", MPI_DOUBLE, MPI_MAX, sizeof(double), 0, set_double, is_always, false};
+    case 2: return (kind){"pairs", MPI_DOUBLE_INT, MPI_MAXLOC, 16, 0, set_pair, is_in_pair, false};
     case 3: return matrix_kind(false);
     default: return matrix_kind(true);
     }
@@ -220,26 +218,10 @@ typedef struct extent {
 static extent extent_of(const trial *t, reduction_args *a)
 {
     extent e = {.sent = t->count, .received = t->count};
-    int n, me, others = 1; /* in calls between groups, all scattered blocks have one length */
+    int me;
 
-    MPI_Comm_size(t->comm, &n);
     MPI_Comm_rank(t->comm, &me);
-    if (t->between_groups)
-        MPI_Comm_remote_size(t->comm, &others);
     a->count = t->count;
-    if (t->which == REDUCE_SCATTER) {
-        e.sent = 0;
-        for (int i = 0; i < n; i++) {
-            a->counts[i] = t->between_groups ? t->count * others : t->count + i;
-            a->wide_counts[i] = a->counts[i];
-            e.sent += a->counts[i];
-        }
-        e.received = a->counts[me];
-    } else if (t->which == REDUCE_SCATTER_BLOCK) {
-        a->count = t->count * others;
-        e.sent = n * a->count;
-        e.received = a->count;
-    }
     e.sends_in_place = t->in_place && (t->which != REDUCE || me == t->root);
     if (t->which == REDUCE && (t->between_groups ? t->root != MPI_ROOT : me != t->root))
         e.received = 0;
@@ -323,18 +305,15 @@ static void place(trial *t, int where)
     t->recv = where == 2 ? host[1] : device[1];
 }
 
-/* Returns whether the MPI itself gets the trial right. MPICH 4.0.2 allocates too little memory for gaps in a
- * Reduce_scatter whose operation does not commute, and takes MPI_IN_PLACE for an address in a long Reduce of more than
- * two ranks to another root than 0. */
+/* Returns whether the MPI itself gets the trial right. MPICH 4.0.2 takes MPI_IN_PLACE for an address in a long Reduce
+ * of more than two ranks to another root than 0. */
 static bool is_right(const trial *t)
 {
 #ifdef OPEN_MPI
     (void)t;
     return true;
 #else
-    if (t->which == REDUCE)
-        return !t->in_place || t->root == 0 || size <= 2;
-    return !t->k->ordered || (t->which != REDUCE_SCATTER && t->which != REDUCE_SCATTER_BLOCK);
+    return t->which != REDUCE || !t->in_place || t->root == 0 || size <= 2;
 #endif
 }
 
@@ -354,9 +333,9 @@ static void check_kind(const kind *k, int count, uint64_t seed)
 {
     trial t = {.k = k, .comm = MPI_COMM_WORLD, .count = count, .seed = seed};
 
-    for (int which = 0; which < REDUCTIONS; which++)
+    for (int which = 0; which <= ALLREDUCE; which++)
         for (int where = 0; where < 3; where++)
-            for (int in_place = 0; in_place < (which == REDUCE_LOCAL ? 1 : 2); in_place++) {
+            for (int in_place = 0; in_place < 2; in_place++) {
                 t.which = (reduction)which;
                 t.in_place = in_place;
                 t.root = (int)(seed % (uint64_t)size);
@@ -374,7 +353,7 @@ static void check_between_groups(const kind *k, int count, uint64_t seed)
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
     MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - rank % 2, 9, &both);
     t.comm = both;
-    for (int which = 0; which <= REDUCE_SCATTER_BLOCK; which++)
+    for (int which = 0; which <= ALLREDUCE; which++)
         for (int where = 0; where < 3; where++) {
             t.which = (reduction)which;
             t.root = rank % 2 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
