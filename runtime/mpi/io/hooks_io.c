@@ -1,54 +1,180 @@
 /*
  * The hooks of MPI-IO. MPI may get a staging buffer in place of the buffer in memory, and reads or writes it as bytes.
- * MPI handles the file: views, pointers and their units, shared and ordered access, collective buffering. Each rank of
+ * MPI handles the file: views, pointers and their units, collective buffering. Each rank of
  * a collective call decides for itself. A read unpacks as many bytes as its status reports: at the end of a file, both
  * MPIs write so much of a contiguous buffer, ROMIO sometimes with bytes that were not in the file.
  *
- * Files with another representation than "native" are left to MPI, which converts element by element. A buffer in GPU
- * memory that MPI cannot touch is then mirrored in host memory.
+ * Files with another representation than "native" are left to MPI, which converts element by element. With a buffer
+ * that MPI cannot touch the call then fails.
  */
+#include "frontend/mpi/contents.h"
+#include "runtime/engine/memory/handle_table.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"
 #include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/requests/received.h"
+#include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
 
 #include <limits.h>
+#include <pthread.h>
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * The views of open files, by handle, as far as they decide whether a buffer may be written or read as bytes. They are
+ * noted when the program sets them, because MPI_File_get_view makes datatypes, which takes as long as a short write. A
+ * file that is not in the table has the view it was opened with, which is native and plain. Once a view could not be
+ * noted, no view counts as native.
+ */
+
+typedef struct view {
+    bool native; /* the data representation: the file holds the bytes as memory does */
+    bool plain;  /* the file type is predefined: the view has no holes */
+} view;
+
+/* A view as a value of the table. */
+enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
+
+/* The singleton. */
+static struct {
+    pthread_once_t once;
+    _Atomic bool lost; /* some view could not be noted: from then on no view counts as native */
+} views = {.once = PTHREAD_ONCE_INIT};
+
+static pw_handle_table table;
+
+static void start(void)
+{
+    static const char *const symbols[] = {"MPI_File_set_view", "MPI_File_close", NULL};
+    static pw_calls noting = {.symbols = symbols};
+
+    views.lost = pw_handle_table_open(&table) != PW_OK || !pw_calls_are_ours(&noting);
+}
+
+static bool is_predefined(MPI_Datatype type)
+{
+    pw_envelope envelope;
+
+    return pw_envelope_read(type, &envelope, NULL) == PW_OK && envelope.combiner == MPI_COMBINER_NAMED;
+}
+
+/* Returns the view of a file. A view that cannot be known is not native. */
+static view view_of(MPI_File fh)
+{
+    uintptr_t noted;
+
+    pthread_once(&views.once, start);
+    if (views.lost)
+        return (view){.native = false};
+    noted = (uintptr_t)pw_handle_table_find(&table, pw_file_key(fh));
+    return (view){.native = !noted || noted & NATIVE, .plain = !noted || noted & PLAIN};
+}
 
 pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                                  const char *datarep, MPI_Info info, int *rc)
 {
+    uintptr_t noted = NOTED;
+
     *rc = pw_next.MPI_File_set_view(fh, disp, etype, filetype, datarep, info);
-    if (*rc == MPI_SUCCESS)
-        pw_io_view_set(fh, filetype, datarep);
+    if (*rc != MPI_SUCCESS)
+        return PW_DONE;
+    pthread_once(&views.once, start);
+    noted |= !strcmp(datarep, "native") ? NATIVE : 0;
+    noted |= is_predefined(filetype) ? PLAIN : 0;
+    if (!views.lost && pw_handle_table_insert(&table, pw_file_key(fh), (void *)noted) != PW_OK)
+        views.lost = true;
     return PW_DONE;
 }
 
+/* MPI may reuse the handle for the next file. */
 pw_verdict pw_hook_File_close(MPI_File *fh, int *rc)
 {
     (void)rc;
-    if (fh && *fh != MPI_FILE_NULL)
-        pw_io_view_forget(*fh);
+    pthread_once(&views.once, start);
+    if (fh && *fh != MPI_FILE_NULL && !views.lost)
+        pw_handle_table_remove(&table, pw_file_key(*fh));
     return PW_PASS;
+}
+
+/* ---- staging ----------------------------------------------------------------------------------------------------- */
+
+/* When the MPI may do the work: in the call, or after it. */
+typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER } pw_io_time;
+
+typedef enum pw_io_use { PW_IO_WRITE, PW_IO_READ } pw_io_use;
+
+/* A call as the program has made it. */
+typedef struct pw_io_call {
+    pw_io_use use;
+    pw_io_time time;
+    MPI_File fh;
+    const void *buf; /* not written if use is PW_IO_WRITE */
+    MPI_Count count;
+    MPI_Datatype type;
+} pw_io_call;
+
+/* Reports a failure of the runtime as a failure of the call on `fh`, as pw_mpi_fail does. */
+static int fail(MPI_File fh, pw_status status)
+{
+    int error = pw_mpi_error(status);
+
+    if (error != MPI_SUCCESS)
+        PMPI_File_call_errhandler(fh, error);
+    return error;
+}
+
+/* Opens the staging buffer for a described message. A buffer that MPI cannot touch is written as the typemap says:
+ * without Packwright no such files can exist. Where MPI converts elements, it would have to find them. */
+static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    view of_file = view_of(call->fh);
+    bool needed = pw_mirror_is_needed(m);
+    pw_status status = PW_OK;
+
+    m->variant = (uint8_t)(2 * call->time + of_file.plain);
+    s->strategy = NULL;
+    if (!needed && !(of_file.native && pw_io_type_is_plain(call->type)))
+        return false;
+    if (!of_file.native)
+        status = PW_ERR_UNSUPPORTED;
+    else if (pw_staging_open(s, m))
+        status = call->use == PW_IO_WRITE ? pw_staging_pack(s) : PW_OK;
+    else if (needed)
+        status = PW_ERR_NOMEM;
+    if (status == PW_OK && pw_staging_is_open(s))
+        return true;
+    pw_staging_close(s);
+    *verdict = status == PW_OK ? PW_PASS : PW_DONE;
+    *rc = fail(call->fh, status);
+    return false;
+}
+
+/* Opens the staging buffer of a call, and packs into it what a write needs. Returns false if there is no staging
+ * buffer: the hook then returns *verdict, with *rc set. */
+static bool open_staging(pw_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
+{
+    pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
+    pw_message m = {.kind = PW_CALL_IO,
+                    .role = call->use == PW_IO_WRITE ? PW_SEND : PW_RECV,
+                    .entry = pw_registry_use(call->type, use),
+                    .buffer = {.base = (void *)call->buf, .count = call->count}};
+
+    *verdict = !m.entry && call->count > 0 ? PW_LEARN : PW_PASS;
+    return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
 /* ---- blocking ---------------------------------------------------------------------------------------------------- */
 
-static pw_verdict end_read(pw_io_staging *s, MPI_File fh, const MPI_Status *status, int *rc)
+static pw_verdict end(pw_staging *s, pw_io_use use, MPI_File fh, const MPI_Status *status, int *rc)
 {
-    if (*rc == MPI_SUCCESS)
-        *rc = pw_io_fail(fh, pw_io_staging_unpack(s, status));
-    pw_io_staging_close(s);
-    return PW_DONE;
-}
-
-static pw_verdict end_write(pw_io_staging *s)
-{
-    pw_io_staging_close(s);
+    if (*rc == MPI_SUCCESS && use == PW_IO_READ)
+        *rc = fail(fh, pw_staging_unpack(s, pw_received_bytes(status)));
+    pw_staging_close(s);
     return PW_DONE;
 }
 
@@ -57,81 +183,62 @@ static pw_verdict end_write(pw_io_staging *s)
 #define OFFSET_PARAMETER MPI_Offset offset,
 #define OFFSET_ARGUMENT offset,
 
-#define READ_CALL(call, parameter, argument)                                                                       \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter void *buf, MPI_Count count, MPI_Datatype datatype,       \
-                                   MPI_Status *status, bool large, int *rc)                                        \
-    {                                                                                                              \
-        MPI_Status own;                                                                                            \
-        pw_verdict verdict;                                                                                        \
-        pw_io_staging s;                                                                                           \
-                                                                                                                   \
-        (void)large;                                                                                               \
-        if (!pw_io_staging_open(&s, &(pw_io_call){PW_IO_READ, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc)) \
-            return verdict;                                                                                        \
-        if (status == MPI_STATUS_IGNORE)                                                                           \
-            status = &own;                                                                                         \
-        *rc = pw_call_File_##call(fh, argument s.data, s.count, s.type, status, s.count > INT_MAX);                \
-        return end_read(&s, fh, status, rc);                                                                       \
+#define CALL(call, use, qualifier, parameter, argument)                                                                \
+    pw_verdict pw_hook_File_##call(MPI_File fh, parameter qualifier void *buf, MPI_Count count, MPI_Datatype datatype, \
+                                   MPI_Status *status, bool large, int *rc)                                            \
+    {                                                                                                                  \
+        MPI_Status own;                                                                                                \
+        pw_verdict verdict;                                                                                            \
+        pw_staging s;                                                                                                  \
+                                                                                                                       \
+        (void)large;                                                                                                   \
+        if (!open_staging(&s, &(pw_io_call){use, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc))                  \
+            return verdict;                                                                                            \
+        if (status == MPI_STATUS_IGNORE)                                                                               \
+            status = &own;                                                                                             \
+        *rc = pw_call_File_##call(fh, argument s.data, s.buffer.bytes, MPI_BYTE, status, s.buffer.bytes > INT_MAX);    \
+        return end(&s, use, fh, status, rc);                                                                           \
     }
 
-#define WRITE_CALL(call, parameter, argument)                                                                       \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter const void *buf, MPI_Count count, MPI_Datatype datatype,  \
-                                   MPI_Status *status, bool large, int *rc)                                         \
-    {                                                                                                               \
-        pw_verdict verdict;                                                                                         \
-        pw_io_staging s;                                                                                            \
-                                                                                                                    \
-        (void)large;                                                                                                \
-        if (!pw_io_staging_open(&s, &(pw_io_call){PW_IO_WRITE, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc)) \
-            return verdict;                                                                                         \
-        *rc = pw_call_File_##call(fh, argument s.data, s.count, s.type, status, s.count > INT_MAX);                 \
-        return end_write(&s);                                                                                       \
-    }
-
-READ_CALL(read, NO_OFFSET, NO_OFFSET)
-READ_CALL(read_at, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-READ_CALL(read_shared, NO_OFFSET, NO_OFFSET)
-READ_CALL(read_all, NO_OFFSET, NO_OFFSET)
-READ_CALL(read_at_all, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-READ_CALL(read_ordered, NO_OFFSET, NO_OFFSET)
-
-WRITE_CALL(write, NO_OFFSET, NO_OFFSET)
-WRITE_CALL(write_at, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-WRITE_CALL(write_shared, NO_OFFSET, NO_OFFSET)
-WRITE_CALL(write_all, NO_OFFSET, NO_OFFSET)
-WRITE_CALL(write_at_all, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-WRITE_CALL(write_ordered, NO_OFFSET, NO_OFFSET)
+CALL(read, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
+CALL(read_at, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
+CALL(read_all, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
+CALL(read_at_all, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
+CALL(write, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
+CALL(write_at, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
+CALL(write_all, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
+CALL(write_at_all, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
 
 /* ---- nonblocking ------------------------------------------------------------------------------------------------- */
 
 typedef struct io_op {
     pw_pending pending;
-    pw_io_staging staging;
+    pw_staging staging;
 } io_op;
 
 static int complete_read(pw_pending *p, const MPI_Status *status)
 {
     io_op *op = (io_op *)p;
 
-    return pw_mpi_error(pw_io_staging_unpack(&op->staging, status));
+    return pw_mpi_error(pw_staging_unpack(&op->staging, pw_received_bytes(status)));
 }
 
 static void destroy(pw_pending *p)
 {
     io_op *op = (io_op *)p;
 
-    pw_io_staging_close(&op->staging);
+    pw_staging_close(&op->staging);
     pw_pool_give(op, sizeof *op);
 }
 
 static io_op *begin_op(const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
-    pw_io_staging s;
-    io_op *op = pw_pending_is_seen() ? pw_io_staging_open_kept(&s, sizeof *op, call, verdict, rc) : NULL;
+    io_op *op = pw_pending_is_seen() ? pw_pool_take(sizeof *op) : NULL;
 
-    if (op)
-        *op = (io_op){.staging = s};
-    return op;
+    if (op && open_staging(&op->staging, call, verdict, rc))
+        return op;
+    pw_pool_give(op, sizeof *op);
+    return NULL;
 }
 
 static pw_verdict end_op(io_op *op, bool reads, const MPI_Request *request, int rc)
@@ -147,30 +254,22 @@ static pw_verdict end_op(io_op *op, bool reads, const MPI_Request *request, int 
     return PW_DONE;
 }
 
-#define NONBLOCKING_CALL(call, use, time, qualifier, parameter, argument)                                              \
+#define NONBLOCKING_CALL(call, use, qualifier, parameter, argument)                                                    \
     pw_verdict pw_hook_File_##call(MPI_File fh, parameter qualifier void *buf, MPI_Count count, MPI_Datatype datatype, \
                                    MPI_Request *request, bool large, int *rc)                                          \
     {                                                                                                                  \
         pw_verdict verdict = PW_PASS;                                                                                  \
-        io_op *op = begin_op(&(pw_io_call){use, time, fh, buf, count, datatype}, &verdict, rc);                        \
+        io_op *op = begin_op(&(pw_io_call){use, PW_IO_LATER, fh, buf, count, datatype}, &verdict, rc);                 \
                                                                                                                        \
         (void)large;                                                                                                   \
         if (!op)                                                                                                       \
             return verdict;                                                                                            \
-        *rc = pw_call_File_##call(fh, argument op->staging.data, op->staging.count, op->staging.type, request,         \
-                                  op->staging.count > INT_MAX);                                                        \
+        *rc = pw_call_File_##call(fh, argument op->staging.data, op->staging.buffer.bytes, MPI_BYTE, request,          \
+                                  op->staging.buffer.bytes > INT_MAX);                                                 \
         return end_op(op, (use) == PW_IO_READ, request, *rc);                                                          \
     }
 
-NONBLOCKING_CALL(iread, PW_IO_READ, PW_IO_LATER, , NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iread_at, PW_IO_READ, PW_IO_LATER, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
-NONBLOCKING_CALL(iread_shared, PW_IO_READ, PW_IO_LATER, , NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iwrite, PW_IO_WRITE, PW_IO_LATER, const, NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iwrite_at, PW_IO_WRITE, PW_IO_LATER, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-NONBLOCKING_CALL(iwrite_shared, PW_IO_WRITE, PW_IO_LATER, const, NO_OFFSET, NO_OFFSET)
-#if PW_MPI_SINCE(3, 1)
-NONBLOCKING_CALL(iread_all, PW_IO_READ, PW_IO_LATER_TOGETHER, , NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iread_at_all, PW_IO_READ, PW_IO_LATER_TOGETHER, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
-NONBLOCKING_CALL(iwrite_all, PW_IO_WRITE, PW_IO_LATER_TOGETHER, const, NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iwrite_at_all, PW_IO_WRITE, PW_IO_LATER_TOGETHER, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-#endif
+NONBLOCKING_CALL(iread, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
+NONBLOCKING_CALL(iread_at, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
+NONBLOCKING_CALL(iwrite, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
+NONBLOCKING_CALL(iwrite_at, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
