@@ -315,7 +315,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
         *rc = send_moved(next, init, moved, dest, tag, comm, request);
         return PW_DONE;
     }
-    if (!(init ? pw_p2p_stage_once : pw_p2p_stage)(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm)) {
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm, init != NULL)) {
         let_deferred_go(persistent);
         if (persistent)
             pw_loopback_miss(comm, dest);
@@ -366,29 +366,33 @@ SEND(true, Rsend_init, NULL)
 typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
 
+/* `message`: the matched one, NULL: `next` takes the next one of the communicator. */
 static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
-                       int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+                       int tag, MPI_Comm comm, MPI_Message *message, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, times_of(persistent));
     pw_staging s;
     transfer *t;
+    bool large;
 
     pw_deferred_poll();
-    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm)) {
-        pw_loopback_miss(comm, source);
-        return pw_p2p_pass(entry, count, source);
-    }
-    t = create(recv_ops_of(&s), comm, NULL, &s);
+    t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false)
+            ? create(recv_ops_of(&s), comm, NULL, &s)
+            : NULL;
     if (!t) {
-        pw_loopback_miss(comm, source);
-        return PW_PASS;
+        if (!message)
+            pw_loopback_miss(comm, source);
+        return pw_p2p_pass(entry, count, source);
     }
     t->pending.persistent = persistent;
     t->grain = pw_received_grain(entry);
-    keep_peer(t, &t->in, source, tag);
+    if (!message)
+        keep_peer(t, &t->in, source, tag);
     t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
     pw_staging_expect(&t->in);
-    *rc = next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, t->in.buffer.bytes > INT_MAX);
+    large = t->in.buffer.bytes > INT_MAX;
+    *rc = message ? pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, large)
+                  : next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, large);
     if (*rc == MPI_SUCCESS && t->is_self && !persistent)
         pw_loopback_post(&t->from_own, comm, tag);
     return launched(t, request, *rc);
@@ -398,14 +402,14 @@ pw_verdict pw_hook_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int 
                          MPI_Request *request, bool large, int *rc)
 {
     (void)large;
-    return recv(pw_call_Irecv, false, buf, count, datatype, source, tag, comm, request, rc);
+    return recv(pw_call_Irecv, false, buf, count, datatype, source, tag, comm, NULL, request, rc);
 }
 
 pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                              MPI_Request *request, bool large, int *rc)
 {
     (void)large;
-    return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, request, rc);
+    return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, NULL, request, rc);
 }
 
 /* The communicator of a matched message is not known, so failures of the runtime go to the error handler of
@@ -413,109 +417,36 @@ pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, 
 pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request,
                           bool large, int *rc)
 {
-    int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
-    pw_staging s;
-    transfer *t;
-
     (void)large;
-    pw_deferred_poll();
-    if (!message || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
-        return pw_p2p_pass(entry, count, source);
-    t = create(recv_ops_of(&s), MPI_COMM_NULL, NULL, &s);
-    if (!t)
+    if (!message)
         return PW_PASS;
-    t->grain = pw_received_grain(entry);
-    pw_staging_expect(&t->in);
-    *rc = pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, t->in.buffer.bytes > INT_MAX);
-    return launched(t, request, *rc);
+    return recv(NULL, false, buf, count, datatype, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE,
+                MPI_ANY_TAG, MPI_COMM_NULL, message, request, rc);
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
 #if PW_MPI_HAS(4, 0)
 
-/* Unpacks the whole staging buffer, for calls whose status does not say how much has arrived. The user's data was
- * packed into the buffer before, so bytes that were not received get their old values. */
-static int unpack_whole(pw_pending *p, const MPI_Status *status)
-{
-    transfer *t = (transfer *)p;
-
-    (void)status;
-    pw_staging_await(&t->out);
-    return pw_mpi_error(pw_staging_unpack(&t->in, t->in.buffer.bytes));
-}
-
-static const pw_pending_ops both_ops = {.complete = unpack_whole, .destroy = destroy};
-
-/*
- * MPICH 4.0 leaves in the status of these calls what an earlier operation had in it, so the length of the message is
- * not known. The user's data is therefore packed into the receiving staging buffer first; unpacking then puts back what
- * was not received.
- */
+/* These are the MPI's own: their statuses do not say in all MPIs how long the message was. */
 pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *out = pw_p2p_entry(sendtype, PW_SEND, sendbuf, sendcount, dest, 1);
-    pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
-    pw_staging s, r;
-    transfer *t;
-
-    pw_deferred_flush();
+    (void)sendbuf, (void)sendcount, (void)sendtype, (void)sendtag, (void)recvbuf, (void)recvcount, (void)recvtype;
+    (void)recvtag, (void)request, (void)large, (void)rc;
     pw_loopback_miss(comm, dest);
     pw_loopback_miss(comm, source);
-    pw_p2p_stage_once(&s, PW_CALL_NONBLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
-    pw_p2p_stage(&r, PW_CALL_NONBLOCKING, PW_BOTH, in, recvbuf, recvcount, source, comm);
-    if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
-        return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
-                   ? PW_LEARN
-                   : PW_PASS;
-    t = create(pw_staging_is_open(&r) ? &both_ops : send_ops_of(&s, false), comm, &s, &r);
-    if (!t)
-        return PW_PASS;
-    *rc = MPI_SUCCESS;
-    if (pw_staging_is_open(&s)) {
-        sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
-        *rc = pw_mpi_fail(comm, pw_staging_pack(&t->out));
-    }
-    if (pw_staging_is_open(&r)) {
-        recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
-        *rc = *rc == MPI_SUCCESS ? pw_mpi_fail(comm, pw_staging_pack(&t->in)) : *rc;
-    }
-    large = large || sendcount > INT_MAX || recvcount > INT_MAX;
-    if (*rc == MPI_SUCCESS)
-        *rc = pw_call_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                                recvtag, comm, request, large);
-    if (*rc == MPI_SUCCESS) {
-        pw_p2p_accepted(out, sendcount, sendtype, dest);
-        pw_p2p_accepted(in, recvcount, recvtype, source);
-    }
-    return launched(t, request, *rc);
+    return PW_PASS;
 }
 
-/* One staging buffer is both sent and received into. */
 pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                                      int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
 {
-    pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
-    pw_staging s;
-    transfer *t;
-
-    (void)large;
-    pw_deferred_flush();
+    (void)buf, (void)count, (void)datatype, (void)sendtag, (void)recvtag, (void)request, (void)large, (void)rc;
     pw_loopback_miss(comm, dest);
     pw_loopback_miss(comm, source);
-    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_BOTH, entry, buf, count, source, comm))
-        return pw_p2p_pass(entry, count, dest);
-    t = create(&both_ops, comm, NULL, &s);
-    if (!t)
-        return PW_PASS;
-    *rc = pw_mpi_fail(comm, pw_staging_pack(&t->in));
-    if (*rc == MPI_SUCCESS)
-        *rc = pw_call_Isendrecv_replace(t->in.data, t->in.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm,
-                                        request, t->in.buffer.bytes > INT_MAX);
-    return launched(t, request, *rc);
+    return PW_PASS;
 }
 
 #endif

@@ -18,9 +18,6 @@ typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int
 
 /* ---- send ----------------------------------------------------------------------------------------------------- */
 
-typedef bool stage_fn(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                      MPI_Count count, int peer, MPI_Comm comm);
-
 /* MPI gets an empty message. */
 static int send_moved(send_fn *next, pw_loopback_move *moved, int dest, int tag, MPI_Comm comm)
 {
@@ -32,8 +29,8 @@ static int send_moved(send_fn *next, pw_loopback_move *moved, int dest, int tag,
     return rc == MPI_SUCCESS ? pw_mpi_fail(comm, status) : rc;
 }
 
-static pw_verdict send(send_fn *next, stage_fn *stage, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                       int dest, int tag, MPI_Comm comm, int *rc)
+static pw_verdict send(send_fn *next, bool once, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                       int tag, MPI_Comm comm, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, 1);
     pw_loopback_move *moved = pw_loopback_is(comm, dest) ? pw_p2p_to_self(entry, buf, count, tag, comm, true) : NULL;
@@ -43,7 +40,7 @@ static pw_verdict send(send_fn *next, stage_fn *stage, const void *buf, MPI_Coun
         *rc = send_moved(next, moved, dest, tag, comm);
         return PW_DONE;
     }
-    if (!stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm))
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm, once))
         return pw_p2p_pass(entry, count, dest);
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
@@ -52,18 +49,18 @@ static pw_verdict send(send_fn *next, stage_fn *stage, const void *buf, MPI_Coun
     return PW_DONE;
 }
 
-#define SEND(mode, stage)                                                                                 \
+#define SEND(mode, once)                                                                                  \
     pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
                               MPI_Comm comm, bool large, int *rc)                                         \
     {                                                                                                     \
         (void)large;                                                                                      \
-        return send(pw_call_##mode, stage, buf, count, datatype, dest, tag, comm, rc);                    \
+        return send(pw_call_##mode, once, buf, count, datatype, dest, tag, comm, rc);                     \
     }
 
-SEND(Send, pw_p2p_stage_once)
-SEND(Ssend, pw_p2p_stage_once)
-SEND(Bsend, pw_p2p_stage)
-SEND(Rsend, pw_p2p_stage_once)
+SEND(Send, true)
+SEND(Ssend, true)
+SEND(Bsend, false)
+SEND(Rsend, true)
 
 /* ---- receive -------------------------------------------------------------------------------------------------- */
 
@@ -87,29 +84,41 @@ static void follow_received(const pw_staging *s, MPI_Comm comm, int source, int 
     pw_loopback_done(&r, true);
 }
 
-pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                        MPI_Status *status, bool large, int *rc)
+/* Receives a message; `message`: the matched one, NULL: the next one of the communicator. */
+static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                          MPI_Message *message, MPI_Status *status, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
+    bool large;
     MPI_Status own;
     pw_staging s;
     int grain;
 
-    (void)large;
-    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm)) {
-        pw_loopback_miss(comm, source);
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm, false)) {
+        if (!message)
+            pw_loopback_miss(comm, source);
         return pw_p2p_pass(entry, count, source);
     }
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     grain = pw_received_grain(entry);
     pw_staging_expect(&s);
-    *rc = pw_call_Recv(s.data, s.buffer.bytes, MPI_BYTE, source, tag, comm, status, s.buffer.bytes > INT_MAX);
-    follow_received(&s, comm, source, tag, *rc);
+    large = s.buffer.bytes > INT_MAX;
+    *rc = message ? pw_call_Mrecv(s.data, s.buffer.bytes, MPI_BYTE, message, status, large)
+                  : pw_call_Recv(s.data, s.buffer.bytes, MPI_BYTE, source, tag, comm, status, large);
+    if (!message)
+        follow_received(&s, comm, source, tag, *rc);
     if (*rc == MPI_SUCCESS)
         *rc = unpack(&s, grain, status, comm);
     pw_staging_close(&s);
     return PW_DONE;
+}
+
+pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                        MPI_Status *status, bool large, int *rc)
+{
+    (void)large;
+    return receive(buf, count, datatype, source, tag, comm, NULL, status, rc);
 }
 
 /* The communicator of a matched message is not known, so failures of the runtime go to the error handler of
@@ -117,71 +126,40 @@ pw_verdict pw_hook_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int s
 pw_verdict pw_hook_Mrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status,
                          bool large, int *rc)
 {
-    int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
-    MPI_Status own;
-    pw_staging s;
-    int grain;
-
     (void)large;
-    if (!message || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, MPI_COMM_NULL))
-        return pw_p2p_pass(entry, count, source);
-    if (status == MPI_STATUS_IGNORE)
-        status = &own;
-    grain = pw_received_grain(entry);
-    pw_staging_expect(&s);
-    *rc = pw_call_Mrecv(s.data, s.buffer.bytes, MPI_BYTE, message, status, s.buffer.bytes > INT_MAX);
-    if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, grain, status, MPI_COMM_SELF);
-    pw_staging_close(&s);
-    return PW_DONE;
+    if (!message)
+        return PW_PASS;
+    return receive(buf, count, datatype, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE, MPI_ANY_TAG,
+                   MPI_COMM_NULL, message, status, rc);
 }
 
 /* ---- both ----------------------------------------------------------------------------------------------------- */
 
-/* The buffers of a call that sends to this process what it receives. */
-typedef struct pair {
-    pw_message out, in;
-    pw_buffer to; /* as much of `in` as the message has bytes */
-    MPI_Comm comm;
-    int tag;
-} pair;
-
-static bool describe_on_device(pw_message *m)
+/* Follows a call that sends and receives, whose receive is staged in r->in or not. Not NULL: the message has a move,
+ * and MPI must get an empty one. */
+static pw_loopback_move *follow_both(pw_loopback_receive *r, const pw_entry *out, const void *sendbuf,
+                                     MPI_Count sendcount, int dest, int sendtag, int source, int recvtag, MPI_Comm comm)
 {
-    return m->entry && pw_message_describe(m) && m->buffer.place.kind == PW_PLACE_DEVICE;
+    if (!pw_loopback_is(comm, dest) && !pw_loopback_is(comm, source)) {
+        pw_loopback_miss(comm, source);
+        return NULL;
+    }
+    if (dest != source || sendtag != recvtag || !pw_staging_is_open(r->in) ||
+        r->in->buffer.place.kind != PW_PLACE_DEVICE) {
+        pw_loopback_lose(comm);
+        return NULL;
+    }
+    pw_loopback_post(r, comm, recvtag);
+    return pw_p2p_to_self(out, sendbuf, sendcount, sendtag, comm, true);
 }
 
-static pw_loopback_state pair_state(pair *p)
+/* Brings a message that has come: by its move, or out of the staging buffer. */
+static int bring(const pw_loopback_receive *r, pw_staging *s, int grain, MPI_Status *status, MPI_Comm comm)
 {
-    return describe_on_device(&p->out) && describe_on_device(&p->in) &&
-                   pw_loopback_fits(&p->out.buffer, &p->in.buffer, &p->to)
-               ? pw_loopback_state_of(p->comm, p->tag)
-               : PW_LOOPBACK_BUSY;
-}
-
-/* MPI gets an empty message. */
-static int move_pair(const pair *p, int self, MPI_Status *status)
-{
-    char nothing = 0;
-    MPI_Status own;
-    pw_move move;
-    pw_status moved = pw_move_open(&move, &p->out.buffer, &p->to) ? PW_OK : PW_ERR_UNSUPPORTED;
-    int rc = pw_mpi_fail(p->comm, moved);
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    pw_message_count_joined(&p->out, &p->in);
-    pw_move_begin(&move);
-    rc = pw_call_Sendrecv(&nothing, 0, MPI_BYTE, self, p->tag, &nothing, 0, MPI_BYTE, self, p->tag, p->comm, status,
-                          false);
-    moved = pw_move_finish(&move);
-    pw_move_close(&move);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    pw_loopback_tell(status, p->to.bytes);
-    return pw_mpi_fail(p->comm, moved);
+    if (!r->move)
+        return unpack(s, grain, status, comm);
+    pw_loopback_tell(status, r->move->move.to.bytes);
+    return pw_mpi_fail(comm, pw_loopback_finish(r->move));
 }
 
 pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -192,29 +170,22 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_entry *in = pw_p2p_entry(recvtype, PW_RECV, recvbuf, recvcount, source, 1);
     MPI_Status own;
     pw_staging s, r;
+    pw_loopback_receive followed = {.in = &r, .entry = in};
+    pw_loopback_move *moved;
     int grain = 0;
-    bool proves = false;
 
-    if (pw_loopback_is(comm, dest) || pw_loopback_is(comm, source)) {
-        pair p = {.out = {.role = PW_SEND, .entry = out, .buffer = {.base = (void *)sendbuf, .count = sendcount}},
-                  .in = {.role = PW_RECV, .entry = in, .buffer = {.base = recvbuf, .count = recvcount}},
-                  .comm = comm,
-                  .tag = sendtag};
-
-        switch (dest == source && sendtag == recvtag ? pair_state(&p) : PW_LOOPBACK_BUSY) {
-        case PW_LOOPBACK_PROVEN: *rc = move_pair(&p, dest, status); return PW_DONE;
-        case PW_LOOPBACK_NEW: proves = true; break;
-        case PW_LOOPBACK_BUSY: pw_loopback_lose(comm);
-        }
-    } else {
-        pw_loopback_miss(comm, source);
-    }
-    pw_p2p_stage_once(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm);
-    pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm);
+    pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm, false);
+    moved = follow_both(&followed, out, sendbuf, sendcount, dest, sendtag, source, recvtag, comm);
+    if (moved)
+        s.strategy = NULL;
+    else
+        pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm, true);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
                    ? PW_LEARN
                    : PW_PASS;
+    if (moved)
+        sendcount = 0, sendtype = MPI_BYTE;
     if (pw_staging_is_open(&s))
         sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
     if (pw_staging_is_open(&r)) {
@@ -232,10 +203,10 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
         pw_p2p_accepted(out, sendcount, sendtype, dest);
         pw_p2p_accepted(in, recvcount, recvtype, source);
     }
-    if (*rc == MPI_SUCCESS && proves)
-        pw_loopback_prove(comm, sendtag);
     if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
-        *rc = unpack(&r, grain, status, comm);
+        *rc = bring(&followed, &r, grain, status, comm);
+    pw_loopback_done(&followed, *rc == MPI_SUCCESS);
+    pw_loopback_give(moved);
     pw_staging_close(&s);
     pw_staging_close(&r);
     return PW_DONE;
@@ -253,7 +224,7 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     (void)large;
     pw_loopback_miss(comm, dest);
     pw_loopback_miss(comm, source);
-    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm))
+    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm, false))
         return pw_p2p_pass(entry, count, dest);
     if (status == MPI_STATUS_IGNORE)
         status = &own;

@@ -21,8 +21,10 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
         type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
 }
 
-static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
-                                   const void *buf, MPI_Count count, int peer, MPI_Comm comm, bool once)
+/* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then.
+ * `once`: the buffer is sent once, and MPI does not copy it in the call (MPI_Bsend does). */
+static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
+                                MPI_Count count, int peer, MPI_Comm comm, bool once)
 {
     pw_message m;
 
@@ -41,21 +43,6 @@ static inline bool pw_p2p_stage_as(pw_staging *s, pw_call_kind kind, pw_role rol
         return false;
     }
     return pw_staging_try(s, &m);
-}
-
-/* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then. */
-static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                                MPI_Count count, int peer, MPI_Comm comm)
-{
-    return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, false);
-}
-
-/* Does what pw_p2p_stage does, for a buffer that is sent once and that MPI does not copy in the call (MPI_Bsend does).
- */
-static inline bool pw_p2p_stage_once(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry,
-                                     const void *buf, MPI_Count count, int peer, MPI_Comm comm)
-{
-    return pw_p2p_stage_as(s, kind, role, entry, buf, count, peer, comm, true);
 }
 
 /* Follows a message to this process (loopback.h). Not NULL: the move of the message has begun, and MPI must get an

@@ -229,7 +229,9 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-bool pw_loopback_fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
+/* Makes a view of the first from->bytes bytes of `to`. False: the objects end elsewhere, or a move cannot take the
+ * message there. */
+static bool fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
 {
     int64_t each = to->layout ? to->layout->size : 1;
 
@@ -246,7 +248,7 @@ static pw_loopback_move *begin(const pw_buffer *from, const pw_buffer *to)
     pw_loopback_move *m;
     pw_buffer view;
 
-    if (!pw_loopback_fits(from, to, &view))
+    if (!fits(from, to, &view))
         return NULL;
     m = pw_pool_take(sizeof *m);
     if (m && pw_move_open(&m->move, from, &view)) {
@@ -301,30 +303,6 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
     m = send(comm, tag, out);
     pthread_mutex_unlock(&table.lock);
     return m;
-}
-
-pw_loopback_state pw_loopback_state_of(MPI_Comm comm, int tag)
-{
-    pw_loopback_state state = PW_LOOPBACK_BUSY;
-    channel *c;
-
-    pthread_mutex_lock(&table.lock);
-    c = channel_of(comm, tag);
-    if (c && is_idle(c))
-        state = c->proven ? PW_LOOPBACK_PROVEN : PW_LOOPBACK_NEW;
-    pthread_mutex_unlock(&table.lock);
-    return state;
-}
-
-void pw_loopback_prove(MPI_Comm comm, int tag)
-{
-    channel *c;
-
-    pthread_mutex_lock(&table.lock);
-    c = channel_of(comm, tag);
-    if (c)
-        c->proven = true;
-    pthread_mutex_unlock(&table.lock);
 }
 
 pw_status pw_loopback_finish(pw_loopback_move *m)

@@ -86,21 +86,6 @@ static inline void pw_loopback_done(pw_loopback_receive *r, bool well)
  */
 pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out);
 
-/* What is known of a channel for a call that sends and receives on it. */
-typedef enum pw_loopback_state {
-    PW_LOOPBACK_BUSY,  /* not followed, or receives are open, or sends wait */
-    PW_LOOPBACK_NEW,   /* there is no evidence yet: pw_loopback_prove may follow */
-    PW_LOOPBACK_PROVEN /* the call will receive what it sends */
-} pw_loopback_state;
-
-pw_loopback_state pw_loopback_state_of(MPI_Comm comm, int tag);
-/* A call on a new channel has received what it has sent. */
-void pw_loopback_prove(MPI_Comm comm, int tag);
-
-/* Makes a view of the first from->bytes bytes of `to`. False: the objects end elsewhere, or a move cannot take the
- * message there. */
-bool pw_loopback_fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out);
-
 /* Waits until the message is there. */
 pw_status pw_loopback_finish(pw_loopback_move *m);
 /* Gives a share back, after waiting. NULL is allowed. */
